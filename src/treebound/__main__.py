@@ -1,0 +1,5 @@
+"""``python -m treebound``."""
+
+from treebound.cli import main
+
+main()

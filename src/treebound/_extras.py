@@ -1,0 +1,33 @@
+"""Optional dependencies: one clear line when one is missing."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+__all__ = ["require"]
+
+
+def require(module: str, *, extra: str, why: str) -> ModuleType:
+    """Import an optional module, or say which extra brings it.
+
+    Parameters
+    ----------
+    module : str
+        The module to import, e.g. ``"matplotlib.pyplot"``.
+    extra : str
+        The extra of treebound that installs it, e.g. ``"plot"``.
+    why : str
+        What needs it, for the message, e.g. ``"Drawing a tree"``.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != module.split(".")[0]:
+            raise
+        package = module.split(".")[0]
+        raise ModuleNotFoundError(
+            f"{why} needs {package}, which is not installed. "
+            f"Hint: pip install 'treebound[{extra}]'",
+            name=package,
+        ) from None

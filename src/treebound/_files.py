@@ -1,0 +1,58 @@
+"""Writing files so that a reader never sees half of one."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+__all__ = ["atomic_write", "write_bytes", "write_text"]
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str], mode: str = "w", **kwargs: Any) -> Iterator[IO[Any]]:
+    """Open a file that appears under ``path`` only when the block ends without an error.
+
+    The bytes go to a temporary file in the same folder, which then replaces ``path`` in one step;
+    on an error the temporary file is removed and what stood at ``path`` is untouched.
+    """
+    target = Path(path)
+    if "b" not in mode:
+        kwargs.setdefault("encoding", "utf-8")
+        kwargs.setdefault("newline", "")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, mode, **kwargs) as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(name, _mode_of(target))
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a whole text file, atomically, as UTF-8."""
+    with atomic_write(path) as stream:
+        stream.write(text)
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a whole binary file, atomically."""
+    with atomic_write(path, "wb") as stream:
+        stream.write(data)
+
+
+def _mode_of(target: Path) -> int:
+    """The permissions an ordinary ``open`` would have given the file."""
+    try:
+        return target.stat().st_mode & 0o7777
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask

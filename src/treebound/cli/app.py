@@ -1,0 +1,56 @@
+"""The application object, how errors leave it, and the commands it loads."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from cyclopts import App, CycloptsError
+from rich.console import Console
+
+import treebound
+
+__all__ = ["app", "console", "fail", "main"]
+
+app = App(
+    name="treebound",
+    help="Decision trees that prune themselves with a generalization bound.",
+    version=treebound.__version__,
+)
+console = Console()
+
+# Modules that register commands on `app`; imported when the command line starts.
+COMMANDS = ("theory",)
+
+
+def fail(message: str) -> int:
+    """Say one line on standard error; the exit code of a failed command."""
+    print(f"treebound: {' '.join(str(message).split())}", file=sys.stderr)
+    return 2
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run a command; exit with 0, or with 2 and one clear line."""
+    for name in COMMANDS:
+        import_module(f"treebound.cli.{name}")
+    try:
+        result = app(
+            sys.argv[1:] if argv is None else list(argv),
+            exit_on_error=False,
+            print_error=False,
+            result_action="return_value",
+        )
+        code = result if isinstance(result, int) else 0
+    except CycloptsError as error:
+        code = fail(f"{error} Hint: see 'treebound --help'.")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except (ValueError, OSError, ModuleNotFoundError) as error:
+        code = fail(str(error))
+    except KeyboardInterrupt:
+        fail("interrupted")
+        code = 130
+    sys.exit(code)

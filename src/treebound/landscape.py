@@ -1,0 +1,109 @@
+"""The feature landscape: what a tree may split on, and nothing else about the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import index
+
+__all__ = ["Landscape"]
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """The features a tree may test: how many real ones, and the categories of the others.
+
+    Parameters
+    ----------
+    real : int
+        Number of real-valued features (threshold tests), the paper's ``ell``.
+    ordinal : sequence of int
+        Number of categories of each ordinal feature (threshold tests), the paper's ``O``.
+    nominal : sequence of int or None
+        Number of categories of each nominal feature (unitary comparison ``x == category``), the
+        paper's ``N``. None is a column whose categories were not declared beforehand: it counts
+        as unbounded, that is as many categories as there are examples.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> landscape = tb.Landscape(real=10, ordinal=(3, 5), nominal=(2, None))
+    >>> landscape.n_features
+    14
+    >>> tb.Landscape(ordinal=(1, 3), nominal=(1,)).informative
+    Landscape(real=0, ordinal=(3,), nominal=())
+    """
+
+    real: int = 0
+    ordinal: tuple[int, ...] = ()
+    nominal: tuple[int | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "real", _count("real", self.real, least=0))
+        ordinal = tuple(_count("ordinal", o, least=1) for o in _sequence("ordinal", self.ordinal))
+        nominal = tuple(
+            None if n is None else _count("nominal", n, least=1)
+            for n in _sequence("nominal", self.nominal)
+        )
+        object.__setattr__(self, "ordinal", ordinal)
+        object.__setattr__(self, "nominal", nominal)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of any kind."""
+        return self.real + len(self.ordinal) + len(self.nominal)
+
+    @property
+    def informative(self) -> Landscape:
+        """The same landscape without the features that have one category: no test is made on them."""
+        return Landscape(
+            self.real,
+            tuple(o for o in self.ordinal if o > 1),
+            tuple(n for n in self.nominal if n is None or n > 1),
+        )
+
+    @property
+    def is_real(self) -> bool:
+        """Whether every informative feature is real-valued (and there is one)."""
+        one = self.informative
+        return one.real > 0 and not one.ordinal and not one.nominal
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no feature is informative."""
+        return self.informative.n_features == 0
+
+    def at(self, m: int) -> Landscape:
+        """The landscape on ``m`` examples: no feature can show more than ``m`` categories.
+
+        Undeclared columns (None) become ``m``; the paper writes this ``O^m`` and ``N^m``.
+        """
+        m = max(m, 1)
+        return Landscape(
+            self.real,
+            tuple(min(o, m) for o in self.ordinal),
+            tuple(m if n is None else min(n, m) for n in self.nominal),
+        )
+
+
+def _count(name: str, value: object, least: int) -> int:
+    try:
+        number = index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = least - 1
+    if number < least or isinstance(value, bool):
+        what = "count of features" if name == "real" else "count of categories"
+        raise ValueError(
+            f"The {name!r} parameter of Landscape must be a {what}, an int >= {least}. "
+            f"Got {value!r} instead."
+        )
+    return number
+
+
+def _sequence(name: str, values: object) -> Iterable[object]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ValueError(
+            f"The {name!r} parameter of Landscape must be a sequence of category counts. "
+            f"Got {values!r} instead."
+        )
+    return values

@@ -1,0 +1,246 @@
+"""Unordered binary tree shapes.
+
+A shape is what is left of a decision tree when tests and labels are forgotten. Two shapes are
+equal when one becomes the other by swapping children, and equal shapes are the same object
+(hash-consing), so that comparing and memoising them costs nothing.
+
+======================  ==========================================================
+written                 meaning
+======================  ==========================================================
+``.``                   a leaf
+``(XY)``                an inner node with the children ``X`` and ``Y``
+======================  ==========================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from threading import Lock
+from typing import ClassVar
+from weakref import WeakValueDictionary
+
+__all__ = ["TreeShape"]
+
+
+class TreeShape:
+    """An unordered binary tree shape, in canonical form and unique per shape.
+
+    The left child is the one with more leaves; ties are broken by height, then by text.
+    Use :meth:`leaf`, :meth:`node`, :meth:`parse` or :meth:`enumerate` to get one.
+
+    Attributes
+    ----------
+    left, right : TreeShape or None
+        The children; None for a leaf.
+    leaves, nodes : int
+        Number of leaves and of inner nodes, ``nodes == leaves - 1``.
+    height : int
+        Longest path from the root to a leaf; 0 for a leaf.
+    symmetries : int
+        Inner nodes whose two children are equal; the shape has ``2**symmetries`` automorphisms.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> shape = tb.TreeShape.parse("(.(..))")
+    >>> str(shape), shape.leaves, shape.height, shape.symmetries
+    ('((..).)', 3, 2, 1)
+    >>> shape is tb.TreeShape.parse("((..).)")
+    True
+    >>> [str(s) for s in tb.TreeShape.enumerate(leaves=4)]
+    ['((..)(..))', '(((..).).)']
+    """
+
+    __slots__ = ("__weakref__", "_text", "height", "leaves", "left", "right", "symmetries")
+
+    left: TreeShape | None
+    right: TreeShape | None
+    leaves: int
+    height: int
+    symmetries: int
+    _text: str | None
+
+    _pool: ClassVar[WeakValueDictionary[tuple[int, int], TreeShape]] = WeakValueDictionary()
+    _leaf: ClassVar[TreeShape | None] = None
+    _lock: ClassVar[Lock] = Lock()
+
+    def __init__(self) -> None:
+        raise TypeError("Use TreeShape.leaf(), .node(left, right), .parse(text) or .enumerate().")
+
+    @classmethod
+    def _make(cls, left: TreeShape | None, right: TreeShape | None) -> TreeShape:
+        self = object.__new__(cls)
+        object.__setattr__(self, "left", left)
+        object.__setattr__(self, "right", right)
+        inner = left is not None and right is not None
+        leaves = left.leaves + right.leaves if inner else 1  # type: ignore[union-attr]
+        height = 1 + max(left.height, right.height) if inner else 0  # type: ignore[union-attr]
+        symmetries = (
+            left.symmetries + right.symmetries + (left is right) if inner else 0  # type: ignore[union-attr]
+        )
+        object.__setattr__(self, "leaves", leaves)
+        object.__setattr__(self, "height", height)
+        object.__setattr__(self, "symmetries", symmetries)
+        object.__setattr__(self, "_text", None)
+        return self
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"TreeShape is immutable; cannot set {name!r}.")
+
+    @classmethod
+    def leaf(cls) -> TreeShape:
+        """The shape of a single leaf."""
+        if cls._leaf is None:
+            cls._leaf = cls._make(None, None)
+        return cls._leaf
+
+    @classmethod
+    def node(cls, left: TreeShape, right: TreeShape) -> TreeShape:
+        """The shape of a node with two children, in either order."""
+        for name, child in (("left", left), ("right", right)):
+            if not isinstance(child, TreeShape):
+                raise TypeError(f"The {name!r} child must be a TreeShape. Got {child!r} instead.")
+        if left is not right and not _comes_first(left, right):
+            left, right = right, left
+        # A shape keeps its children alive, so their ids name them as long as the entry lives.
+        key = (id(left), id(right))
+        with cls._lock:
+            shape = cls._pool.get(key)
+            if shape is None:
+                shape = cls._pool[key] = cls._make(left, right)
+        return shape
+
+    @classmethod
+    def parse(cls, text: str) -> TreeShape:
+        """Read a shape written with ``.`` for a leaf and ``(XY)`` for a node; blanks are ignored.
+
+        Raises
+        ------
+        ValueError
+            If the text is not a shape; the message names the position.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"A shape is parsed from a string. Got {text!r} instead.")
+        stack: list[list[TreeShape]] = [[]]
+        opened: list[int] = []
+        for at, char in enumerate(text):
+            if char.isspace():
+                continue
+            if len(stack) == 1 and stack[0]:
+                raise _parse_error(text, at, "the shape is complete, nothing may follow it")
+            if char == "(":
+                stack.append([])
+                opened.append(at)
+                continue
+            if char == ".":
+                done = cls.leaf()
+            elif char == ")":
+                if not opened:
+                    raise _parse_error(text, at, "')' closes nothing")
+                children = stack.pop()
+                opened.pop()
+                if len(children) != 2:
+                    raise _parse_error(text, at, f"a node has 2 children, this has {len(children)}")
+                done = cls.node(*children)
+            else:
+                raise _parse_error(text, at, f"{char!r} is none of '.', '(' and ')'")
+            stack[-1].append(done)
+            if len(stack) > 1 and len(stack[-1]) > 2:
+                raise _parse_error(text, at, "a node has 2 children, this has more")
+        if opened:
+            raise _parse_error(text, opened[-1], "this '(' is never closed")
+        if not stack[0]:
+            raise _parse_error(text, 0, "it is empty")
+        return stack[0][0]
+
+    @classmethod
+    def enumerate(cls, leaves: int) -> Iterator[TreeShape]:
+        """Every shape with that many leaves, once each, the most balanced first.
+
+        Their number is the Wedderburn-Etherington number of ``leaves``.
+        """
+        if isinstance(leaves, bool) or not isinstance(leaves, int) or leaves < 1:
+            raise ValueError(f"The 'leaves' parameter must be an int >= 1. Got {leaves!r} instead.")
+        return iter(_all_shapes(leaves))
+
+    @property
+    def nodes(self) -> int:
+        """Number of inner nodes."""
+        return self.leaves - 1
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether this is the shape of a single leaf."""
+        return self.left is None
+
+    def subshapes(self) -> list[TreeShape]:
+        """The distinct shapes in this one, children before parents, itself last."""
+        seen: set[int] = set()
+        found: list[TreeShape] = []
+        stack: list[tuple[TreeShape, bool]] = [(self, False)]
+        while stack:
+            shape, ready = stack.pop()
+            if id(shape) in seen:
+                continue
+            if ready or shape.left is None or shape.right is None:
+                seen.add(id(shape))
+                found.append(shape)
+            else:
+                stack += [(shape, True), (shape.right, False), (shape.left, False)]
+        return found
+
+    def __str__(self) -> str:
+        if self._text is None:
+            # A stack, not recursion: a chain of any depth can be written.
+            parts: list[str] = []
+            stack: list[TreeShape | str] = [self]
+            while stack:
+                item = stack.pop()
+                if isinstance(item, str):
+                    parts.append(item)
+                elif item.left is None or item.right is None:
+                    parts.append(".")
+                else:
+                    stack += [")", item.right, item.left, "("]
+            object.__setattr__(self, "_text", "".join(parts))
+        return self._text  # type: ignore[return-value]
+
+    def __repr__(self) -> str:
+        return f"TreeShape.parse({str(self)!r})"
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return TreeShape.parse, (str(self),)
+
+    def __copy__(self) -> TreeShape:
+        return self
+
+    def __deepcopy__(self, memo: object) -> TreeShape:
+        return self
+
+
+def _comes_first(one: TreeShape, other: TreeShape) -> bool:
+    """Whether ``one`` is the left child of the canonical form."""
+    if one.leaves != other.leaves:
+        return one.leaves > other.leaves
+    if one.height != other.height:
+        return one.height > other.height
+    return str(one) < str(other)
+
+
+def _parse_error(text: str, at: int, why: str) -> ValueError:
+    return ValueError(f"Not a tree shape: {text!r}, at character {at + 1}: {why}.")
+
+
+@lru_cache(maxsize=None)
+def _all_shapes(leaves: int) -> tuple[TreeShape, ...]:
+    if leaves == 1:
+        return (TreeShape.leaf(),)
+    found = []
+    for small in range(leaves // 2, 0, -1):
+        for i, left in enumerate(_all_shapes(leaves - small)):
+            others = _all_shapes(small)
+            if small == leaves - small:
+                others = others[i:]
+            found += [TreeShape.node(left, right) for right in others]
+    return tuple(found)

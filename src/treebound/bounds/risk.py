@@ -1,0 +1,423 @@
+"""From a growth function to a bound on the true risk of a tree.
+
+=================  ===========================================================
+``m``              examples the tree was learned from
+``errors``, k      how many of them the tree gets wrong
+``log_growth``     natural log of the growth function, ln tau
+``delta``          the bound may fail with at most this probability
+``log_prior``      ln p, the share of ``delta`` given to the class of the tree
+``error_prior``    r, where the share of k errors is ``q_k = (1 - r) r^k``
+``ghost``, m'      size of the second sample the bound is proved with
+=================  ===========================================================
+
+:func:`shawe_taylor` is the paper's objective, a score to prune by; :func:`tail_inversion` is the
+number to show a person; :func:`vapnik` stands between them; :func:`binomial_upper` is for rows
+the tree has never seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from treebound.bounds._checks import check_int
+from treebound.bounds.counting import log_wedderburn_etherington
+
+__all__ = [
+    "ERROR_PRIOR",
+    "binomial_upper",
+    "log_leaves_prior",
+    "log_shape_prior",
+    "shawe_taylor",
+    "tail_inversion",
+    "vapnik",
+]
+
+ERROR_PRIOR = 2.0**-10.5
+"""The paper's r, chosen there by cross-validation over its data sets."""
+
+Floats = NDArray[np.float64]
+
+
+@overload
+def shawe_taylor(
+    m: int,
+    errors: float,
+    log_growth: float,
+    *,
+    delta: float = ...,
+    log_prior: float = ...,
+    error_prior: float | None = ...,
+) -> float: ...
+@overload
+def shawe_taylor(
+    m: int,
+    errors: ArrayLike,
+    log_growth: ArrayLike,
+    *,
+    delta: float = ...,
+    log_prior: ArrayLike = ...,
+    error_prior: float | None = ...,
+) -> Any: ...
+def shawe_taylor(
+    m: int,
+    errors: ArrayLike,
+    log_growth: ArrayLike,
+    *,
+    delta: float = 0.05,
+    log_prior: ArrayLike = 0.0,
+    error_prior: float | None = ERROR_PRIOR,
+) -> Any:
+    """Shawe-Taylor et al. (1998) bound, the objective of Algorithm PruneTreeWithBound.
+
+    ``(2 k + 4 ln(4 tau(2m) / (delta q_k p))) / m`` with ``q_k = (1 - r) r^k`` for k = 0, ..., m
+    (ERRATA 13). It is often above 1: use it to compare trees, not as a risk to report.
+
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    errors : float or array of float
+        Training errors, or their total weight.
+    log_growth : float or array of float
+        Natural log of the growth function **at 2m**.
+    delta : float
+        Probability with which the bound may fail.
+    log_prior : float or array of float
+        ln p, the log of the share of ``delta`` that the class of the tree gets.
+    error_prior : float or None
+        r, the ratio of the geometric prior over the number of errors. None puts ``q_k = 1``: the
+        number of errors was fixed beforehand.
+
+    Returns
+    -------
+    float or ndarray
+        One value for each (errors, log_growth, log_prior), broadcast against each other.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> round(tb.bounds.shawe_taylor(100, 5, 18.77, log_prior=-2.695), 3)
+    2.59
+    >>> tb.bounds.shawe_taylor(100, [0, 1], [18.77, 9.39]).round(3)
+    array([0.926, 0.862])
+    """
+    name = "shawe_taylor"
+    m = check_int("m", m, name)
+    k = _errors(name, errors, m)
+    log_tau, log_p = _logs(name, log_growth, log_prior)
+    log_inverse = math.log(4.0 / _share(name, "delta", delta)) + log_tau - log_p
+    if error_prior is not None:
+        r = _share(name, "error_prior", error_prior)
+        log_inverse = log_inverse - (math.log1p(-r) + k * math.log(r))
+    return _plain((2.0 * k + 4.0 * log_inverse) / m)
+
+
+@overload
+def vapnik(
+    m: int, errors: float, log_growth: float, *, delta: float = ..., log_prior: float = ...
+) -> float: ...
+@overload
+def vapnik(
+    m: int,
+    errors: ArrayLike,
+    log_growth: ArrayLike,
+    *,
+    delta: float = ...,
+    log_prior: ArrayLike = ...,
+) -> Any: ...
+def vapnik(
+    m: int,
+    errors: ArrayLike,
+    log_growth: ArrayLike,
+    *,
+    delta: float = 0.05,
+    log_prior: ArrayLike = 0.0,
+) -> Any:
+    """Vapnik's relative deviation bound (1998).
+
+    ``k/m + E/2 (1 + sqrt(1 + 4 k / (m E)))`` with ``E = 4 (ln tau(2m) + ln(4/delta) - ln p) / m``.
+
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    errors : float or array of float
+        Training errors, or their total weight.
+    log_growth : float or array of float
+        Natural log of the growth function **at 2m**.
+    delta : float
+        Probability with which the bound may fail.
+    log_prior : float or array of float
+        ln p, the log of the share of ``delta`` that the class of the tree gets.
+
+    Returns
+    -------
+    float or ndarray
+        The bound, not cut at 1 so that it can still order trees where it says nothing of the risk.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> round(tb.bounds.vapnik(5000, 250, 40.0), 4)
+    0.1135
+    """
+    name = "vapnik"
+    m = check_int("m", m, name)
+    rate = _errors(name, errors, m) / m
+    log_tau, log_p = _logs(name, log_growth, log_prior)
+    price = 4.0 * (log_tau + math.log(4.0 / _share(name, "delta", delta)) - log_p) / m
+    return _plain(rate + 0.5 * price * (1.0 + np.sqrt(1.0 + 4.0 * rate / price)))
+
+
+def tail_inversion(
+    m: int,
+    errors: float,
+    log_growth_of: Callable[[int], float],
+    *,
+    delta: float = 0.05,
+    ghost: int | None = None,
+    log_prior: float = 0.0,
+) -> float:
+    """Hypergeometric tail inversion (Leboeuf, LeBlanc and Marchand 2021, Theorem 5).
+
+    Let K* be the least K with ``P[Hyp(m + m', K, m) <= k] <= delta p / (4 tau(m + m'))``: so many
+    bad examples among m + m', that a draw of m hardly has k of them or fewer. With probability
+    1 - delta every tree of the class with k errors has a true risk of at most
+    ``max(1, K* - 1 - k) / m'``.
+
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    errors : int
+        Training errors, a whole number: weighted examples have no such bound.
+    log_growth_of : callable
+        Gives the natural log of the growth function at a number of examples; called once, with
+        ``m + ghost``.
+    delta : float
+        Probability with which the bound may fail.
+    ghost : int, optional
+        m', the size of the ghost sample, chosen before looking at ``errors``; by default ``4 m``.
+    log_prior : float
+        ln p, the log of the share of ``delta`` that the class of the tree gets.
+
+    Returns
+    -------
+    float
+        A bound on the true risk, in (0, 1].
+
+    Notes
+    -----
+    A bisection over K, O(log m) tails of a hypergeometric law; each is summed from its heaviest
+    term until the rest is below rounding, and the heaviest term is exact to rounding in log space,
+    so thousands of nats of log growth are no trouble.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> round(tb.bounds.tail_inversion(1000, 50, lambda total: 60.0), 3)
+    0.177
+    """
+    name = "tail_inversion"
+    m = check_int("m", m, name)
+    k = _whole_errors(name, errors, m)
+    ghost = 4 * m if ghost is None else check_int("ghost", ghost, name)
+    if not callable(log_growth_of):
+        raise TypeError(
+            f"The 'log_growth_of' parameter of {name} must be callable: examples -> log growth. "
+            f"Got {log_growth_of!r} instead."
+        )
+    log_tau, log_p = _logs(name, log_growth_of(m + ghost), log_prior)
+    log_level = float(log_p + math.log(_share(name, "delta", delta) / 4.0) - log_tau)
+    if k == m:
+        return 1.0
+    # Invariant: the tail is above the level at `low` and not above it at `high`. With K = k the
+    # tail is 1; with K > k + ghost a draw cannot have as few as k bad ones, so it is 0.
+    low, high = k, k + ghost + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _log_hypergeometric_cdf(k, m + ghost, middle, m) <= log_level:
+            high = middle
+        else:
+            low = middle
+    return min(1.0, max(1, high - 1 - k) / ghost)
+
+
+def binomial_upper(m: int, errors: float, delta: float = 0.05) -> float:
+    """Clopper-Pearson (1934) upper limit of a risk from ``errors`` on ``m`` unseen examples.
+
+    The largest risk under which ``errors`` or fewer still have probability ``delta``. The tree must
+    not depend on these examples; nothing else is asked of it.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> round(tb.bounds.binomial_upper(100, 0), 4)
+    0.0295
+    >>> round(tb.bounds.binomial_upper(1000, 50, delta=0.01), 4)
+    0.0684
+    """
+    name = "binomial_upper"
+    m = check_int("m", m, name)
+    k = _whole_errors(name, errors, m)
+    delta = _share(name, "delta", delta)
+    # The upper tail of the beta law is inverted directly: 1 - delta would lose a tiny delta.
+    return 1.0 if k == m else float(special.betainccinv(k + 1, m - k, delta))
+
+
+def log_leaves_prior(leaves: ArrayLike) -> Any:
+    """Log of the prior over the number of leaves, ``6 / (pi^2 L^2)``; it sums to 1 over L >= 1.
+
+    Enough where the growth function is that of all trees with L leaves.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> round(float(tb.bounds.log_leaves_prior(2)), 4)
+    -1.884
+    """
+    count = np.asarray(leaves)
+    if count.dtype.kind not in "iu" or count.size == 0 or count.min() < 1:
+        raise ValueError(f"The 'leaves' parameter must be an int >= 1. Got {leaves!r} instead.")
+    return _plain(-np.log(math.pi**2 / 6.0 * count.astype(float) ** 2))
+
+
+def log_shape_prior(leaves: int) -> float:
+    """Log of the paper's prior over shapes, ``6 / (pi^2 L^2 WE(L))``: equal among L leaves.
+
+    WE(L), the Wedderburn-Etherington number, counts the shapes with L leaves.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> round(tb.bounds.log_shape_prior(4), 4)
+    -3.9634
+    """
+    return float(log_leaves_prior(leaves)) - log_wedderburn_etherington(leaves)
+
+
+# --- the hypergeometric law -------------------------------------------------------------------
+
+
+def _log_hypergeometric_cdf(k: int, population: int, bad: int, draws: int) -> float:
+    """ln P[at most ``k`` bad among ``draws`` out of ``population``, ``bad`` of which are bad]."""
+    least = max(0, draws - (population - bad))
+    most = min(draws, bad)
+    if k < least:
+        return -math.inf
+    if k >= most:
+        return 0.0
+    mode = (draws + 1) * (bad + 1) // (population + 2)
+    if k < mode:  # terms fall away from k downwards
+        return _log_pmf(k, population, bad, draws) + _log_tail(k, least, population, bad, draws, -1)
+    above = k + 1  # the other tail, which is not close to 1, so nothing cancels
+    log_upper = _log_pmf(above, population, bad, draws) + _log_tail(
+        above, most, population, bad, draws, +1
+    )
+    return math.log1p(-min(1.0, math.exp(log_upper))) if log_upper < 0.0 else -math.inf
+
+
+def _log_tail(start: int, end: int, population: int, bad: int, draws: int, step: int) -> float:
+    """Log of the terms from ``start`` to ``end``, relative to the first, which is the largest."""
+    total, term, at, size = 1.0, 1.0, start, 64
+    good_left = population - bad - draws
+    while at != end:
+        count = min(size, abs(end - at))
+        i = at + step * np.arange(count, dtype=np.float64)
+        if step < 0:
+            ratio = i * (good_left + i) / ((bad - i + 1) * (draws - i + 1))
+        else:
+            ratio = (bad - i) * (draws - i) / ((i + 1) * (good_left + i + 1))
+        terms = term * np.cumprod(ratio)
+        total += float(terms.sum())
+        term = float(terms[-1])
+        # Terms are log-concave: the rest is below a geometric series with the last ratio.
+        if term <= 1e-17 * total * (1.0 - float(ratio[-1])):
+            break
+        at += step * count
+        size *= 2
+    return math.log(total)
+
+
+def _log_pmf(i: int, population: int, bad: int, draws: int) -> float:
+    """ln P[exactly ``i`` bad], without the cancellation of a difference of log factorials.
+
+    Stirling's formula on both sides of the 2 x 2 table leaves the divergence of its cells from
+    what independence expects, plus the small remainders of :func:`_stirling_rest`.
+    """
+    rows = np.array([bad, population - bad], dtype=np.float64)
+    columns = np.array([draws, population - draws], dtype=np.float64)
+    cells = np.array([[i, bad - i], [draws - i, population - bad - draws + i]], dtype=np.float64).T
+    expected = np.outer(columns, rows) / population
+    divergence = float(special.kl_div(cells, expected).sum())
+    margins = np.concatenate([rows, columns])
+    rest = _stirling_rest(margins).sum() - _stirling_rest(cells).sum()
+    return float(rest - _stirling_rest(np.array([float(population)]))[0]) - divergence
+
+
+def _stirling_rest(n: Floats) -> Floats:
+    """``ln n! - (n ln n - n)``, accurate also where n is large; 0 at n = 0."""
+    safe = np.maximum(n, 16.0)
+    inverse = 1.0 / (safe * safe)
+    series = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse / 1680))) / safe
+    large = 0.5 * np.log(2.0 * math.pi * safe) + series
+    return np.where(n < 16.0, special.gammaln(n + 1.0) - special.xlogy(n, n) + n, large)
+
+
+# --- checks -----------------------------------------------------------------------------------
+
+
+def _share(function: str, name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < value < 1.0:
+        raise ValueError(
+            f"The {name!r} parameter of {function} must be a float in the range (0, 1). "
+            f"Got {value!r} instead."
+        )
+    return float(value)
+
+
+def _errors(function: str, errors: ArrayLike, m: int) -> Floats:
+    k = np.asarray(errors, dtype=np.float64)
+    if not ((k >= 0) & (k <= m)).all():
+        raise ValueError(
+            f"The 'errors' parameter of {function} must be in the range [0, m] = [0, {m}]. "
+            f"Got {errors!r} instead."
+        )
+    return k
+
+
+def _whole_errors(function: str, errors: float, m: int) -> int:
+    if isinstance(errors, bool) or not isinstance(errors, Real) or not float(errors).is_integer():
+        raise ValueError(
+            f"The 'errors' parameter of {function} must be a whole number of examples. "
+            f"Got {errors!r} instead. Hint: it counts rows, so rows cannot have weights."
+        )
+    return int(_errors(function, float(errors), m))
+
+
+def _logs(function: str, log_growth: ArrayLike, log_prior: ArrayLike) -> tuple[Floats, Floats]:
+    log_tau = np.asarray(log_growth, dtype=np.float64)
+    log_p = np.asarray(log_prior, dtype=np.float64)
+    if not (log_tau >= 0).all():
+        raise ValueError(
+            f"The 'log_growth' parameter of {function} must be the log of a count, so >= 0. "
+            f"Got {log_growth!r} instead."
+        )
+    if not (log_p <= 0).all():
+        raise ValueError(
+            f"The 'log_prior' parameter of {function} must be the log of a probability, so <= 0. "
+            f"Got {log_prior!r} instead."
+        )
+    return log_tau, log_p
+
+
+def _plain(value: Any) -> Any:
+    """A float where the inputs were scalars, else the array."""
+    return float(value) if np.ndim(value) == 0 else value

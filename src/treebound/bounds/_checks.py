@@ -1,0 +1,46 @@
+"""What the functions of this package ask of their arguments, in one wording."""
+
+from __future__ import annotations
+
+from operator import index
+
+from treebound.landscape import Landscape
+from treebound.shapes import TreeShape
+
+__all__ = ["check_int", "check_landscape", "check_shape"]
+
+
+def check_int(name: str, value: object, where: str, *, least: int = 1) -> int:
+    """``value`` as an int of at least ``least``, or a ValueError that names the argument."""
+    # bool is an int to Python, but True examples are never what was meant.
+    if type(value) is int and value >= least:
+        return value
+    try:
+        number = least - 1 if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise ValueError(
+            f"The {name!r} parameter of {where} must be an int >= {least}. Got {value!r} instead."
+        )
+    return number
+
+
+def check_shape(shape: object, where: str) -> TreeShape:
+    """``shape`` itself, or a TypeError that says how to make one."""
+    if not isinstance(shape, TreeShape):
+        raise TypeError(
+            f"The 'shape' parameter of {where} must be a TreeShape. Got {shape!r} instead. "
+            "Hint: TreeShape.parse('((..).)') reads one."
+        )
+    return shape
+
+
+def check_landscape(landscape: object, where: str) -> Landscape:
+    """``landscape`` itself, or a TypeError that says how to make one."""
+    if not isinstance(landscape, Landscape):
+        raise TypeError(
+            f"The 'landscape' parameter of {where} must be a Landscape. Got {landscape!r} instead. "
+            "Hint: Landscape(real=10) has ten real features."
+        )
+    return landscape

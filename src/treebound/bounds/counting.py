@@ -1,0 +1,272 @@
+"""Numbers that count partitions, labellings and shapes, exact and as natural logarithms.
+
+==================  ======================================================================
+symbol              here
+==================  ======================================================================
+``S(m, c)``         :func:`stirling`: ways to split ``m`` examples into ``c`` parts
+``(n)_c``           :func:`falling_factorial`: ways to label ``c`` parts differently
+``C(N)``            :func:`catalan`: ordered shapes with ``N`` inner nodes
+``W(L)``            :func:`wedderburn_etherington`: unordered shapes with ``L`` leaves
+==================  ======================================================================
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import comb, exp, inf, lgamma, log, perm
+from threading import Lock
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from treebound.bounds._checks import check_int
+
+__all__ = [
+    "catalan",
+    "falling_factorial",
+    "log_binomial",
+    "log_catalan",
+    "log_falling_factorial",
+    "log_integer",
+    "log_stirling",
+    "log_wedderburn_etherington",
+    "splits_of_size",
+    "stirling",
+    "wedderburn_etherington",
+]
+
+IntArray = NDArray[np.integer[Any]]
+FloatArray = NDArray[np.float64]
+
+# The radius of convergence of the Wedderburn-Etherington series is 1 over this.
+_WEDDERBURN_BASE = 2.4832535361726368
+_lock = Lock()
+
+
+def log_integer(number: int) -> float:
+    """Natural logarithm of an exact integer of any size; -inf for 0."""
+    return log(number) if number > 0 else -inf
+
+
+def log_binomial(n: int, k: int) -> float:
+    """Natural logarithm of the binomial coefficient; -inf where it is 0.
+
+    Examples
+    --------
+    >>> round(log_binomial(10**6, 3), 6)
+    39.654769
+    """
+    if k < 0 or k > n:
+        return -inf
+    k = min(k, n - k)
+    # Small k: a sum of logarithms keeps the digits that lgamma differences lose.
+    if k <= 30:
+        return log(comb(n, k))
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
+def falling_factorial(n: int, c: int) -> int:
+    """``(n)_c = n (n-1) ... (n-c+1)``, the labellings of ``c`` parts by different classes.
+
+    Examples
+    --------
+    >>> falling_factorial(5, 3)
+    60
+    """
+    return perm(n, c)
+
+
+def log_falling_factorial(n: int, c: int) -> float:
+    """Natural logarithm of ``(n)_c``; -inf where it is 0."""
+    if c > n:
+        return -inf
+    return log_integer(perm(n, c)) if c <= 64 else lgamma(n + 1) - lgamma(n - c + 1)
+
+
+@lru_cache(maxsize=4096)
+def stirling(m: int, c: int) -> int:
+    """Stirling number of the second kind ``S(m, c)``: the ``c``-partitions of ``m`` examples.
+
+    Examples
+    --------
+    >>> [stirling(5, c) for c in range(7)]
+    [0, 1, 15, 25, 10, 1, 0]
+    """
+    if c < 0 or c > m:
+        return 0
+    if c == 2:
+        return (1 << (m - 1)) - 1
+    # Inclusion and exclusion over the parts left empty; the division by c! is exact.
+    signed = sum((-1) ** (c - j) * comb(c, j) * j**m for j in range(c + 1))
+    return signed // perm(c)
+
+
+def splits_of_size(m: int, k: int) -> int:
+    """The paper's ``S(m, 2)_k``: 2-partitions of ``m`` examples that have a part of size ``k``.
+
+    Examples
+    --------
+    >>> [splits_of_size(6, k) for k in (1, 2, 3)]
+    [6, 15, 10]
+    """
+    return comb(m, k) // 2 if 2 * k == m else comb(m, k)
+
+
+@lru_cache(maxsize=65536)
+def log_stirling(m: int, c: int) -> float:
+    """Natural logarithm of ``S(m, c)``, without ever holding the number itself.
+
+    Examples
+    --------
+    >>> round(log_stirling(10**6, 1000), 3)
+    6901843.151
+    """
+    if c < 1 or c > m:
+        return -inf
+    if c == 1 or c == m:
+        return 0.0
+    empty = c * exp(-m / c)  # about how many parts a random assignment leaves empty
+    if empty < 3.0:
+        return m * log(c) - lgamma(c + 1) + log(_fraction_onto(m, c))
+    return float(_log_stirling_row(m, c)[c])
+
+
+def _fraction_onto(m: int, c: int) -> float:
+    """Share of the maps from ``m`` examples to ``c`` parts that leave none empty."""
+    total, term = 0.0, 1.0
+    for j in range(c):
+        term = (-1) ** j * exp(log_binomial(c, j) + m * np.log1p(-j / c))
+        total += term
+        if abs(term) < 1e-18:
+            break
+    return total
+
+
+@lru_cache(maxsize=64)
+def _log_stirling_row(m: int, c: int) -> FloatArray:
+    """``ln S(m, j)`` for j = 0..c by the recurrence, whose terms are all positive."""
+    parts = np.log(np.arange(1, c + 1))
+    row = np.full(c + 1, -inf)
+    row[0] = 0.0
+    for _ in range(m):
+        row[1:] = np.logaddexp(parts + row[1:], row[:-1])
+        row[0] = -inf
+    return row
+
+
+@overload
+def catalan(n: int) -> int: ...
+@overload
+def catalan(n: IntArray) -> NDArray[np.object_]: ...
+def catalan(n: int | IntArray) -> int | NDArray[np.object_]:
+    """Catalan number: ordered binary tree shapes with ``n`` inner nodes.
+
+    Examples
+    --------
+    >>> [catalan(n) for n in range(7)]
+    [1, 1, 2, 5, 14, 42, 132]
+    """
+    if isinstance(n, np.ndarray):
+        return np.array([catalan(int(one)) for one in n.flat], dtype=object).reshape(n.shape)
+    n = check_int("n", n, "catalan", least=0)
+    return comb(2 * n, n) // (n + 1)
+
+
+@overload
+def log_catalan(n: int) -> float: ...
+@overload
+def log_catalan(n: IntArray) -> FloatArray: ...
+def log_catalan(n: int | IntArray) -> float | FloatArray:
+    """Natural logarithm of the Catalan number; takes an array of ``n`` as well.
+
+    Examples
+    --------
+    >>> round(log_catalan(999), 6)
+    1373.974444
+    """
+    if isinstance(n, np.ndarray):
+        twice: FloatArray = gammaln(2 * n + 1) - 2 * gammaln(n + 1) - np.log(n + 1)
+        return twice
+    n = check_int("n", n, "log_catalan", least=0)
+    return log_binomial(2 * n, n) - log(n + 1)
+
+
+def wedderburn_etherington(n: int) -> int:
+    """Wedderburn-Etherington number: unordered binary tree shapes with ``n`` leaves.
+
+    Examples
+    --------
+    >>> [wedderburn_etherington(n) for n in range(1, 11)]
+    [1, 1, 1, 2, 3, 6, 11, 23, 46, 98]
+    """
+    n = check_int("n", n, "wedderburn_etherington")
+    with _lock:
+        while len(_exact_shapes) <= n:
+            _exact_shapes.append(_next_exact(_exact_shapes))
+        return _exact_shapes[n]
+
+
+_exact_shapes: list[int] = [0, 1]
+
+
+def _next_exact(known: list[int]) -> int:
+    leaves = len(known)
+    half = (leaves + 1) // 2
+    count = sum(known[small] * known[leaves - small] for small in range(1, half))
+    if leaves % 2 == 0:
+        count += known[leaves // 2] * (known[leaves // 2] + 1) // 2
+    return count
+
+
+@overload
+def log_wedderburn_etherington(n: int) -> float: ...
+@overload
+def log_wedderburn_etherington(n: IntArray) -> FloatArray: ...
+def log_wedderburn_etherington(n: int | IntArray) -> float | FloatArray:
+    """Natural logarithm of the Wedderburn-Etherington number; takes an array of ``n`` as well.
+
+    O(n^2) multiplications the first time, then a look-up.
+
+    Examples
+    --------
+    >>> round(log_wedderburn_etherington(1000), 6)
+    898.065353
+    """
+    if isinstance(n, np.ndarray):
+        if n.dtype.kind not in "iu" or (n.size and n.min() < 1):
+            raise ValueError(
+                "The 'n' parameter of log_wedderburn_etherington must hold ints >= 1. "
+                f"Got {n!r} instead."
+            )
+        return _log_shapes(int(n.max(initial=1)))[n]
+    n = check_int("n", n, "log_wedderburn_etherington")
+    return float(_log_shapes(n)[n])
+
+
+_scaled_shapes = np.array([0.0, 1.0 / _WEDDERBURN_BASE])
+
+
+def _log_shapes(leaves: int) -> FloatArray:
+    """``ln W(n)`` for n = 0..leaves at least, from the recurrence scaled by the growth rate."""
+    global _scaled_shapes
+    with _lock:
+        known = _scaled_shapes
+        if len(known) <= leaves:
+            table = np.zeros(max(leaves + 1, 2 * len(known)))
+            table[: len(known)] = known
+            for n in range(len(known), len(table)):
+                table[n] = _next_scaled(table, n)
+            _scaled_shapes = known = table
+    with np.errstate(divide="ignore"):
+        return np.log(known) + np.arange(len(known)) * log(_WEDDERBURN_BASE)
+
+
+def _next_scaled(table: FloatArray, n: int) -> float:
+    half = (n + 1) // 2
+    count = float(table[1:half] @ table[n - 1 : n - half : -1])
+    if n % 2 == 0:
+        small = float(table[n // 2])
+        count += 0.5 * small * (small + _WEDDERBURN_BASE ** (-(n // 2)))
+    return count

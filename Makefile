@@ -3,9 +3,48 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+JOBS ?= 2
 export PATH := $(abspath $(BIN)):$(PATH)
+# One thread a process: the tests run side by side already.
+export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all bench docs lint clean
+.PHONY: demo test test-all bench study docs lint doctest unit clean
+
+demo: $(STAMP)
+	OMP_NUM_THREADS=$(JOBS) $(BIN)/treebound bench demo --jobs $(JOBS) --output demo
+
+test: lint doctest unit docs
+
+# What is heavy: Spark, ray, SHAP, LaTeX, a second scikit-learn, and every example of the gallery.
+test-all: test $(VENV)/.installed-heavy
+	$(BIN)/python -m pytest tests -m heavy
+	TREEBOUND_GALLERY=all $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+
+bench: $(STAMP)
+	for name in theory growth predict pruning; do \
+	  OMP_NUM_THREADS=$(JOBS) $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+# The whole study of the README: both protocols on all 25 data sets.
+study: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/study.py --jobs $(JOBS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+doctest: $(STAMP)
+	$(BIN)/python -m pytest -q --doctest-modules src/treebound README.md docs --doctest-glob="*.md" --doctest-glob="*.rst"
+
+unit: $(STAMP)
+	$(BIN)/python -m pytest -q -n $(JOBS) tests -m "not heavy"
+
+docs: $(STAMP)
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf build dist $(VENV) docs/_build docs/gallery docs/api/generated demo
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -17,5 +56,6 @@ $(STAMP): pyproject.toml meson.build src/treebound/meson.build | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev]"
 	@touch $@
 
-clean:
-	rm -rf build dist $(VENV) docs/_build demo
+$(VENV)/.installed-heavy: $(STAMP)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev,heavy]"
+	@touch $@

@@ -1,0 +1,46 @@
+"""How the documentation is built."""
+
+import os
+from importlib.metadata import version as installed_version
+
+project = "treebound"
+author = "The treebound developers"
+copyright = "2026, the treebound developers"
+release = version = installed_version("treebound")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
+templates_path = ["_templates"]
+html_theme = "pydata_sphinx_theme"
+html_title = "treebound"
+html_static_path = ["_static"]
+html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = True
+numpydoc_class_members_toctree = False
+numpydoc_show_inherited_class_members = False
+
+# Two short examples run whenever the docs are built; TREEBOUND_GALLERY=all runs every one.
+_quick = r"plot_(01|02)_.*\.py"
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_.*\.py" if os.environ.get("TREEBOUND_GALLERY") == "all" else _quick,
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "abort_on_example_error": True,
+    "min_reported_time": 1e9,
+    "copyfile_regex": r".*\.(csv|toml)",
+}
+suppress_warnings = ["config.cache"]

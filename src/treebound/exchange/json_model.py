@@ -1,0 +1,314 @@
+"""The written model format, version 1: one JSON document a model.
+
+The specification is in the documentation ("The model format"), the JSON Schema beside this file.
+Loading parses and checks; it executes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import dataclass, field
+from importlib.metadata import version as installed_version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._files import write_text
+from treebound.exchange.errors import FormatError
+from treebound.exchange.nodes import nodes_from_json, nodes_to_json
+from treebound.tree import Column, Tree
+
+__all__ = ["FORMAT", "VERSION", "SavedModel", "json_schema", "load", "loads", "dumps", "save"]
+
+FORMAT = "treebound-model"
+VERSION = 1
+_KINDS = ("real", "ordinal", "nominal")
+_TOP = {
+    "format", "version", "made_by", "columns", "classes", "nodes", "prediction", "parameters",
+    "certificate", "pruning",
+}  # fmt: skip
+_TYPES = {"string": str, "integer": int, "number": float, "boolean": bool}
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """What a model file holds.
+
+    Attributes
+    ----------
+    tree : Tree
+        The tree that answers.
+    prediction : dict
+        How it answers: ``unknown`` and ``smoothing``, as the classifier's parameters.
+    parameters : dict
+        The other parameters of the classifier, as far as JSON can hold them.
+    certificate : dict or None
+        The risk certificate, field by field.
+    pruning : dict or None
+        The pruning path: the grown tree's ``nodes`` and one entry a step.
+    """
+
+    tree: Tree
+    prediction: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    certificate: dict[str, Any] | None = None
+    pruning: dict[str, Any] | None = None
+
+
+def dumps(model: SavedModel) -> str:
+    """The text of a model file.
+
+    Numbers are written so that they read back as the same double; keys stand in a fixed order, so
+    the same model always gives the same text.
+    """
+    tree = model.tree
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "made_by": f"treebound {installed_version('treebound')}",
+        "columns": [_column_to_json(column) for column in tree.columns],
+        "classes": _values_to_json(list(tree.classes), "classes", dtype=tree.classes.dtype),
+        "nodes": nodes_to_json(tree),
+        "prediction": dict(model.prediction),
+        "parameters": dict(model.parameters),
+        "certificate": model.certificate,
+        "pruning": model.pruning,
+    }
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def save(model: SavedModel, path: str | os.PathLike[str]) -> None:
+    """Write a model file, atomically."""
+    write_text(path, dumps(model))
+
+
+def load(path: str | os.PathLike[str]) -> SavedModel:
+    """Read and check a model file.
+
+    Raises
+    ------
+    FormatError
+        If the file is not a model; the message names the file and the place in it.
+    OSError
+        If the file cannot be read.
+    """
+    raw = Path(path).read_bytes()
+    try:
+        return loads(raw)
+    except FormatError as error:
+        raise FormatError(f"{os.fspath(path)}: {error.path}", error.problem) from None
+
+
+def loads(text: str | bytes) -> SavedModel:
+    """Read and check the text of a model file."""
+    document = _parse(text)
+    if not isinstance(document, dict):
+        raise FormatError("", "must be a JSON object")
+    if document.get("format") != FORMAT:
+        raise FormatError("format", f"must be {FORMAT!r}, found {document.get('format')!r:.60}")
+    if type(document.get("version")) is not int or document["version"] != VERSION:
+        found = document.get("version")
+        raise FormatError("version", f"must be {VERSION}, found {found!r:.60}; a newer treebound?")
+    for name in document:
+        if name not in _TOP:
+            raise FormatError(name, "is not a field of version 1")
+    columns = _columns_from_json(document.get("columns"))
+    classes = _classes_from_json(document.get("classes"))
+    tree = nodes_from_json(document.get("nodes"), columns, classes)
+    pruning = _optional_object(document, "pruning")
+    if pruning is not None:
+        _check_pruning(pruning, columns, classes)
+    return SavedModel(
+        tree=tree,
+        prediction=_prediction(document),
+        parameters=_optional_object(document, "parameters") or {},
+        certificate=_optional_object(document, "certificate"),
+        pruning=pruning,
+    )
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of the format, for tools in other languages."""
+    text = files("treebound.exchange").joinpath("model-v1.schema.json").read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+# -- parsing --------------------------------------------------------------------------------
+
+
+def _parse(text: str | bytes) -> Any:
+    def refuse_constant(name: str) -> Any:
+        raise FormatError("", f"contains {name}, which is not JSON")
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise FormatError(twice, "is given twice")
+        return found
+
+    try:
+        return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=unique)
+    except FormatError:
+        raise
+    except json.JSONDecodeError as error:
+        raise FormatError(
+            "", f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise FormatError("", f"is not UTF-8 text, at byte {error.start}") from None
+    except RecursionError:
+        raise FormatError("", "is nested too deeply") from None
+    except ValueError as error:  # an integer with thousands of digits
+        raise FormatError("", f"cannot be read: {error}") from None
+
+
+def _optional_object(document: dict[str, Any], name: str) -> dict[str, Any] | None:
+    value = document.get(name)
+    if value is not None and not isinstance(value, dict):
+        raise FormatError(name, "must be an object or null")
+    return value
+
+
+def _prediction(document: dict[str, Any]) -> dict[str, Any]:
+    given = _optional_object(document, "prediction") or {}
+    allowed = {
+        "unknown": ("majority", "stop", "missing", "error"),
+        "smoothing": ("laplace", "m-estimate", None),
+    }
+    for name, value in given.items():
+        if name not in allowed:
+            raise FormatError(f"prediction.{name}", "is not a field of version 1")
+        if value not in allowed[name]:
+            raise FormatError(
+                f"prediction.{name}", f"must be one of {allowed[name]}, found {value!r:.60}"
+            )
+    return given
+
+
+# -- columns and classes --------------------------------------------------------------------
+
+
+def _column_to_json(column: Column) -> dict[str, Any]:
+    where = f"columns[{column.name!r}].categories"
+    return {
+        "name": column.name,
+        "kind": column.kind,
+        "categories": None
+        if column.categories is None
+        else _values_to_json(list(column.categories), where),
+        "declared": column.declared,
+        "missing": column.missing,
+    }
+
+
+def _columns_from_json(given: Any) -> tuple[Column, ...]:
+    if not isinstance(given, list):
+        raise FormatError("columns", "must be a list")
+    columns = []
+    for at, entry in enumerate(given):
+        where = f"columns[{at}]"
+        fields = {"name": str, "kind": str, "declared": bool, "missing": bool}
+        if not isinstance(entry, dict):
+            raise FormatError(where, "must be an object")
+        for name, kind in fields.items():
+            if type(entry.get(name)) is not kind:
+                raise FormatError(f"{where}.{name}", f"must be a {_json_name(kind)}")
+        for name in entry:
+            if name not in (*fields, "categories"):
+                raise FormatError(f"{where}.{name}", "is not a field of version 1")
+        if entry["kind"] not in _KINDS:
+            raise FormatError(f"{where}.kind", f"must be one of {', '.join(_KINDS)}")
+        categories = entry.get("categories")
+        if (categories is None) != (entry["kind"] == "real"):
+            raise FormatError(f"{where}.categories", "must be null exactly when the kind is 'real'")
+        if categories is not None:
+            categories = tuple(_values_from_json(categories, f"{where}.categories"))
+        columns.append(
+            Column(entry["name"], entry["kind"], categories, entry["declared"], entry["missing"])
+        )
+    names = [column.name for column in columns]
+    for at, name in enumerate(names):
+        if names.index(name) != at:
+            raise FormatError(f"columns[{at}].name", f"{name!r} is given twice")
+    return tuple(columns)
+
+
+def _classes_from_json(given: Any) -> NDArray[Any]:
+    values = _values_from_json(given, "classes")
+    if not values:
+        raise FormatError("classes.values", "must have at least one class")
+    text = given.get("dtype", "object")
+    try:
+        dtype = np.dtype(text) if isinstance(text, str) and len(text) < 16 else None
+    except TypeError:
+        dtype = None
+    if dtype is None or dtype.kind not in "OUbiuf" or dtype.itemsize > 2**16:
+        raise FormatError("classes.dtype", f"must name a plain numpy dtype, found {text!r:.60}")
+    classes = np.empty(len(values), dtype=object)
+    classes[:] = values
+    try:
+        typed = classes.astype(dtype)
+    except (ValueError, TypeError, OverflowError):
+        raise FormatError("classes.dtype", f"{text!r} cannot hold the values") from None
+    if typed.tolist() != values:
+        raise FormatError("classes.dtype", f"{text!r} cannot hold the values")
+    return typed
+
+
+def _values_to_json(values: list[Any], where: str, dtype: np.dtype[Any] | None = None) -> Any:
+    """Categories or class labels with their JSON type, so that 1, 1.0, "1" and true stay apart."""
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    kinds = {type(value) for value in plain}
+    named = [name for name, kind in _TYPES.items() if kinds <= {kind}]
+    if not named:
+        found = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise ValueError(
+            f"A model file can hold strings, integers, finite numbers or booleans, all of one kind, "
+            f"in {where}. Found {found} instead. Hint: convert them before fitting."
+        )
+    if any(isinstance(value, float) and not math.isfinite(value) for value in plain):
+        raise ValueError(f"A model file cannot hold NaN or infinity in {where}.")
+    written: dict[str, Any] = {"type": named[0], "values": plain}
+    if dtype is not None:
+        written["dtype"] = "object" if dtype.kind == "O" else dtype.str.lstrip("<>|=")
+    return written
+
+
+def _values_from_json(given: Any, where: str) -> list[Any]:
+    if not isinstance(given, dict) or not isinstance(given.get("values"), list):
+        raise FormatError(where, "must be an object with a type and a list of values")
+    kind = _TYPES.get(given["type"]) if isinstance(given.get("type"), str) else None
+    if kind is None:
+        raise FormatError(f"{where}.type", f"must be one of {', '.join(_TYPES)}")
+    values = given["values"]
+    if kind is float:
+        values = [float(v) if type(v) is int and abs(v) < 2**53 else v for v in values]
+    for at, value in enumerate(values):
+        if type(value) is not kind or (kind is float and not math.isfinite(value)):
+            raise FormatError(f"{where}.values[{at}]", f"must be a {given['type']}")
+        if kind is int and not -(2**63) <= value < 2**64:
+            raise FormatError(f"{where}.values[{at}]", "must fit in 64 bits")
+    if len(set(values)) != len(values):
+        raise FormatError(f"{where}.values", "must be distinct")
+    return values
+
+
+def _check_pruning(
+    pruning: dict[str, Any], columns: tuple[Column, ...], classes: NDArray[Any]
+) -> None:
+    """The grown tree must be a tree; the steps are checked when the path is rebuilt."""
+    if not isinstance(pruning.get("steps"), list):
+        raise FormatError("pruning.steps", "must be a list")
+    nodes_from_json(pruning.get("grown"), columns, classes, where="pruning.grown")
+
+
+def _json_name(kind: type) -> str:
+    return next(name for name, type_ in _TYPES.items() if type_ is kind)

@@ -11,9 +11,35 @@ from treebound.bounds.counting import (
     stirling,
     wedderburn_etherington,
 )
+from treebound.bounds.enumerate import (
+    Partition,
+    count_realizable,
+    realizable_growth,
+    realizable_partitions,
+)
 from treebound.bounds.growth import log_growth, log_growth_leaves
+from treebound.bounds.risk import (
+    ERROR_PRIOR,
+    binomial_upper,
+    log_leaves_prior,
+    log_shape_prior,
+    shawe_taylor,
+    tail_inversion,
+    vapnik,
+)
 
 __all__ = [
+    "Partition",
+    "count_realizable",
+    "realizable_growth",
+    "realizable_partitions",
+    "ERROR_PRIOR",
+    "binomial_upper",
+    "log_leaves_prior",
+    "log_shape_prior",
+    "shawe_taylor",
+    "tail_inversion",
+    "vapnik",
     "catalan",
     "falling_factorial",
     "log_catalan",

@@ -375,7 +375,7 @@ def _stirling_rest(n: Floats) -> Floats:
 
 
 def _share(function: str, name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < value < 1.0:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
         raise ValueError(
             f"The {name!r} parameter of {function} must be a float in the range (0, 1). "
             f"Got {value!r} instead."

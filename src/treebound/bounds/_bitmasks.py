@@ -1,0 +1,183 @@
+"""Partitions of a sample as algebra on bits; what :mod:`~treebound.bounds.enumerate` stands on.
+
+=============  ==================================================================================
+rows, mask     a set of rows as the bits of an int
+test           the mask of the rows that answer yes; without row 0, since directions are both tried
+one-sided      a test that all rows of the sample answer alike, mask 0
+split          two disjoint masks, one of them perhaps empty
+=============  ==================================================================================
+
+A class of trees is asked nothing but which partitions of these rows it can make, so a column is no
+more than the set of its tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.bounds.counting import falling_factorial
+from treebound.shapes import TreeShape
+
+__all__ = ["Masks", "column_tests", "count_masks", "growth_masks", "partition_masks", "splits"]
+
+Masks = tuple[int, ...]
+# Above this many rows a table of all subsets is larger than the sets it would speed up.
+_TABLE_ROWS = 20
+
+
+def column_tests(values: NDArray[Any], kind: str, codes: int | None = None) -> frozenset[int]:
+    """The tests of a column; with ``codes`` those of that many declared categories, by the letter.
+
+    Without ``codes`` the one-sided test is in the set: a real feature always has it.
+    """
+    everyone = (1 << len(values)) - 1
+    if codes is None:
+        levels = np.unique(values)
+    else:
+        levels = np.arange(codes - 1 if kind == "ordinal" else codes)
+    yes = [_mask(values == v if kind == "nominal" else values <= v) for v in levels]
+    if codes is None:
+        yes.append(0)
+    return frozenset(everyone ^ mask if mask & 1 else mask for mask in yes)
+
+
+def partition_masks(tests: Iterable[int], m: int, shape: TreeShape, c: int) -> set[Masks]:
+    """All c-partitions, as sorted tuples of masks, from the tests of a sample of m rows."""
+    everyone = (1 << m) - 1
+    if c == 2:
+        labelled_one = (int(x) for x in _Dichotomies(tests, m).of(shape, everyone))
+        return {(min(x, everyone ^ x), max(x, everyone ^ x)) for x in labelled_one} - {
+            (0, everyone)
+        }
+    return {parts for parts in _Partitions(tests, c).of(shape, everyone) if len(parts) == c}
+
+
+def count_masks(tests: Iterable[int], m: int, shape: TreeShape, c: int) -> int:
+    """How many :func:`partition_masks` gives."""
+    if c > min(m, shape.leaves):
+        return 0
+    if c == 1:
+        return 1
+    if c == 2:  # every dichotomy but the two one-sided ones comes with its opposite
+        return (len(_Dichotomies(tests, m).of(shape, (1 << m) - 1)) - 2) // 2
+    return len(partition_masks(tests, m, shape, c))
+
+
+def growth_masks(tests: Iterable[int], m: int, shape: TreeShape, n_classes: int) -> int:
+    """Number of labellings with ``n_classes`` labels, from the tests of a sample of m rows."""
+    most = min(m, n_classes, shape.leaves)
+    if most <= 2:
+        counts = {c: count_masks(tests, m, shape, c) for c in range(1, most + 1)}
+    else:
+        counts = dict.fromkeys(range(1, most + 1), 0)
+        for parts in _Partitions(tests, most).of(shape, (1 << m) - 1):
+            counts[len(parts)] += 1
+    return sum(count * falling_factorial(n_classes, c) for c, count in counts.items())
+
+
+class _Partitions:
+    """Partitions of any set of rows by any shape into at most ``most`` parts, remembered."""
+
+    def __init__(self, tests: Iterable[int], most: int) -> None:
+        self.tests = sorted(tests)
+        self.most = most
+        self.known: dict[tuple[TreeShape, int], set[Masks]] = {}
+
+    def of(self, shape: TreeShape, rows: int) -> set[Masks]:
+        if rows & (rows - 1) == 0 or shape.left is None or shape.right is None:
+            return {(rows,)} if rows else {()}
+        key = (shape, rows)
+        if key not in self.known:
+            found: set[Masks] = set()
+            for yes, no in splits(self.tests, rows):
+                self._join(self.of(shape.left, yes), self.of(shape.right, no), found)
+                if shape.left is not shape.right:
+                    self._join(self.of(shape.left, no), self.of(shape.right, yes), found)
+            self.known[key] = found
+        return self.known[key]
+
+    def _join(self, ones: set[Masks], others: set[Masks], found: set[Masks]) -> None:
+        """Add every union of parts from both sides (the set Q^c of the paper's appendix)."""
+        for one, other in product(ones, others):
+            for joins in _joins(len(one), len(other), self.most):
+                parts = list(one)
+                for part, to in zip(other, joins, strict=True):
+                    if to < 0:
+                        parts.append(part)
+                    else:
+                        parts[to] |= part
+                found.add(tuple(sorted(parts)))
+
+
+class _Dichotomies:
+    """The sets of rows that trees of a shape can label 1, the rest 0: two parts, but faster."""
+
+    def __init__(self, tests: Iterable[int], m: int) -> None:
+        self.tests = sorted(tests)
+        self.m = m
+        self.known: dict[tuple[TreeShape, int], Any] = {}
+
+    def of(self, shape: TreeShape, rows: int) -> Any:
+        """Masks within ``rows``, as an array, or as a set of ints where there are many rows."""
+        if self.m > _TABLE_ROWS:
+            return self._as_set(shape, rows)
+        key = (shape, rows)
+        if key not in self.known:
+            self.known[key] = self._as_array(shape, rows)
+        return self.known[key]
+
+    def _as_array(self, shape: TreeShape, rows: int) -> NDArray[np.int64]:
+        if rows & (rows - 1) == 0 or shape.left is None or shape.right is None:
+            return np.unique(np.array([0, rows], dtype=np.int64))
+        seen = np.zeros(1 << self.m, dtype=bool)
+        if shape.leaves == 2:
+            for yes, no in splits(self.tests, rows):
+                seen[[0, yes, no, rows]] = True
+            return np.flatnonzero(seen)
+        for yes, no in splits(self.tests, rows):
+            seen[self.of(shape.left, yes)[:, None] | self.of(shape.right, no)] = True
+            if shape.left is not shape.right:
+                seen[self.of(shape.left, no)[:, None] | self.of(shape.right, yes)] = True
+        return np.flatnonzero(seen)
+
+    def _as_set(self, shape: TreeShape, rows: int) -> set[int]:
+        if rows & (rows - 1) == 0 or shape.left is None or shape.right is None:
+            return {0, rows}
+        key = (shape, rows)
+        if key not in self.known:
+            found: set[int] = set()
+            for pair in splits(self.tests, rows):
+                for yes, no in (pair, pair[::-1]):
+                    ones, others = self._as_set(shape.left, yes), self._as_set(shape.right, no)
+                    found.update(x | y for x in ones for y in others)
+            self.known[key] = found
+        return self.known[key]
+
+
+def splits(tests: Iterable[int], rows: int) -> list[tuple[int, int]]:
+    """The different ways the tests divide ``rows``, each once; one side may be empty."""
+    lowest = rows & -rows
+    # The side without the lowest row names the split, whichever test and direction made it.
+    sides = {rows & ~test if rows & test & lowest else rows & test for test in tests}
+    return [(rows ^ side, side) for side in sides]
+
+
+@cache
+def _joins(a: int, b: int, most: int) -> tuple[tuple[int, ...], ...]:
+    """Ways to give b parts to a parts: each to a part of its own (-1) or to one not yet taken."""
+    found: list[tuple[int, ...]] = [()]
+    for _ in range(b):
+        found = [
+            (*taken, to) for taken in found for to in range(-1, a) if to < 0 or to not in taken
+        ]
+    return tuple(joins for joins in found if a + joins.count(-1) <= most)
+
+
+def _mask(rows: NDArray[np.bool_]) -> int:
+    return sum(1 << int(i) for i in np.flatnonzero(rows))

@@ -1,0 +1,309 @@
+"""The oracle: every partition a shape realizes on a given sample, exactly.
+
+=============  ==================================================================================
+``S``          a sample of m rows; T a shape
+``P^c_T(S)``   the c-partitions of S that trees of shape T can make, :func:`realizable_partitions`
+``pi^c_T(m)``  the most of them over all samples of m rows; a sample gives a lower bound
+=============  ==================================================================================
+
+The cost grows exponentially with the leaves; a dozen rows and half a dozen leaves are comfortable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treebound.bounds._bitmasks import (
+    Masks,
+    column_tests,
+    count_masks,
+    growth_masks,
+    partition_masks,
+)
+from treebound.bounds._checks import check_int, check_shape
+from treebound.shapes import TreeShape
+
+__all__ = ["Partition", "count_realizable", "realizable_growth", "realizable_partitions"]
+
+Partition = tuple[tuple[int, ...], ...]
+"""The parts of a sample as rows in ascending order, the part of the first row first."""
+
+KINDS = ("real", "ordinal", "nominal")
+
+
+def realizable_partitions(
+    X: ArrayLike,
+    kinds: Sequence[str],
+    shape: TreeShape,
+    c: int,
+    *,
+    one_sided: bool = True,
+    categories: Sequence[int | None] | None = None,
+    method: Literal["recursive", "rules"] = "recursive",
+) -> frozenset[Partition]:
+    """Definition of realizable partitions: all c-partitions of this sample the shape can make.
+
+    Parameters
+    ----------
+    X : array of shape (m, d)
+        The sample; only the order of real and ordinal values and the equality of nominal ones
+        matter.
+    kinds : sequence of {"real", "ordinal", "nominal"}
+        The kind of each column: threshold tests on the first two, ``x == category`` on the third.
+    shape : TreeShape
+        The shape of the trees.
+    c : int
+        Number of parts.
+    one_sided : bool
+        Whether a node may send all its rows one way whatever they are (ERRATA 10), as a real
+        feature always can, and a categorical one that declares a category the sample lacks.
+        False takes the rule sets of the paper by the letter.
+    categories : sequence of int or None, optional
+        Declared number of categories of each column (None for a real one); codes are then
+        0, ..., K - 1. Only read when ``one_sided`` is False; by default the largest code plus 1.
+    method : {"recursive", "rules"}
+        "recursive" joins the partitions of the subtrees; "rules" tries every rule at every node
+        and every labelling of the leaves: slower and independent, to check the first.
+
+    Returns
+    -------
+    frozenset of tuple of tuple of int
+        Each partition is a tuple of parts, each part a tuple of rows in ascending order; the parts
+        are in the order of their first row.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> stump = tb.TreeShape.parse("(..)")
+    >>> X = [[1.0, 0], [2.0, 1], [3.0, 0]]
+    >>> sorted(tb.bounds.realizable_partitions(X, ["real", "nominal"], stump, 2))
+    [((0,), (1, 2)), ((0, 1), (2,)), ((0, 2), (1,))]
+    """
+    where = "realizable_partitions"
+    m, tests = _sample_tests(X, kinds, one_sided, categories, where)
+    check_shape(shape, where)
+    c = check_int("c", c, where)
+    if method == "rules":
+        return frozenset(_by_rules(X, kinds, shape, c, one_sided, categories))
+    if method != "recursive":
+        raise ValueError(
+            f"The 'method' parameter of {where} must be 'recursive' or 'rules'. "
+            f"Got {method!r} instead."
+        )
+    if c > min(m, shape.leaves):
+        return frozenset()
+    return frozenset(_as_rows(parts) for parts in partition_masks(tests, m, shape, c))
+
+
+def count_realizable(
+    X: ArrayLike,
+    kinds: Sequence[str],
+    shape: TreeShape,
+    c: int,
+    *,
+    one_sided: bool = True,
+    categories: Sequence[int | None] | None = None,
+) -> int:
+    """Number of c-partitions of this sample the shape can make, ``|P^c_T(S)|``.
+
+    A lower bound on the partitioning function ``pi^c_T(m)``. Parameters as in
+    :func:`realizable_partitions`.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> X = [[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [3.0, 2.0]]
+    >>> tb.bounds.count_realizable(X, ["real", "real"], tb.TreeShape.parse("((..).)"), 2)
+    7
+    """
+    where = "count_realizable"
+    m, tests = _sample_tests(X, kinds, one_sided, categories, where)
+    check_shape(shape, where)
+    return count_masks(tests, m, shape, check_int("c", c, where))
+
+
+def realizable_growth(
+    X: ArrayLike,
+    kinds: Sequence[str],
+    shape: TreeShape,
+    n_classes: int,
+    *,
+    one_sided: bool = True,
+    categories: Sequence[int | None] | None = None,
+) -> int:
+    """Number of labellings of this sample the shape can make: ``sum_c (n)_c |P^c_T(S)|``.
+
+    A lower bound on the growth function ``tau_T(m)``. Parameters as in
+    :func:`realizable_partitions`.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> X = [[0.0], [1.0], [2.0]]
+    >>> tb.bounds.realizable_growth(X, ["real"], tb.TreeShape.parse("(..)"), 2)
+    6
+    """
+    where = "realizable_growth"
+    m, tests = _sample_tests(X, kinds, one_sided, categories, where)
+    check_shape(shape, where)
+    n_classes = check_int("n_classes", n_classes, where)
+    return growth_masks(tests, m, shape, n_classes)
+
+
+# --- the sample -------------------------------------------------------------------------------
+
+
+def _sample_tests(
+    X: ArrayLike,
+    kinds: Sequence[str],
+    one_sided: bool,
+    categories: Sequence[int | None] | None,
+    where: str,
+) -> tuple[int, frozenset[int]]:
+    """Number of rows and the tests of the whole sample."""
+    table = _check_sample(X, kinds, where)
+    codes = _declared(table, kinds, one_sided, categories, where)
+    columns = zip(table.T, kinds, codes, strict=True)
+    tests: frozenset[int] = frozenset({0} if one_sided else ())
+    tests = tests.union(*(column_tests(x, kind, k) for x, kind, k in columns))
+    return len(table), tests or frozenset({0})  # without any test a tree is but one leaf
+
+
+def _check_sample(X: ArrayLike, kinds: Sequence[str], where: str) -> NDArray[Any]:
+    table = np.asarray(X)
+    if table.ndim != 2 or len(table) == 0:
+        raise ValueError(
+            f"The 'X' parameter of {where} must be an array of shape (m, d) with m >= 1. "
+            f"Got an array of shape {table.shape} instead."
+        )
+    if isinstance(kinds, str) or len(kinds) != table.shape[1]:
+        raise ValueError(
+            f"The 'kinds' parameter of {where} must name the kind of each of the "
+            f"{table.shape[1]} columns. Got {kinds!r} instead."
+        )
+    for i, kind in enumerate(kinds):
+        if kind not in KINDS:
+            raise ValueError(
+                f"The 'kinds' parameter of {where} must be among {KINDS}. "
+                f"Got {kind!r} for column {i} instead."
+            )
+    if table.dtype.kind == "f" and np.isnan(table).any():
+        row, column = np.argwhere(np.isnan(table))[0]
+        raise ValueError(
+            f"The 'X' parameter of {where} must have no missing values. "
+            f"Got nan in row {row}, column {column} instead."
+        )
+    return table
+
+
+def _declared(
+    table: NDArray[Any],
+    kinds: Sequence[str],
+    one_sided: bool,
+    categories: Sequence[int | None] | None,
+    where: str,
+) -> list[int | None]:
+    """Declared categories per column, or None where they make no difference."""
+    if one_sided:
+        return [None] * len(kinds)
+    if categories is None:
+        categories = [None] * len(kinds)
+    if len(categories) != len(kinds):
+        raise ValueError(
+            f"The 'categories' parameter of {where} must have one entry a column, {len(kinds)}. "
+            f"Got {categories!r} instead."
+        )
+    found: list[int | None] = []
+    for i, kind in enumerate(kinds):
+        if kind == "real":
+            found.append(None)
+            continue
+        largest = int(table[:, i].max())
+        count = (
+            largest + 1 if categories[i] is None else check_int("categories", categories[i], where)
+        )
+        if largest >= count or not np.isin(table[:, i], np.arange(count)).all():
+            raise ValueError(
+                f"The 'X' parameter of {where} must have codes 0, ..., {count - 1} in column {i}, "
+                f"which declares {count} categories. Got {table[:, i].tolist()!r} instead."
+            )
+        found.append(count)
+    return found
+
+
+def _as_rows(parts: Masks) -> Partition:
+    rows = (tuple(i for i in range(mask.bit_length()) if mask >> i & 1) for mask in parts)
+    return tuple(sorted(rows))
+
+
+# --- every rule and every label ---------------------------------------------------------------
+
+
+def _by_rules(
+    X: ArrayLike,
+    kinds: Sequence[str],
+    shape: TreeShape,
+    c: int,
+    one_sided: bool,
+    categories: Sequence[int | None] | None,
+) -> set[Partition]:
+    """Definition by the letter: a rule and a sign for each node, a label for each leaf."""
+    table = np.asarray(X)
+    codes = _declared(table, kinds, one_sided, categories, "realizable_partitions")
+    rules = {tuple(answers) for answers in _answers(table, kinds, codes)}
+    if one_sided:
+        rules.add((True,) * len(table))
+    signed = sorted(rules | {tuple(not yes for yes in rule) for rule in rules})
+    reached = {
+        _leaves_reached(shape, chosen, len(table)) for chosen in product(signed, repeat=shape.nodes)
+    }
+    labellings = list(product(range(c), repeat=shape.leaves))
+    found = set()
+    for leaves in reached:
+        for labels in labellings:
+            parts: dict[int, list[int]] = {}
+            for row, leaf in enumerate(leaves):
+                parts.setdefault(labels[leaf], []).append(row)
+            if len(parts) == c:
+                found.add(tuple(sorted(tuple(rows) for rows in parts.values())))
+    return found
+
+
+def _answers(
+    table: NDArray[Any], kinds: Sequence[str], codes: Sequence[int | None]
+) -> Iterable[list[bool]]:
+    """What every rule of every column says of each row."""
+    for values, kind, count in zip(table.T, kinds, codes, strict=True):
+        observed = sorted(set(values.tolist()))
+        levels = observed if count is None else list(range(count))
+        if kind == "nominal":
+            yield from ([v == level for v in values] for level in levels)
+        else:
+            yield from ([v <= level for v in values] for level in levels[:-1])
+        if kind == "real":
+            yield [True] * len(values)
+
+
+def _leaves_reached(
+    shape: TreeShape, chosen: Sequence[tuple[bool, ...]], m: int
+) -> tuple[int, ...]:
+    """The leaf each row falls into, with the rules of the nodes in pre-order."""
+    leaf_of = [0] * m
+    stack = [(shape, list(range(m)), 0, 0)]  # shape, rows, its first node, its first leaf
+    while stack:
+        at, rows, node, leaf = stack.pop()
+        if at.left is None or at.right is None:
+            for row in rows:
+                leaf_of[row] = leaf
+            continue
+        rule = chosen[node]
+        left = [row for row in rows if rule[row]]
+        right = [row for row in rows if not rule[row]]
+        stack.append((at.left, left, node + 1, leaf))
+        stack.append((at.right, right, node + 1 + at.left.nodes, leaf + at.left.leaves))
+    return tuple(leaf_of)

@@ -1,0 +1,169 @@
+"""The oracle: two ways that agree, counted by hand, by vectors and against Stirling numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treebound import TreeShape
+from treebound.bounds import _bitmasks as bits
+from treebound.bounds import (
+    count_realizable,
+    realizable_growth,
+    realizable_partitions,
+    stirling,
+)
+
+TEXTS = (".", "(..)", "((..).)", "((..)(..))", "(((..).).)")
+SHAPES = [TreeShape.parse(text) for text in TEXTS]
+KINDS = ("real", "ordinal", "nominal")
+
+
+@st.composite
+def samples(draw, rows=5, columns=2):
+    m = draw(st.integers(1, rows))
+    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=columns))
+    value = st.integers(0, 3)
+    X = draw(st.lists(st.tuples(*[value] * len(kinds)), min_size=m, max_size=m))
+    return np.array(X, dtype=float), kinds
+
+
+@settings(max_examples=60)
+@given(samples(rows=4), st.sampled_from(SHAPES[:4]), st.integers(1, 4), st.booleans())
+def test_both_ways_find_the_same_partitions(sample, shape, c, one_sided):
+    X, kinds = sample
+    options = {} if one_sided else {"one_sided": False, "categories": [4] * len(kinds)}
+    recursive = realizable_partitions(X, kinds, shape, c, **options)
+    by_rules = realizable_partitions(X, kinds, shape, c, method="rules", **options)
+    assert recursive == by_rules
+
+
+@pytest.mark.slow
+@settings(max_examples=15)
+@given(samples(rows=5, columns=1), st.integers(2, 4), st.booleans())
+def test_both_ways_agree_on_a_chain_of_four_leaves(sample, c, one_sided):
+    X, kinds = sample
+    options = {} if one_sided else {"one_sided": False, "categories": [4] * len(kinds)}
+    recursive = realizable_partitions(X, kinds, SHAPES[4], c, **options)
+    assert recursive == realizable_partitions(X, kinds, SHAPES[4], c, method="rules", **options)
+
+
+@given(samples(rows=7, columns=3), st.sampled_from(SHAPES), st.integers(1, 5))
+def test_what_is_found_are_partitions(sample, shape, c):
+    X, kinds = sample
+    for parts in realizable_partitions(X, kinds, shape, c):
+        assert len(parts) == c
+        assert sorted(row for part in parts for row in part) == list(range(len(X)))
+        assert [part[0] for part in parts] == sorted(part[0] for part in parts)
+
+
+@given(samples(rows=7, columns=3), st.sampled_from(SHAPES), st.integers(1, 5))
+def test_counting_is_the_size_of_the_set(sample, shape, c):
+    X, kinds = sample
+    found = realizable_partitions(X, kinds, shape, c)
+    assert count_realizable(X, kinds, shape, c) == len(found) <= stirling(len(X), c)
+
+
+@given(samples(rows=6, columns=3), st.sampled_from(SHAPES))
+def test_two_parts_agree_with_the_general_recursion(sample, shape):
+    X, kinds = sample
+    m = len(X)
+    tests = {0}.union(*(bits.column_tests(x, k) for x, k in zip(X.T, kinds, strict=True)))
+    general = bits._Partitions(tests, 2).of(shape, (1 << m) - 1)
+    assert bits.partition_masks(tests, m, shape, 2) == {p for p in general if len(p) == 2}
+
+
+@given(samples(rows=6, columns=2), st.sampled_from(SHAPES[1:4]))
+def test_many_rows_take_the_path_without_tables(sample, shape):
+    X, kinds = sample
+    copies = np.vstack([X] * 5)  # identical rows are never separated
+    if len(copies) > bits._TABLE_ROWS:
+        assert count_realizable(copies, kinds, shape, 2) == count_realizable(X, kinds, shape, 2)
+
+
+@given(samples(rows=5, columns=2), st.sampled_from(SHAPES), st.integers(1, 4))
+def test_labellings_are_partitions_times_labels(sample, shape, n_classes):
+    X, kinds = sample
+    counts = [len(realizable_partitions(X, kinds, shape, c)) for c in range(1, n_classes + 1)]
+    ways = [n_classes, n_classes * (n_classes - 1), 0, 0]
+    ways[2] = ways[1] * (n_classes - 2)
+    ways[3] = ways[2] * (n_classes - 3)
+    expected = sum(w * count for w, count in zip(ways, counts, strict=False))
+    assert realizable_growth(X, kinds, shape, n_classes) == expected
+
+
+@given(samples(rows=6), st.sampled_from(SHAPES[1:]), st.integers(2, 4), st.randoms())
+def test_order_of_rows_and_monotone_changes_do_not_matter(sample, shape, c, random):
+    X, kinds = sample
+    rows = list(range(len(X)))
+    random.shuffle(rows)
+    changed = np.exp(X[rows]) * [1 if kind == "nominal" else -1 for kind in kinds]
+    assert count_realizable(X, kinds, shape, c) == count_realizable(changed, kinds, shape, c)
+
+
+def test_one_real_feature_cuts_between_neighbours():
+    X = np.arange(6.0)[:, None]
+    assert count_realizable(X, ["real"], SHAPES[1], 2) == 5
+    # Two cuts, outer parts alike or all three different.
+    assert count_realizable(X, ["real"], SHAPES[2], 2) == 5 + 10
+    assert count_realizable(X, ["real"], SHAPES[2], 3) == 10
+
+
+def test_erratum_10_one_sided_root_tests_realize_more_than_proper_splits():
+    # Columns 0 and 1 have two categories each; column 2 declares two and shows one.
+    X = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]])
+    shape = TreeShape.parse("(((..)(..)).)")
+    kinds = ["nominal"] * 3
+    true = [count_realizable(X, kinds, shape, c) for c in (2, 3, 4)]
+    letter = [
+        count_realizable(X, kinds, shape, c, one_sided=False, categories=[2, 2, 2])
+        for c in (2, 3, 4)
+    ]
+    assert true == letter == [7, 6, 1]
+    # Without the third column every test is a proper split of these rows.
+    proper = [
+        count_realizable(X[:, :2], kinds[:2], shape, c, one_sided=False, categories=[2, 2])
+        for c in (2, 3, 4)
+    ]
+    assert proper != true
+
+
+def test_nominal_values_may_be_words():
+    X = np.array([["red"], ["green"], ["blue"], ["red"]], dtype=object)
+    found = realizable_partitions(X, ["nominal"], SHAPES[1], 2)
+    assert sorted(found) == [((0, 1, 3), (2,)), ((0, 2, 3), (1,)), ((0, 3), (1, 2))]
+
+
+def test_without_columns_only_the_whole_sample_remains():
+    X = np.empty((3, 0))
+    assert realizable_partitions(X, [], SHAPES[2], 1) == {((0, 1, 2),)}
+    assert count_realizable(X, [], SHAPES[2], 2) == 0
+    assert count_realizable(X, [], SHAPES[2], 2, one_sided=False) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": [1, 2]}, r"'X' .* shape \(m, d\)"),
+        ({"X": np.empty((0, 1))}, r"'X' .* m >= 1"),
+        ({"X": [[np.nan], [1.0]]}, r"no missing values. Got nan in row 0, column 0"),
+        ({"kinds": ["real", "real"]}, r"'kinds' .* each of the 1 columns"),
+        ({"kinds": "r"}, r"'kinds' .* each of the 1 columns"),
+        ({"kinds": ["binary"]}, r"'kinds' .* Got 'binary' for column 0"),
+        ({"c": 0}, r"'c' .* int >= 1"),
+        ({"method": "guess"}, r"'method' .* 'recursive' or 'rules'"),
+        ({"kinds": ["nominal"], "one_sided": False, "categories": [1]}, r"codes 0, ..., 0 .* col"),
+        ({"one_sided": False, "categories": [1, 2]}, r"'categories' .* one entry a column"),
+    ],
+)
+def test_wrong_arguments_are_named(change, message):
+    arguments = {"X": [[0.0], [1.0]], "kinds": ["real"], "shape": SHAPES[1], "c": 2} | change
+    with pytest.raises(ValueError, match=message):
+        realizable_partitions(**arguments)
+
+
+def test_shape_must_be_a_shape():
+    with pytest.raises(TypeError, match="'shape' parameter of realizable_partitions"):
+        realizable_partitions([[0.0]], ["real"], "(..)", 1)

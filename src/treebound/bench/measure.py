@@ -1,0 +1,135 @@
+"""One draw in, one row per model out: the only thing a worker does."""
+
+from __future__ import annotations
+
+import platform
+import traceback
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.bench.models import Draw, Fitted, Model, Part
+from treebound.bench.sources import Parcel
+
+__all__ = ["QUANTITIES", "brier_score", "log_loss", "measure_draw", "versions"]
+
+# What is measured, in the order of the columns of the store.
+QUANTITIES = (
+    "train_accuracy",
+    "validation_accuracy",
+    "test_accuracy",
+    "log_loss",
+    "brier",
+    "leaves",
+    "height",
+    "bound",
+    "certificate",
+    "grow_seconds",
+    "prune_seconds",
+)
+
+
+def measure_draw(
+    parcel: Parcel, draw: int, seed: int, models: Sequence[Model], test_fraction: float
+) -> list[dict[str, Any]]:
+    """Fit every model on one draw of one table; a model that fails is a row with its error.
+
+    The same rows whatever the process, machine or order, times apart: everything random comes
+    from ``seed``, and numerical libraries are held to one thread.
+    """
+    from threadpoolctl import threadpool_limits
+
+    table = parcel.open()
+    with threadpool_limits(limits=1):
+        one = Draw(table, seed, test_fraction=test_fraction)
+        return [
+            {
+                "dataset": table.name,
+                "draw": draw,
+                "seed": seed,
+                "model": model.name,
+                "versions": versions(),
+                **_measured(model, one),
+            }
+            for model in models
+        ]
+
+
+def _measured(model: Model, draw: Draw) -> dict[str, Any]:
+    blank: dict[str, Any] = dict.fromkeys(QUANTITIES)
+    try:
+        found = _quantities(model.fit(draw), draw)
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        said = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
+        return {**blank, "error": said}
+    return {**blank, **found, "error": None}
+
+
+def _quantities(fitted: Fitted, draw: Draw) -> dict[str, Any]:
+    def accuracy(part: Part | None) -> float | None:
+        if part is None:
+            return None
+        X, y = draw.part(part)
+        return float(np.mean(fitted.predict(X) == y))
+
+    X, y = draw.part("test")
+    chances = fitted.probabilities(X)
+    return {
+        "train_accuracy": accuracy(fitted.trained_on),
+        "validation_accuracy": accuracy(fitted.judged_on),
+        "test_accuracy": accuracy("test"),
+        "log_loss": log_loss(chances, y),
+        "brier": brier_score(chances, y),
+        "leaves": fitted.leaves,
+        "height": fitted.height,
+        "bound": fitted.bound,
+        "certificate": fitted.certificate,
+        "grow_seconds": fitted.grow_seconds,
+        "prune_seconds": fitted.prune_seconds,
+    }
+
+
+def log_loss(chances: NDArray[np.float64], y: NDArray[np.int64]) -> float:
+    """Mean of minus the natural logarithm of the probability given to the true class.
+
+    A probability of zero counts as the smallest step above it, as in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(log_loss(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([0, 0])), 4)
+    0.3466
+    """
+    given = chances[np.arange(len(y)), y]
+    return float(-np.log(np.clip(given, np.finfo(np.float64).eps, 1.0)).mean())
+
+
+def brier_score(chances: NDArray[np.float64], y: NDArray[np.int64]) -> float:
+    """Mean squared distance between the probabilities and the true class's indicator, 0 to 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> brier_score(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([0, 0]))
+    0.25
+    """
+    gap = chances.copy()
+    gap[np.arange(len(y)), y] -= 1.0
+    return float((gap**2).sum(axis=1).mean())
+
+
+@lru_cache(maxsize=1)
+def versions() -> str:
+    """The versions a result depends on, in one line."""
+    found = [f"python {platform.python_version()}"]
+    for package in ("treebound", "numpy", "scipy", "scikit-learn"):
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            continue
+    return ", ".join(found)

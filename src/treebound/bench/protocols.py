@@ -1,0 +1,153 @@
+"""Protocols: how draws are made and which models meet.
+
+Examples
+--------
+A protocol of one's own is a declaration:
+
+>>> from sklearn.naive_bayes import GaussianNB
+>>> from treebound.bench import Estimator, Protocol
+>>> mine = Protocol("mine", models=lambda: (Estimator("Bayes", GaussianNB()),), draws=5)
+>>> [model.name for model in mine.models()]
+['Bayes']
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from treebound.bench.models import Estimator, Growth, Model, PrunedTree, SklearnCostComplexity
+from treebound.bench.splits import ROOT_SEED, seeds_of
+
+__all__ = ["PAPER", "STANDARD", "Protocol", "protocol"]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a study is made.
+
+    Parameters
+    ----------
+    name : str
+    models : callable
+        Returns the models; called late, so that declaring a protocol imports nothing.
+    draws : int
+        How many splits of every data set.
+    test_fraction : float
+        Share of the rows that a draw is judged on.
+    root_seed : int
+        Where the seeds of the draws come from.
+    """
+
+    name: str
+    models: Callable[[], Iterable[Model]]
+    draws: int = 25
+    test_fraction: float = 0.15
+    root_seed: int = ROOT_SEED
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of the draws."""
+        return seeds_of(self.draws, self.root_seed)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the results of every model depend on; more draws of the same study are the same study."""
+        return {
+            "name": self.name,
+            "test_fraction": self.test_fraction,
+            "root_seed": self.root_seed,
+        }
+
+    @property
+    def key(self) -> str:
+        """A short name of these settings, the same everywhere."""
+        return hashlib.sha256(json.dumps(self.settings).encode()).hexdigest()[:12]
+
+    def with_draws(self, draws: int | None) -> Protocol:
+        """The same protocol with another number of draws; None keeps it."""
+        return self if draws is None else replace(self, draws=draws)
+
+    def chosen(self, names: Iterable[str] | None = None) -> tuple[Model, ...]:
+        """The models of these names, in the order of the protocol; None is all of them."""
+        models = tuple(self.models())
+        if not names:
+            return models
+        wanted = list(names)
+        known = [model.name for model in models]
+        for name in wanted:
+            if name not in known:
+                raise ValueError(
+                    f"The protocol {self.name!r} has no model {name!r}. "
+                    f"Hint: its models are {', '.join(known)}."
+                )
+        return tuple(model for model in models if model.name in wanted)
+
+
+def paper_models() -> tuple[Model, ...]:
+    """The paper's six: at most 75 leaves, Gini, the paper's growth order, 5 folds."""
+    from treebound import pruning
+
+    growth = Growth("gini", order="impurity", max_leaves=75)
+    ours = pruning.BoundPruner(
+        score="shawe-taylor",
+        growth="fast",
+        search="greedy",
+        error_prior=2**-10.5,
+        size_prior="shapes",
+        delta=0.05,
+    )
+    greedy = pruning.ReducedErrorPruner(search="greedy")
+    return (
+        PrunedTree("OG", growth),
+        PrunedTree("CC", growth, pruning.CostComplexityPruner(rule="paper", folds=5)),
+        PrunedTree("RE", growth, greedy, prune_on="validation"),
+        PrunedTree("KM", growth, pruning.KearnsMansourPruner(folds=5, delta=0.05)),
+        PrunedTree("Ours", growth, ours, bound=True),
+        PrunedTree("Oracle", growth, greedy, prune_on="test"),
+    )
+
+
+def standard_models() -> tuple[Model, ...]:
+    """Best-gain growth to purity; our default pruner beside what people use today."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    from treebound import pruning
+
+    entropy, gini = Growth("entropy"), Growth("gini")
+    return (
+        PrunedTree("Bound", entropy, pruning.BoundPruner()),
+        PrunedTree("Bound, Gini", gini, pruning.BoundPruner()),
+        SklearnCostComplexity("CC-CV, sklearn"),
+        PrunedTree("CC-CV", gini, pruning.CostComplexityPruner(folds=5)),
+        PrunedTree("Pessimistic", entropy, pruning.PessimisticPruner()),
+        PrunedTree("MDL", entropy, pruning.MDLPruner()),
+        PrunedTree("Unpruned", entropy),
+        Estimator("Unpruned, sklearn", DecisionTreeClassifier()),
+        PrunedTree("Oracle", entropy, pruning.ReducedErrorPruner(), prune_on="test"),
+    )
+
+
+PAPER = Protocol("paper", models=paper_models)
+STANDARD = Protocol("standard", models=standard_models)
+
+
+def protocol(name: str | Protocol) -> Protocol:
+    """The protocol of a name: "standard" or "paper"; a protocol is returned as it is.
+
+    Examples
+    --------
+    >>> protocol("paper").draws
+    25
+    """
+    if isinstance(name, Protocol):
+        return name
+    known = {one.name: one for one in (STANDARD, PAPER)}
+    if name not in known:
+        raise ValueError(
+            f"The 'protocol' parameter must be one of {sorted(known)}. Got {name!r} instead."
+        )
+    return known[name]

@@ -1,0 +1,245 @@
+"""Running a study: what is missing is computed, in any order, anywhere, and stored as it arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol as Interface
+
+from treebound._extras import require
+from treebound.bench.measure import measure_draw
+from treebound.bench.models import Model
+from treebound.bench.protocols import Protocol, protocol as protocol_of
+from treebound.bench.sources import Parcel, Table, load_tables
+from treebound.bench.store import Store
+
+__all__ = ["Backend", "Observer", "Study", "run"]
+
+Backend = Literal["loky", "dask", "ray"]
+_LOSSES = 3
+
+
+class Observer(Interface):
+    """Who is told about a run; see ``display.py``."""
+
+    def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
+        """The run begins; ``rows`` are the results the store already has."""
+
+    def result(self, row: dict[str, Any]) -> None:
+        """A result was stored."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """Data sets x draws x models under a protocol.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    models : sequence of Model
+    protocol : Protocol
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from treebound.bench import Estimator, Protocol, Store, Study, load_table
+    >>> stump = Estimator("stump", DecisionTreeClassifier(max_depth=1))
+    >>> study = Study([load_table("sklearn:iris")], [stump], Protocol("mine", lambda: [stump], draws=2))
+    >>> with Store(":memory:") as store:
+    ...     study.run(store)
+    ...     [round(row["test_accuracy"], 2) for row in store.rows(study.protocol.key)]
+    2
+    [0.55, 0.55]
+    """
+
+    tables: Sequence[Table]
+    models: Sequence[Model]
+    protocol: Protocol
+
+    @property
+    def size(self) -> int:
+        """How many results the whole study has."""
+        return len(self.tables) * len(self.models) * self.protocol.draws
+
+    def run(
+        self,
+        store: Store,
+        *,
+        jobs: int = 1,
+        backend: Backend = "loky",
+        scheduler: str | None = None,
+        observer: Observer | None = None,
+    ) -> int:
+        """Compute what the store does not have yet; how many results were added.
+
+        Parameters
+        ----------
+        store : Store
+            Written by this process only, a transaction a result, as results arrive.
+        jobs : int
+            Worker processes of the loky backend; -1 for one a core. A cluster has its own.
+        backend : {"loky", "dask", "ray"}
+        scheduler : str, optional
+            Address of the dask scheduler or ray cluster; by default one is started here.
+        observer : Observer, optional
+        """
+        store.register(self.protocol, self.tables, self.models)
+        done = store.done(self.protocol.key)
+        if observer is not None:
+            observer.start(self, store.rows(self.protocol.key))
+        added = losses = 0
+        while losses < _LOSSES:
+            before = added
+            try:
+                for rows in _computed(self._tasks(done), jobs, backend, scheduler):
+                    added += self._keep(store, rows, observer)
+                return added
+            except _worker_losses() as error:
+                # A worker died and took a task with it: what is missing is tried again.
+                losses = 0 if added > before else losses + 1
+                lost, done = error, store.done(self.protocol.key)
+        raise RuntimeError(
+            f"Workers died {losses} times in a row and nothing was finished: {lost!r}. "
+            "Hint: run with --jobs 1, or give the workers more memory."
+        )
+
+    def _keep(self, store: Store, rows: list[dict[str, Any]], observer: Observer | None) -> int:
+        added = 0
+        for row in rows:
+            added += store.add(self.protocol.key, row)
+            if observer is not None:
+                observer.result(row)
+        return added
+
+    def _tasks(self, done: set[tuple[str, int, str]]) -> Iterator[tuple[Any, ...]]:
+        """One task a draw with the models it lacks; the largest tables first, to end together."""
+        for table in sorted(self.tables, key=lambda t: -t.X.size):
+            parcel = Parcel.of(table)
+            for draw, seed in enumerate(self.protocol.seeds):
+                missing = [m for m in self.models if (table.name, draw, m.name) not in done]
+                if missing:
+                    yield parcel, draw, seed, missing, self.protocol.test_fraction
+
+
+def run(
+    *,
+    protocol: str | Protocol = "standard",
+    sets: Sequence[str] | Sequence[Table] | None = None,
+    models: Sequence[str] | None = None,
+    draws: int | None = None,
+    data: str | Path | None = None,
+    store: str | Path | Store = "results.sqlite",
+    jobs: int = 1,
+    backend: Backend = "loky",
+    scheduler: str | None = None,
+    retry: bool = False,
+    observer: Observer | None = None,
+) -> int:
+    """Run a study, or go on with one; how many results were added.
+
+    Parameters
+    ----------
+    protocol : {"standard", "paper"} or Protocol
+    sets : sequence of str or Table, optional
+        See :func:`treebound.bench.load_tables`; by default the paper's 25.
+    models : sequence of str, optional
+        Names of models of the protocol; by default all.
+    draws : int, optional
+    data : path, optional
+        Folder with the raw files of the data sets.
+    store : path or Store
+    jobs, backend, scheduler, observer
+        See :meth:`Study.run`.
+    retry : bool
+        Run models again that failed before.
+    """
+    chosen = protocol_of(protocol).with_draws(draws)
+    with ExitStack() as stack:
+        opened = store if isinstance(store, Store) else stack.enter_context(Store(store))
+        study = Study(_tables(sets, data), chosen.chosen(models), chosen)
+        if retry:
+            opened.forget_errors(chosen.key)
+        return study.run(
+            opened, jobs=jobs, backend=backend, scheduler=scheduler, observer=observer
+        )
+
+
+def _tables(sets: Sequence[Any] | None, data: str | Path | None) -> list[Table]:
+    given = [one for one in sets or () if isinstance(one, Table)]
+    if sets and len(given) == len(sets):
+        return given
+    return load_tables(sets, data=data)
+
+
+def _computed(
+    tasks: Iterable[tuple[Any, ...]], jobs: int, backend: Backend, scheduler: str | None
+) -> Iterator[list[dict[str, Any]]]:
+    """The rows of every task, as they are finished."""
+    import joblib
+
+    with ExitStack() as stack:
+        settings = stack.enter_context(_Connection(backend, scheduler, jobs))
+        parallel = joblib.Parallel(
+            n_jobs=jobs if backend == "loky" else -1,
+            return_as="generator_unordered",
+            batch_size=1,
+        )
+        stack.enter_context(joblib.parallel_config(**settings))
+        yield from parallel(joblib.delayed(measure_draw)(*task) for task in tasks)
+
+
+class _Connection(ExitStack):
+    """The joblib settings of a backend; closes what it opened."""
+
+    def __init__(self, backend: Backend, scheduler: str | None, jobs: int) -> None:
+        super().__init__()
+        self._backend, self._scheduler, self._jobs = backend, scheduler, jobs
+
+    def __enter__(self) -> dict[str, Any]:  # type: ignore[override]
+        super().__enter__()
+        if self._backend == "dask":
+            return self._dask()
+        if self._backend == "ray":
+            return self._ray()
+        if self._scheduler is not None:
+            raise ValueError("The loky backend has no scheduler. Hint: use --backend dask or ray.")
+        return {"backend": "loky", "inner_max_num_threads": 1}
+
+    def _dask(self) -> dict[str, Any]:
+        distributed = require("distributed", extra="dask", why="The dask backend")
+        address = self._scheduler
+        if address is None:
+            cluster = distributed.LocalCluster(
+                n_workers=max(self._jobs, 1), threads_per_worker=1, dashboard_address=None
+            )
+            address = self.enter_context(cluster).scheduler_address
+        client = self.enter_context(distributed.Client(address, set_as_default=False))
+        return {"backend": "dask", "client": client}
+
+    def _ray(self) -> dict[str, Any]:
+        ray = require("ray", extra="ray", why="The ray backend")
+        from ray.util.joblib import register_ray
+
+        if not ray.is_initialized():
+            cpus = max(self._jobs, 1) if self._scheduler is None else None
+            ray.init(address=self._scheduler, num_cpus=cpus, include_dashboard=False)
+            self.callback(ray.shutdown)
+        register_ray()
+        return {"backend": "ray"}
+
+
+def _worker_losses() -> tuple[type[BaseException], ...]:
+    """The errors that say a worker is gone, of the backends that are installed."""
+    from concurrent.futures import CancelledError
+    from concurrent.futures.process import BrokenProcessPool
+
+    found: list[type[BaseException]] = [BrokenProcessPool, CancelledError]
+    try:
+        from distributed.scheduler import KilledWorker
+
+        found.append(KilledWorker)
+    except ModuleNotFoundError:
+        pass
+    return tuple(found)

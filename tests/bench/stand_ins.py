@@ -1,0 +1,77 @@
+"""Small studies of scikit-learn trees, and a program that runs one so that it can be killed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+from treebound.bench import Draw, Estimator, Fitted, Model, Protocol, Store, Study, Table
+
+
+@dataclass(frozen=True)
+class Slow(Model):
+    """A stump that takes its time, so that there is something to interrupt."""
+
+    name: str
+    seconds: float = 0.1
+
+    def fit(self, draw: Draw) -> Fitted:
+        time.sleep(self.seconds)
+        return Estimator(self.name, DecisionTreeClassifier(max_depth=1)).fit(draw)
+
+
+@dataclass(frozen=True)
+class Fails(Model):
+    """A model that fails on one seed."""
+
+    name: str
+    seed: int
+
+    def fit(self, draw: Draw) -> Fitted:
+        if draw.seed == self.seed:
+            raise ArithmeticError("no luck with this draw")
+        return Estimator(self.name, DecisionTreeClassifier(max_depth=2)).fit(draw)
+
+
+def tables(count: int = 2, rows: int = 60) -> list[Table]:
+    """Noisy tables of two real columns and three classes."""
+    found = []
+    for at in range(count):
+        rng = np.random.default_rng(at)
+        X = rng.normal(size=(rows, 2))
+        y = (X[:, 0] + 0.3 * rng.normal(size=rows) > 0).astype(int) + (X[:, 1] > 0.8)
+        found.append(Table.of_arrays(f"toy{at}", X, y, title=f"Toy {at}"))
+    return found
+
+
+def trees() -> tuple[Model, ...]:
+    """Two quick models."""
+    return (
+        Estimator("stump", DecisionTreeClassifier(max_depth=1)),
+        Estimator("full", DecisionTreeClassifier()),
+    )
+
+
+def slow_models() -> tuple[Model, ...]:
+    """Models that can be interrupted."""
+    return (Slow("slow"), *trees())
+
+
+def study(models: tuple[Model, ...], draws: int = 5, count: int = 2) -> Study:
+    """A study of toy tables."""
+    return Study(tables(count), models, Protocol("toy", lambda: models, draws=draws))
+
+
+def without_times(rows: list[dict]) -> list[dict]:
+    """Rows without what no two runs agree on."""
+    volatile = {"grow_seconds", "prune_seconds", "finished"}
+    return [{key: value for key, value in row.items() if key not in volatile} for row in rows]
+
+
+if __name__ == "__main__":
+    with Store(sys.argv[1]) as opened:
+        study(slow_models()).run(opened, jobs=int(sys.argv[2]))

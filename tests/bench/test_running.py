@@ -1,0 +1,173 @@
+"""A study is complete, counted once, and the same whatever computes it."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import stand_ins
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from treebound.bench import Estimator, Protocol, Store, Study, Table, seeds_of
+from treebound.tree import Column
+
+
+def rows_of(study, path=":memory:", **how):
+    with Store(path) as store:
+        study.run(store, **how)
+        return store.rows(study.protocol.key)
+
+
+def test_every_result_is_a_row():
+    study = stand_ins.study(stand_ins.trees())
+    rows = rows_of(study)
+    assert len(rows) == study.size == 20
+    assert {row["seed"] for row in rows} == set(seeds_of(5))
+    for row in rows:
+        assert row["error"] is None
+        assert 0 <= row["test_accuracy"] <= 1
+        assert row["log_loss"] >= 0
+        assert 0 <= row["brier"] <= 2
+        assert row["grow_seconds"] > 0
+        assert "scikit-learn" in row["versions"]
+    full = [row for row in rows if row["model"] == "full"]
+    assert all(row["train_accuracy"] == 1.0 and row["leaves"] > 2 for row in full)
+
+
+def test_results_are_the_same_on_one_process_and_two():
+    study = stand_ins.study(stand_ins.trees(), draws=4)
+    one, two = rows_of(study, jobs=1), rows_of(study, jobs=2)
+    assert stand_ins.without_times(one) == stand_ins.without_times(two)
+
+
+def test_results_do_not_depend_on_which_models_run_together():
+    both = stand_ins.study(stand_ins.trees(), draws=3)
+    alone = stand_ins.study(stand_ins.trees()[1:], draws=3)
+    expected = [row for row in stand_ins.without_times(rows_of(both)) if row["model"] == "full"]
+    assert stand_ins.without_times(rows_of(alone)) == expected
+
+
+def test_a_second_run_adds_nothing_and_more_draws_add_the_rest(tmp_path):
+    path = tmp_path / "results.sqlite"
+    models = stand_ins.trees()
+    with Store(path) as store:
+        assert stand_ins.study(models, draws=2).run(store) == 8
+        assert stand_ins.study(models, draws=2).run(store) == 0
+        assert stand_ins.study(models, draws=5).run(store) == 12
+        kept = store.rows(stand_ins.study(models).protocol.key)
+    fresh = rows_of(stand_ins.study(models, draws=5))
+    assert stand_ins.without_times(kept) == stand_ins.without_times(fresh)
+
+
+def test_a_model_that_fails_is_a_row_with_the_error():
+    unlucky = seeds_of(3)[1]
+    study = stand_ins.study((stand_ins.Fails("fails", unlucky), *stand_ins.trees()), draws=3)
+    with Store(":memory:") as store:
+        study.run(store)
+        rows = store.rows(study.protocol.key)
+        failed = [row for row in rows if row["error"]]
+        assert study.run(store) == 0
+        assert store.forget_errors(study.protocol.key) == 2
+        assert study.run(store) == 2
+    assert len(rows) == study.size
+    assert [(row["model"], row["seed"]) for row in failed] == [("fails", unlucky)] * 2
+    assert "ArithmeticError: no luck with this draw" in failed[0]["error"]
+    assert failed[0]["test_accuracy"] is None
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path, jobs):
+    path = tmp_path / "results.sqlite"
+    command = [sys.executable, str(Path(stand_ins.__file__)), str(path), str(jobs)]
+    seen = 0
+    for step in (1, 7, 10):
+        process = subprocess.Popen(command, start_new_session=True)
+        while process.poll() is None and count(path) < seen + step:
+            time.sleep(0.01)
+        assert process.poll() is None, "it ended before it could be killed"
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        assert count(path) >= seen + step, "a stored result was lost"
+        seen = count(path)
+    assert seen < 30, "nothing was left to go on with"
+    assert subprocess.run(command, check=False).returncode == 0
+    study = stand_ins.study(stand_ins.slow_models())
+    with Store(path) as store:
+        rows = store.rows(study.protocol.key)
+    assert stand_ins.without_times(rows) == stand_ins.without_times(rows_of(study))
+
+
+def count(path):
+    """Number of stored results, seen from outside."""
+    if not path.exists():
+        return 0
+    try:
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+            return connection.execute("SELECT count(*) FROM result").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+
+
+def test_two_runs_into_one_store_count_nothing_twice(tmp_path):
+    path = tmp_path / "results.sqlite"
+    command = [sys.executable, str(Path(stand_ins.__file__)), str(path), "1"]
+    both = [subprocess.Popen(command) for _ in range(2)]
+    assert [process.wait() for process in both] == [0, 0]
+    assert count(path) == stand_ins.study(stand_ins.slow_models()).size
+
+
+def test_another_table_or_model_of_the_same_name_is_refused():
+    models = stand_ins.trees()
+    other = Estimator("stump", DecisionTreeClassifier(max_depth=3))
+    with Store(":memory:") as store:
+        stand_ins.study(models, draws=1).run(store)
+        with pytest.raises(ValueError, match=r"another model named 'stump'.*max_depth=1.*max_depth=3"):
+            stand_ins.study((other,), draws=1).run(store)
+        changed = Study(stand_ins.tables(1, rows=61), models, Protocol("toy", lambda: models))
+        with pytest.raises(ValueError, match="another data set named 'toy0'"):
+            changed.run(store)
+
+
+def test_any_classifier_takes_part_on_categories_and_missing_values():
+    rng = np.random.default_rng(0)
+    nominal = rng.integers(0, 3, 80)
+    X = np.column_stack([rng.normal(size=80), nominal, rng.integers(0, 4, 80)]).astype(float)
+    columns = (
+        Column("size"),
+        Column("colour", "nominal", ("red", "green", "blue"), declared=True),
+        Column("grade", "ordinal", ("a", "b", "c", "d"), declared=True),
+    )
+    y = (nominal == 1).astype(np.int64)
+    table = Table("mixed", "Mixed", X, y, columns, np.array(["no", "yes"]))
+    linear = Estimator("linear", LogisticRegression())
+    reads_types = Estimator("frame", ReadsTypes(), takes="frame")
+    study = Study([table], [linear, reads_types], Protocol("any", lambda: [linear], draws=3))
+    rows = rows_of(study)
+    assert [row["error"] for row in rows] == [None] * 6
+    assert all(row["test_accuracy"] == 1.0 for row in rows)
+    assert all(row["leaves"] is None for row in rows)
+    assert table.mixed
+    assert table.frame["grade"].cat.ordered
+
+
+class ReadsTypes(DecisionTreeClassifier):
+    """A classifier that insists on a frame with a categorical column."""
+
+    def fit(self, X, y):
+        assert str(X["colour"].dtype) == "category"
+        return super().fit(X[["colour"]].apply(lambda c: c.cat.codes), y)
+
+    def predict(self, X):
+        return super().predict(X[["colour"]].apply(lambda c: c.cat.codes))
+
+    def predict_proba(self, X):
+        return super().predict_proba(X[["colour"]].apply(lambda c: c.cat.codes))
+
+    def get_n_leaves(self):
+        raise AttributeError

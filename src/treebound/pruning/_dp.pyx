@@ -1,0 +1,337 @@
+"""Bottom-up passes over a tree: the compiled kernels of the pruners that collapse subtrees.
+
+Everywhere ``left`` and ``right`` are the children of every node, -1 for a leaf, and the nodes are
+in pre-order: node ``i`` comes before its subtree, so a reversed loop meets children first.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+cdef int64_t FAR = <int64_t>1 << 62  # no sum of costs reaches it
+
+
+def depths(const int32_t[::1] left, const int32_t[::1] right):
+    """Depth of every node; the root has 0."""
+    cdef Py_ssize_t node, n = left.shape[0]
+    found = np.zeros(n, dtype=np.int32)
+    cdef int32_t[::1] depth = found
+    for node in range(n):
+        if left[node] >= 0:
+            depth[left[node]] = depth[right[node]] = depth[node] + 1
+    return found
+
+
+def leaf_counts(const int32_t[::1] left, const int32_t[::1] right):
+    """Number of leaves in the subtree of every node."""
+    cdef Py_ssize_t node, n = left.shape[0]
+    found = np.ones(n, dtype=np.int32)
+    cdef int32_t[::1] leaves = found
+    for node in range(n - 1, -1, -1):
+        if left[node] >= 0:
+            leaves[node] = leaves[left[node]] + leaves[right[node]]
+    return found
+
+
+def subtree_sums(const int32_t[::1] left, const int32_t[::1] right, const double[::1] values):
+    """Sum of ``values`` over the leaves of the subtree of every node."""
+    cdef Py_ssize_t node, n = left.shape[0]
+    found = np.array(values)
+    cdef double[::1] total = found
+    for node in range(n - 1, -1, -1):
+        if left[node] >= 0:
+            total[node] = total[left[node]] + total[right[node]]
+    return found
+
+
+def least_additive(const int32_t[::1] left, const int32_t[::1] right,
+                   const double[::1] as_leaf, const double[::1] as_node):
+    """Least additive cost of a pruning: ``as_leaf`` of its leaves plus ``as_node`` of its nodes.
+
+    Returns the cost of the best subtree at every node, and which inner nodes are better as a leaf;
+    of equal costs the leaf wins.
+    """
+    cdef Py_ssize_t node, n = left.shape[0]
+    cdef double below
+    found = np.array(as_leaf)
+    cuts = np.zeros(n, dtype=np.bool_)
+    cdef double[::1] total = found
+    cdef unsigned char[::1] cut = cuts.view(np.uint8)
+    for node in range(n - 1, -1, -1):
+        if left[node] < 0:
+            continue
+        below = as_node[node] + total[left[node]] + total[right[node]]
+        if as_leaf[node] <= below:
+            cut[node] = 1
+        else:
+            total[node] = below
+    return found, cuts
+
+
+def collapsed_before(const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] when):
+    """Earliest step at which a proper ancestor of every node collapses.
+
+    ``when`` is the step at which each node itself becomes a leaf. A node is a leaf of the tree at
+    the steps from ``when`` up to, not including, what is returned for it.
+    """
+    cdef Py_ssize_t node, n = left.shape[0]
+    cdef int32_t first
+    found = np.full(n, np.iinfo(np.int32).max, dtype=np.int32)
+    cdef int32_t[::1] until = found
+    for node in range(n):
+        if left[node] >= 0:
+            first = when[node] if when[node] < until[node] else until[node]
+            until[left[node]] = first
+            until[right[node]] = first
+    return found
+
+
+# -- the best pruning of every size --------------------------------------------------------------
+
+
+class Plan:
+    """Least cost of a pruning with 1, 2, ..., cap leaves, and how to read such a pruning off.
+
+    Attributes
+    ----------
+    best : ndarray of int64
+        ``best[j]`` is the least cost with ``j`` leaves; ``best[0]`` means nothing.
+    """
+
+    def __init__(self, left, right, best, held, offset, choice):
+        self.left, self.right, self.best = left, right, best
+        self._held, self._offset, self._choice = held, offset, choice
+
+    def cuts(self, leaves):
+        """Which inner nodes become leaves in the best pruning with that many leaves."""
+        return _read_plan(self.left, self.right, self._held, self._offset, self._choice, leaves)
+
+
+def best_prunings(const int32_t[::1] left, const int32_t[::1] right, const int64_t[::1] cost,
+                  int32_t cap):
+    """Least total cost of the leaves of a pruning, for every number of leaves up to ``cap``.
+
+    A tree knapsack: the curve of a node is the min-plus convolution of its children's curves,
+    beside the one value of its own as a leaf. Two leaves of the tree meet in the convolution of
+    one node only, so all convolutions together touch at most L^2 / 2 pairs: O(L min(L, cap)) time.
+    The choices take four bytes a pair of (node, size), O(L height) of them; a node with a leaf
+    for a child stores none, so that a chain of any length is cheap.
+
+    Parameters
+    ----------
+    cost : ndarray of int64
+        Cost of every node as a leaf. The sum over all nodes must stay below 2^62.
+    cap : int
+        Largest number of leaves looked at.
+    """
+    cdef Py_ssize_t node, n = left.shape[0]
+    cdef int64_t end = 0
+    held_array = leaf_counts(left, right)
+    offset_array = np.full(n, -1, dtype=np.int64)
+    cdef int32_t[::1] held = held_array
+    cdef int64_t[::1] offset = offset_array
+    for node in range(n):
+        if left[node] >= 0 and held[left[node]] > 1 and held[right[node]] > 1:
+            offset[node] = end
+            end += min(held[node], cap) + 1
+    np.minimum(held_array, cap, out=held_array)
+    choice = np.empty(max(end, 1), dtype=np.uint32)
+    best = _fill_plan(left, right, cost, held, offset, choice)
+    return Plan(left, right, best, held_array, offset_array, choice)
+
+
+cdef _fill_plan(const int32_t[::1] left, const int32_t[::1] right, const int64_t[::1] cost,
+                const int32_t[::1] held, const int64_t[::1] offset, uint32_t[::1] choice):
+    cdef Py_ssize_t node, n = left.shape[0]
+    cdef Py_ssize_t top = 0  # the curves of subtrees not yet joined, the latest one on top
+    cdef Py_ssize_t a_size, b_size
+    cdef uint32_t* picked
+    # Curves on the stack belong to disjoint subtrees: L cells. Joining needs as many again.
+    cdef int64_t* stack = <int64_t*>malloc(2 * (n + 2) * sizeof(int64_t))
+    if stack == NULL:
+        raise MemoryError
+    cdef int64_t* joined = stack + n + 2
+    cdef int64_t* a
+    cdef int64_t* b
+    best = np.empty(held[0] + 1, dtype=np.int64)
+    cdef int64_t[::1] out = best
+    with nogil:
+        for node in range(n - 1, -1, -1):
+            if left[node] < 0:
+                stack[top] = cost[node]
+                top += 1
+                continue
+            # In reversed pre-order the left subtree was finished last: it is on top.
+            a_size, b_size = held[left[node]], held[right[node]]
+            top -= a_size + b_size
+            b = stack + top
+            a = b + b_size
+            joined[0] = cost[node]
+            picked = &choice[offset[node]] if offset[node] >= 0 else NULL
+            if a_size <= b_size:
+                _join(a, a_size, b, b_size, joined, held[node], picked)
+            else:
+                _join(b, b_size, a, a_size, joined, held[node], picked)
+            memcpy(b, joined, held[node] * sizeof(int64_t))
+            top += held[node]
+        out[0] = FAR
+        memcpy(&out[1], stack, held[0] * sizeof(int64_t))
+    free(stack)
+    return best
+
+
+cdef inline void _join(const int64_t* small, Py_ssize_t small_size,
+                       const int64_t* large, Py_ssize_t large_size,
+                       int64_t* out, Py_ssize_t out_size, uint32_t* picked) noexcept nogil:
+    """Min-plus convolution; ``out[j - 1]`` is for j leaves, ``picked[j]`` those of the small side.
+
+    A cost of the node itself as a leaf stands in ``out[0]`` and is not touched.
+    """
+    cdef Py_ssize_t i, j, end
+    cdef int64_t base, value
+    for j in range(1, out_size):
+        out[j] = FAR
+    for i in range(small_size):
+        base = small[i]
+        end = min(large_size, out_size - i - 1)
+        if picked == NULL:
+            for j in range(end):
+                value = base + large[j]
+                if value < out[i + 1 + j]:
+                    out[i + 1 + j] = value
+            continue
+        for j in range(end):
+            value = base + large[j]
+            if value < out[i + 1 + j]:
+                out[i + 1 + j] = value
+                picked[i + 2 + j] = <uint32_t>(i + 1)
+
+
+cdef _read_plan(const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] held,
+                const int64_t[::1] offset, const uint32_t[::1] choice, int32_t leaves):
+    cdef Py_ssize_t node, n = left.shape[0]
+    cdef int32_t small, one, other
+    given_array = np.zeros(n, dtype=np.int32)
+    cut_array = np.zeros(n, dtype=np.bool_)
+    cdef int32_t[::1] given = given_array  # leaves given to the subtree; 0 below a cut
+    cdef unsigned char[::1] cut = cut_array.view(np.uint8)
+    given[0] = leaves
+    for node in range(n):
+        if left[node] < 0 or given[node] == 0:
+            continue
+        if given[node] == 1:
+            cut[node] = 1
+            continue
+        # The same side is the small one as when the plan was made.
+        one, other = left[node], right[node]
+        if held[one] > held[other]:
+            one, other = other, one
+        small = <int32_t>choice[offset[node] + given[node]] if offset[node] >= 0 else 1
+        given[one] = small
+        given[other] = given[node] - small
+    return cut_array
+
+
+# -- the weakest link ------------------------------------------------------------------------------
+
+
+def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const double[::1] risk):
+    """Every step of weakest-link pruning (Breiman et al. 1984, section 3.3), in O(L log L).
+
+    The least of ``risk + alpha leaves`` over the prunings of a subtree is concave and piecewise
+    linear in alpha, with a corner wherever a node collapses. Bottom-up, a node's own line
+    ``risk[node] + alpha`` cuts off the corners of its children to the right of the crossing, and
+    the crossing becomes a corner itself. Corners are kept in meldable (leftist) heaps, largest
+    alpha first; each is pushed once and popped at most once.
+
+    Returns
+    -------
+    nodes : ndarray of int32
+        The nodes in the order they collapse; of equal alphas the first in pre-order comes first.
+    alphas : ndarray of float64
+        The alpha at which each does, ascending. A node and its descendant never share one: at a
+        tie only the upper node is listed.
+    """
+    cdef Py_ssize_t node, n = left.shape[0]
+    cdef int32_t top, last
+    cdef double error, size, crossing
+    links = np.full((3, n), -1, dtype=np.int32)
+    values = np.zeros((3, n))
+    cdef int32_t[::1] heap_left = links[0]
+    cdef int32_t[::1] heap_right = links[1]
+    cdef int32_t[::1] heap = links[2]  # the corners of the subtree of a node: a root of a heap
+    cdef double[::1] alpha = values[0]
+    cdef double[::1] gain = values[1]  # errors and leaves that come back when it is undone
+    cdef double[::1] more = values[2]
+    rank_array = np.ones(n, dtype=np.int32)
+    cdef int32_t[::1] rank = rank_array
+    for node in range(n - 1, -1, -1):
+        if left[node] < 0:
+            continue
+        top = _meld(heap[left[node]], heap[right[node]], heap_left, heap_right, rank, alpha)
+        # At an infinite alpha both children are leaves; walk down from there to the crossing.
+        error = risk[left[node]] + risk[right[node]]
+        size = 2.0
+        crossing = (risk[node] - error) / (size - 1.0)
+        while top >= 0 and alpha[top] >= crossing:
+            error -= gain[top]
+            size += more[top]
+            crossing = (risk[node] - error) / (size - 1.0)
+            top = _meld(heap_left[top], heap_right[top], heap_left, heap_right, rank, alpha)
+        alpha[node] = crossing
+        gain[node] = risk[node] - error
+        more[node] = size - 1.0
+        heap_left[node] = top
+        heap_right[node] = -1
+        rank[node] = 1
+        heap[node] = <int32_t>node
+    nodes = _members(heap[0], heap_left, heap_right, n)
+    nodes.sort()
+    alphas = values[0][nodes]
+    order = np.argsort(alphas, kind="stable")
+    return nodes[order], alphas[order]
+
+
+cdef int32_t _meld(int32_t one, int32_t other, int32_t[::1] heap_left, int32_t[::1] heap_right,
+                   int32_t[::1] rank, double[::1] alpha) noexcept:
+    """Join two leftist heaps. The recursion goes down right spines only: O(log L) deep."""
+    cdef int32_t spare
+    if one < 0:
+        return other
+    if other < 0:
+        return one
+    if alpha[one] < alpha[other]:
+        one, other = other, one
+    heap_right[one] = _meld(heap_right[one], other, heap_left, heap_right, rank, alpha)
+    spare = heap_left[one]
+    if spare < 0 or rank[spare] < rank[heap_right[one]]:
+        heap_left[one] = heap_right[one]
+        heap_right[one] = spare
+    rank[one] = 1 if heap_right[one] < 0 else rank[heap_right[one]] + 1
+    return one
+
+
+cdef _members(int32_t root, int32_t[::1] heap_left, int32_t[::1] heap_right, Py_ssize_t n):
+    cdef Py_ssize_t top = 0, count = 0
+    cdef int32_t at
+    stack_array = np.empty(n + 1, dtype=np.int32)
+    found = np.empty(n, dtype=np.int32)
+    cdef int32_t[::1] stack = stack_array
+    cdef int32_t[::1] nodes = found
+    if root >= 0:
+        stack[0] = root
+        top = 1
+    while top > 0:
+        top -= 1
+        at = stack[top]
+        nodes[count] = at
+        count += 1
+        if heap_left[at] >= 0:
+            stack[top] = heap_left[at]
+            top += 1
+        if heap_right[at] >= 0:
+            stack[top] = heap_right[at]
+            top += 1
+    return found[:count].copy()

@@ -1,1 +1,7 @@
-""""""
+"""What people see: a tree as text, rules, pictures, a page, and code in other languages."""
+
+from treebound.show.as_dot import dot
+from treebound.show.as_rules import Condition, Rule, Rules, rules
+from treebound.show.as_text import text
+
+__all__ = ["Condition", "Rule", "Rules", "dot", "rules", "text"]

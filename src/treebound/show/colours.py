@@ -1,0 +1,39 @@
+"""One colour a class, the same in every picture of a tree."""
+
+from __future__ import annotations
+
+import colorsys
+from functools import lru_cache
+
+__all__ = ["class_colours", "mixed_with_white"]
+
+# Okabe and Ito's eight without black: told apart by people who see colours differently.
+_OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+
+
+@lru_cache(maxsize=32)
+def class_colours(count: int) -> tuple[str, ...]:
+    """A colour for each class, ``#rrggbb``; past seven they are spread over the colour circle.
+
+    Examples
+    --------
+    >>> class_colours(2)
+    ('#0072B2', '#E69F00')
+    """
+    colours = list(_OKABE_ITO[:count])
+    for extra in range(count - len(colours)):
+        # Steps of the golden ratio never come back to a hue already taken.
+        hue, light = (0.15 + extra * 0.61803398875) % 1.0, (0.45, 0.65)[extra % 2]
+        colours.append(_hexadecimal(colorsys.hls_to_rgb(hue, light, 0.55)))
+    return tuple(colours)
+
+
+def mixed_with_white(colour: str, share: float) -> str:
+    """The colour diluted: ``share`` of it, the rest white."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (1 - share + share * part for part in parts)
+    return _hexadecimal((red, green, blue))
+
+
+def _hexadecimal(parts: tuple[float, float, float]) -> str:
+    return "#" + "".join(f"{round(255 * part):02X}" for part in parts)

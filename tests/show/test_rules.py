@@ -1,0 +1,185 @@
+"""Rules answer exactly as the tree does: as objects, and as text read by a parser of its own."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from show.random_trees import Case, cases, random_tree, route
+
+from treebound.show import Rules, rules
+
+TOKEN = re.compile(
+    r'\s*("(?:[^"\\]|\\.)*"|<=|>=|!=|[<>=(){},#]|-?(?:inf|\d[\d.]*(?:e[+-]?\d+)?)(?!\w)|[^\W\d]\w*)'
+)
+
+
+class Parser:
+    """Reads one rule as documented by ``Rules``; knows nothing of how it was written."""
+
+    def __init__(self, line: str, columns: dict) -> None:
+        self.columns = columns
+        self.tokens, place = [], 0
+        while self.tokens[-1:] != ["#"]:
+            found = TOKEN.match(line, place)
+            assert found, line[place:]
+            self.tokens.append(found[1])
+            place = found.end()
+
+    def take(self, *expected: str) -> str:
+        token = self.tokens.pop(0)
+        assert not expected or token in expected, (token, expected)
+        return token
+
+    def rule(self):
+        self.take("if")
+        conditions = []
+        if self.tokens[0] == "true":
+            self.take("true")
+        else:
+            conditions.append(self.condition())
+        while self.take("and", "then") == "and":
+            conditions.append(self.condition())
+        return conditions, self.value(self.take())
+
+    @staticmethod
+    def value(token: str):
+        return json.loads(token) if token not in ("inf", "-inf") else float(token)
+
+    def condition(self):
+        closing = self.tokens[0] == "("
+        if closing:
+            self.take("(")
+        low = None
+        if self.tokens[1] == "<":
+            low = float(self.take())
+            self.take("<")
+        token = self.take()
+        name = json.loads(token) if token.startswith('"') else token
+        accept = self.body(name, low)
+        extra = set()
+        while closing and self.take("or", ")") == "or":
+            extra.add(self.take("missing", "unseen"))
+        categories = self.columns[name].categories
+
+        def test(row) -> bool:
+            value = row[name]
+            if value is None or value != value:
+                return "missing" in extra or accept == "missing"
+            if categories is not None and value not in categories:
+                return "unseen" in extra or accept == "unseen"
+            return accept(value) if callable(accept) else accept == "present"
+
+        return test
+
+    def body(self, name: str, low: float | None):
+        word = self.take("<=", ">", "=", "!=", "in", "not", "is")
+        if word == "is":
+            return self.take("missing", "unseen", "present")
+        if word in ("<=", ">"):
+            bound = float(self.take())
+            if word == ">":
+                return lambda value: value > bound
+            return lambda value: (low is None or low < value) and value <= bound
+        if word in ("=", "!="):
+            wanted = self.value(self.take())
+            return lambda value: (value == wanted) == (word == "=")
+        if word == "not":
+            self.take("in")
+        members = self.members()
+        return lambda value: (value in members) == (word == "in")
+
+    def members(self) -> list:
+        self.take("{")
+        found = []
+        while (token := self.take()) != "}":
+            if token != ",":
+                found.append(self.value(token))
+        return found
+
+
+def nodes_reached(case: Case, unknown: str) -> np.ndarray:
+    return route(case.tree, case.X, unknown)
+
+
+@pytest.mark.parametrize("unknown", ["majority", "stop", "missing"])
+@given(case=cases())
+@settings(max_examples=60)
+def test_exactly_one_rule_matches_and_it_is_the_node_reached(unknown: str, case: Case) -> None:
+    made = rules(case.tree, unknown=unknown)
+    for row, node in zip(case.rows, nodes_reached(case, unknown), strict=True):
+        assert [rule.node for rule in made if rule.matches(row)] == [node]
+
+
+@pytest.mark.parametrize("unknown", ["majority", "stop", "missing"])
+@given(case=cases())
+@settings(max_examples=60)
+def test_text_read_by_a_parser_answers_as_the_tree(unknown: str, case: Case) -> None:
+    columns = {column.name: column for column in case.tree.columns}
+    lines = rules(case.tree, unknown=unknown).to_text().split("\n")
+    parsed = [Parser(line, columns).rule() for line in lines]
+    for row, label in zip(case.rows, case.labels(nodes_reached(case, unknown)), strict=True):
+        answers = [answer for tests, answer in parsed if all(test(row) for test in tests)]
+        assert answers == [label]
+
+
+@given(case=cases())
+@settings(max_examples=30)
+def test_text_is_one_line_a_leaf_even_for_names_with_newlines(case: Case) -> None:
+    made = rules(case.tree)
+    assert len(made) == case.tree.n_leaves
+    assert len(made.to_text().splitlines()) == case.tree.n_leaves
+
+
+def test_unseen_categories_match_no_rule_when_they_are_an_error() -> None:
+    tree = next(t for t in (random_tree(s, 12) for s in range(99)) if (t.category >= 0).any())
+    node = int(np.flatnonzero(tree.category >= 0)[0])
+    name = tree.columns[tree.feature[node]].name
+    row = {column.name: None for column in tree.columns} | {name: "never seen"}
+    asked = [
+        rule
+        for rule in rules(tree, unknown="error")
+        if any(c.column == name for c in rule.conditions)
+    ]
+    assert asked
+    assert not any(rule.matches(row) for rule in asked)
+
+
+def test_support_counts_and_probabilities_are_those_of_the_leaf() -> None:
+    tree = random_tree(5, 9)
+    for rule, leaf in zip(rules(tree, smoothing=None), tree.leaves, strict=True):
+        assert rule.node == leaf
+        assert rule.rows == tree.rows[leaf]
+        assert list(rule.counts.values()) == tree.counts[leaf].tolist()
+        assert rule.probability == pytest.approx(tree.counts[leaf].max() / tree.weight[leaf])
+        assert math.isclose(sum(rule.probabilities), 1.0)
+
+
+def test_frame_has_a_row_a_rule_and_a_count_a_class() -> None:
+    tree = random_tree(5, 9)
+    frame = rules(tree).to_frame()
+    assert len(frame) == 9
+    assert frame["rows"].tolist() == tree.rows[tree.leaves].tolist()
+    for k, label in enumerate(tree.classes.tolist()):
+        assert frame[f"count {label}"].tolist() == tree.counts[tree.leaves, k].tolist()
+
+
+def test_a_single_leaf_is_the_rule_true() -> None:
+    assert str(rules(random_tree(0, 1))).startswith("if true then ")
+
+
+def test_very_deep_trees_have_rules() -> None:
+    tree = random_tree(1, 2000, chain=True)
+    assert tree.height == 1999
+    made = rules(tree)
+    assert len(made) == 2000
+    assert isinstance(made[:3], Rules)
+
+
+def test_unknown_policy_is_checked() -> None:
+    with pytest.raises(ValueError, match="The 'unknown' parameter of rules must be one of"):
+        rules(random_tree(0, 2), unknown="nearest")  # type: ignore[arg-type]

@@ -1,0 +1,236 @@
+"""From raw values to typed columns; every error names the column, the row and the value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._extras import require
+from treebound.datasets.schema import Schema
+from treebound.tree.columns import Column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["is_missing", "label_series", "numbers", "pandas", "typed_series"]
+
+
+def pandas() -> Any:
+    """The pandas module, or one line saying how to get it."""
+    return require("pandas", extra="study", why="Reading tables")
+
+
+def is_missing(value: Any, markers: frozenset[str]) -> bool:
+    """Whether a raw value stands for a missing one."""
+    return value.strip() in markers if isinstance(value, str) else _is_null(value)
+
+
+def _is_null(value: Any) -> bool:
+    # pandas' own NA first: it answers no comparison.
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def typed_series(
+    values: Sequence[Any],
+    column: Column,
+    schema: Schema,
+    *,
+    first_row: int = 1,
+    unknown: str = "error",
+) -> pd.Series:
+    """One column with the dtype its kind asks for.
+
+    Real columns become float64, declared categories a CategoricalDtype (ordered for ordinal
+    columns), categories that are only found in the data plain text.
+
+    Parameters
+    ----------
+    values : sequence
+        Texts, or the values of a frame's column.
+    column : Column
+    schema : Schema
+        For the missing markers and the decimal mark.
+    first_row : int
+        The row number of the first value, for errors.
+    unknown : {"error", "keep"}
+        What to do with a category that was not declared; if kept, the column has dtype object.
+    """
+    pd = pandas()
+    if column.kind == "real":
+        found = numbers(values, column.name, schema, first_row)
+        return pd.Series(found, name=column.name)
+    markers = frozenset(schema.missing)
+    if column.categories is None or not column.declared:
+        texts = [None if is_missing(v, markers) else _text(v) for v in values]
+        return pd.Series(texts, name=column.name, dtype="str" if _has_str_dtype() else object)
+    codes, strange = _codes(values, column.categories, markers)
+    if strange and unknown == "error":
+        raise _unknown_category(values, column, strange[0], first_row)
+    if unknown == "keep":
+        kept = [column.categories[c] if c >= 0 else None for c in codes]
+        for at in strange:
+            kept[at] = values[at]
+        return pd.Series(kept, name=column.name, dtype=object)
+    dtype = pd.CategoricalDtype(list(column.categories), ordered=column.kind == "ordinal")
+    return pd.Series(pd.Categorical.from_codes(codes, dtype=dtype), name=column.name)
+
+
+def numbers(
+    values: Sequence[Any], name: str, schema: Schema, first_row: int = 1
+) -> NDArray[np.float64]:
+    """The values as float64, NaN where they are missing."""
+    plain = getattr(values, "dtype", None)
+    if isinstance(plain, np.dtype) and plain.kind in "fiub":
+        return np.asarray(values, dtype=np.float64)
+    listed = list(values)
+    if schema.layout.decimal == ".":
+        fast = _all_numbers(listed)
+        if fast is not None:
+            return fast
+    markers = frozenset(schema.missing)
+    found = np.empty(len(listed))
+    for at, value in enumerate(listed):
+        if is_missing(value, markers):
+            found[at] = np.nan
+            continue
+        try:
+            found[at] = _number(value, schema.layout.decimal)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"Column {name!r}, row {first_row + at}: {value!r} is not a number. Hint: call "
+                "the column nominal, or list the text under 'missing' in the schema."
+            ) from None
+    return found
+
+
+def label_series(
+    values: Sequence[Any], name: str, schema: Schema, *, first_row: int = 1
+) -> pd.Series:
+    """The target: its declared classes, or whole numbers if all are, or texts."""
+    pd = pandas()
+    markers = frozenset(schema.missing)
+    listed = list(values)
+    if schema.classes is not None:
+        codes, strange = _codes(listed, schema.classes, markers)
+        _no_missing_label(codes < 0, strange, name, first_row)
+        if strange:
+            column = Column(name, "nominal", tuple(schema.classes), declared=True)
+            raise _unknown_category(listed, column, strange[0], first_row)
+        return pd.Series([schema.classes[code] for code in codes], name=name)
+    gone = np.array([is_missing(value, markers) for value in listed], dtype=bool)
+    _no_missing_label(gone, [], name, first_row)
+    if all(isinstance(value, str) for value in listed):
+        listed = _whole_numbers(listed)
+    return pd.Series(listed, name=name)
+
+
+def _no_missing_label(
+    gone: NDArray[np.bool_], strange: list[int], name: str, first_row: int
+) -> None:
+    absent = sorted(set(np.flatnonzero(gone).tolist()) - set(strange))
+    if absent:
+        raise ValueError(
+            f"The target column {name!r} has no value in row {first_row + absent[0]}"
+            + (f" and {len(absent) - 1} more" if len(absent) > 1 else "")
+            + ". Hint: leave these rows out, or name another target."
+        )
+
+
+def _codes(
+    values: Sequence[Any], categories: Sequence[Any], markers: frozenset[str]
+) -> tuple[NDArray[np.int64], list[int]]:
+    """Category codes, -1 where missing; and the positions of values that are no category."""
+    lookup = _Lookup(categories, markers)
+    codes = np.array([lookup[value] for value in values], dtype=np.int64)
+    strange = np.flatnonzero(codes == _STRANGE).tolist()
+    codes[codes == _STRANGE] = -1
+    return codes, strange
+
+
+_STRANGE = -2
+
+
+class _Lookup(dict[Any, int]):
+    """From a raw value to its code: by value, by text, by number; each value is tried once."""
+
+    def __init__(self, categories: Sequence[Any], markers: frozenset[str]) -> None:
+        super().__init__((category, code) for code, category in enumerate(categories))
+        self.texts = {_text(category): code for code, category in enumerate(categories)}
+        self.numbers = {
+            float(category): code
+            for code, category in enumerate(categories)
+            if isinstance(category, int | float)
+        }
+        self.markers = markers
+
+    def __missing__(self, value: Any) -> int:
+        code = self._find(value)
+        if not _is_null(value):
+            self[value] = code
+        return code
+
+    def _find(self, value: Any) -> int:
+        if _is_null(value):
+            return -1
+        text = _text(value).strip()
+        if text in self.texts:
+            return self.texts[text]
+        if is_missing(value, self.markers):
+            return -1
+        if self.numbers:
+            try:
+                return self.numbers.get(_number(value, "."), _STRANGE)
+            except (TypeError, ValueError):
+                return _STRANGE
+        return _STRANGE
+
+
+def _unknown_category(values: Sequence[Any], column: Column, at: int, first_row: int) -> ValueError:
+    listed = ", ".join(repr(category) for category in (column.categories or ())[:12])
+    more = ", ..." if len(column.categories or ()) > 12 else ""
+    return ValueError(
+        f"Column {column.name!r}, row {first_row + at}: {values[at]!r} is not one of its "
+        f"categories ({listed}{more}). Hint: add it to the categories of the schema, or to 'missing'."
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else str(value)
+
+
+def _number(value: Any, decimal: str) -> float:
+    if isinstance(value, str):
+        if "_" in value:  # Python reads 1_000, no other tool does
+            raise ValueError(value)
+        if decimal != ".":
+            value = value.replace(decimal, ".")
+    return float(value)
+
+
+def _all_numbers(values: list[Any]) -> NDArray[np.float64] | None:
+    """The values as numbers if every one of them is, else None."""
+    try:
+        found = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    if any(isinstance(value, str) and "_" in value for value in values):
+        return None
+    return found
+
+
+def _whole_numbers(texts: list[str]) -> list[Any]:
+    try:
+        whole = [int(text) for text in texts]
+    except ValueError:
+        return [text.strip() for text in texts]
+    same = all(str(number) == text.strip() for number, text in zip(whole, texts, strict=True))
+    return whole if same else [text.strip() for text in texts]
+
+
+def _has_str_dtype() -> bool:
+    return int(pandas().__version__.split(".")[0]) >= 3

@@ -1,0 +1,65 @@
+"""Guessing what the columns of a table mean, to be shown and confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from treebound.datasets.convert import is_missing, numbers, pandas
+from treebound.datasets.schema import Schema
+from treebound.tree.columns import Column
+
+__all__ = ["infer_column"]
+
+
+def infer_column(
+    name: str, values: Sequence[Any], schema: Schema, *, from_text: bool
+) -> Column | None:
+    """The column that the values suggest; None if a tree cannot use it.
+
+    Parameters
+    ----------
+    name : str
+    values : sequence
+        Texts of a file, or the values of a frame's column.
+    schema : Schema
+        For the missing markers and the decimal mark.
+    from_text : bool
+        Whether texts that are numbers are meant as numbers.
+    """
+    pd = pandas()
+    dtype = getattr(values, "dtype", None)
+    if isinstance(dtype, pd.CategoricalDtype):
+        kind = "ordinal" if dtype.ordered else "nominal"
+        return Column(name, kind, tuple(dtype.categories.tolist()), declared=True)  # type: ignore[arg-type]
+    if dtype is not None and pd.api.types.is_bool_dtype(dtype):
+        return Column(name, "nominal", (False, True), declared=True)
+    if dtype is not None and pd.api.types.is_numeric_dtype(dtype):
+        return None if pd.api.types.is_complex_dtype(dtype) else Column(name)
+    if from_text and _reads_as_numbers(values, name, schema):
+        return Column(name)
+    return _from_objects(name, values, frozenset(schema.missing))
+
+
+def _from_objects(name: str, values: Sequence[Any], markers: frozenset[str]) -> Column | None:
+    try:
+        found = {value for value in values if not is_missing(value, markers)}
+    except (TypeError, ValueError):  # lists, arrays: nothing a tree can test
+        return None
+    if all(isinstance(value, str) for value in found):
+        return Column(name, "nominal", tuple(sorted(found)))
+    if all(isinstance(value, bool | np.bool_) for value in found):
+        return Column(name, "nominal", (False, True), declared=True)
+    if all(isinstance(value, int | float | np.integer | np.floating) for value in found):
+        return Column(name)
+    return None
+
+
+def _reads_as_numbers(values: Sequence[Any], name: str, schema: Schema) -> bool:
+    try:
+        numbers(values, name, schema)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,157 @@
+"""Loading a data set of the registry: find the file, parse it, hold it against the paper."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from treebound._extras import require
+from treebound.datasets.convert import label_series, pandas, typed_series
+from treebound.datasets.dataset import Dataset
+from treebound.datasets.registry import DatasetInfo, Typing, info
+from treebound.datasets.schema import Schema
+from treebound.datasets.sources import DatasetError, file_bytes
+from treebound.datasets.tables import text_columns
+
+__all__ = ["load"]
+
+_SOURCES = (None, "sklearn", "folder", "cache", "network")
+
+
+def load(
+    name: str,
+    *,
+    typing: Typing = "paper",
+    data: str | os.PathLike[str] | None = None,
+    accept: bool = False,
+    source: str | None = None,
+) -> Dataset:
+    """Load one of the paper's data sets.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`list`.
+    typing : {"paper", "declared"}
+        The columns' kinds as the paper counts them, or as they really are: with the orderings the
+        authors' reader lost, missing values as missing, and without the column it kept by mistake.
+    data : path-like, optional
+        A folder with the files, ``<name>/<file>``; by default the one of ``TREEBOUND_DATA``.
+    accept : bool
+        Take a file with another checksum where none of UCI's own file was ever recorded.
+    source : {None, "sklearn", "folder", "cache", "network"}
+        Where to look. None: scikit-learn's own files where they equal UCI's (wine, breast cancer),
+        then the folder, the cache and the network. ``load("iris", source="sklearn")`` gives
+        scikit-learn's iris, which differs from UCI's in rows 35 and 38.
+
+    Returns
+    -------
+    Dataset
+        Rows in the file's order.
+
+    Raises
+    ------
+    DatasetError
+        If the file is not there, cannot be fetched, or is not the one expected.
+
+    Examples
+    --------
+    >>> from treebound import datasets
+    >>> wine = datasets.load("wine")
+    >>> wine.landscape, wine.class_counts
+    (Landscape(real=13, ordinal=(), nominal=()), {1: 59, 2: 71, 3: 48})
+    """
+    entry = info(name)
+    schema = entry.schema(typing)
+    if source not in _SOURCES:
+        wanted = ", ".join(map(repr, _SOURCES))
+        raise ValueError(
+            f"The 'source' parameter of load must be one of {wanted}. Got {source!r} instead."
+        )
+    shipped_same = entry.shipped is not None and entry.shipped.same
+    if source == "sklearn" or (source is None and shipped_same):
+        raw, where = _shipped(entry), "scikit-learn"
+    else:
+        payload, where = file_bytes(entry, data=data, accept=accept, source=source)
+        raw = _parsed(entry, payload, where)
+    dataset = _typed(entry, schema, raw, where)
+    _hold_against_paper(entry, dataset)
+    return dataset
+
+
+def _typed(
+    entry: DatasetInfo, schema: Schema, raw: dict[str, Sequence[Any]], where: str
+) -> Dataset:
+    pd = pandas()
+    target = str(schema.target)
+    try:
+        frame = pd.DataFrame({c.name: typed_series(raw[c.name], c, schema) for c in schema.columns})
+        labels = label_series(raw[target], target, schema)
+    except ValueError as error:
+        raise DatasetError(f"{where}, of the data set {entry.name!r}: {error}") from None
+    notes = entry.notes
+    if where == "scikit-learn" and entry.shipped is not None and not entry.shipped.same:
+        notes = f"From scikit-learn, which is not UCI's file. {notes}"
+    return Dataset(entry.name, entry.title, frame, labels, schema, where, notes)
+
+
+def _parsed(entry: DatasetInfo, payload: bytes, where: str) -> dict[str, Sequence[Any]]:
+    try:
+        if entry.sheet is not None:
+            return _sheet_columns(entry, payload)
+        return text_columns(payload, entry.declared, where)
+    except ValueError as error:
+        raise DatasetError(f"The data set {entry.name!r} cannot be read: {error}") from None
+
+
+def _sheet_columns(entry: DatasetInfo, payload: bytes) -> dict[str, Sequence[Any]]:
+    """The columns of an Excel sheet; the registry names them all, in order."""
+    xlrd = require("xlrd", extra="study", why=f"Reading {entry.file}")
+    try:
+        sheet = xlrd.open_workbook(file_contents=payload).sheet_by_name(entry.sheet)
+    except Exception as error:  # xlrd lets errors of many kinds through on a broken file
+        raise ValueError(f"{entry.file} is not a workbook that can be read: {error}") from None
+    start = entry.declared.layout.skip_rows
+    end = min(start + (entry.rows or sheet.nrows), sheet.nrows)
+    return {name: sheet.col_values(at, start, end) for at, name in enumerate(entry.declared.order)}
+
+
+def _shipped(entry: DatasetInfo) -> dict[str, Sequence[Any]]:
+    """The columns of the copy that scikit-learn ships, under the registry's names."""
+    if entry.shipped is None:
+        raise DatasetError(
+            f"scikit-learn does not ship the data set {entry.name!r}. Hint: leave out 'source'."
+        )
+    from sklearn import datasets as sklearn_datasets
+
+    bunch = getattr(sklearn_datasets, entry.shipped.loader)()
+    schema = entry.declared
+    raw: dict[str, Sequence[Any]] = dict(zip(schema.names, bunch.data.T, strict=True))
+    raw[str(schema.target)] = [entry.shipped.classes[code] for code in bunch.target]
+    return raw
+
+
+def _hold_against_paper(entry: DatasetInfo, dataset: Dataset) -> None:
+    """Raise unless the table has the counts the paper states."""
+    counts = entry.counts
+    expected: dict[str, Any] = {
+        "examples": counts.examples,
+        "class counts": dict(zip(entry.declared.classes or (), counts.classes, strict=True)),
+    }
+    found: dict[str, Any] = {
+        "examples": dataset.n_examples,
+        "class counts": dataset.class_counts,
+    }
+    if dataset.schema is entry.paper:
+        for kind in ("real", "ordinal", "nominal"):
+            expected[f"{kind} features"] = getattr(counts, kind)
+            found[f"{kind} features"] = sum(c.kind == kind for c in dataset.schema.columns)
+    wrong = [
+        f"{found[k]} {k} instead of {expected[k]}" for k in expected if found[k] != expected[k]
+    ]
+    if wrong:
+        raise DatasetError(
+            f"{dataset.source}: the data set {entry.name!r} is not as the paper states: "
+            f"{'; '.join(wrong)}."
+        )

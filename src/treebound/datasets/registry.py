@@ -1,0 +1,230 @@
+"""The registry of the paper's 25 data sets: one TOML file each, in the folder ``registry``.
+
+A file says where the data come from (``[source]``), how the text is laid out (``[read]``), what
+every column is (``[columns]``, as in any schema file) and what the paper states (``[paper]``: its
+counts, and under ``[paper.columns]`` the columns it types otherwise). The reader of the paper's
+authors made categories out of the texts it found, in text order; so does ``typing="paper"``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from treebound.datasets.schema import Layout, Schema, layout_of, parse_columns
+from treebound.tree.columns import Column
+
+__all__ = ["Counts", "DatasetInfo", "Shipped", "Typing", "info", "names"]
+
+Typing = Literal["paper", "declared"]
+UCI = "https://archive.ics.uci.edu/"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the paper's caption says of a data set, and how many rows each class has."""
+
+    examples: int
+    real: int
+    ordinal: int
+    nominal: int
+    classes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A copy inside scikit-learn: its loader, its classes by code, whether it equals UCI's file."""
+
+    loader: str
+    classes: tuple[Any, ...]
+    same: bool
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """All that is known of a data set before it is loaded.
+
+    Attributes
+    ----------
+    name, title : str
+        The name to load it by, and the paper's.
+    citation : str
+        Whom to cite.
+    page : str
+        The page that describes it.
+    path : str
+        Where the file stands at UCI.
+    file : str
+        The file's name, in a folder of the data set's name.
+    member : str or None
+        Where UCI has an archive: the member of it that is the file.
+    sha256 : str
+        Checksum of the file.
+    size : int
+        Bytes of the file.
+    recorded : bool
+        Whether the checksum is known to be that of UCI's own file.
+    sheet : str or None
+        The sheet, where the file is an Excel workbook.
+    rows : int or None
+        Data rows to read, where something else follows them.
+    shipped : Shipped or None
+        The copy inside scikit-learn, where there is one.
+    counts : Counts
+        What the paper states.
+    declared, paper : Schema
+        The columns as they are, and as the paper types them.
+    notes : str
+        What one should know.
+    """
+
+    name: str
+    title: str
+    citation: str
+    page: str
+    path: str
+    file: str
+    member: str | None
+    sha256: str
+    size: int
+    recorded: bool
+    sheet: str | None
+    rows: int | None
+    shipped: Shipped | None
+    counts: Counts
+    declared: Schema
+    paper: Schema
+    notes: str
+
+    @property
+    def url(self) -> str:
+        """Where UCI has the file (or the archive it is in)."""
+        return UCI + self.path
+
+    @property
+    def archive(self) -> str | None:
+        """The name of the archive the file comes in, if it does."""
+        return None if self.member is None else self.path.rsplit("/", 1)[-1]
+
+    def schema(self, typing: Typing = "paper") -> Schema:
+        """The columns, typed as in the paper or as they are."""
+        if typing not in ("paper", "declared"):
+            raise ValueError(
+                "The 'typing' parameter of load must be 'paper' or 'declared'. "
+                f"Got {typing!r} instead."
+            )
+        return self.paper if typing == "paper" else self.declared
+
+    def __str__(self) -> str:
+        counts = self.counts
+        features = counts.real + counts.ordinal + counts.nominal
+        lines = [
+            f"{self.title} ({self.name})",
+            f"  {counts.examples} examples, {features} features ({counts.real} real, "
+            f"{counts.ordinal} ordinal, {counts.nominal} nominal), {len(counts.classes)} classes",
+            f"  file    {self.name}/{self.file}, {self.size} bytes",
+            f"  sha256  {self.sha256}"
+            + ("" if self.recorded else " (of a mirror; UCI's was never recorded)"),
+            f"  from    {self.url}" + (f" (member {self.member})" if self.member else ""),
+            f"  page    {self.page}",
+            f"  cite    {self.citation}",
+        ]
+        if self.notes:
+            lines.append(f"  notes   {self.notes}")
+        return "\n".join(lines)
+
+
+def names() -> list[str]:
+    """The names of the 25 data sets of the paper, sorted.
+
+    Examples
+    --------
+    >>> from treebound import datasets
+    >>> len(datasets.list()), datasets.list()[:2]
+    (25, ['acute_inflammation', 'amphibians'])
+    """
+    folder = files("treebound.datasets") / "registry"
+    return sorted(f.name[: -len(".toml")] for f in folder.iterdir() if f.name.endswith(".toml"))
+
+
+def info(name: str) -> DatasetInfo:
+    """What is known of a data set: source, checksum, columns, citation.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`list`.
+
+    Examples
+    --------
+    >>> from treebound import datasets
+    >>> datasets.info("iris").counts
+    Counts(examples=150, real=4, ordinal=0, nominal=0, classes=(50, 50, 50))
+    """
+    if name not in names():
+        raise ValueError(
+            f"The 'name' parameter must be a data set of the registry. Got {name!r} instead. "
+            f"Hint: one of {', '.join(names())}."
+        )
+    return _read(name)
+
+
+@lru_cache(maxsize=None)
+def _read(name: str) -> DatasetInfo:
+    text = (files("treebound.datasets") / "registry" / f"{name}.toml").read_text(encoding="utf-8")
+    document = tomllib.loads(text)
+    source, paper = document["source"], document["paper"]
+    declared = _schema(document, document["columns"])
+    return DatasetInfo(
+        name=name,
+        title=document["title"],
+        citation=document["citation"],
+        page=source["page"],
+        path=source["path"],
+        file=source["file"],
+        member=source.get("member"),
+        sha256=source["sha256"],
+        size=source["bytes"],
+        recorded=source["recorded"],
+        sheet=source.get("sheet"),
+        rows=source.get("rows"),
+        shipped=_shipped(document.get("sklearn")),
+        counts=Counts(
+            paper["examples"],
+            paper["real"],
+            paper["ordinal"],
+            paper["nominal"],
+            tuple(paper["class_counts"]),
+        ),
+        declared=declared,
+        paper=_as_in_paper(document, paper.get("columns", {})),
+        notes=document.get("notes", ""),
+    )
+
+
+def _shipped(table: dict[str, Any] | None) -> Shipped | None:
+    if table is None:
+        return None
+    return Shipped(table["loader"], tuple(table["classes"]), table["same"])
+
+
+def _schema(document: dict[str, Any], table: dict[str, Any]) -> Schema:
+    target = document["target"]
+    columns, classes, ignored = parse_columns(table, target)
+    layout: Layout = layout_of(document.get("read", {}))
+    missing = tuple(document.get("missing", ()))
+    return Schema(columns, target, classes, ignored, missing, "ignore", layout, tuple(table))
+
+
+def _as_in_paper(document: dict[str, Any], changes: dict[str, Any]) -> Schema:
+    schema = _schema(document, {**document["columns"], **changes})
+    return replace(schema, columns=tuple(_in_text_order(c) for c in schema.columns))
+
+
+def _in_text_order(column: Column) -> Column:
+    if column.kind != "nominal":
+        return column
+    return replace(column, categories=tuple(sorted(column.categories or (), key=str)))

@@ -1,0 +1,432 @@
+"""What the columns of a table mean, as a small TOML file that people write by hand.
+
+The format, all of it optional::
+
+    target = "label"                  # the column to predict
+    missing = ["", "NA", "?"]         # texts that stand for a missing value
+    others = "infer"                  # columns not named below: "infer" or "ignore"
+
+    [read]                            # how a text file is laid out
+    separator = ";"                   # or "whitespace"
+    decimal = ","
+    encoding = "latin-1"
+    header = true                     # false: [columns] lists every column, in order
+    skip_rows = 0                     # lines before the header
+
+    [columns]
+    age = "real"
+    id = "ignore"
+    size = { kind = "ordinal", categories = ["small", "medium", "large"] }
+
+    [columns.colour]
+    kind = "nominal"
+    categories = ["red", "green", "blue"]
+
+Categories are texts, numbers or booleans; ordinal ones are listed from least to greatest. A text
+that is a category of its column is that category, even where it is also a marker of ``missing``.
+Listing the target under ``[columns]`` as nominal declares its classes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from treebound.landscape import Landscape
+from treebound.tree.columns import Column, Kind, landscape_of
+
+__all__ = ["MISSING", "Layout", "Schema", "SchemaError", "parse_columns", "read_schema"]
+
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
+_KINDS = ("real", "ordinal", "nominal", "ignore")
+
+
+class SchemaError(ValueError):
+    """A schema file that cannot be understood; the message names the place."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text file is laid out, the ``[read]`` table of a schema file.
+
+    Attributes
+    ----------
+    separator : str or None
+        One character, or ``"whitespace"``. None: a tab for ``.tsv``, else a comma.
+    decimal : str
+        The decimal mark of numbers.
+    encoding : str
+        The text encoding; a byte order mark is skipped.
+    header : bool
+        Whether the first line read names the columns.
+    skip_rows : int
+        Lines before the header (or before the data where there is none).
+    """
+
+    separator: str | None = None
+    decimal: str = "."
+    encoding: str = "utf-8-sig"
+    header: bool = True
+    skip_rows: int = 0
+
+    def __post_init__(self) -> None:
+        one = self.separator is None or self.separator == "whitespace" or len(self.separator) == 1
+        if not one:
+            raise SchemaError(
+                "The 'separator' of [read] must be one character or 'whitespace'. "
+                f"Got {self.separator!r} instead."
+            )
+        if len(self.decimal) != 1:
+            raise SchemaError(
+                f"The 'decimal' of [read] must be one character. Got {self.decimal!r} instead."
+            )
+        if self.skip_rows < 0:
+            raise SchemaError(
+                f"The 'skip_rows' of [read] must be an int >= 0. Got {self.skip_rows!r} instead."
+            )
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The kinds and categories of a table's columns.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        The columns to learn from, in order.
+    target : str or None
+        The column to predict.
+    classes : tuple or None
+        The declared classes; None if they are to be found in the data.
+    ignored : tuple of str
+        Columns of the table that take no part.
+    missing : tuple of str
+        Texts that stand for a missing value.
+    others : {"infer", "ignore"}
+        What happens to columns the schema does not name.
+    layout : Layout
+        How a text file is laid out.
+    order : tuple of str
+        Every named column as it stands in the file, target and ignored ones included.
+
+    Examples
+    --------
+    >>> from treebound.datasets import Schema
+    >>> schema = Schema.from_toml('''
+    ... target = "label"
+    ... [columns]
+    ... age = "real"
+    ... size = { kind = "ordinal", categories = ["small", "medium", "large"] }
+    ... ''')
+    >>> print(schema)
+    column  kind     categories
+    age     real
+    size    ordinal  small < medium < large
+    label   target   (found in the data)
+    >>> schema.landscape
+    Landscape(real=1, ordinal=(3,), nominal=())
+    >>> Schema.from_toml(schema.to_toml()) == schema
+    True
+    """
+
+    columns: tuple[Column, ...] = ()
+    target: str | None = None
+    classes: tuple[Any, ...] | None = None
+    ignored: tuple[str, ...] = ()
+    missing: tuple[str, ...] = MISSING
+    others: str = "infer"
+    layout: Layout = field(default_factory=Layout)
+    order: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        if not self.order:
+            last = () if self.target is None else (self.target,)
+            names = (*(c.name for c in self.columns), *last, *self.ignored)
+            object.__setattr__(self, "order", names)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns to learn from."""
+        return [column.name for column in self.columns]
+
+    @property
+    def landscape(self) -> Landscape:
+        """What a tree may split on; undeclared categories count as unbounded."""
+        return landscape_of(self.columns)
+
+    def column(self, name: str) -> Column:
+        """The column of that name."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(name)
+
+    def with_target(self, target: str | None) -> Schema:
+        """The same schema with another column to predict."""
+        if target is None or target == self.target:
+            return self
+        kept = tuple(c for c in self.columns if c.name != target)
+        chosen = next((c for c in self.columns if c.name == target), None)
+        classes = None if chosen is None else chosen.categories
+        order = self.order if target in self.order else (*self.order, target)
+        ignored = tuple(name for name in self.ignored if name != target)
+        if self.target is not None:
+            ignored += (self.target,)
+        return replace(
+            self, columns=kept, target=target, classes=classes, ignored=ignored, order=order
+        )
+
+    # -- written form ----------------------------------------------------------------------
+
+    @classmethod
+    def from_toml(cls, text: str, *, name: str = "schema") -> Schema:
+        """Read a schema from TOML text; ``name`` is what errors call it."""
+        try:
+            document = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise SchemaError(f"The schema {name} is not valid TOML: {error}.") from None
+        try:
+            return _schema_of(document)
+        except SchemaError as error:
+            raise SchemaError(f"The schema {name} is not right: {error}") from None
+
+    def to_toml(self) -> str:
+        """Write the schema as TOML text that :meth:`from_toml` reads back."""
+        lines = [] if self.target is None else [f"target = {_toml(self.target)}"]
+        if self.missing != MISSING:
+            lines.append(f"missing = {_toml(self.missing)}")
+        if self.others != "infer":
+            lines.append(f"others = {_toml(self.others)}")
+        lines += _layout_lines(self.layout)
+        lines += ["", "[columns]"]
+        known = {column.name: column for column in self.columns}
+        for name in self.order:
+            if name in known:
+                lines.append(_column_line(known[name]))
+            elif name == self.target:
+                lines += _target_lines(self, name)
+            else:
+                lines.append(f'{_key(name)} = "ignore"')
+        return "\n".join(lines).lstrip("\n") + "\n"
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Name, kind and categories of every column as text, for showing."""
+        known = {column.name: column for column in self.columns}
+        found = []
+        for name in self.order:
+            if name in known:
+                column = known[name]
+                found.append((name, column.kind, _categories_text(column)))
+            elif name == self.target:
+                found.append((name, "target", _classes_text(self.classes)))
+            else:
+                found.append((name, "ignored", ""))
+        return found
+
+    def __str__(self) -> str:
+        rows = [("column", "kind", "categories"), *self.rows()]
+        first = max(len(row[0]) for row in rows)
+        second = max(len(row[1]) for row in rows)
+        return "\n".join(f"{a:<{first}}  {b:<{second}}  {c}".rstrip() for a, b, c in rows)
+
+
+def read_schema(path: str | os.PathLike[str]) -> Schema:
+    """Read a schema file.
+
+    Parameters
+    ----------
+    path : path-like
+        A TOML file in the format of this module.
+
+    Raises
+    ------
+    SchemaError
+        If it is not valid TOML (the message names the line) or not a schema.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise OSError(f"Cannot read the schema {path}: {error.strerror or error}.") from None
+    except UnicodeDecodeError as error:
+        raise SchemaError(f"The schema {path} is not UTF-8 text: {error.reason}.") from None
+    return Schema.from_toml(text, name=str(path))
+
+
+def parse_columns(
+    table: Mapping[str, Any], target: str | None
+) -> tuple[tuple[Column, ...], tuple[Any, ...] | None, tuple[str, ...]]:
+    """Read a ``[columns]`` table: the columns, the classes of the target, the ignored names."""
+    columns: list[Column] = []
+    ignored: list[str] = []
+    classes: tuple[Any, ...] | None = None
+    for name, spec in table.items():
+        kind, categories = _column_spec(name, spec)
+        if name == target:
+            classes = categories
+        elif kind == "ignore":
+            ignored.append(name)
+        else:
+            declared = categories is not None
+            columns.append(Column(name, kind, categories, declared=declared))  # type: ignore[arg-type]
+    return tuple(columns), classes, tuple(ignored)
+
+
+def _schema_of(document: Mapping[str, Any]) -> Schema:
+    known = ("target", "missing", "others", "read", "columns")
+    _only_known(document, known, "the top level")
+    target = document.get("target")
+    if target is not None and not isinstance(target, str):
+        raise SchemaError(f"'target' must be the name of a column. Got {target!r} instead.")
+    missing = document.get("missing", list(MISSING))
+    if not isinstance(missing, list) or not all(isinstance(text, str) for text in missing):
+        raise SchemaError(f"'missing' must be a list of texts. Got {missing!r} instead.")
+    others = document.get("others", "infer")
+    if others not in ("infer", "ignore"):
+        raise SchemaError(f"'others' must be 'infer' or 'ignore'. Got {others!r} instead.")
+    table = document.get("columns", {})
+    if not isinstance(table, dict):
+        raise SchemaError(f"'columns' must be a table. Got {table!r} instead.")
+    layout = layout_of(document.get("read", {}))
+    columns, classes, ignored = parse_columns(table, target)
+    order = tuple(table)
+    if target is not None and target not in table:
+        if not layout.header:
+            raise SchemaError(
+                f"the target {target!r} is not under [columns]; without a header all columns are."
+            )
+        order += (target,)
+    return Schema(columns, target, classes, ignored, tuple(missing), others, layout, order)
+
+
+def layout_of(table: Mapping[str, Any]) -> Layout:
+    """Read a ``[read]`` table."""
+    defaults = {f.name: f.default for f in fields(Layout)}
+    _only_known(table, tuple(defaults), "[read]")
+    for name, value in table.items():
+        wanted = type(defaults[name]) if defaults[name] is not None else str
+        if type(value) is not wanted:
+            raise SchemaError(
+                f"the {name!r} of [read] must be a {wanted.__name__}. Got {value!r} instead."
+            )
+    return Layout(**table)
+
+
+def _column_spec(name: str, spec: Any) -> tuple[Kind | str, tuple[Any, ...] | None]:
+    if isinstance(spec, str):
+        spec = {"kind": spec}
+    if not isinstance(spec, dict):
+        raise SchemaError(f"column {name!r} must be a kind or a table. Got {spec!r} instead.")
+    _only_known(spec, ("kind", "categories"), f"column {name!r}")
+    categories = spec.get("categories")
+    kind = spec.get("kind", "nominal" if categories is not None else None)
+    if kind not in _KINDS:
+        raise SchemaError(
+            f"the 'kind' of column {name!r} must be one of {', '.join(map(repr, _KINDS))}. "
+            f"Got {kind!r} instead."
+        )
+    if categories is None:
+        if kind == "ordinal":
+            raise SchemaError(
+                f"column {name!r} is ordinal but lists no categories. "
+                'Hint: categories = ["least", ..., "greatest"].'
+            )
+        return kind, None
+    if kind in ("real", "ignore"):
+        raise SchemaError(f"column {name!r} is {kind!r} and so has no categories.")
+    return kind, _category_list(name, categories)
+
+
+def _category_list(name: str, categories: Any) -> tuple[Any, ...]:
+    plain = (str, int, float, bool)
+    ok = isinstance(categories, list) and all(isinstance(c, plain) for c in categories)
+    if not ok or not categories:
+        raise SchemaError(
+            f"the categories of column {name!r} must be a list of texts, numbers or booleans. "
+            f"Got {categories!r} instead."
+        )
+    twice = sorted({str(c) for c in categories if categories.count(c) > 1})
+    if twice:
+        raise SchemaError(f"column {name!r} lists a category twice: {', '.join(twice)}.")
+    return tuple(categories)
+
+
+def _only_known(table: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    for key in table:
+        if key not in known:
+            raise SchemaError(f"{where} has no key {key!r}. Hint: it may have {', '.join(known)}.")
+
+
+# -- writing -------------------------------------------------------------------------------
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return '"' + "".join(_escaped(char) for char in value) + '"'
+    return "[" + ", ".join(_toml(item) for item in value) + "]"
+
+
+def _escaped(char: str) -> str:
+    short = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    if char in short:
+        return short[char]
+    return f"\\u{ord(char):04x}" if ord(char) < 0x20 or ord(char) == 0x7F else char
+
+
+def _layout_lines(layout: Layout) -> list[str]:
+    changed = [
+        f"{f.name} = {_toml(getattr(layout, f.name))}"
+        for f in fields(Layout)
+        if getattr(layout, f.name) != f.default
+    ]
+    return ["", "[read]", *changed] if changed else []
+
+
+def _column_line(column: Column) -> str:
+    if column.categories is None or not column.declared:
+        return f'{_key(column.name)} = "{column.kind}"'
+    spec = f'{{ kind = "{column.kind}", categories = {_toml(column.categories)} }}'
+    return f"{_key(column.name)} = {spec}"
+
+
+def _target_lines(schema: Schema, name: str) -> list[str]:
+    if schema.classes is not None:
+        spec = f'{{ kind = "nominal", categories = {_toml(schema.classes)} }}'
+        return [f"{_key(name)} = {spec}"]
+    return [f'{_key(name)} = "nominal"']
+
+
+def _categories_text(column: Column) -> str:
+    if column.kind == "real":
+        return ""
+    found = "" if column.declared else "(found in the data)"
+    if not column.categories:
+        return found
+    mark = " < " if column.kind == "ordinal" else ", "
+    return f"{_some(column.categories, mark)} {found}".rstrip()
+
+
+def _classes_text(classes: Iterable[Any] | None) -> str:
+    return "(found in the data)" if classes is None else _some(tuple(classes), ", ")
+
+
+def _some(values: tuple[Any, ...], mark: str) -> str:
+    """The values in a row, the middle left out where there are many."""
+    texts = [str(value) for value in values]
+    if len(texts) > 12:
+        texts = [*texts[:8], "...", texts[-1]]
+        return f"{mark.join(texts)} ({len(values)})"
+    return mark.join(texts)

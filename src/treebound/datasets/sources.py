@@ -1,0 +1,275 @@
+"""Where the files of the registry come from: a folder, the cache, the network; always checked."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import warnings
+import zipfile
+import zlib
+from io import BytesIO
+from pathlib import Path
+
+from treebound._extras import require
+from treebound._files import write_bytes, write_text
+from treebound.datasets.registry import UCI, DatasetInfo, info
+
+__all__ = ["DatasetError", "cache_folder", "data_folder", "fetch", "file_bytes", "find_file"]
+
+Folder = str | os.PathLike[str]
+
+
+class DatasetError(OSError):
+    """A data set's file that is not there, cannot be fetched or is not the right one."""
+
+
+def data_folder(data: Folder | None = None) -> Path | None:
+    """The folder the user named, by argument or by ``TREEBOUND_DATA``."""
+    named = data if data is not None else os.environ.get("TREEBOUND_DATA") or None
+    if named is None:
+        return None
+    if not Path(named).is_dir():
+        raise DatasetError(
+            f"The data folder {named} is not a folder. Hint: name one with the 'data' parameter, "
+            "--data or TREEBOUND_DATA."
+        )
+    return Path(named)
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept: ``TREEBOUND_CACHE``, or the system's cache folder."""
+    named = os.environ.get("TREEBOUND_CACHE")
+    if named:
+        return Path(named)
+    pooch = require("pooch", extra="study", why="Keeping downloaded data sets")
+    return Path(pooch.os_cache("treebound"))
+
+
+def find_file(entry: DatasetInfo, folder: Path) -> Path | None:
+    """The data set's file in a folder, or the archive it comes in; None if neither is there."""
+    for name in (entry.file, entry.archive):
+        if name is not None and (folder / entry.name / name).is_file():
+            return folder / entry.name / name
+    return None
+
+
+def file_bytes(
+    entry: DatasetInfo,
+    *,
+    data: Folder | None = None,
+    accept: bool = False,
+    source: str | None = None,
+) -> tuple[bytes, str]:
+    """The checked bytes of a data set's file and where they came from.
+
+    Looks in the folder the user named, then in the cache, then at UCI (the download is kept in
+    the cache). ``source`` limits the search to one of ``"folder"``, ``"cache"``, ``"network"``.
+    """
+    folder = data_folder(data) if source in (None, "folder") else None
+    path = None if folder is None else find_file(entry, folder)
+    if path is not None:
+        return _read_checked(entry, path, accept), str(path)
+    if source == "folder":
+        raise _not_found(entry, folder)
+    if source in (None, "cache"):
+        payload = _from_cache(entry, accept, again=source is None)
+        if payload is not None:
+            return payload, str(cache_folder() / entry.name / entry.file)
+        if source == "cache":
+            raise _not_found(entry, cache_folder())
+    payload = _download(entry, accept)
+    _keep(entry, payload, cache_folder())
+    return payload, url_of(entry)
+
+
+def fetch(name: str, *, data: Folder | None = None, accept: bool = False) -> Path:
+    """Have a data set's file on disk, downloading it where needed.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`list`.
+    data : path-like, optional
+        The folder to keep it in; by default the one of ``TREEBOUND_DATA``, else the cache.
+    accept : bool
+        Take a file with another checksum where none of UCI's own file was ever recorded.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    entry = info(name)
+    folder = data_folder(data) or cache_folder()
+    path = find_file(entry, folder)
+    if path is None:
+        payload = _download(entry, accept, folder=folder)
+        return _keep(entry, payload, folder)
+    _read_checked(entry, path, accept)
+    return path
+
+
+def url_of(entry: DatasetInfo) -> str:
+    """Where the file is downloaded from: UCI, or the mirror ``TREEBOUND_MIRROR`` names."""
+    base = os.environ.get("TREEBOUND_MIRROR") or UCI
+    return base.rstrip("/") + "/" + entry.path
+
+
+def check(entry: DatasetInfo, payload: bytes, where: str, *, accept: bool = False) -> None:
+    """Raise unless the bytes are the data set's file (or one that may be and is accepted)."""
+    found = hashlib.sha256(payload).hexdigest()
+    if found == entry.sha256:
+        return
+    short = " It is cut short." if len(payload) < entry.size else ""
+    message = (
+        f"{where} is not the file {entry.file} of the data set {entry.name!r} that was expected:"
+        f" it has {len(payload)} bytes and the SHA-256 {found}, expected were {entry.size} bytes"
+        f" and {entry.sha256}.{short}"
+    )
+    if entry.recorded:
+        raise DatasetError(f"{message} {_by_hand(entry)}")
+    if not accept:
+        raise DatasetError(
+            f"{message} No checksum of UCI's own file is known for this data set, so it may be "
+            "right all the same. Hint: pass accept=True (--accept) to take it, or "
+            f"{_by_hand(entry)[6:]}"
+        )
+    warnings.warn(f"{message} Taken because accept=True.", UserWarning, stacklevel=4)
+
+
+# -- the folder and the cache --------------------------------------------------------------
+
+
+def _read_checked(entry: DatasetInfo, path: Path, accept: bool) -> bytes:
+    try:
+        payload = path.read_bytes()
+    except OSError as error:
+        raise DatasetError(
+            f"Cannot read {path}, the file of the data set {entry.name!r}: "
+            f"{error.strerror or error}."
+        ) from None
+    if path.name == entry.archive:
+        payload = _member(entry, payload, str(path))
+    check(entry, payload, str(path), accept=accept or _was_accepted(path, payload))
+    return payload
+
+
+def _from_cache(entry: DatasetInfo, accept: bool, *, again: bool) -> bytes | None:
+    path = find_file(entry, cache_folder())
+    if path is None:
+        return None
+    try:
+        return _read_checked(entry, path, accept)
+    except DatasetError as error:
+        if not again:
+            raise
+        warnings.warn(f"{error} It is downloaded again.", UserWarning, stacklevel=4)
+        return None
+
+
+def _keep(entry: DatasetInfo, payload: bytes, folder: Path) -> Path:
+    """Store a checked file; a reader sees all of it or nothing."""
+    path = folder / entry.name / entry.file
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if hashlib.sha256(payload).hexdigest() != entry.sha256:
+            write_text(_note(path), hashlib.sha256(payload).hexdigest() + "\n")
+        write_bytes(path, payload)
+    except OSError as error:
+        raise DatasetError(
+            f"Cannot keep the file {path} of the data set {entry.name!r}: "
+            f"{error.strerror or error}. Hint: name another folder with TREEBOUND_CACHE."
+        ) from None
+    return path
+
+
+def _note(path: Path) -> Path:
+    return path.with_name(path.name + ".accepted")
+
+
+def _was_accepted(path: Path, payload: bytes) -> bool:
+    """Whether this very file was accepted when it was fetched."""
+    try:
+        return _note(path).read_text().strip() == hashlib.sha256(payload).hexdigest()
+    except OSError:
+        return False
+
+
+# -- the network ---------------------------------------------------------------------------
+
+
+def _download(entry: DatasetInfo, accept: bool, *, folder: Path | None = None) -> bytes:
+    pooch = require("pooch", extra="study", why="Downloading data sets")
+    url = url_of(entry)
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "download"
+        try:
+            pooch.HTTPDownloader(timeout=30)(url, path, None)
+            payload = path.read_bytes()
+        except (OSError, ValueError) as error:
+            raise DatasetError(
+                f"The file {entry.file} of the data set {entry.name!r} is neither in the data "
+                f"folder nor in the cache, and downloading {url} failed: {_reason(error)}. "
+                f"{_by_hand(entry, folder)}"
+            ) from None
+    if entry.member is not None:
+        payload = _member(entry, payload, url)
+    check(entry, payload, url, accept=accept)
+    return payload
+
+
+def _member(entry: DatasetInfo, archive: bytes, where: str) -> bytes:
+    """One member of a zip archive, read in memory; nothing is ever unpacked to disk."""
+    limit = 4 * entry.size
+    try:
+        with zipfile.ZipFile(BytesIO(archive)) as opened:
+            with opened.open(entry.member or "") as stream:
+                payload = stream.read(limit + 1)
+    except KeyError:
+        raise _bad_archive(entry, where, f"it has no member {entry.member!r}") from None
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        RuntimeError,
+        NotImplementedError,
+    ) as e:
+        raise _bad_archive(entry, where, str(e) or type(e).__name__) from None
+    if len(payload) > limit:
+        why = f"its member {entry.member!r} is larger than {limit} bytes"
+        raise _bad_archive(entry, where, why)
+    return payload
+
+
+def _bad_archive(entry: DatasetInfo, where: str, why: str) -> DatasetError:
+    return DatasetError(
+        f"{where} is not the archive of the data set {entry.name!r} that was expected: {why}. "
+        f"{_by_hand(entry)}"
+    )
+
+
+# -- words ---------------------------------------------------------------------------------
+
+
+def _by_hand(entry: DatasetInfo, folder: Path | None = None) -> str:
+    place = (folder or cache_folder()) / entry.name / entry.file
+    inside = f" (the member {entry.member} of it)" if entry.member else ""
+    return (
+        f"Hint: get {entry.url}{inside} by hand (see {entry.page}), SHA-256 {entry.sha256}, and "
+        f"put it at {place}, or at {entry.name}/{entry.file} in a folder named by TREEBOUND_DATA."
+    )
+
+
+def _not_found(entry: DatasetInfo, folder: Path | None) -> DatasetError:
+    where = "No data folder is named" if folder is None else f"There is no such file in {folder}"
+    return DatasetError(
+        f"{where}: {entry.name}/{entry.file} of the data set {entry.name!r}. "
+        f"{_by_hand(entry, folder)}"
+    )
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return (text[:300] + " ...") if len(text) > 300 else text or type(error).__name__

@@ -27,8 +27,12 @@ from treebound.bounds.risk import (
     tail_inversion,
     vapnik,
 )
+from treebound.bounds.worst_case import WorstSample, worst_growth, worst_sample
 
 __all__ = [
+    "WorstSample",
+    "worst_growth",
+    "worst_sample",
     "Partition",
     "count_realizable",
     "realizable_growth",

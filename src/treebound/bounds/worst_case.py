@@ -1,0 +1,317 @@
+"""Search for the sample on which a shape does the most: lower bounds on pi and tau.
+
+=============  ==================================================================================
+``pi^c_T(m)``  most c-partitions that shape T realizes on a sample of m rows: :func:`worst_sample`
+``tau_T(m)``   most labellings of a sample of m rows: :func:`worst_growth`
+=============  ==================================================================================
+
+More tests never realize less, and only the set of tests of a sample counts. So of all columns a
+feature may show, those whose tests are contained in those of another are left out; the rows may be
+renamed, so one column stands sorted; what remains is tried in full where it is small, and climbed
+where it is not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain, combinations_with_replacement, permutations, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.bounds._bitmasks import column_tests, count_masks, growth_masks
+from treebound.bounds._checks import check_int, check_landscape, check_shape
+from treebound.bounds.counting import stirling
+from treebound.landscape import Landscape
+from treebound.shapes import TreeShape
+
+__all__ = ["WorstSample", "worst_growth", "worst_sample"]
+
+Tests = frozenset[int]
+Column = tuple[int, ...]
+Option = tuple[Column, Tests]
+# Listing the columns of one feature beyond this takes longer than climbing does.
+_MOST_COLUMNS = 50_000
+
+
+@dataclass(frozen=True)
+class WorstSample:
+    """A sample on which a shape realizes much.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, d)
+        The sample; categories are codes from 0.
+    kinds : tuple of str
+        The kind of each column, as :func:`realizable_partitions` takes it.
+    count : int
+        What was found on it: a lower bound on the worst case.
+    exact : bool
+        Whether no sample of this size does better: all were tried, or nothing larger exists.
+    tried : int
+        Samples counted on the way.
+    """
+
+    X: NDArray[np.float64]
+    kinds: tuple[str, ...]
+    count: int
+    exact: bool
+    tried: int
+
+
+@dataclass(frozen=True)
+class _Feature:
+    """A feature as the search sees it: the codes its column may show on m rows."""
+
+    kind: str
+    m: int
+    codes: int
+    by_letter: bool
+
+    def tests(self, column: Column) -> Tests:
+        codes = self.codes if self.by_letter and self.kind != "real" else None
+        return column_tests(np.asarray(column), self.kind, codes)
+
+    def option(self, column: Column) -> Option:
+        return column, self.tests(column)
+
+    @property
+    def size(self) -> int:
+        """Number of columns to list."""
+        return math.factorial(self.m) if self.kind == "real" else self.codes**self.m
+
+    def columns(self) -> Iterable[Column]:
+        # Equal values only take tests away from a real feature: permutations are enough.
+        if self.kind == "real":
+            return permutations(range(self.m))
+        return product(range(self.codes), repeat=self.m)
+
+    def sorted_columns(self) -> Iterable[Column]:
+        if self.kind == "real":
+            return [tuple(range(self.m))]
+        return combinations_with_replacement(range(self.codes), self.m)
+
+    def random(self, rng: np.random.Generator) -> Column:
+        if self.kind == "real":
+            return tuple(rng.permutation(self.m).tolist())
+        return tuple(rng.integers(0, self.codes, self.m).tolist())
+
+    def neighbour(self, column: Column, rng: np.random.Generator) -> Column:
+        """The column after a small random change: two rows swapped, or one moved."""
+        i, j = (int(at) for at in rng.integers(0, self.m, 2))
+        changed = list(column)
+        if rng.random() < 0.5:
+            changed[i], changed[j] = changed[j], changed[i]
+        elif self.kind != "real":
+            changed[i] = int(rng.integers(0, self.codes))
+        else:
+            order = sorted(range(self.m), key=changed.__getitem__)
+            order.insert(j, order.pop(i))
+            changed = [order.index(row) for row in range(self.m)]
+        return tuple(changed)
+
+
+def worst_sample(
+    shape: TreeShape,
+    c: int,
+    m: int,
+    landscape: Landscape,
+    *,
+    one_sided: bool = True,
+    max_samples: int = 20_000,
+    stop_at: int | None = None,
+    random_state: int = 0,
+) -> WorstSample:
+    """Lower bound on the c-partitioning function ``pi^c_T(m)``, exact where the search is full.
+
+    Parameters
+    ----------
+    shape : TreeShape
+        The shape of the trees.
+    c : int
+        Number of parts.
+    m : int
+        Number of rows.
+    landscape : Landscape
+        The features of the sample.
+    one_sided : bool
+        Whether a one-sided test is free at every node; see :func:`realizable_partitions`.
+    max_samples : int
+        How many samples to count at most. If all that matter are no more, they are all tried;
+        else the search climbs from random starts.
+    stop_at : int, optional
+        Stop as soon as this count is reached, for instance an upper bound.
+    random_state : int
+        Seed of the climb.
+
+    Returns
+    -------
+    WorstSample
+        The best sample found, its count, and whether that is the exact value.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> shape, landscape = tb.TreeShape.parse("((..).)"), tb.Landscape(real=1, nominal=(3,))
+    >>> worst = tb.bounds.worst_sample(shape, 2, 5, landscape)
+    >>> worst.count, worst.exact, tb.bounds.partitions(shape, 2, 5, landscape)
+    (15, True, 15)
+    """
+    where = "worst_sample"
+    shape, landscape = check_shape(shape, where), check_landscape(landscape, where)
+    c, m = check_int("c", c, where), check_int("m", m, where)
+    most = stirling(m, c) if c <= min(m, shape.leaves) else 0
+    search = _Search(
+        lambda tests: count_masks(tests, m, shape, c), most, max_samples, stop_at, random_state
+    )
+    return search.run(_features(landscape, m, one_sided), m, one_sided)
+
+
+def worst_growth(
+    shape: TreeShape,
+    m: int,
+    n_classes: int,
+    landscape: Landscape,
+    *,
+    one_sided: bool = True,
+    max_samples: int = 20_000,
+    stop_at: int | None = None,
+    random_state: int = 0,
+) -> WorstSample:
+    """Lower bound on the growth function ``tau_T(m)``, exact where the search is full.
+
+    Parameters as in :func:`worst_sample`, with ``n_classes`` labels.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> worst = tb.bounds.worst_growth(tb.TreeShape.parse("(..)"), 4, 3, tb.Landscape(real=2))
+    >>> worst.count, worst.exact
+    (39, True)
+    """
+    where = "worst_growth"
+    shape, landscape = check_shape(shape, where), check_landscape(landscape, where)
+    m, n_classes = check_int("m", m, where), check_int("n_classes", n_classes, where)
+    search = _Search(
+        lambda tests: growth_masks(tests, m, shape, n_classes),
+        n_classes**m,
+        max_samples,
+        stop_at,
+        random_state,
+    )
+    return search.run(_features(landscape, m, one_sided), m, one_sided)
+
+
+def _features(landscape: Landscape, m: int, one_sided: bool) -> list[_Feature]:
+    # By the letter, a category that no row shows is a one-sided test: one more code than rows.
+    shown = landscape.at(m if one_sided else m + 1)
+    letter = not one_sided
+    features = [_Feature("real", m, m, letter)] * shown.real
+    features += [_Feature("ordinal", m, o, letter) for o in shown.ordinal]
+    features += [_Feature("nominal", m, n or m, letter) for n in shown.nominal]
+    return features
+
+
+class _Search:
+    """Keeps the best sample while samples are tried, in full or by climbing."""
+
+    def __init__(
+        self,
+        value: Callable[[Tests], int],
+        most: int,
+        max_samples: int,
+        stop_at: int | None,
+        random_state: int,
+    ) -> None:
+        self.value = cache(value)
+        self.most = most
+        self.enough = most if stop_at is None else min(most, stop_at)
+        self.max_samples = check_int("max_samples", max_samples, "a search")
+        self.rng = np.random.default_rng(random_state)
+        self.best = -1
+        self.columns: tuple[Column, ...] = ()
+        self.tried = 0
+
+    def run(self, features: list[_Feature], m: int, one_sided: bool) -> WorstSample:
+        # Without any test a tree is but one leaf, which the one-sided test describes as well.
+        self.always: Tests = frozenset({0} if one_sided or not features else ())
+        every = _every_sample(features, self.max_samples)
+        if every is None:
+            self._climb(features)
+        else:
+            for options in every:
+                self._offer(options)
+                if self.best >= self.enough:
+                    break
+        exact = self.best >= self.most or (every is not None and self.best < self.enough)
+        X = np.array(self.columns, dtype=np.float64).reshape(len(features), m).T
+        kinds = tuple(feature.kind for feature in features)
+        return WorstSample(np.ascontiguousarray(X), kinds, self.best, exact, self.tried)
+
+    def _offer(self, options: Sequence[Option]) -> int:
+        """Count a sample and keep it if it is the best so far."""
+        self.tried += 1
+        count = self.value(self.always.union(*(tests for _, tests in options)))
+        if count > self.best:
+            self.best = count
+            self.columns = tuple(column for column, _ in options)
+        return count
+
+    def _climb(self, features: list[_Feature]) -> None:
+        """Random starts; from each, small changes that lose nothing, until long without a gain."""
+        patience = 40 * len(features)
+        while self.tried < self.max_samples and self.best < self.enough:
+            here = [feature.option(feature.random(self.rng)) for feature in features]
+            height = self._offer(here)
+            waited = 0
+            while waited < patience and self.tried < self.max_samples and self.best < self.enough:
+                at = int(self.rng.integers(len(features)))
+                step = list(here)
+                step[at] = features[at].option(features[at].neighbour(here[at][0], self.rng))
+                count = self._offer(step)
+                waited = 0 if count > height else waited + 1
+                if count >= height:
+                    here, height = step, count
+
+
+def _every_sample(features: list[_Feature], most: int) -> Iterator[list[Option]] | None:
+    """All samples that matter, or None where they are more than ``most``."""
+    if any(feature.size > _MOST_COLUMNS for feature in features):
+        return None
+    options = {feature: _maximal(feature, feature.columns()) for feature in set(features)}
+    if not features:
+        return iter([[]])
+    first = max(options, key=lambda feature: len(options[feature]))
+    at = features.index(first)
+    rest = Counter(features[:at] + features[at + 1 :])
+    starts = _maximal(first, first.sorted_columns())
+    ways = [math.comb(len(options[f]) + count - 1, count) for f, count in rest.items()]
+    if len(starts) * math.prod(ways) > most:
+        return None
+    # Features of one kind and size are exchangeable: a multiset of columns for each such group.
+    groups = [combinations_with_replacement(options[f], count) for f, count in rest.items()]
+    order = [at, *(i for f in rest for i in range(len(features)) if i != at and features[i] == f)]
+    return (
+        [option for _, option in sorted(zip(order, (start, *chain(*chosen)), strict=True))]
+        for chosen in product(*groups)
+        for start in starts
+    )
+
+
+def _maximal(feature: _Feature, columns: Iterable[Column]) -> list[Option]:
+    """One column for each set of tests that no other column of the feature contains."""
+    column_of: dict[Tests, Column] = {}
+    for column in columns:
+        column_of.setdefault(feature.tests(column), column)
+    if feature.kind == "real":  # m - 1 proper tests each: none contains another
+        return [(column, tests) for tests, column in column_of.items()]
+    by_size = sorted(column_of, key=len, reverse=True)
+    kept: list[Tests] = []
+    for tests in by_size:
+        if not any(tests < other for other in kept):
+            kept.append(tests)
+    return [(column_of[tests], tests) for tests in kept]

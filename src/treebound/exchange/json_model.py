@@ -271,8 +271,8 @@ def _values_to_json(values: list[Any], where: str, dtype: np.dtype[Any] | None =
     if not named:
         found = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise ValueError(
-            f"A model file can hold strings, integers, finite numbers or booleans, all of one kind, "
-            f"in {where}. Found {found} instead. Hint: convert them before fitting."
+            "A model file can hold strings, integers, finite numbers or booleans, all of one "
+            f"kind, in {where}. Found {found} instead. Hint: convert them before fitting."
         )
     if any(isinstance(value, float) and not math.isfinite(value) for value in plain):
         raise ValueError(f"A model file cannot hold NaN or infinity in {where}.")

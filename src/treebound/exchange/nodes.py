@@ -25,7 +25,7 @@ _FIELDS = (
 
 
 def nodes_to_json(tree: Tree) -> dict[str, list[Any]]:
-    """The node arrays of a tree as lists: null for "none", the word "inf" for an infinite threshold."""
+    """The node arrays of a tree as lists: null for none, "inf" for an infinite threshold."""
 
     def threshold(value: float) -> float | str | None:
         if math.isnan(value):
@@ -113,7 +113,9 @@ def _links(
             waiting.append(node)
         after_leaf = tested < 0
     if waiting:
-        raise FormatError(f"{where}.feature[{waiting[-1]}]", "is an inner node whose children are missing")
+        raise FormatError(
+            f"{where}.feature[{waiting[-1]}]", "is an inner node whose children are missing"
+        )
     for name, derived in (("left", left), ("right", right)):
         written = _integers(nodes[name], f"{where}.{name}", -1, size - 1)
         wrong = np.flatnonzero(written != derived)
@@ -180,15 +182,18 @@ def _check_sums(tree: Tree, where: str) -> None:
     left, right = tree.left[inner], tree.right[inner]
     wrong = np.flatnonzero(tree.rows[inner] != tree.rows[left] + tree.rows[right])
     if len(wrong):
-        raise FormatError(f"{where}.rows[{inner[wrong[0]]}]", "is not the sum over its two children")
+        raise FormatError(
+            f"{where}.rows[{inner[wrong[0]]}]", "is not the sum over its two children"
+        )
     # Weights are floats: their sums may differ in the last digits only.
     summed = tree.counts[left] + tree.counts[right]
-    close = np.isclose(tree.counts[inner], summed, rtol=1e-9, atol=1e-9 * (1 + tree.counts[0].max()))
+    close = np.isclose(
+        tree.counts[inner], summed, rtol=1e-9, atol=1e-9 * (1 + tree.counts[0].max())
+    )
     wrong = np.flatnonzero(~close.all(axis=1))
     if len(wrong):
-        raise FormatError(
-            f"{where}.counts[{inner[wrong[0]]}]", "is not the sum over its two children"
-        )
+        node = inner[wrong[0]]
+        raise FormatError(f"{where}.counts[{node}]", "is not the sum over its two children")
 
 
 def _integers(values: list[Any], where: str, least: int, most: int) -> NDArray[np.int64]:

@@ -1,0 +1,249 @@
+"""The written model format: exact round trips, and a clear refusal of everything else."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from show.random_trees import cases, random_tree
+
+from treebound.exchange import FormatError, SavedModel, dumps, json_schema, load, loads, save
+from treebound.tree import Tree
+
+ARRAYS = (
+    "feature", "threshold", "category", "missing_left", "left", "right", "counts", "rows", "label",
+)  # fmt: skip
+
+
+def same(one: Tree, other: Tree) -> None:
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+        assert getattr(one, name).dtype == getattr(other, name).dtype
+    assert one.columns == other.columns
+    types = [[type(v) for v in c.categories or ()] for c in one.columns]
+    assert types == [[type(v) for v in c.categories or ()] for c in other.columns]
+    assert one.classes.tolist() == other.classes.tolist()
+    assert one.classes.dtype == other.classes.dtype
+
+
+def document(seed: int = 3, leaves: int = 8) -> dict:
+    return json.loads(dumps(SavedModel(random_tree(seed, leaves))))
+
+
+@given(cases(leaves=30, rows=1))
+@settings(max_examples=60)
+def test_a_tree_reads_back_as_it_was(case):
+    text = dumps(SavedModel(case.tree, prediction={"unknown": "stop", "smoothing": None}))
+    model = loads(text)
+    same(case.tree, model.tree)
+    assert model.prediction == {"unknown": "stop", "smoothing": None}
+    assert dumps(model) == text
+
+
+@given(cases(leaves=12, rows=1))
+@settings(max_examples=30)
+def test_what_is_written_follows_the_schema(case):
+    jsonschema.Draft202012Validator(json_schema()).validate(
+        json.loads(dumps(SavedModel(case.tree)))
+    )
+
+
+def test_weights_and_thresholds_are_kept_to_the_last_bit(tmp_path):
+    rng = np.random.default_rng(0)
+    base = random_tree(1, 2, n_columns=1)
+    leaves = rng.random((2, base.n_classes)) / 3
+    tree = Tree(
+        feature=[0, -1, -1], threshold=[np.nextafter(0.1, 1), np.nan, np.nan],
+        category=[-1, -1, -1], missing_left=[True, False, False], left=[1, -1, -1],
+        right=[2, -1, -1], counts=[leaves.sum(axis=0), *leaves], rows=[7, 3, 4],
+        columns=(type(base.columns[0])("x"),), classes=base.classes,
+    )  # fmt: skip
+    save(SavedModel(tree), tmp_path / "model.json")
+    same(tree, load(tmp_path / "model.json").tree)
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [["a", "b", "c"], [1, 2, 3], [0.5, 1.5, 2.5], np.array(["x", "yy", "z"], dtype=object),
+     np.array([1, 2, 3], dtype=np.uint8), np.array([1, 2, 2**63], dtype=np.uint64)],
+)  # fmt: skip
+def test_class_labels_keep_their_type(classes):
+    tree = random_tree(5, 3, n_classes=3)
+    fields = {name: getattr(tree, name) for name in ARRAYS}
+    tree = Tree(**fields, columns=tree.columns, classes=np.asarray(classes))
+    same(tree, loads(dumps(SavedModel(tree))).tree)
+
+
+def test_class_labels_of_other_types_are_refused_when_saving():
+    tree = random_tree(5, 2, n_classes=2)
+    fields = {name: getattr(tree, name) for name in ARRAYS}
+    classes = np.array([(1, 2), (3, 4)], dtype="i4,i4").astype(object)
+    with pytest.raises(ValueError, match="strings, integers, finite numbers or booleans"):
+        dumps(SavedModel(Tree(**fields, columns=tree.columns, classes=classes)))
+
+
+@pytest.mark.parametrize("chain", [True, False])
+def test_a_tree_of_a_hundred_thousand_nodes_loads(chain):
+    tree = random_tree(2, 50_001, chain=chain)
+    same(tree, loads(dumps(SavedModel(tree))).tree)
+
+
+def break_at(path: str, value: object):
+    def change(model: dict) -> None:
+        *parents, last = [int(p) if p.isdigit() else p for p in path.split("/")]
+        for part in parents:
+            model = model[part]
+        if value is DELETE:
+            del model[last]
+        else:
+            model[last] = value
+
+    return change
+
+
+DELETE = object()
+BROKEN = [
+    ("format", "something", "format"),
+    ("version", 2, "version"),
+    ("version", True, "version"),
+    ("version", 1.0, "version"),
+    ("extra", 1, "extra"),
+    ("nodes", [], "nodes"),
+    ("nodes", DELETE, "nodes"),
+    ("nodes/left", DELETE, "nodes.left"),
+    ("nodes/left/0", 0, "nodes.left[0]"),
+    ("nodes/right/0", 1, "nodes.right[0]"),
+    ("nodes/right/0", 10**30, "nodes.right[0]"),
+    ("nodes/feature/0", 99, "nodes.feature[0]"),
+    ("nodes/feature/0", 0.0, "nodes.feature[0]"),
+    ("nodes/feature/0", True, "nodes.feature[0]"),
+    ("nodes/feature/0", -1, "nodes.feature[1]"),
+    ("nodes/feature/14", 0, "nodes.feature[14]"),
+    ("nodes/counts/0/0", -1, "nodes.counts[0][0]"),
+    ("nodes/counts/0/0", 10**400, "nodes.counts[0][0]"),
+    ("nodes/counts/0/0", 10**6, "nodes.counts[0]"),
+    ("nodes/counts/0", [1], "nodes.counts[0]"),
+    ("nodes/counts/0", "abc", "nodes.counts[0]"),
+    ("nodes/rows/0", 10**6, "nodes.rows[0]"),
+    ("nodes/rows/14", -1, "nodes.rows[14]"),
+    ("nodes/label/2", 3, "nodes.label[2]"),
+    ("nodes/missing_left/1", 0, "nodes.missing_left[1]"),
+    ("nodes/threshold/14", 0.5, "nodes.threshold[14]"),
+    ("nodes/category/14", 0, "nodes.category[14]"),
+    ("nodes/more", [], "nodes.more"),
+    ("classes/values", [], "classes.values"),
+    ("classes/values/0", None, "classes.values[0]"),
+    ("classes/type", "integer", "classes.values[0]"),
+    ("classes/dtype", "O8,O8", "classes.dtype"),
+    ("classes/dtype", "M8[s]", "classes.dtype"),
+    ("columns", {}, "columns"),
+    ("columns/0/kind", "text", "columns[0].kind"),
+    ("columns/0/name", 5, "columns[0].name"),
+    ("columns/0/missing", 1, "columns[0].missing"),
+    ("columns/0/more", 1, "columns[0].more"),
+    ("prediction", {"unknown": "guess"}, "prediction.unknown"),
+    ("prediction", {"smoothing": []}, "prediction.smoothing"),
+    ("prediction", {"other": 1}, "prediction.other"),
+    ("parameters", 3, "parameters"),
+    ("certificate", [], "certificate"),
+    ("pruning", {"steps": 3}, "pruning.steps"),
+    ("pruning", {"steps": [], "grown": {}}, "pruning.grown.feature"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "named"), BROKEN)
+def test_a_broken_document_is_refused_with_the_place(path, value, named):
+    model = document()
+    break_at(path, value)(model)
+    with pytest.raises(FormatError) as caught:
+        loads(json.dumps(model))
+    assert caught.value.path == named
+
+
+def test_tests_need_their_own_kind_of_value():
+    tree = random_tree(11, 12, n_columns=6)
+    model = json.loads(dumps(SavedModel(tree)))
+    kinds = [tree.columns[f].kind if f >= 0 else "leaf" for f in tree.feature]
+    nominal, real = kinds.index("nominal"), kinds.index("real")
+    for name, node, value in [
+        ("threshold", nominal, 1.0), ("category", nominal, -1), ("category", nominal, 10**6),
+        ("threshold", real, None), ("threshold", real, "1.5"), ("category", real, 0),
+        ("threshold", real, "-inf"), ("threshold", real, [1]),
+    ]:  # fmt: skip
+        broken = copy.deepcopy(model)
+        broken["nodes"][name][node] = value
+        with pytest.raises(FormatError) as caught:
+            loads(json.dumps(broken))
+        assert caught.value.path == f"nodes.{name}[{node}]"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "is not JSON"),
+        ("[]", "must be a JSON object"),
+        ("null", "must be a JSON object"),
+        ('{"format": NaN}', "NaN"),
+        ('{"format": 1, "format": 2}', "given twice"),
+        ("[" * 200_000, "nested too deeply"),
+        ('{"version": ' + "9" * 10_000 + "}", "cannot be read"),
+        (b"\xff\xfe\x00", "not"),
+    ],
+)
+def test_text_that_is_no_model_is_refused(text, problem):
+    with pytest.raises(FormatError, match=problem):
+        loads(text)
+
+
+def test_a_truncated_file_is_refused_with_its_name(tmp_path):
+    path = tmp_path / "half.json"
+    text = dumps(SavedModel(random_tree(4, 9)))
+    path.write_text(text[: len(text) // 2], encoding="utf-8")
+    with pytest.raises(FormatError, match=r"half\.json.*is not JSON"):
+        load(path)
+
+
+SCALARS = [None, True, -1, 0, 1, 2**31, -(2**70), 0.5, 1e308, "inf", "", [], {}, [[]], "x" * 99]
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=400)
+def test_random_damage_is_refused_or_harmless(seed):
+    """Fuzz: after any change the document loads as a valid tree or raises FormatError."""
+    rng = random.Random(seed)
+    model = document(seed=rng.randrange(50), leaves=rng.randrange(1, 8))
+    for _ in range(rng.randrange(1, 4)):
+        where: object = model
+        while isinstance(where, (dict, list)) and where:
+            key = rng.choice(list(where) if isinstance(where, dict) else range(len(where)))
+            if rng.random() < 0.3 or not isinstance(where[key], (dict, list)) or not where[key]:
+                action = rng.random()
+                if action < 0.7:
+                    where[key] = copy.deepcopy(rng.choice(SCALARS))
+                elif action < 0.85:
+                    del where[key]
+                elif isinstance(where, list):
+                    where.insert(key, copy.deepcopy(where[key]))
+                break
+            where = where[key]
+    try:
+        tree = loads(json.dumps(model)).tree
+    except FormatError:
+        return
+    assert tree.n_nodes == 2 * tree.n_leaves - 1
+    inner = ~tree.is_leaf
+    assert (tree.left[inner] == np.flatnonzero(inner) + 1).all()
+    assert tree.size[0] == tree.n_nodes
+
+
+@given(st.binary(max_size=60))
+@settings(max_examples=200)
+def test_random_bytes_are_refused(data):
+    with pytest.raises(FormatError):
+        loads(data)

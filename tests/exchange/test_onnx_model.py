@@ -1,0 +1,110 @@
+"""The ONNX export, run by onnxruntime, answers as the tree does."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from show.random_trees import Case, cases, random_rows, random_tree, route
+
+from treebound.exchange import to_onnx
+from treebound.tree import Column, Tree
+from treebound.tree.smoothing import probabilities
+
+onnxruntime = pytest.importorskip("onnxruntime")
+MISSING = "(missing)"
+
+
+def run(model: Any, feed: dict[str, np.ndarray]) -> tuple[list[Any], np.ndarray]:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    label, scores = session.run(["label", "probabilities"], feed)
+    return label.tolist(), scores
+
+
+def feed_of(case: Case) -> dict[str, np.ndarray]:
+    """The rows as a caller in another language would hand them over."""
+    columns = case.tree.columns
+    if all(column.kind == "real" for column in columns):
+        return {"X": case.X}
+    feed = {}
+    for column in columns:
+        values = [row[column.name] for row in case.rows]
+        if column.kind != "real" and isinstance((column.categories or (0,))[0], str):
+            given = [[MISSING if value is None else value] for value in values]
+            feed[column.name] = np.array(given, dtype=object)
+        else:
+            given = [[math.nan if value is None else float(value)] for value in values]
+            feed[column.name] = np.array(given, dtype=np.float64)
+    return feed
+
+
+def fits_doubles(tree: Tree) -> bool:
+    values = [v for c in tree.columns for v in c.categories or () if not isinstance(v, str)]
+    return all(float(value) == value for value in values)
+
+
+@given(cases(leaves=15, rows=30), st.sampled_from(["majority", "stop", "missing"]))
+@settings(max_examples=80)
+def test_it_answers_as_the_tree_does(case, unknown):
+    assume(fits_doubles(case.tree))
+    model = to_onnx(case.tree, unknown=unknown, missing_text=MISSING)
+    label, scores = run(model, feed_of(case))
+    nodes = route(case.tree, case.X, unknown)
+    assert label == case.labels(nodes)
+    expected = probabilities(case.tree.counts)[nodes]
+    np.testing.assert_allclose(scores, expected, rtol=1e-6)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 5), st.integers(1, 25))
+@settings(max_examples=25)
+def test_real_columns_with_adjacent_floats(seed, n_classes, leaves):
+    tree = random_tree(seed, leaves, n_classes=n_classes, n_columns=3)
+    columns = tuple(Column(column.name) for column in tree.columns)
+    threshold = np.where(tree.feature >= 0, np.random.default_rng(seed).normal(size=tree.n_nodes),
+                         np.nan)  # fmt: skip
+    tree = replace(tree, columns=columns, threshold=threshold, category=np.full(tree.n_nodes, -1))
+    X = random_rows(tree, seed, 50)
+    label, scores = run(to_onnx(tree, smoothing=None), {"X": X})
+    nodes = route(tree, X)
+    assert label == tree.classes[tree.label[nodes]].tolist()
+    np.testing.assert_allclose(scores, probabilities(tree.counts, None)[nodes], rtol=1e-6)
+
+
+def stump(counts: list[list[float]], label: list[int] | None = None) -> Tree:
+    column = Column("colour", "nominal", ("", "red"))
+    return Tree(
+        feature=[0, -1, -1], threshold=[np.nan] * 3, category=[0, -1, -1],
+        missing_left=[False] * 3, left=[1, -1, -1], right=[2, -1, -1],
+        counts=[np.sum(counts, axis=0), *counts], rows=[3, 2, 1],
+        columns=(column,), classes=np.array([-4, 9]), label=label,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("label", [None, [0, 1, 1]])
+def test_answers_by_cost_or_by_a_hair_are_kept(label):
+    tree = stump([[20_000_001.0, 20_000_000.0], [20_000_000.0, 20_000_001.0]], label)
+    feed = {"colour": np.array([[""], ["red"]], dtype=object)}
+    answer, scores = run(to_onnx(tree, missing_text=MISSING), feed)
+    assert answer == ([-4, 9] if label is None else [9, 9])
+    np.testing.assert_allclose(scores, probabilities(tree.counts)[1:], rtol=1e-6)
+
+
+def test_an_unknown_rule_that_a_graph_cannot_follow_is_refused():
+    with pytest.raises(ValueError, match="cannot refuse an example"):
+        to_onnx(random_tree(1, 2), unknown="error")
+
+
+def test_the_missing_text_must_not_be_a_category():
+    tree = stump([[2, 0], [0, 1]])
+    with pytest.raises(ValueError, match=r"'missing_text'.*column 'colour'"):
+        to_onnx(tree)
+    to_onnx(tree, missing_text="?")

@@ -127,7 +127,9 @@ def test_another_table_or_model_of_the_same_name_is_refused():
     other = Estimator("stump", DecisionTreeClassifier(max_depth=3))
     with Store(":memory:") as store:
         stand_ins.study(models, draws=1).run(store)
-        with pytest.raises(ValueError, match=r"another model named 'stump'.*max_depth=1.*max_depth=3"):
+        with pytest.raises(
+            ValueError, match=r"another model named 'stump'.*max_depth=1.*max_depth=3"
+        ):
             stand_ins.study((other,), draws=1).run(store)
         changed = Study(stand_ins.tables(1, rows=61), models, Protocol("toy", lambda: models))
         with pytest.raises(ValueError, match="another data set named 'toy0'"):

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol as Interface
+from typing import Any, Literal
+from typing import Protocol as Interface
 
 from treebound._extras import require
 from treebound.bench.measure import measure_draw
 from treebound.bench.models import Model
-from treebound.bench.protocols import Protocol, protocol as protocol_of
+from treebound.bench.protocols import Protocol
+from treebound.bench.protocols import protocol as protocol_of
 from treebound.bench.sources import Parcel, Table, load_tables
 from treebound.bench.store import Store
 
@@ -161,9 +163,7 @@ def run(
         study = Study(_tables(sets, data), chosen.chosen(models), chosen)
         if retry:
             opened.forget_errors(chosen.key)
-        return study.run(
-            opened, jobs=jobs, backend=backend, scheduler=scheduler, observer=observer
-        )
+        return study.run(opened, jobs=jobs, backend=backend, scheduler=scheduler, observer=observer)
 
 
 def _tables(sets: Sequence[Any] | None, data: str | Path | None) -> list[Table]:

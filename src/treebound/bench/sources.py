@@ -113,7 +113,9 @@ class Table:
             if column.kind != "real":
                 codes = np.where(np.isnan(data), -1, data).astype(int)
                 data = pandas.Categorical.from_codes(
-                    codes, categories=list(column.categories or ()), ordered=column.kind == "ordinal"
+                    codes,
+                    categories=list(column.categories or ()),
+                    ordered=column.kind == "ordinal",
                 )
             values[column.name] = data
         return pandas.DataFrame(values)
@@ -150,7 +152,9 @@ def _unpacked(parcel: Parcel) -> Table:
     return pickle.loads(zlib.decompress(parcel.content))
 
 
-def load_tables(names: Sequence[str] | None = None, *, data: str | Path | None = None) -> list[Table]:
+def load_tables(
+    names: Sequence[str] | None = None, *, data: str | Path | None = None
+) -> list[Table]:
     """The tables of a study.
 
     Parameters

@@ -45,7 +45,7 @@ def seeds_of(n_draws: int, root: int = ROOT_SEED) -> tuple[int, ...]:
     if n_draws < 1:
         raise ValueError(f"The 'draws' parameter must be an int >= 1. Got {n_draws!r} instead.")
     # The legacy generator and its default dtype are part of the rule the paper's code follows.
-    generator = np.random.RandomState(root)  # noqa: NPY002
+    generator = np.random.RandomState(root)
     return tuple(int(generator.randint(2**31)) for _ in range(n_draws))
 
 

@@ -1,0 +1,190 @@
+"""Watching a run: a live table on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table as RichTable
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from treebound.bench.runner import Study
+
+__all__ = ["Lines", "LiveTable", "Quiet", "display_for"]
+
+
+class Quiet:
+    """Says nothing."""
+
+    def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
+        """The run begins."""
+
+    def result(self, row: dict[str, Any]) -> None:
+        """A result was stored."""
+
+
+class _Tally(Quiet):
+    """Counts what is done per data set and model, and how fast."""
+
+    def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
+        self.study = study
+        self.accuracies: dict[tuple[str, str], list[float]] = defaultdict(list)
+        self.done: dict[str, int] = defaultdict(int)
+        self.errors = 0
+        self.fresh = 0
+        self.seconds = 0.0
+        names = {table.name for table in study.tables}, {model.name for model in study.models}
+        for row in rows:
+            if row["dataset"] in names[0] and row["model"] in names[1]:
+                self._count(row)
+        self.known = sum(self.done.values())
+        self.began = time.monotonic()
+
+    def result(self, row: dict[str, Any]) -> None:
+        self.fresh += 1
+        self._count(row)
+
+    def _count(self, row: dict[str, Any]) -> None:
+        if row["draw"] >= self.study.protocol.draws:
+            return
+        self.done[row["dataset"]] += 1
+        if row["error"]:
+            self.errors += 1
+        else:
+            self.accuracies[row["dataset"], row["model"]].append(row["test_accuracy"])
+
+    @property
+    def per_set(self) -> int:
+        """How many results a data set has when it is complete."""
+        return len(self.study.models) * self.study.protocol.draws
+
+    @property
+    def left(self) -> int:
+        """How many results are missing."""
+        return self.study.size - sum(self.done.values())
+
+    @property
+    def speed(self) -> float:
+        """Results a second in this run."""
+        return self.fresh / max(time.monotonic() - self.began, 1e-9)
+
+    def mean(self, dataset: str, model: str) -> float | None:
+        """Mean test accuracy so far."""
+        found = self.accuracies[dataset, model]
+        return sum(found) / len(found) if found else None
+
+    def best(self, dataset: str) -> tuple[str, float] | None:
+        """The model with the best mean so far, models that look at the test part apart."""
+        means = {
+            model.name: self.mean(dataset, model.name)
+            for model in self.study.models
+            if not model.oracle
+        }
+        found = {name: mean for name, mean in means.items() if mean is not None}
+        return max(found.items(), key=lambda item: item[1]) if found else None
+
+    @property
+    def status(self) -> str:
+        """One line: done, left, speed, time left, errors."""
+        done = sum(self.done.values())
+        line = f"{done:,} of {self.study.size:,} results, {self.left:,} left"
+        if self.fresh:
+            line += f", {self.speed:.1f} a second, {_duration(self.left / self.speed)} to go"
+        return line + (f", {self.errors} failed" if self.errors else "")
+
+
+class Lines(_Tally):
+    """A line whenever a data set is complete, and at the start and the end."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
+        super().start(study, rows)
+        self._say(f"{study.protocol.name}: {self.status}")
+
+    def result(self, row: dict[str, Any]) -> None:
+        super().result(row)
+        if self.done[row["dataset"]] == self.per_set:
+            best = self.best(row["dataset"])
+            told = f"best {best[0]} {best[1]:.2%}" if best else "every model failed"
+            self._say(f"{row['dataset']}: complete, {told}; {self.status}")
+
+    def _say(self, line: str) -> None:
+        self._console.print(line, highlight=False, soft_wrap=True, markup=False)
+
+
+class LiveTable(_Tally):
+    """A table that is redrawn in place: a line a data set, a column a model."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live = Live(console=console, get_renderable=self.render, refresh_per_second=4)
+
+    def __enter__(self) -> LiveTable:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._live.stop()
+
+    def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
+        super().start(study, rows)
+        self._live.start()
+
+    def render(self) -> RichTable:
+        """The table as it is now; on a low terminal, the data sets that are being worked on."""
+        table = RichTable(title=self.study.protocol.name, caption=self.status, expand=False)
+        table.add_column("data set", no_wrap=True)
+        table.add_column("done", width=12)
+        table.add_column("left", justify="right")
+        for model in self.study.models:
+            table.add_column(model.name, justify="right")
+        for one in self._shown():
+            best = self.best(one)
+            cells = [self._cell(one, model.name, best) for model in self.study.models]
+            bar = ProgressBar(total=self.per_set, completed=self.done[one], width=12)
+            table.add_row(one, bar, str(self.per_set - self.done[one]), *cells)
+        return table
+
+    def _shown(self) -> list[str]:
+        names = [table.name for table in self.study.tables]
+        room = max(self._console.height - 8, 3)
+        if len(names) <= room:
+            return names
+        active = [n for n in names if 0 < self.done[n] < self.per_set]
+        rest = [n for n in names if n not in active]
+        shown = set((active + rest)[:room])
+        return [name for name in names if name in shown]
+
+    def _cell(self, dataset: str, model: str, best: tuple[str, float] | None) -> Text:
+        mean = self.mean(dataset, model)
+        if mean is None:
+            return Text("-", style="dim")
+        leads = best is not None and mean >= best[1] - 0.001
+        return Text(f"{100 * mean:.1f}", style="bold green" if leads else "")
+
+
+class _Lined(Lines):
+    """Plain lines as a context, like the live table."""
+
+    def __enter__(self) -> _Lined:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+def display_for(console: Console) -> LiveTable | _Lined:
+    """The display that suits a console; use it as a context."""
+    return LiveTable(console) if console.is_terminal else _Lined(console)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

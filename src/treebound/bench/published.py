@@ -1,0 +1,99 @@
+"""The figures the paper prints, and how a study compares with them."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from treebound.bench.results import Results
+
+__all__ = ["DRAWS", "MODELS", "Comparison", "compare", "published"]
+
+DRAWS = 25
+MODELS = ("OG", "CC", "RE", "KM", "Ours", "Oracle")
+
+# Quantities the paper prints, and half a unit of the last digit it prints.
+_ROUNDING = {
+    "train_accuracy": 0.0005,
+    "validation_accuracy": 0.0005,
+    "test_accuracy": 0.00005,
+    "leaves": 0.05,
+    "height": 0.05,
+    "prune_seconds": 0.0005,
+    "bound": 0.0005,
+}
+
+
+@lru_cache(maxsize=1)
+def published() -> dict[tuple[str, str, str], tuple[float, float]]:
+    """Mean and deviation over 25 draws of every printed cell: (data set, model, quantity).
+
+    Examples
+    --------
+    >>> published()["wine", "Ours", "test_accuracy"]
+    (0.9111, 0.041)
+    """
+    text = (files("treebound.bench") / "published.csv").read_text(encoding="utf-8")
+    return {
+        (row["dataset"], row["model"], row["quantity"]): (float(row["mean"]), float(row["std"]))
+        for row in csv.DictReader(text.splitlines())
+    }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One cell, here and in the paper."""
+
+    dataset: dict[str, Any]
+    model: str
+    mean: float
+    printed: float
+    standard_error: float
+    rounding: float
+
+    @property
+    def difference(self) -> float:
+        """Here minus printed."""
+        return self.mean - self.printed
+
+    @property
+    def errors(self) -> float:
+        """The difference in standard errors."""
+        if self.standard_error == 0.0:
+            return 0.0 if abs(self.difference) <= self.rounding else float("inf")
+        return self.difference / self.standard_error
+
+    @property
+    def within_noise(self) -> bool:
+        """Whether the two differ by at most two standard errors of the difference.
+
+        Where neither has any spread, they must agree to the digits the paper prints.
+        """
+        return abs(self.errors) <= 2.0
+
+
+def compare(results: Results, quantity: str = "test_accuracy") -> list[Comparison]:
+    """Every cell that both a study and the paper have."""
+    printed = published()
+    means, spread, counts = (
+        results.means(quantity),
+        results.deviations(quantity),
+        results.counts(quantity),
+    )
+    found = []
+    for row, dataset in enumerate(results.datasets):
+        for column, model in enumerate(results.models):
+            known = printed.get((dataset["name"], model, quantity))
+            if known is None or np.isnan(means[row, column]):
+                continue
+            here = spread[row, column] ** 2 / counts[row, column]
+            error = sqrt(here + known[1] ** 2 / DRAWS)
+            mean = float(means[row, column])
+            found.append(Comparison(dataset, model, mean, known[0], error, _ROUNDING[quantity]))
+    return found

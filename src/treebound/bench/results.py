@@ -1,0 +1,123 @@
+"""Results of a study as arrays: data sets x draws x models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.bench.measure import QUANTITIES
+from treebound.bench.store import Store, StoredStudy
+
+__all__ = ["Results"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The results of one study.
+
+    Examples
+    --------
+    >>> results = Results.read("results.sqlite")                    # doctest: +SKIP
+    >>> results.means("test_accuracy").shape                        # doctest: +SKIP
+    (25, 6)
+    """
+
+    study: StoredStudy
+    rows: list[dict[str, Any]]
+
+    @classmethod
+    def read(cls, store: Store | str | Path, protocol: str | None = None) -> Results:
+        """Read a study from a store or its file; ``protocol`` chooses where there are several."""
+        if not isinstance(store, Store):
+            with Store(store, must_exist=True) as opened:
+                return cls.read(opened, protocol)
+        study = store.study(protocol)
+        rows = store.rows(study.key)
+        if not rows:
+            raise ValueError(f"The study {study.protocol!r} has no results yet.")
+        return cls(study, rows)
+
+    @cached_property
+    def models(self) -> list[str]:
+        """Names of the models, in the order they were declared."""
+        found = {row["model"] for row in self.rows}
+        return [model["name"] for model in self.study.models if model["name"] in found]
+
+    @cached_property
+    def competitors(self) -> list[str]:
+        """The models that never see the test part."""
+        oracles = {model["name"] for model in self.study.models if model["oracle"]}
+        return [name for name in self.models if name not in oracles]
+
+    @cached_property
+    def oracle(self) -> str | None:
+        """The model that looks at the test part, if there is one."""
+        return next((name for name in self.models if name not in self.competitors), None)
+
+    @cached_property
+    def datasets(self) -> list[dict[str, Any]]:
+        """What is known of the data sets that have results, by title."""
+        found = {row["dataset"] for row in self.rows}
+        return [one for one in self.study.datasets if one["name"] in found]
+
+    @cached_property
+    def n_draws(self) -> int:
+        """One more than the last draw."""
+        return 1 + max(row["draw"] for row in self.rows)
+
+    @cached_property
+    def failures(self) -> list[dict[str, Any]]:
+        """The rows of models that failed."""
+        return [row for row in self.rows if row["error"]]
+
+    @property
+    def missing(self) -> int:
+        """How many results a complete study would have more."""
+        return len(self.datasets) * len(self.models) * self.n_draws - len(self.rows)
+
+    def cube(self, quantity: str) -> Array:
+        """Values of a quantity, (data sets, draws, models); NaN where there is none."""
+        return self._cubes[QUANTITIES.index(quantity)]
+
+    @cached_property
+    def _cubes(self) -> Array:
+        place = {one["name"]: at for at, one in enumerate(self.datasets)}
+        column = {name: at for at, name in enumerate(self.models)}
+        shape = (len(QUANTITIES), len(place), self.n_draws, len(column))
+        cubes = np.full(shape, np.nan)
+        for row in self.rows:
+            values = [np.nan if row[name] is None else row[name] for name in QUANTITIES]
+            cubes[:, place[row["dataset"]], row["draw"], column[row["model"]]] = values
+        return cubes
+
+    def means(self, quantity: str) -> Array:
+        """Means over draws, (data sets, models); NaN where nothing was measured."""
+        return _over_draws(self.cube(quantity), np.mean)
+
+    def deviations(self, quantity: str) -> Array:
+        """Standard deviations over draws (of the sample, as in the paper); 0 for a single draw."""
+        return _over_draws(self.cube(quantity), _deviation)
+
+    def counts(self, quantity: str) -> NDArray[np.intp]:
+        """How many draws have a value, (data sets, models)."""
+        return (~np.isnan(self.cube(quantity))).sum(axis=1)
+
+
+def _deviation(values: Array) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def _over_draws(cube: Array, function: Any) -> Array:
+    found = np.full((cube.shape[0], cube.shape[2]), np.nan)
+    for at in np.ndindex(found.shape):
+        values = cube[at[0], :, at[1]]
+        values = values[~np.isnan(values)]
+        found[at] = function(values) if len(values) else np.nan
+    return found

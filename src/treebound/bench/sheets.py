@@ -1,0 +1,179 @@
+"""Tables as data, and the four ways they are written: terminal, Markdown, LaTeX, CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+__all__ = ["Cell", "Sheet", "as_csv", "as_latex", "as_markdown", "print_sheet", "rich_table"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure or a word; ``value`` is what a machine reads, ``text`` what a person does."""
+
+    text: str
+    value: Any = None
+    bold: bool = False
+
+    @property
+    def raw(self) -> Any:
+        """The value, or the text where there is none."""
+        return self.text if self.value is None else self.value
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table: the first column names the rows, the others are figures.
+
+    Attributes
+    ----------
+    key : str
+        A short name, for ``--table`` and the page.
+    title : str
+    header : sequence of str
+    rows : sequence of sequence of Cell
+    footer : sequence of sequence of Cell
+        Lines below a rule, such as means.
+    notes : sequence of str
+        Sentences under the table.
+    """
+
+    key: str
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    footer: Sequence[Sequence[Cell]] = ()
+    notes: Sequence[str] = field(default_factory=tuple)
+
+
+def rich_table(sheet: Sheet) -> RichTable:
+    """The table for a terminal."""
+    table = RichTable(title=sheet.title, title_justify="left")
+    for at, name in enumerate(sheet.header):
+        table.add_column(name, justify="right" if at else "left", no_wrap=at > 0)
+    for rows, last in ((sheet.rows, bool(sheet.footer)), (sheet.footer, False)):
+        for at, row in enumerate(rows):
+            cells = [Text(cell.text, style="bold green" if cell.bold else "") for cell in row]
+            table.add_row(*cells, end_section=last and at == len(rows) - 1)
+    return table
+
+
+def print_sheet(sheet: Sheet, console: Console) -> None:
+    """Print the table and its notes."""
+    console.print(rich_table(sheet))
+    for note in sheet.notes:
+        console.print(note, style="dim", markup=False, highlight=False)
+
+
+def as_markdown(sheet: Sheet) -> str:
+    """The table as GitHub Markdown.
+
+    Examples
+    --------
+    >>> sheet = Sheet("t", "Two", ["set", "A"], [[Cell("iris"), Cell("93.0", bold=True)]])
+    >>> print(as_markdown(sheet))
+    ### Two
+    <BLANKLINE>
+    | set | A |
+    |:---|---:|
+    | iris | **93.0** |
+    <BLANKLINE>
+    """
+
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    def marked(cell: Cell) -> str:
+        return f"**{cell.text}**" if cell.bold else cell.text.replace("*", "\\*")
+
+    lines = [f"### {sheet.title}", "", line(sheet.header)]
+    lines.append("|:---|" + "---:|" * (len(sheet.header) - 1))
+    lines += [line([marked(cell) for cell in row]) for row in [*sheet.rows, *sheet.footer]]
+    lines += [""] + [f"{note}\n" for note in sheet.notes]
+    return "\n".join(lines)
+
+
+def as_csv(sheet: Sheet) -> str:
+    """The table as CSV, with values instead of rounded texts."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(sheet.header)
+    writer.writerows([cell.raw for cell in row] for row in [*sheet.rows, *sheet.footer])
+    return stream.getvalue()
+
+
+def as_latex(sheets: Sequence[Sheet]) -> str:
+    """The tables as a LaTeX document that compiles; each table can be taken out as it is."""
+    tables = "\n\n".join(_latex_table(sheet) for sheet in sheets)
+    return (
+        "\\documentclass{article}\n"
+        "\\usepackage[T1]{fontenc}\n\\usepackage[utf8]{inputenc}\n"
+        "\\usepackage{booktabs}\n\\usepackage{graphicx}\n"
+        "\\usepackage[margin=2cm]{geometry}\n"
+        "\\setcounter{totalnumber}{8}\n\\renewcommand{\\topfraction}{0.95}\n"
+        "\\begin{document}\n\n"
+        f"{tables}\n\n\\end{{document}}\n"
+    )
+
+
+def _latex_table(sheet: Sheet) -> str:
+    def line(cells: Sequence[str]) -> str:
+        return "    " + " & ".join(cells) + r" \\"
+
+    def marked(cell: Cell) -> str:
+        return rf"\textbf{{{_escaped(cell.text)}}}" if cell.bold else _escaped(cell.text)
+
+    body = [line([_escaped(name) for name in sheet.header]), "    \\midrule"]
+    body += [line([marked(cell) for cell in row]) for row in sheet.rows]
+    if sheet.footer:
+        body.append("    \\midrule")
+        body += [line([marked(cell) for cell in row]) for row in sheet.footer]
+    caption = _escaped(" ".join([f"{sheet.title}.", *sheet.notes]))
+    columns = "l" + "r" * (len(sheet.header) - 1)
+    return "\n".join(
+        [
+            "\\begin{table}[htbp]",
+            "  \\centering\\small",
+            f"  \\caption{{{caption}}}",
+            "  \\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%",
+            f"  \\begin{{tabular}}{{{columns}}}",
+            "    \\toprule",
+            *body,
+            "    \\bottomrule",
+            "  \\end{tabular}}",
+            "\\end{table}",
+        ]
+    )
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "±": r"$\pm$",
+    "−": r"$-$",
+    "×": r"$\times$",
+    "²": r"$^2$",
+    "—": "---",
+}
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LATEX.get(char, char) for char in text)

@@ -1,0 +1,203 @@
+"""What the differences between models are worth.
+
+=========================  ======================================================================
+between two models         paired differences: over the draws of one data set with the variance
+                           corrected for overlapping training parts (Nadeau and Bengio, 2003), over
+                           data sets with Student's t and Wilcoxon's signed ranks
+between all models         Friedman's test on ranks, in Iman and Davenport's form, and the critical
+                           difference of Nemenyi (Demsar, 2006)
+=========================  ======================================================================
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+__all__ = [
+    "Difference",
+    "Ranking",
+    "difference_over_draws",
+    "difference_over_sets",
+    "rank",
+    "win_tie_loss",
+]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A mean difference, its confidence interval and the p-value of "no difference"."""
+
+    mean: float
+    low: float
+    high: float
+    p_value: float
+    n: int
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval leaves out zero."""
+        return self.low > 0 or self.high < 0
+
+
+def difference_over_draws(
+    one: Array, other: Array, *, test_fraction: float, confidence: float = 0.95
+) -> Difference:
+    """The mean of ``one - other`` over the draws of one data set.
+
+    Draws share training examples, so the variance of the mean is taken as
+    ``variance * (1 / n + test / train)``; NaN pairs are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = difference_over_draws(np.array([3., 4, 5]), np.array([1., 2, 3]), test_fraction=0.15)
+    >>> found.mean, found.low, found.high
+    (2.0, 2.0, 2.0)
+    """
+    gaps = _gaps(one, other)
+    n = len(gaps)
+    overlap = test_fraction / (1.0 - test_fraction)
+    error = float(np.std(gaps, ddof=1) * np.sqrt(1.0 / n + overlap)) if n > 1 else np.inf
+    return _student(gaps, error, confidence)
+
+
+def difference_over_sets(one: Array, other: Array, *, confidence: float = 0.95) -> Difference:
+    """The mean of ``one - other`` over data sets; the p-value is Wilcoxon's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = difference_over_sets(np.array([1., 2, 3, 4]), np.array([0., 2, 1, 1]))
+    >>> round(found.mean, 2), round(found.low, 2), round(found.high, 2), found.clear
+    (1.5, -0.55, 3.55, False)
+    """
+    gaps = _gaps(one, other)
+    n = len(gaps)
+    error = float(np.std(gaps, ddof=1) / np.sqrt(n)) if n > 1 else np.inf
+    found = _student(gaps, error, confidence)
+    if not np.any(gaps):
+        return Difference(found.mean, found.low, found.high, 1.0, n)
+    with warnings.catch_warnings():
+        # Few sets or ties: SciPy falls back to the normal approximation and says so.
+        warnings.simplefilter("ignore")
+        p_value = float(stats.wilcoxon(gaps).pvalue)
+    return Difference(found.mean, found.low, found.high, p_value, n)
+
+
+def _gaps(one: Array, other: Array) -> Array:
+    gaps = np.asarray(one, dtype=np.float64) - np.asarray(other, dtype=np.float64)
+    return gaps[~np.isnan(gaps)]
+
+
+def _student(gaps: Array, error: float, confidence: float) -> Difference:
+    n = len(gaps)
+    if n == 0:
+        return Difference(np.nan, np.nan, np.nan, np.nan, 0)
+    mean = float(gaps.mean())
+    if n == 1:
+        return Difference(mean, -np.inf, np.inf, np.nan, 1)
+    if error == 0.0:
+        return Difference(mean, mean, mean, 1.0 if mean == 0.0 else 0.0, n)
+    reach = float(stats.t.ppf(0.5 + confidence / 2, n - 1)) * error
+    p_value = float(2 * stats.t.sf(abs(mean) / error, n - 1))
+    return Difference(mean, mean - reach, mean + reach, p_value, n)
+
+
+def win_tie_loss(one: Array, other: Array, *, tie: float = 0.001) -> tuple[int, int, int]:
+    """How often ``one`` is above, within ``tie`` of, and below ``other``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> win_tie_loss(np.array([0.9, 0.8, 0.7]), np.array([0.8, 0.8005, 0.9]))
+    (1, 1, 1)
+    """
+    gaps = _gaps(one, other)
+    # A gap of exactly 0.1 % is a tie, whatever its last binary digit.
+    near = np.abs(gaps) <= tie + 1e-12
+    return int((gaps[~near] > 0).sum()), int(near.sum()), int((gaps[~near] < 0).sum())
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Mean ranks of models over data sets, and which of them cannot be told apart.
+
+    Attributes
+    ----------
+    ranks : ndarray
+        Mean rank of each model; 1 is best.
+    n_sets : int
+        Data sets on which every model has a value.
+    chi2, f, p_value : float
+        Friedman's statistic, Iman and Davenport's, and the p-value of the latter.
+    critical_difference : float
+        Nemenyi: mean ranks that differ by less cannot be told apart.
+    groups : tuple of tuple of int
+        Largest groups of models, by index and best first, that cannot be told apart.
+    """
+
+    ranks: Array
+    n_sets: int
+    chi2: float
+    f: float
+    p_value: float
+    critical_difference: float
+    groups: tuple[tuple[int, ...], ...]
+
+
+def rank(means: Array, *, alpha: float = 0.05) -> Ranking | None:
+    """Rank models by their means, (data sets, models), higher is better.
+
+    None if there are fewer than three models or two data sets: there is nothing to test.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = rank(np.array([[.9, .8, .7], [.9, .8, .6], [.5, .6, .4], [.8, .7, .6]]))
+    >>> found.ranks.tolist(), found.chi2
+    ([1.25, 1.75, 3.0], 6.5)
+    >>> round(found.critical_difference, 2), found.groups
+    (1.66, ((0, 1), (1, 2)))
+    """
+    means = means[~np.isnan(means).any(axis=1)]
+    n, k = means.shape
+    if k < 3 or n < 2:
+        return None
+    ranks = stats.rankdata(-means, axis=1)
+    chi2, f, p_value = _friedman(ranks)
+    spread = float(stats.studentized_range.ppf(1 - alpha, k, np.inf)) / np.sqrt(2)
+    reach = float(spread * np.sqrt(k * (k + 1) / (6 * n)))
+    mean_ranks = ranks.mean(axis=0)
+    return Ranking(mean_ranks, n, chi2, f, p_value, reach, _groups(mean_ranks, reach))
+
+
+def _friedman(ranks: Array) -> tuple[float, float, float]:
+    """Friedman's chi-squared with ties, Iman and Davenport's F, and the p-value of F."""
+    n, k = ranks.shape
+    spread = float(((ranks - (k + 1) / 2) ** 2).sum()) / (n * (k - 1))
+    if spread == 0.0:
+        return 0.0, 0.0, 1.0
+    between = float(((ranks.mean(axis=0) - (k + 1) / 2) ** 2).sum())
+    chi2 = n * between / spread
+    rest = n * (k - 1) - chi2
+    if rest <= 1e-12:
+        return chi2, np.inf, 0.0
+    f = (n - 1) * chi2 / rest
+    return chi2, f, float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
+
+
+def _groups(ranks: Array, reach: float) -> tuple[tuple[int, ...], ...]:
+    order = [int(at) for at in np.argsort(ranks, kind="stable")]
+    found: list[tuple[int, ...]] = []
+    for start, model in enumerate(order):
+        group = tuple(one for one in order[start:] if ranks[one] - ranks[model] <= reach)
+        if len(group) > 1 and not (found and set(group) <= set(found[-1])):
+            found.append(group)
+    return tuple(found)

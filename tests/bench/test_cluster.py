@@ -1,0 +1,99 @@
+"""On a real cluster of two worker processes, one of which is killed, nothing changes."""
+
+import contextlib
+import os
+import signal
+import threading
+import time
+
+import pytest
+import stand_ins
+
+from treebound.bench import Store
+from treebound.bench.display import Quiet
+
+
+class KillsAWorker(Quiet):
+    """Kills one worker process when the first result arrives."""
+
+    def __init__(self, pids):
+        self.pids = pids
+        self.killed = None
+
+    def result(self, row):
+        if self.killed is None:
+            self.killed = self.pids[0]
+            os.kill(self.killed, signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_dask_cluster_loses_a_worker_and_no_result(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    study = stand_ins.study(stand_ins.slow_models(), draws=6)
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with cluster, distributed.Client(cluster) as client, Store(tmp_path / "r.sqlite") as store:
+        client.wait_for_workers(2)
+        pids = list(client.run(os.getpid).values())
+        observer = KillsAWorker(pids)
+        added = study.run(
+            store, backend="dask", scheduler=cluster.scheduler_address, observer=observer
+        )
+        rows = store.rows(study.protocol.key)
+    assert len(set(pids)) == 2
+    assert os.getpid() not in pids
+    assert observer.killed == pids[0]
+    assert not alive(pids[0])
+    assert added == len(rows) == study.size
+    with Store(":memory:") as store:
+        study.run(store)
+        assert stand_ins.without_times(rows) == stand_ins.without_times(
+            store.rows(study.protocol.key)
+        )
+
+
+def alive(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, 0)
+        return True
+    return False
+
+
+@pytest.mark.slow
+def test_a_loky_worker_that_dies_is_replaced():
+    study = stand_ins.study(stand_ins.slow_models(), draws=6)
+    with Store(":memory:") as store:
+        killed = []
+        watcher = threading.Thread(target=kill_one_child, args=(killed,), daemon=True)
+        watcher.start()
+        added = study.run(store, jobs=2)
+        watcher.join()
+        rows = store.rows(study.protocol.key)
+    assert added == len(rows) == study.size
+    assert killed
+    assert not [row for row in rows if row["error"]]
+
+
+def kill_one_child(killed):
+    """Kill the first loky worker of this process that is seen to work."""
+    psutil = pytest.importorskip("psutil")
+    for _ in range(3000):
+        for child in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                if "loky" in " ".join(child.cmdline()) and child.cpu_times().user > 0.3:
+                    child.kill()
+                    killed.append(child.pid)
+                    return
+        time.sleep(0.01)
+
+
+@pytest.mark.heavy
+def test_ray_gives_the_same_rows():
+    pytest.importorskip("ray")
+    study = stand_ins.study(stand_ins.trees(), draws=3)
+    with Store(":memory:") as here, Store(":memory:") as there:
+        study.run(here)
+        study.run(there, backend="ray", jobs=2)
+        key = study.protocol.key
+        assert stand_ins.without_times(here.rows(key)) == stand_ins.without_times(there.rows(key))

@@ -193,7 +193,8 @@ def _unknown_category(values: Sequence[Any], column: Column, at: int, first_row:
     more = ", ..." if len(column.categories or ()) > 12 else ""
     return ValueError(
         f"Column {column.name!r}, row {first_row + at}: {values[at]!r} is not one of its "
-        f"categories ({listed}{more}). Hint: add it to the categories of the schema, or to 'missing'."
+        f"categories ({listed}{more}). Hint: add it to the schema's "
+        "categories, or to 'missing'."
     )
 
 

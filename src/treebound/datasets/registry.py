@@ -1,4 +1,4 @@
-"""The registry of the paper's 25 data sets: one TOML file each, in the folder ``registry``.
+"""The registry of the paper's 25 data sets: one TOML file each, in the folder ``uci``.
 
 A file says where the data come from (``[source]``), how the text is laid out (``[read]``), what
 every column is (``[columns]``, as in any schema file) and what the paper states (``[paper]``: its
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -146,7 +146,7 @@ def names() -> list[str]:
     >>> len(datasets.list()), datasets.list()[:2]
     (25, ['acute_inflammation', 'amphibians'])
     """
-    folder = files("treebound.datasets") / "registry"
+    folder = files("treebound.datasets") / "uci"
     return sorted(f.name[: -len(".toml")] for f in folder.iterdir() if f.name.endswith(".toml"))
 
 
@@ -172,9 +172,9 @@ def info(name: str) -> DatasetInfo:
     return _read(name)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _read(name: str) -> DatasetInfo:
-    text = (files("treebound.datasets") / "registry" / f"{name}.toml").read_text(encoding="utf-8")
+    text = (files("treebound.datasets") / "uci" / f"{name}.toml").read_text(encoding="utf-8")
     document = tomllib.loads(text)
     source, paper = document["source"], document["paper"]
     declared = _schema(document, document["columns"])

@@ -218,7 +218,7 @@ class Schema:
     def rows(self) -> list[tuple[str, str, str]]:
         """Name, kind and categories of every column as text, for showing."""
         known = {column.name: column for column in self.columns}
-        found = []
+        found: list[tuple[str, str, str]] = []
         for name in self.order:
             if name in known:
                 column = known[name]

@@ -19,6 +19,11 @@ __all__ = ["DatasetError", "cache_folder", "data_folder", "fetch", "file_bytes",
 
 Folder = str | os.PathLike[str]
 
+# What zipfile raises on archives that are cut short, damaged, encrypted or of an unknown method.
+_BROKEN_ZIP = (
+    zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError,
+)  # fmt: skip
+
 
 class DatasetError(OSError):
     """A data set's file that is not there, cannot be fetched or is not the right one."""
@@ -223,20 +228,15 @@ def _member(entry: DatasetInfo, archive: bytes, where: str) -> bytes:
     """One member of a zip archive, read in memory; nothing is ever unpacked to disk."""
     limit = 4 * entry.size
     try:
-        with zipfile.ZipFile(BytesIO(archive)) as opened:
-            with opened.open(entry.member or "") as stream:
-                payload = stream.read(limit + 1)
+        with (
+            zipfile.ZipFile(BytesIO(archive)) as opened,
+            opened.open(entry.member or "") as stream,
+        ):
+            payload = stream.read(limit + 1)
     except KeyError:
         raise _bad_archive(entry, where, f"it has no member {entry.member!r}") from None
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        RuntimeError,
-        NotImplementedError,
-    ) as e:
-        raise _bad_archive(entry, where, str(e) or type(e).__name__) from None
+    except _BROKEN_ZIP as error:
+        raise _bad_archive(entry, where, str(error) or type(error).__name__) from None
     if len(payload) > limit:
         why = f"its member {entry.member!r} is larger than {limit} bytes"
         raise _bad_archive(entry, where, why)

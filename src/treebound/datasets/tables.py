@@ -297,7 +297,7 @@ def _parquet_chunks(file: Any, chunk_rows: int | None, name: str) -> Iterator[_R
     except OSError as error:
         raise ValueError(f"Cannot read {name}: {error}") from None
     if not some:
-        yield {column: () for column in names}
+        yield dict.fromkeys(names, ())
 
 
 def _text_chunks(
@@ -322,7 +322,7 @@ def _text_chunks(
 
 
 def _records(stream: Iterable[str], layout: Layout, name: str) -> Iterator[tuple[int, list[str]]]:
-    """The records of a text file with the number of the line they end at; blank ones are skipped."""
+    """The records of a text file and the line each ends at; blank ones are left out."""
     lines = iter(stream)
     try:
         for _ in range(layout.skip_rows):

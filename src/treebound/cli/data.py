@@ -1,0 +1,141 @@
+"""``treebound data``: the paper's data sets, where they are and whether they are right."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+from rich.table import Table
+
+from treebound import datasets
+from treebound.cli.app import app, console, fail
+from treebound.datasets import DatasetError, DatasetInfo, sources
+
+__all__ = ["data_app"]
+
+data_app = App(name="data", help="The 25 data sets of the paper: list, info, fetch, check.")
+app.command(data_app)
+
+Data = Annotated[
+    Path | None,
+    Parameter(
+        name="--data", env_var="TREEBOUND_DATA", help="Folder with the files, <name>/<file>."
+    ),
+]
+Accept = Annotated[
+    bool,
+    Parameter(
+        name="--accept",
+        negative="",
+        help="Take a file with another checksum where none of UCI's own file was ever recorded.",
+    ),
+]
+
+
+@data_app.command(name="list")
+def list_(*, data: Data = None) -> None:
+    """List the data sets, their counts in the paper and where they are found."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("name", no_wrap=True)
+    for heading in ("examples", "real", "ordinal", "nominal", "classes"):
+        table.add_column(heading, justify="right")
+    table.add_column("found in")
+    for name in datasets.list():
+        entry = datasets.info(name)
+        counts = entry.counts
+        numbers = (counts.examples, counts.real, counts.ordinal, counts.nominal)
+        table.add_row(name, *map(str, numbers), str(len(counts.classes)), _found_in(entry, data))
+    console.print(table)
+
+
+@data_app.command
+def info(name: str) -> None:
+    """Say all that is known of one data set: source, checksum, columns, whom to cite.
+
+    Parameters
+    ----------
+    name
+        The data set.
+    """
+    entry = datasets.info(name)
+    _say(str(entry))
+    _say("")
+    _say(str(entry.paper))
+    if entry.declared != entry.paper:
+        changed = [row for row in entry.declared.rows() if row not in entry.paper.rows()]
+        _say('\nOtherwise with typing="declared":')
+        for column, kind, categories in changed:
+            _say(f"  {column}  {kind}  {categories}".rstrip())
+
+
+@data_app.command
+def fetch(*names: str, data: Data = None, accept: Accept = False) -> int:
+    """Download data sets that are not there yet, and check them.
+
+    Parameters
+    ----------
+    names
+        The data sets; none means all.
+    data
+        Folder to keep them in; by default the cache.
+    """
+    failed = 0
+    for name in names or datasets.list():
+        entry = datasets.info(name)
+        try:
+            path = _warned(datasets.fetch, entry.name, data=data, accept=accept)
+        except DatasetError as error:
+            failed = fail(str(error))
+        else:
+            _say(f"{name}  {path}")
+    return failed
+
+
+@data_app.command
+def check(*names: str, data: Data = None, accept: Accept = False) -> int:
+    """Load what is there without the network, and hold it against checksums and counts.
+
+    Parameters
+    ----------
+    names
+        The data sets; none means all.
+    """
+    failed = 0
+    for name in names or datasets.list():
+        entry = datasets.info(name)
+        where = _found_in(entry, data)
+        if not where:
+            _say(f"{name}  not here")
+            continue
+        try:
+            loaded = _warned(datasets.load, name, data=data, accept=accept)
+        except DatasetError as error:
+            failed = fail(str(error))
+        else:
+            _say(f"{name}  ok, {loaded.n_examples} examples from {loaded.source}")
+    return failed
+
+
+def _found_in(entry: DatasetInfo, data: Path | None) -> str:
+    if entry.shipped is not None and entry.shipped.same:
+        return "scikit-learn"
+    folder = sources.data_folder(data)
+    if folder is not None and sources.find_file(entry, folder):
+        return str(folder)
+    return "cache" if sources.find_file(entry, sources.cache_folder()) else ""
+
+
+def _warned(call: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call with warnings shown as one plain line each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = call(*args, **kwargs)
+    for warning in caught:
+        fail(f"warning: {warning.message}")
+    return result
+
+
+def _say(text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -27,10 +27,14 @@ from treebound.bounds.risk import (
     tail_inversion,
     vapnik,
 )
+from treebound.bounds.witnesses import WitnessCheck, check_witness, witness
 from treebound.bounds.worst_case import WorstSample, worst_growth, worst_sample
 
 __all__ = [
+    "WitnessCheck",
     "WorstSample",
+    "check_witness",
+    "witness",
     "worst_growth",
     "worst_sample",
     "Partition",

@@ -51,10 +51,11 @@ def partition_masks(tests: Iterable[int], m: int, shape: TreeShape, c: int) -> s
     """All c-partitions, as sorted tuples of masks, from the tests of a sample of m rows."""
     everyone = (1 << m) - 1
     if c == 2:
-        labelled_one = (int(x) for x in _Dichotomies(tests, m).of(shape, everyone))
-        return {(min(x, everyone ^ x), max(x, everyone ^ x)) for x in labelled_one} - {
-            (0, everyone)
-        }
+        found: set[Masks] = set()
+        for x in _Dichotomies(tests, m).of(shape, everyone):
+            ones = int(x)
+            found.add((min(ones, everyone ^ ones), max(ones, everyone ^ ones)))
+        return found - {(0, everyone)}
     return {parts for parts in _Partitions(tests, c).of(shape, everyone) if len(parts) == c}
 
 

@@ -1,0 +1,272 @@
+"""Samples that attain the real stump bound, for every number of rows and features.
+
+=============  ==================================================================================
+``V_k``        the k-subsets of the m rows, as bit masks
+``h``          m // 2, the largest size of the smaller side of a split
+row            a permutation; its k-prefix ``A_k`` and k-suffix ``B_k`` are the splits it makes
+``R_k``        rows whose k-prefixes and k-suffixes are all different, floor(|V_k| / 2) of them
+``R_k^+``      those, and one more if |V_k| is odd: all of V_k occurs among their sides
+=============  ==================================================================================
+
+The paper conjectures that its stump theorem is an equality for all m and l. It is: for each m
+there is one list of permutations whose first l attain ``1/2 sum_k min(2 l, binom(m, k))`` for every
+l. The construction starts from the halves and walks down; at each size a perfect matching of a
+graph on the k-sets and (k-1)-sets says which rows go on and by which element they shrink. That
+this matching exists is the theorem; finding it takes general (non-bipartite) matching.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import combinations, pairwise
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treebound._extras import require
+from treebound.bounds._checks import check_int
+
+__all__ = ["WitnessCheck", "check_witness", "witness"]
+
+Edge = tuple[int, int]
+
+
+@dataclass
+class _Row:
+    """A permutation under construction, from its middle outwards."""
+
+    prefix: int  # A_k as a mask
+    suffix: int  # B_k as a mask
+    # Elements already placed, seen from the middle: the last of the prefix, the one before, ...
+    inner_left: list[int] = field(default_factory=list)
+    inner_right: list[int] = field(default_factory=list)
+
+    def shrink(self, prefix: int, suffix: int) -> None:
+        """Take one element from either side, which is thereby placed."""
+        self.inner_left.append((self.prefix ^ prefix).bit_length() - 1)
+        self.inner_right.append((self.suffix ^ suffix).bit_length() - 1)
+        self.prefix, self.suffix = prefix, suffix
+
+    def permutation(self, m: int) -> list[int]:
+        """The whole order; what was never placed goes outermost, in any order."""
+        left = _elements(self.prefix) + self.inner_left[::-1]
+        right = self.inner_right + _elements(self.suffix)
+        middle = sorted(set(range(m)) - set(left) - set(right))
+        return left + middle + right
+
+
+@dataclass(frozen=True)
+class WitnessCheck:
+    """How many 2-partitions a stump makes of a sample, next to the most it could.
+
+    Parameters
+    ----------
+    count : int
+        Different 2-partitions realized.
+    bound : int
+        ``1/2 sum_k min(2 l, binom(m, k))``, which no sample exceeds.
+    by_size : tuple of int
+        How many of them have a smaller side of 1, 2, ..., m // 2 rows.
+    """
+
+    count: int
+    bound: int
+    by_size: tuple[int, ...]
+
+    @property
+    def attained(self) -> bool:
+        """Whether the sample attains the bound."""
+        return self.count == self.bound
+
+
+def witness(m: int, l: int) -> NDArray[np.int64]:  # noqa: E741
+    """Sample of m rows and l real features that attains the stump theorem (its conjecture, proved).
+
+    The samples are nested: the first columns of ``witness(m, l)`` are ``witness(m, l - 1)``.
+
+    Parameters
+    ----------
+    m : int
+        Number of rows. The work grows like the number of subsets; 16 takes some seconds.
+    l : int
+        Number of features.
+
+    Returns
+    -------
+    ndarray of shape (m, l)
+        Column i holds the ranks 0, ..., m - 1 of the rows in feature i.
+
+    Notes
+    -----
+    Needs rustworkx (the extra ``theory``) or networkx for the matchings.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> X = tb.bounds.witness(5, 3)
+    >>> X.shape
+    (5, 3)
+    >>> tb.bounds.check_witness(X)
+    WitnessCheck(count=11, bound=11, by_size=(5, 6))
+    """
+    m, features = check_int("m", m, "witness"), check_int("l", l, "witness")
+    orders = _orders(m)
+    # Beyond the last row of the construction every split occurs; any further row will do.
+    chosen = [orders[min(i, len(orders) - 1)] for i in range(features)]
+    X = np.empty((m, features), dtype=np.int64)
+    for column, order in enumerate(chosen):
+        X[list(order), column] = np.arange(m)
+    return X
+
+
+def check_witness(X: ArrayLike) -> WitnessCheck:
+    """Count the 2-partitions of a sample of real features against the stump theorem.
+
+    Parameters
+    ----------
+    X : array of shape (m, l)
+        Any sample of l real features.
+
+    Returns
+    -------
+    WitnessCheck
+        The count, the bound, and whether it is attained.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> check = tb.bounds.check_witness([[0, 0], [1, 1], [2, 2], [3, 3]])
+    >>> check.count, check.bound, check.attained
+    (3, 6, False)
+    """
+    table = np.asarray(X)
+    if table.ndim != 2 or 0 in table.shape:
+        raise ValueError(
+            "The 'X' parameter of check_witness must be an array of shape (m, l), neither 0. "
+            f"Got an array of shape {table.shape} instead."
+        )
+    m, features = table.shape
+    sides = {side for values in table.T for side in _smaller_sides(values, m)}
+    by_size = [0] * (m // 2)
+    for side in sides:
+        by_size[side.bit_count() - 1] += 1
+    bound = sum(min(2 * features, comb(m, k)) for k in range(1, m)) // 2
+    return WitnessCheck(len(sides), bound, tuple(by_size))
+
+
+def _smaller_sides(values: NDArray[np.generic], m: int) -> Iterable[int]:
+    """The smaller side of each threshold split of a column; of halves the one with row 0."""
+    everyone = (1 << m) - 1
+    order = np.argsort(values, kind="stable")
+    below = 0
+    for here, after in pairwise(order.tolist()):
+        below |= 1 << here
+        if values[here] == values[after]:
+            continue
+        above = everyone ^ below
+        sizes = below.bit_count(), above.bit_count()
+        if sizes[0] == sizes[1]:
+            yield below if below & 1 else above
+        else:
+            yield below if sizes[0] < sizes[1] else above
+
+
+# --- the construction -------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=32)
+def _orders(m: int) -> tuple[tuple[int, ...], ...]:
+    """The permutations, best first: each row lists the elements in order."""
+    rows, spare = _top(m)
+    # Rows in the order they are dropped from the construction; the last to survive come first.
+    dropped: list[_Row] = spare
+    for k in range(m // 2, 1, -1):
+        rows, left_out = _step(rows, m, k)
+        dropped = left_out + dropped
+    return tuple(tuple(row.permutation(m)) for row in rows + dropped) or (tuple(range(m)),)
+
+
+def _top(m: int) -> tuple[list[_Row], list[_Row]]:
+    """R_h, and the row that R_h^+ has beyond it, if any."""
+    half = m // 2
+    everyone = (1 << m) - 1
+    sets = _subsets(m, half)
+    if half == 0:
+        return [], []
+    if m % 2 == 0:
+        return [_Row(a, everyone ^ a) for a in sets if a & 1], []
+    # The odd graph is vertex-transitive, so a matching misses at most one of its vertices.
+    number = {a: i for i, a in enumerate(sets)}
+    edges = [
+        (number[a], number[b])
+        for a in sets
+        for b in _smaller_by_one(everyone ^ a)
+        if number[a] < number[b]
+    ]
+    pairs = _matching(edges)
+    rows = [_Row(sets[i], sets[j]) for i, j in pairs]
+    missed = set(range(len(sets))).difference(*pairs)
+    spare = [_Row(sets[i], next(_smaller_by_one(everyone ^ sets[i]))) for i in missed]
+    return rows, spare
+
+
+def _step(rows: list[_Row], m: int, k: int) -> tuple[list[_Row], list[_Row]]:
+    """From R_k to R_{k-1} and, in order of preference, the rows beyond it: R_{k-1}^+, then R_k."""
+    sides = [side for row in rows for side in (row.prefix, row.suffix)]  # 2 i and 2 i + 1 pair up
+    small = _subsets(m, k - 1)
+    number = {a: len(sides) + i for i, a in enumerate(small)}
+    edges: list[Edge] = [(2 * i, 2 * i + 1) for i in range(len(rows))]
+    edges += [(i, number[a]) for i, side in enumerate(sides) for a in _smaller_by_one(side)]
+    joker = len(sides) + len(small)
+    if len(small) % 2:
+        edges += [(i, joker) for i in range(len(sides))]
+    partner = {i: j for pair in _matching(edges) for i, j in (pair, pair[::-1])}
+    if len(partner) != len(sides) + len(small) + len(small) % 2:
+        raise AssertionError(f"no perfect matching at m={m}, k={k}: Lemma 2 says there is one")
+    kept: list[_Row] = []
+    with_joker: list[_Row] = []
+    dropped: list[_Row] = []
+    for i, row in enumerate(rows):
+        to = [partner[2 * i], partner[2 * i + 1]]
+        if to[0] == 2 * i + 1:
+            dropped.append(row)
+            continue
+        # The joker stands for any subset: this row then repeats a set that another row has.
+        prefix, suffix = (
+            next(_smaller_by_one(side)) if t == joker else small[t - len(sides)]
+            for t, side in zip(to, (row.prefix, row.suffix), strict=True)
+        )
+        row.shrink(prefix, suffix)
+        (with_joker if joker in to else kept).append(row)
+    return kept, with_joker + dropped
+
+
+def _matching(edges: list[Edge]) -> list[Edge]:
+    """A matching of most edges in a general graph, by whichever library is there."""
+    try:
+        rustworkx = require("rustworkx", extra="theory", why="A witness sample")
+    except ModuleNotFoundError as missing:
+        try:
+            networkx = require("networkx", extra="theory", why="A witness sample")
+        except ModuleNotFoundError:
+            raise missing from None
+        return sorted(networkx.max_weight_matching(networkx.Graph(edges), maxcardinality=True))
+    graph = rustworkx.PyGraph(multigraph=False)
+    graph.extend_from_edge_list(edges)
+    return sorted(rustworkx.max_weight_matching(graph, max_cardinality=True))
+
+
+def _subsets(m: int, k: int) -> list[int]:
+    return [sum(1 << i for i in chosen) for chosen in combinations(range(m), k)]
+
+
+def _smaller_by_one(mask: int) -> Iterator[int]:
+    """The subsets with one element less."""
+    return (mask ^ (1 << i) for i in _elements(mask))
+
+
+def _elements(mask: int) -> list[int]:
+    return [i for i in range(mask.bit_length()) if mask >> i & 1]

@@ -1,0 +1,164 @@
+"""Bound pruning: the subtree with the least generalization score, exactly or as in the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.pruning.base import BasePruner, Examples, Found, Grow
+from treebound.pruning.collapses import Collapses
+from treebound.pruning.costs import Costs
+from treebound.pruning.greedy import greedy
+from treebound.pruning.optimal import optimal, optimal_shape
+from treebound.pruning.scores import GROWTHS, SCORES, SIZE_PRIORS, Objective
+from treebound.tree.columns import landscape_of
+from treebound.tree.model import Tree
+
+__all__ = ["BoundPruner"]
+
+Floats = NDArray[np.float64]
+
+
+class BoundPruner(BasePruner):
+    """Prune a tree to the least generalization score: no held-out data, no cross-validation.
+
+    The score weighs the errors of a tree on its training examples against the growth function of
+    its class, the number of ways such trees can label examples.
+
+    Parameters
+    ----------
+    score : {"code-length", "shawe-taylor", "vapnik", "tail-inversion"} or callable
+        ``"code-length"`` lets the data set the price of an error (see
+        :func:`treebound.pruning.scores.code_length`), ``"shawe-taylor"`` is the paper's bound, the
+        others are bounds in :mod:`treebound.bounds`. A callable gets the keywords ``m``,
+        ``errors``, ``log_growth`` (at 2m), ``log_prior``, ``n_classes`` and ``leaves``, all but
+        ``m`` and ``n_classes`` arrays, and returns an array, the smaller the better.
+    growth : {"leaves", "closed", "fast", "tight", "best"}
+        The growth function: of all trees with as many leaves, or of the shape of the tree in one
+        of the forms of :func:`treebound.bounds.log_growth`.
+    search : {"optimal", "greedy", "optimal+raise"}
+        ``"optimal"`` finds the best way to collapse subtrees into leaves, by dynamic programming.
+        ``"greedy"`` is the paper's Algorithm PruneTreeWithBound, which may also put a child in the
+        place of its parent (subtree raising); it needs the examples. ``"optimal+raise"`` takes
+        turns until nothing improves.
+    weight : float
+        Price of the tree in the code-length score.
+    error_prior : float or None
+        r of the Shawe-Taylor score, where k errors have the prior ``(1 - r) r^k``; the paper's is
+        ``2**-10.5``.
+    delta : float
+        Confidence parameter of the bounds.
+    size_prior : {"leaves", "shapes"}
+        Prior of a number of leaves L, ``6 / (pi^2 L^2)``, shared by all trees with L leaves or
+        split evenly among their shapes (the paper's).
+    costs : array of shape (n_classes, n_classes) or (n_classes,), mapping, or None
+        What a mistake costs: a matrix (row: the true class, column: the answer), or a weight for
+        each true class. The answers of the leaves then have the least cost, and the score counts
+        the cost as a share of the worst possible, times m.
+
+    Notes
+    -----
+    Of equal scores the smaller tree wins, then the one with fewer errors, then the one that
+    collapses the shallower nodes. The greedy search has the paper's rule: of equal candidates, the
+    last.
+
+    With ``growth="leaves"`` the optimal search is exact. Where the score depends on the shape of
+    the tree it looks at the pruning with the least errors for every number of leaves, and
+    ``result.gap`` bounds what any other pruning could be better by.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> grown = tb.from_sklearn(DecisionTreeClassifier(random_state=0).fit(X, y), X, y)
+    >>> result = BoundPruner().prune(grown)
+    >>> grown.n_leaves, result.tree.n_leaves
+    (9, 3)
+    """
+
+    def __init__(
+        self,
+        *,
+        score: str | Callable[..., Any] = "code-length",
+        growth: str = "leaves",
+        search: str = "optimal",
+        weight: float = 0.6,
+        error_prior: float | None = 2.0**-5,
+        delta: float = 0.05,
+        size_prior: str = "leaves",
+        costs: Any = None,
+    ) -> None:
+        self.score = score
+        self.growth = growth
+        self.search = search
+        self.weight = weight
+        self.error_prior = error_prior
+        self.delta = delta
+        self.size_prior = size_prior
+        self.costs = costs
+
+    def _search(self, tree: Tree, examples: Examples | None, grow: Grow | None) -> Found:
+        search = self._one_of("search", "optimal", "greedy", "optimal+raise")
+        objective = self.objective(tree)
+        costs = Costs.of(tree, self.costs)
+        if costs is not None:
+            tree = replace(tree, label=costs.labels(tree.counts))
+        if search == "optimal":
+            return self._optimal(tree, costs, objective)
+        given = self._needs(examples, "raise subtrees (search other than 'optimal')")
+        if search == "greedy":
+            return greedy(tree, given, objective, costs=costs)
+        return self._alternate(tree, given, costs, objective)
+
+    def objective(self, tree: Tree) -> Objective:
+        """The score as a function of leaves and errors, for the data a tree was grown on."""
+        self._check()
+        return Objective(
+            m=max(1, round(float(tree.weight[0]))),
+            n_classes=tree.n_classes,
+            landscape=landscape_of(tree.columns, observed=True),
+            score=self.score,
+            growth=self.growth,
+            error_prior=self.error_prior,
+            weight=float(self.weight),
+            delta=self.delta,
+            size_prior=self.size_prior,
+        )
+
+    def _check(self) -> None:
+        if not callable(self.score):
+            self._one_of("score", *SCORES)
+        self._one_of("growth", *GROWTHS)
+        self._one_of("size_prior", *SIZE_PRIORS)
+        if isinstance(self.weight, bool) or not isinstance(self.weight, Real) or self.weight < 0:
+            raise self._bad("weight", "a float >= 0", self.weight)
+        shares = {"delta": self.delta, "error_prior": self.error_prior}
+        for name, value in shares.items():
+            if name == "error_prior" and value is None:
+                continue
+            if not isinstance(value, Real) or not 0.0 < value < 1.0:
+                raise self._bad(name, "a float in the range (0, 1)", value)
+
+    def _optimal(self, tree: Tree, costs: Costs | None, objective: Objective) -> Found:
+        errors = tree.node_errors if costs is None else costs.errors(tree.counts)
+        find = optimal_shape if objective.by_shape else optimal
+        return find(Collapses(tree, errors), objective)
+
+    def _alternate(
+        self, tree: Tree, examples: Examples, costs: Costs | None, objective: Objective
+    ) -> Found:
+        """Collapse and raise in turns, as long as the score falls."""
+        best = self._optimal(tree, costs, objective)
+        while True:
+            raised = greedy(best.tree, examples, objective, costs=costs)
+            found = self._optimal(raised.tree, costs, objective)
+            if not found.score < best.score:
+                return best._replace(gap=np.nan)
+            best = found

@@ -1,0 +1,239 @@
+"""The exact search: the best pruning over every number of leaves."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.pruning.base import Found
+from treebound.pruning.collapses import Collapses
+from treebound.pruning.path import PruningPath, count, number
+from treebound.pruning.scores import Objective
+from treebound.tree.model import Tree
+
+__all__ = ["OptimalPath", "optimal", "optimal_shape"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Below this size the whole curve costs less than finding out how much of it is needed.
+SMALL = 256
+
+
+def optimal(collapses: Collapses, objective: Objective) -> Found:
+    """The pruning with the least score, where the score depends on leaves and errors alone."""
+    whole = collapses.tree.n_leaves
+    if objective.score == "tail-inversion":
+        size, score = _least_by_halves(collapses, objective)
+    else:
+        cap = whole if whole <= SMALL else _largest_size(collapses, objective)
+        leaves = np.arange(1, cap + 1)
+        scores = objective(leaves, collapses.errors(cap), objective.log_growth_leaves(leaves))
+        size = int(np.argmin(scores)) + 1  # of equal scores the first, that is the fewest leaves
+        score = float(scores[size - 1])
+    path = OptimalPath(collapses, objective, chosen=whole - size)
+    return Found(collapses.pruned(size), path, score, gap=0.0)
+
+
+def _largest_size(collapses: Collapses, objective: Objective) -> int:
+    """No pruning with more leaves than this can be the best.
+
+    No pruning lies below the convex hull of the error curve, which costs O(L log L) instead of
+    O(L^2); and the corners of the hull are prunings themselves.
+    """
+    whole = collapses.tree.n_leaves
+    corners, errors = collapses.hull()
+    many = float(objective.m) * (objective.n_classes - 1) / max(objective.n_classes, 1)
+    if not objective.monotone or errors.max() > many:  # past this the entropy falls again
+        return whole
+    leaves = np.arange(1, whole + 1)
+    log_tau = objective.log_growth_leaves(leaves)
+    lower = objective(leaves, np.interp(leaves, corners, errors), log_tau)
+    reached = objective(corners, errors, log_tau[corners - 1]).min()
+    slack = 1e-9 * (1.0 + abs(reached))  # the hull is rounded
+    return int(np.flatnonzero(lower <= reached + slack)[-1]) + 1
+
+
+def _least_by_halves(collapses: Collapses, objective: Objective) -> tuple[int, float]:
+    """Least score where each costs much to compute, as the tail inversion does.
+
+    The score of every size in a range is at least that of the errors at its upper end with the
+    growth function at its lower end; a range that cannot beat what is known is left out.
+    """
+    errors = collapses.errors()
+    leaves = np.arange(1, len(errors) + 1)
+    penalty = objective.log_growth_leaves(leaves)
+    best, size = np.inf, 0
+    ranges = [(1, len(errors))]
+    while ranges:
+        low, high = ranges.pop()
+        least = objective.one(low, errors[high - 1], penalty[low - 1])
+        if low == high:
+            if (least, low) < (best, size) or size == 0:
+                best, size = least, low
+        elif (least, low) < (best, size) or size == 0:
+            middle = (low + high) // 2
+            ranges += [(middle + 1, high), (low, middle)]
+    return size, best
+
+
+# -- scores that depend on the shape ---------------------------------------------------------------
+
+
+def optimal_shape(collapses: Collapses, objective: Objective) -> Found:
+    """The best of the prunings with the least errors of each size, where the shape counts too.
+
+    Sizes are tried in the order of what they can reach at best, and no longer than one could win.
+    The gap is the score found less the least score any pruning could have.
+    """
+    whole = collapses.tree.n_leaves
+    leaves = np.arange(1, whole + 1)
+    errors = collapses.errors()
+    lower = objective(leaves, errors, least_log_growth(objective, whole))
+    best, size, tree = np.inf, 0, collapses.tree
+    for place in np.argsort(lower, kind="stable").tolist():
+        if objective.monotone and lower[place] > best:
+            break
+        candidate = collapses.pruned(place + 1)
+        log_tau = objective.log_growth_shape(candidate.shape)
+        score = objective.one(place + 1, errors[place], log_tau)
+        if (score, place + 1) < (best, size) or size == 0:
+            best, size, tree = score, place + 1, candidate
+    path = OptimalPath(collapses, objective, chosen=whole - size)
+    gap = max(0.0, best - float(lower.min())) if objective.monotone else np.nan
+    return Found(tree, path, best, gap)
+
+
+def least_log_growth(objective: Objective, most: int) -> Floats:
+    """A value that the log growth of no shape with 1, ..., ``most`` leaves is below.
+
+    Every shape labels points on a line by at most L intervals in every way, with one real feature,
+    and every form of the growth function is at least the number of those labellings.
+    In the closed form shapes differ only by their symmetries, and a shape with L leaves has at
+    most ``L - (ones of L in binary)``: its automorphisms are a subgroup of the permutations of its
+    leaves, so ``2^sym`` divides ``L!``.
+    """
+    leaves = np.arange(1, most + 1)
+    n, m = objective.n_classes, objective.sample
+    intervals = leaves if objective.landscape.real else np.ones_like(leaves)
+    changes = np.arange(1, int(min(intervals.max(), m)))
+    steps = np.log((m - changes) / changes) + log(max(n - 1, 1))
+    terms = np.concatenate(([0.0], steps.cumsum()))
+    total = np.logaddexp.accumulate(terms) + log(n)
+    least: Floats = total[np.minimum(intervals, len(total)) - 1]
+    if objective.growth == "closed":
+        ones = np.array([one.bit_count() for one in leaves.tolist()])
+        ordered = objective.log_growth_leaves(leaves) - _log_catalan_halves(leaves)
+        least = np.maximum(least, ordered - (leaves - ones) * log(2.0))
+    return least
+
+
+def _log_catalan_halves(leaves: Ints) -> Floats:
+    from treebound.bounds import log_catalan
+
+    return log_catalan(leaves - 1) - (leaves - 1) * log(2.0)
+
+
+# -- the path --------------------------------------------------------------------------------------
+
+
+class OptimalPath(PruningPath):
+    """The best pruning of every size, from the whole tree down to a single leaf.
+
+    The trees need not lie inside one another.
+    """
+
+    def __init__(self, collapses: Collapses, objective: Objective, *, chosen: int) -> None:
+        self._collapses = collapses
+        self._objective = objective
+        self.chosen = chosen
+
+    def __len__(self) -> int:
+        return self._collapses.tree.n_leaves
+
+    @cached_property
+    def leaves(self) -> Ints:  # type: ignore[override]
+        return np.arange(len(self), 0, -1)
+
+    @cached_property
+    def errors(self) -> Floats:  # type: ignore[override]
+        return self._collapses.errors()[::-1].copy()
+
+    @cached_property
+    def log_growth(self) -> Floats:
+        """Log growth function of the tree (or of its class) at every step."""
+        objective = self._objective
+        if not objective.by_shape:
+            return objective.log_growth_leaves(self.leaves)
+        steps = range(len(self))
+        return np.array([objective.log_growth_shape(self._tree(step).shape) for step in steps])
+
+    @cached_property
+    def scores(self) -> Floats:  # type: ignore[override]
+        return self._objective(self.leaves, self.errors, self.log_growth)
+
+    def _tree(self, step: int) -> Tree:
+        return self._collapses.pruned(len(self) - step)
+
+    def _replacements(self) -> list[tuple[int | None, str | None]]:
+        tree = self._collapses.tree
+        rows: list[tuple[int | None, str | None]] = [(None, None)]
+        before: set[int] = set()
+        for leaves in range(len(self) - 1, 0, -1):
+            now = set(self._collapses.cuts(leaves).tolist())
+            new = now - before
+            node = new.pop() if len(new) == 1 else None
+            nested = node is not None and all(
+                node < gone < node + tree.size[node] for gone in before - now
+            )
+            rows.append((node, "leaf") if nested else (None, "rearranged"))
+            before = now
+        return rows
+
+    def explain(self) -> str:
+        """In words: the neighbouring sizes, what each would gain and what it would pay."""
+        best = self._sight(self.chosen)
+        lines = [
+            f"{count(best.leaves, 'leaf')} with {count(best.errors, 'error')}: "
+            f"score {number(best.score)}, the least over the best trees of 1 to {len(self)} leaves."
+        ]
+        for step in (self.chosen + 1, self.chosen - 1):
+            if 0 <= step < len(self):
+                lines.append(self._compare(self._sight(step), best))
+        return "\n".join(lines)
+
+    def _sight(self, step: int) -> _Sight:
+        """One size alone, so that a large tree is explained without its whole path."""
+        objective, leaves = self._objective, len(self) - step
+        errors = float(self._collapses.errors(leaves)[-1])
+        if objective.by_shape:
+            log_tau = objective.log_growth_shape(self._tree(step).shape)
+        else:
+            log_tau = float(objective.log_growth_leaves(np.array([leaves]))[0])
+        return _Sight(leaves, errors, log_tau, objective.one(leaves, errors, log_tau))
+
+    def _compare(self, other: _Sight, best: _Sight) -> str:
+        """A neighbouring size against the chosen one, errors and tree apart."""
+        only_errors = self._objective.one(best.leaves, other.errors, best.log_growth)
+        change = other.errors - best.errors
+        words = "more" if change >= 0 else "fewer"
+        return (
+            f"{count(other.leaves, 'leaf')}: {count(abs(change), 'error')} {words} "
+            f"{_pays(only_errors - best.score)}, the tree {_pays(other.score - only_errors)}; "
+            f"score {number(other.score)}, {number(other.score - best.score)} worse."
+        )
+
+
+class _Sight(NamedTuple):
+    leaves: int
+    errors: float
+    log_growth: float
+    score: float
+
+
+def _pays(change: float) -> str:
+    return f"costs {number(change)}" if change >= 0 else f"gains {number(-change)}"

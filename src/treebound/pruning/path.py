@@ -1,0 +1,259 @@
+"""The pruning path: every step a pruner could have stopped at, and the one it chose.
+
+Step 0 is the tree that went in, the last step the smallest one. Trees are rebuilt when asked for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._extras import require
+from treebound.pruning import _dp
+from treebound.tree.model import Tree
+
+__all__ = ["NestedPath", "PruningPath", "single_step"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+NEVER = np.iinfo(np.int32).max
+
+
+class PruningPath(ABC):
+    """Every step a pruner could have stopped at: leaves, errors and score of each.
+
+    Attributes
+    ----------
+    leaves : ndarray of int64
+        Number of leaves at every step.
+    errors : ndarray of float64
+        What the pruner counted as errors at every step: training errors, their cost, or errors on
+        a validation part.
+    scores : ndarray of float64
+        What the pruner compared, the smaller the better.
+    chosen : int
+        The step the pruner stopped at.
+    unit : str
+        What ``errors`` counts, in words.
+    """
+
+    unit: str = "errors"
+    chosen: int
+
+    @property
+    @abstractmethod
+    def leaves(self) -> Ints: ...
+
+    @property
+    @abstractmethod
+    def errors(self) -> Floats: ...
+
+    @property
+    @abstractmethod
+    def scores(self) -> Floats: ...
+
+    @abstractmethod
+    def _tree(self, step: int) -> Tree:
+        """The tree at a step, rebuilt."""
+
+    @abstractmethod
+    def _replacements(self) -> list[tuple[int | None, str | None]]:
+        """For every step, the node (of the first tree) replaced and by what."""
+
+    def __len__(self) -> int:
+        return len(self.leaves)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__}: {len(self)} steps, "
+            f"{self.leaves[0]} to {self.leaves[-1]} leaves, chosen {self.chosen}>"
+        )
+
+    def tree(self, step: int | None = None) -> Tree:
+        """The tree at a step; by default at the chosen one."""
+        return self._tree(self.chosen if step is None else self._checked(step))
+
+    def step_with(self, leaves: int) -> int:
+        """The step with the most leaves that has at most ``leaves`` of them.
+
+        Of several such steps, the one with the least score.
+        """
+        fitting = np.flatnonzero(self.leaves <= leaves)
+        if not len(fitting):
+            raise ValueError(
+                f"The 'leaves' parameter must be an int >= {int(self.leaves.min())}, the size of "
+                f"the smallest tree on the path. Got {leaves!r} instead."
+            )
+        most = fitting[self.leaves[fitting] == self.leaves[fitting].max()]
+        return int(most[np.argmin(self.scores[most])])
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a step: step, node, replaced_by, leaves, errors, score.
+
+        ``node`` is the node of the first tree that the step replaced and ``replaced_by`` is
+        ``"leaf"``, ``"left"`` or ``"right"`` (the child that took its place). Both are None at
+        step 0; a step that is no single replacement has ``"rearranged"`` and no node.
+        """
+        columns = (self._replacements(), self.leaves.tolist(), self.errors.tolist())
+        return [
+            {
+                "step": step,
+                "node": node,
+                "replaced_by": by,
+                "leaves": leaves,
+                "errors": errors,
+                "score": score,
+            }
+            for step, ((node, by), leaves, errors, score) in enumerate(
+                zip(*columns, self.scores.tolist(), strict=True)
+            )
+        ]
+
+    def to_frame(self) -> Any:
+        """The table as a pandas frame, indexed by step."""
+        pandas = require("pandas", extra="study", why="A pruning path as a frame")
+        return pandas.DataFrame(self.table()).set_index("step")
+
+    def explain(self) -> str:
+        """In words: the chosen step, and what its neighbours would have cost."""
+        at = self.chosen
+        lines = [f"{self._describe(at)}, the least of {len(self)} steps."]
+        for step, why in ((at - 1, "The step before"), (at + 1, "The next step")):
+            if 0 <= step < len(self):
+                worse = self.scores[step] - self.scores[at]
+                lines.append(f"{why}: {self._describe(step)}, {_signed(worse)}.")
+        return "\n".join(lines)
+
+    def _describe(self, step: int) -> str:
+        return (
+            f"{count(self.leaves[step], 'leaf')} with {number(self.errors[step])} {self.unit}: "
+            f"score {number(self.scores[step])}"
+        )
+
+    def _checked(self, step: int) -> int:
+        at = step + len(self) if step < 0 else step
+        if not 0 <= at < len(self):
+            raise ValueError(
+                f"The 'step' parameter must be an int from 0 to {len(self) - 1}. "
+                f"Got {step!r} instead."
+            )
+        return at
+
+
+class NestedPath(PruningPath):
+    """A path on which nodes become leaves one after the other (or several at a time).
+
+    Parameters
+    ----------
+    tree : Tree
+    when : ndarray of int
+        The step at which each inner node becomes a leaf; a node that never does has ``NEVER``.
+        Leaves are ignored.
+    errors : ndarray of float, one a node
+        What the node, as a leaf, gets wrong.
+    scores : ndarray of float, one a step, or None
+        None takes the errors for scores.
+    chosen : int
+    unit : str
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        when: NDArray[np.integer[Any]],
+        errors: Floats,
+        *,
+        scores: Floats | None = None,
+        chosen: int = 0,
+        unit: str = "errors",
+    ) -> None:
+        self._first = tree
+        self._when = np.where(tree.is_leaf, 0, when).astype(np.int32)
+        self._node_errors = np.ascontiguousarray(errors, dtype=np.float64)
+        self._scores = scores
+        self.chosen = chosen
+        self.unit = unit
+
+    @cached_property
+    def _until(self) -> NDArray[np.int32]:
+        first = self._first
+        found: NDArray[np.int32] = _dp.collapsed_before(first.left, first.right, self._when)
+        return found
+
+    @cached_property
+    def n_steps(self) -> int:
+        """Number of steps, the unpruned tree included."""
+        happening = self._when[self._when < NEVER]
+        return int(happening.max(initial=0)) + 1
+
+    def along(self, values: Floats) -> Floats:
+        """Sum of a value of the nodes over the leaves of the tree, at every step."""
+        here = self._when < np.minimum(self._until, self.n_steps)
+        size = self.n_steps + 1
+        change = np.bincount(self._when[here], weights=values[here], minlength=size)
+        ends = np.minimum(self._until[here], self.n_steps)
+        change -= np.bincount(ends, weights=values[here], minlength=size)
+        return np.asarray(change.cumsum()[: self.n_steps], dtype=np.float64)
+
+    @cached_property
+    def leaves(self) -> Ints:  # type: ignore[override]
+        return np.rint(self.along(np.ones(self._first.n_nodes))).astype(np.int64)
+
+    @cached_property
+    def errors(self) -> Floats:  # type: ignore[override]
+        return self.along(self._node_errors)
+
+    @property
+    def scores(self) -> Floats:
+        return self.errors if self._scores is None else self._scores
+
+    def cuts(self, step: int) -> NDArray[np.intp]:
+        """The inner nodes that are leaves of the tree at a step."""
+        cut = (self._when <= step) & (step < self._until) & ~self._first.is_leaf
+        return np.flatnonzero(cut)
+
+    def _tree(self, step: int) -> Tree:
+        return self._first.collapsed(self.cuts(step))
+
+    def _replacements(self) -> list[tuple[int | None, str | None]]:
+        first = self._first
+        topmost = ~first.is_leaf & (self._when < self._until) & (self._when < NEVER)
+        rows: list[tuple[int | None, str | None]] = [(None, None)] * len(self)
+        for node in np.flatnonzero(topmost).tolist():
+            step = int(self._when[node])
+            single = rows[step] == (None, None)
+            rows[step] = (node, "leaf") if single else (None, "rearranged")
+        return rows
+
+
+def single_step(tree: Tree, errors: float, score: float, *, unit: str = "errors") -> NestedPath:
+    """The path of a tree that nothing can be cut from."""
+    values = np.zeros(tree.n_nodes)
+    values[0] = errors
+    when = np.full(tree.n_nodes, NEVER)
+    return NestedPath(tree, when, values, scores=np.array([float(score)]), unit=unit)
+
+
+# -- words ---------------------------------------------------------------------------------------
+
+
+def number(value: float) -> str:
+    """A number as people write it: whole where it is, else four digits."""
+    value = float(value)
+    return f"{value:,.0f}" if value.is_integer() else f"{value:,.4g}"
+
+
+def count(value: float, what: str) -> str:
+    """``1 leaf``, ``12 leaves``, ``3 errors``."""
+    many = "leaves" if what == "leaf" else f"{what}s"
+    return f"{number(value)} {what if float(value) == 1.0 else many}"
+
+
+def _signed(worse: float) -> str:
+    if worse == 0.0:
+        return "just as good"
+    return f"{number(abs(worse))} {'worse' if worse > 0 else 'better'}"

@@ -1,0 +1,38 @@
+"""The pruners by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treebound.pruning.base import Pruner
+from treebound.pruning.bound import BoundPruner
+
+__all__ = ["PRUNERS", "make_pruner"]
+
+PRUNERS: dict[str, type] = {
+    "bound": BoundPruner,
+}
+
+
+def make_pruner(pruner: Any, **options: Any) -> Pruner | None:
+    """A pruner from its name, with options; a pruner object or None is handed back.
+
+    Examples
+    --------
+    >>> make_pruner("bound", weight=0.75)
+    BoundPruner(weight=0.75)
+    >>> make_pruner(None) is None
+    True
+    """
+    if isinstance(pruner, str) and pruner in PRUNERS:
+        made: Pruner = PRUNERS[pruner](**options)
+        return made
+    if options:
+        raise ValueError(f"Options go with the name of a pruner. Got {pruner!r} and {options!r}.")
+    if pruner is None or (isinstance(pruner, Pruner) and not isinstance(pruner, type)):
+        return pruner
+    names = ", ".join(repr(name) for name in PRUNERS)
+    raise ValueError(
+        f"The 'pruning' parameter must be one of {names}, None, or an object with a method "
+        f"'prune'. Got {pruner!r} instead."
+    )

@@ -1,0 +1,163 @@
+"""What the bound pruner minimises: a score of examples, errors, log growth and prior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import entr
+
+from treebound.bounds import (
+    log_growth,
+    log_growth_leaves,
+    log_wedderburn_etherington,
+    shawe_taylor,
+    tail_inversion,
+    vapnik,
+)
+from treebound.bounds.risk import log_leaves_prior
+from treebound.landscape import Landscape
+from treebound.shapes import TreeShape
+
+__all__ = ["GROWTHS", "SCORES", "SIZE_PRIORS", "Objective", "code_length"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SCORES = ("code-length", "shawe-taylor", "vapnik", "tail-inversion")
+GROWTHS = ("leaves", "closed", "fast", "tight", "best")
+SIZE_PRIORS = ("leaves", "shapes")
+
+
+def code_length(
+    m: int,
+    errors: ArrayLike,
+    log_growth: ArrayLike,
+    *,
+    n_classes: int,
+    log_prior: ArrayLike = 0.0,
+    weight: float = 0.6,
+) -> Any:
+    """Nats to write the labels down: which examples are errors, their classes, and the tree.
+
+    ``m H(k/m) + k ln(n - 1) + w (ln tau(2m) - ln p)`` with H the natural binary entropy. It is
+    the Shawe-Taylor objective with an error prior set by the data instead of fixed beforehand.
+
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    errors : float or array of float
+        Training errors, or their total weight.
+    log_growth : float or array of float
+        Natural log of the growth function at 2m.
+    n_classes : int
+    log_prior : float or array of float
+        ln p, the log of the share of the class of the tree.
+    weight : float
+        w, the price of a nat of the tree in nats of the labels.
+
+    Examples
+    --------
+    >>> round(float(code_length(100, 5, 18.77, n_classes=3, log_prior=-2.695)), 3)
+    36.197
+    """
+    rate = np.asarray(errors, dtype=np.float64) / m
+    labels = m * (entr(rate) + entr(1.0 - rate)) + m * rate * log(max(n_classes - 1, 1))
+    return labels + weight * (np.asarray(log_growth) - log_prior)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A score of the number of leaves, the errors and the growth function, on one data set.
+
+    ``m`` is the sum of the weights, rounded; ``growth`` says whether the growth function is that of
+    all trees with so many leaves or that of the shape.
+    """
+
+    m: int
+    n_classes: int
+    landscape: Landscape
+    score: str | Callable[..., Any] = "code-length"
+    growth: str = "leaves"
+    error_prior: float | None = 2.0**-5
+    weight: float = 0.6
+    delta: float = 0.05
+    size_prior: str = "leaves"
+
+    @property
+    def by_shape(self) -> bool:
+        """Whether trees with the same leaves and errors may differ in score."""
+        return self.growth != "leaves"
+
+    @property
+    def monotone(self) -> bool:
+        """Whether fewer errors, or a smaller growth function, never make the score worse."""
+        return isinstance(self.score, str)
+
+    @cached_property
+    def sample(self) -> int:
+        """Number of examples the growth function is taken at: the sample and its ghost."""
+        return 5 * self.m if self.score == "tail-inversion" else 2 * self.m
+
+    def log_prior(self, leaves: Ints) -> Floats:
+        """Log of the share of the class of trees with that many leaves (or of their shape)."""
+        prior = np.asarray(log_leaves_prior(leaves), dtype=np.float64)
+        if self.size_prior == "shapes":
+            prior = prior - log_wedderburn_etherington(leaves)
+        return prior
+
+    def log_growth_leaves(self, leaves: Ints) -> Floats:
+        """Log growth function of all trees with that many leaves."""
+        return log_growth_leaves(leaves, self.sample, self.n_classes, self.landscape)
+
+    def log_growth_shape(self, shape: TreeShape) -> float:
+        """Log growth function of one shape, in the form asked for."""
+        if not self.by_shape:
+            return float(self.log_growth_leaves(np.array([shape.leaves]))[0])
+        return log_growth(shape, self.sample, self.n_classes, self.landscape, form=self.growth)
+
+    def __call__(self, leaves: Ints, errors: Floats, log_tau: Floats) -> Floats:
+        """The score, for arrays of leaves, errors and log growth."""
+        prior = self.log_prior(leaves)
+        # The share of the errors may pass m by a rounding when weights are not whole.
+        errors = np.minimum(errors, float(self.m))
+        if self.score == "code-length":
+            found = code_length(
+                self.m, errors, log_tau, n_classes=self.n_classes, log_prior=prior,
+                weight=self.weight,
+            )  # fmt: skip
+        elif self.score == "shawe-taylor":
+            found = shawe_taylor(
+                self.m, errors, log_tau, delta=self.delta, log_prior=prior,
+                error_prior=self.error_prior,
+            )  # fmt: skip
+        elif self.score == "vapnik":
+            found = vapnik(self.m, errors, log_tau, delta=self.delta, log_prior=prior)
+        elif self.score == "tail-inversion":
+            found = [self._tail(*one) for one in np.broadcast(errors, log_tau, prior)]
+        else:
+            assert callable(self.score)
+            found = self.score(
+                m=self.m, errors=errors, log_growth=log_tau, log_prior=prior,
+                n_classes=self.n_classes, leaves=leaves,
+            )  # fmt: skip
+        return np.asarray(found, dtype=np.float64)
+
+    def _tail(self, errors: float, log_tau: float, log_prior: float) -> float:
+        # The bound counts rows; a fraction of an error is taken as a whole one.
+        whole = float(np.ceil(errors - 1e-9))
+        risk = tail_inversion(
+            self.m, whole, lambda _: log_tau, delta=self.delta, log_prior=log_prior
+        )
+        return risk
+
+    def one(self, leaves: int, errors: float, log_tau: float) -> float:
+        """The score of a single tree."""
+        found = self(np.array([leaves]), np.array([float(errors)]), np.array([float(log_tau)]))
+        return float(found[0])

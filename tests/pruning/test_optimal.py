@@ -1,0 +1,172 @@
+"""The optimal search against every pruning there is."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pruning_trees import all_prunings, arrays, random_tree
+
+from treebound.pruning import BoundPruner
+
+trees = st.builds(
+    lambda seed, leaves, n_classes, fractional: random_tree(
+        np.random.default_rng(seed), leaves, n_classes=n_classes, fractional=fractional
+    ),
+    seed=st.integers(0, 10**6),
+    leaves=st.integers(1, 9),
+    n_classes=st.integers(1, 4),
+    fractional=st.booleans(),
+)
+SCORES = ["code-length", "shawe-taylor", "vapnik", "tail-inversion"]
+
+
+def exhaustive(tree, objective, errors=None):
+    """Score, leaves, errors and total depth of the collapsed nodes, of every pruning; least first."""
+    found = []
+    errors = tree.node_errors if errors is None else errors
+    for cut in all_prunings(tree):
+        pruned = tree.collapsed(list(cut))
+        marked = random_free_errors(tree, cut, errors)
+        log_tau = objective.log_growth_shape(pruned.shape)
+        score = objective.one(pruned.n_leaves, marked, log_tau)
+        found.append((score, pruned.n_leaves, marked, int(tree.depth[list(cut)].sum())))
+    return sorted(found)
+
+
+def random_free_errors(tree, cut, errors):
+    """Errors of a pruning, added up leaf by leaf from the root down."""
+    total, stack = 0.0, [0]
+    while stack:
+        node = stack.pop()
+        if node in cut or tree.left[node] < 0:
+            total += errors[node]
+        else:
+            stack += [tree.left[node], tree.right[node]]
+    return total
+
+
+@pytest.mark.parametrize("score", SCORES)
+@given(tree=trees)
+def test_optimal_equals_exhaustive_search(tree, score):
+    pruner = BoundPruner(score=score)
+    result = pruner.prune(tree)
+    best = exhaustive(tree, pruner.objective(tree))[0]
+    assert result.score == pytest.approx(best[0], rel=1e-12)
+    assert result.gap == 0.0
+    if np.array_equal(tree.counts, np.floor(tree.counts)):
+        cut = tree.n_nodes - result.tree.n_nodes
+        assert (result.tree.n_leaves, result.tree.errors) == best[1:3]
+        assert cut >= 0
+
+
+@given(tree=trees)
+def test_ties_go_to_the_shallower_nodes(tree):
+    result = BoundPruner().prune(tree)
+    path = result.path
+    for step in range(len(path)):
+        cut = path._collapses.cuts(int(path.leaves[step]))
+        same = [
+            (random_free_errors(tree, other, tree.node_errors), tree.depth[list(other)].sum())
+            for other in all_prunings(tree)
+            if tree.collapsed(list(other)).n_leaves == path.leaves[step]
+        ]
+        errors, depth = min((round(e, 9), d) for e, d in same)
+        assert path.errors[step] == pytest.approx(errors)
+        assert tree.depth[cut].sum() == depth
+
+
+@pytest.mark.parametrize("growth", ["closed"])
+@given(tree=trees)
+def test_gap_covers_the_best_pruning_when_the_shape_counts(tree, growth):
+    pruner = BoundPruner(growth=growth)
+    result = pruner.prune(tree)
+    best = exhaustive(tree, pruner.objective(tree))[0][0]
+    assert best <= result.score + 1e-9
+    assert result.score - result.gap <= best + 1e-9
+
+
+@given(tree=trees)
+def test_input_is_never_changed(tree):
+    before = arrays(tree)
+    BoundPruner(costs=np.arange(1.0, tree.n_classes + 1)).prune(tree)
+    for name, values in arrays(tree).items():
+        np.testing.assert_array_equal(values, before[name])
+
+
+def test_large_tree_needs_no_whole_curve_and_finds_the_same():
+    tree = random_tree(np.random.default_rng(5), 700, most=3)
+    result = BoundPruner().prune(tree)
+    path = result.path
+    assert result.path._collapses._cap < 700
+    leaves = np.argmin(path.scores[::-1]) + 1
+    assert (result.tree.n_leaves, result.score) == (leaves, path.scores.min())
+
+
+def test_path_reads_off_every_size():
+    tree = random_tree(np.random.default_rng(1), 12)
+    path = BoundPruner().prune(tree).path
+    for row in path.table():
+        rebuilt = path.tree(row["step"])
+        assert (rebuilt.n_leaves, rebuilt.errors) == (row["leaves"], row["errors"])
+    assert path.tree().n_leaves == path.leaves[path.chosen]
+    assert path.leaves[path.step_with(5)] == 5
+    with pytest.raises(ValueError, match="'step' parameter must be an int from 0 to 11"):
+        path.tree(12)
+
+
+def test_result_survives_pickling():
+    tree = random_tree(np.random.default_rng(2), 20)
+    result = BoundPruner().prune(tree)
+    again = pickle.loads(pickle.dumps(result))
+    assert again.path.table() == result.path.table()
+    assert again.explain() == result.explain()
+
+
+def test_costs_decide_the_answers_and_the_errors():
+    tree = random_tree(np.random.default_rng(3), 6, n_classes=2)
+    weighted = BoundPruner(costs=[1.0, 50.0]).prune(tree).tree
+    assert (weighted.label[weighted.counts[:, 1] > 0] == 1).all()
+    plain = BoundPruner(costs=np.full((2, 2), 7.0) - 7 * np.eye(2)).prune(tree)
+    same = BoundPruner().prune(tree)
+    assert plain.score == pytest.approx(same.score)
+    np.testing.assert_array_equal(plain.tree.counts, same.tree.counts)
+
+
+def test_score_may_be_a_function():
+    def leaves_only(*, leaves, **rest):
+        return leaves.astype(float)
+
+    tree = random_tree(np.random.default_rng(4), 9)
+    assert BoundPruner(score=leaves_only).prune(tree).tree.n_leaves == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"score": "aic"}, "'score' parameter of BoundPruner must be one of"),
+        ({"growth": "slow"}, "'growth' parameter of BoundPruner must be one of"),
+        ({"search": "random"}, "'search' parameter of BoundPruner must be one of"),
+        ({"weight": -1}, "'weight' parameter of BoundPruner must be a float >= 0"),
+        ({"delta": 2}, "'delta' parameter of BoundPruner must be a float in the range"),
+        ({"costs": [1, -1]}, "'costs' parameter must be an array"),
+        ({"costs": [0, 0]}, "'costs' parameter must make some mistake cost something"),
+    ],
+)
+def test_wrong_parameters_are_named(options, message):
+    tree = random_tree(np.random.default_rng(4), 3, n_classes=2)
+    with pytest.raises(ValueError, match=message):
+        BoundPruner(**options).prune(tree)
+
+
+def test_explanation_names_the_neighbours():
+    tree = random_tree(np.random.default_rng(7), 30, most=40)
+    result = BoundPruner(weight=0.01).prune(tree)
+    size = result.tree.n_leaves
+    assert 1 < size < 30
+    words = result.explain().splitlines()
+    assert words[0].startswith(f"{size} leaves with ")
+    assert words[1].startswith(f"{size - 1} l")
+    assert words[2].startswith(f"{size + 1} leaves: ")
+    assert all("worse" in line for line in words[1:])

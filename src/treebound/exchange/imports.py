@@ -1,0 +1,251 @@
+"""Trees grown by LightGBM, XGBoost and Spark MLlib, as :class:`~treebound.tree.Tree`.
+
+These libraries keep no class counts, so the training data must be given again: every example is
+sent through the tree and counted. The result can be pruned, shown and exported like any other.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from treebound.tree import Column, Tree
+from treebound.tree.columns import encode
+from treebound.tree.foreign import float64_threshold, preorder
+from treebound.tree.tables import RawColumn, read_table
+
+__all__ = ["from_lightgbm", "from_spark", "from_xgboost"]
+
+
+@dataclass
+class _Links:
+    """Nodes in whatever order the other library keeps them; -1 is no child."""
+
+    feature: list[int] = field(default_factory=list)
+    threshold: list[float] = field(default_factory=list)
+    category: list[float] = field(default_factory=list)  # NaN: a threshold test
+    missing_left: list[bool] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+    right: list[int] = field(default_factory=list)
+
+    def add_leaf(self) -> int:
+        return self.add(-1, np.nan, np.nan, False)
+
+    def add(self, feature: int, threshold: float, category: float, missing_left: bool) -> int:
+        self.feature.append(feature)
+        self.threshold.append(threshold)
+        self.category.append(category)
+        self.missing_left.append(missing_left)
+        self.left.append(-1)
+        self.right.append(-1)
+        return len(self.feature) - 1
+
+
+def from_lightgbm(
+    model: Any, X: Any, y: Any, *, tree_index: int = 0, sample_weight: Any = None
+) -> Tree:
+    """One tree of a LightGBM model.
+
+    Parameters
+    ----------
+    model : lightgbm.LGBMModel or lightgbm.Booster
+        A fitted model. Splits on categorical features must be of the form ``x == category``: fit
+        with a large ``max_cat_to_onehot``.
+    X, y : array-like
+        The training data; class counts are taken from them.
+    tree_index : int
+        Which tree of the model.
+    sample_weight : array-like, optional
+
+    Returns
+    -------
+    Tree
+    """
+    booster = getattr(model, "booster_", model)
+    document = booster.dump_model()
+    links = _Links()
+    # (what LightGBM says of a node, its parent here, whether it is the left child)
+    stack: list[tuple[dict[str, Any], int, bool]] = [
+        (_tree_of(document["tree_info"], tree_index)["tree_structure"], -1, True)
+    ]
+    while stack:
+        said, parent, is_left = stack.pop()
+        node = _add_lightgbm(links, said)
+        if parent >= 0:
+            (links.left if is_left else links.right)[parent] = node
+        if "split_feature" in said:
+            stack += [(said["right_child"], node, False), (said["left_child"], node, True)]
+    return _counted(links, X, y, sample_weight)
+
+
+def _add_lightgbm(links: _Links, said: dict[str, Any]) -> int:
+    if "split_feature" not in said:
+        return links.add_leaf()
+    feature = said["split_feature"]
+    if said["decision_type"] == "==":
+        categories = str(said["threshold"]).split("||")
+        if len(categories) != 1:
+            raise ValueError(
+                f"The tree tests feature {feature} for a set of {len(categories)} categories; only "
+                "'x == category' can be imported. Hint: fit LightGBM with a max_cat_to_onehot "
+                "greater than the number of categories."
+            )
+        return links.add(feature, np.nan, float(categories[0]), False)
+    if said["missing_type"] == "Zero":
+        raise ValueError(
+            f"The tree takes zero for missing in feature {feature}, which cannot be imported. "
+            "Hint: fit LightGBM with zero_as_missing=False."
+        )
+    threshold = float(said["threshold"])
+    # Where LightGBM saw nothing missing it reads NaN as zero.
+    never = said["missing_type"] == "None"
+    missing_left = threshold >= 0.0 if never else bool(said["default_left"])
+    return links.add(feature, threshold, np.nan, missing_left)
+
+
+def from_xgboost(
+    model: Any, X: Any, y: Any, *, tree_index: int = 0, sample_weight: Any = None
+) -> Tree:
+    """One tree of an XGBoost model.
+
+    Parameters
+    ----------
+    model : xgboost.XGBModel or xgboost.Booster
+        A fitted model without categorical splits.
+    X, y : array-like
+        The training data; class counts are taken from them.
+    tree_index : int
+        Which tree of the model.
+    sample_weight : array-like, optional
+
+    Returns
+    -------
+    Tree
+        Like XGBoost it compares in single precision: ``float32(x) < condition``.
+    """
+    booster = model.get_booster() if hasattr(model, "get_booster") else model
+    learner = json.loads(bytes(booster.save_raw("json")))["learner"]
+    given = _tree_of(learner["gradient_booster"]["model"]["trees"], tree_index)
+    if given.get("categories_nodes"):
+        raise ValueError(
+            "The tree tests for sets of categories; only thresholds can be imported from XGBoost. "
+            "Hint: give it one-hot encoded columns."
+        )
+    condition = np.array(given["split_conditions"], dtype=np.float32)
+    # float32(x) < condition is float32(x) <= the number just below it.
+    below = np.nextafter(condition, np.float32(-np.inf)).astype(np.float64)
+    leaf = np.array(given["left_children"]) < 0
+    links = _Links(
+        feature=np.where(leaf, -1, given["split_indices"]).tolist(),
+        threshold=np.where(leaf, np.nan, float64_threshold(below)).tolist(),
+        category=[np.nan] * len(leaf),
+        missing_left=[bool(side) for side in given["default_left"]],
+        left=list(given["left_children"]),
+        right=list(given["right_children"]),
+    )
+    return _counted(links, X, y, sample_weight)
+
+
+def from_spark(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Tree:
+    """A Spark MLlib ``DecisionTreeClassificationModel``.
+
+    Parameters
+    ----------
+    model : pyspark.ml.classification.DecisionTreeClassificationModel
+        Its splits on categorical features must single out one category.
+    X, y : array-like
+        The training data, the columns in the order of the model's feature vector.
+    sample_weight : array-like, optional
+
+    Returns
+    -------
+    Tree
+    """
+    links = _Links()
+    stack: list[tuple[Any, int, bool]] = [(model._java_obj.rootNode(), -1, True)]
+    while stack:
+        said, parent, is_left = stack.pop()
+        inner = said.getClass().getSimpleName() == "InternalNode"
+        node, swapped = _add_spark(links, said.split()) if inner else (links.add_leaf(), False)
+        if parent >= 0:
+            (links.left if is_left else links.right)[parent] = node
+        if inner:
+            stack += [
+                (said.rightChild(), node, swapped),
+                (said.leftChild(), node, not swapped),
+            ]
+    return _counted(links, X, y, sample_weight)
+
+
+def _add_spark(links: _Links, split: Any) -> tuple[int, bool]:
+    """Add a test; whether the children must be swapped to make it ``x == category``."""
+    feature = int(split.featureIndex())
+    if split.getClass().getSimpleName() == "ContinuousSplit":
+        return links.add(feature, float(split.threshold()), np.nan, False), False
+    sides = [list(split.leftCategories()), list(split.rightCategories())]
+    for swapped, side in enumerate(sides):
+        if len(side) == 1:
+            return links.add(feature, np.nan, float(side[0]), False), bool(swapped)
+    raise ValueError(
+        f"The tree tests feature {feature} for a set of {len(sides[0])} categories; only "
+        "'x == category' can be imported. Hint: one-hot encode the column for Spark."
+    )
+
+
+# -- what they share ------------------------------------------------------------------------
+
+
+def _tree_of(trees: list[Any], index: int) -> Any:
+    if not 0 <= index < len(trees):
+        raise ValueError(
+            f"The 'tree_index' parameter must be from 0 to {len(trees) - 1}, the model has "
+            f"{len(trees)} trees. Got {index!r} instead."
+        )
+    return trees[index]
+
+
+def _counted(links: _Links, X: Any, y: Any, sample_weight: Any) -> Tree:
+    """Put the nodes in pre-order and count the examples given."""
+    table = read_table(X)
+    feature, nominal = np.array(links.feature), np.array(links.category)
+    columns = []
+    for at, label in enumerate(table.labels):
+        tested = nominal[(feature == at) & ~np.isnan(nominal)]
+        columns.append(_column(label, table.column(at), tested))
+    order = preorder(np.array(links.left), np.array(links.right))
+    new = np.full(len(feature) + 1, -1)  # the last entry: where -1 points
+    new[order] = np.arange(len(order))
+    category = [
+        columns[f].categories.index(c) if f >= 0 and not np.isnan(c) else -1  # type: ignore[union-attr]
+        for f, c in zip(feature[order].tolist(), nominal[order].tolist(), strict=True)
+    ]
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    tree = Tree(
+        feature=feature[order],
+        threshold=np.array(links.threshold)[order],
+        category=np.array(category),
+        missing_left=np.array(links.missing_left)[order] & (feature[order] >= 0),
+        left=new[np.array(links.left)[order]],
+        right=new[np.array(links.right)[order]],
+        counts=np.zeros((len(order), len(classes))),
+        rows=np.zeros(len(order)),
+        columns=tuple(columns),
+        classes=classes,
+    )
+    return tree.recounted(encode(X, columns), codes, sample_weight)
+
+
+def _column(label: str, raw: RawColumn, tested: np.ndarray) -> Column:
+    if raw.categories is not None:
+        raise ValueError(
+            f"Column {label!r} must hold numbers, as the model was fitted on them. Got categories "
+            "instead. Hint: give the codes that the model saw."
+        )
+    missing = bool(np.isnan(raw.values).any())
+    if not len(tested):
+        return Column(label, missing=missing)
+    known = np.union1d(raw.values[~np.isnan(raw.values)], tested)
+    return Column(label, "nominal", tuple(known.tolist()), missing=missing)

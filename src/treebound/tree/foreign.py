@@ -1,0 +1,33 @@
+"""What reading another library's tree takes: nodes in pre-order, thresholds of our own precision."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["float64_threshold", "preorder"]
+
+
+def preorder(left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The nodes below node 0 in pre-order, from links in any order; -1 is no child."""
+    order = []
+    stack = [0]
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        if left[node] >= 0:
+            stack += [right[node], left[node]]
+    return np.array(order, dtype=np.intp)
+
+
+def float64_threshold(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The greatest float64 that, rounded to float32, is at most the threshold."""
+    with np.errstate(over="ignore"):
+        low = threshold.astype(np.float32)
+        low = np.where(low > threshold, np.nextafter(low, np.float32(-np.inf)), low)
+        high = np.nextafter(low, np.float32(np.inf))
+        # Halfway between two neighbours in float32; which of them it is rounded to, we ask.
+        half = low.astype(np.float64) / 2 + high.astype(np.float64) / 2
+        half = np.where(half.astype(np.float32) <= threshold, half, np.nextafter(half, -np.inf))
+    finite = np.isfinite(low) & np.isfinite(high)
+    return np.where(finite, half, threshold)

@@ -1,0 +1,232 @@
+"""scikit-learn's trees to ours and back.
+
+scikit-learn compares ``float32(x) <= threshold``, we compare ``x <= threshold`` in float64.
+Rounding to float32 never changes the order of two numbers, so the float64 numbers that
+scikit-learn sends left are those up to some greatest one: that one is our threshold, and both
+trees answer alike for every float64 number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.tree.columns import Column
+from treebound.tree.foreign import float64_threshold, preorder
+from treebound.tree.model import Tree
+
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeClassifier
+
+__all__ = ["from_sklearn", "to_sklearn"]
+
+
+def from_sklearn(
+    estimator: DecisionTreeClassifier, X: Any, y: Any, sample_weight: Any = None
+) -> Tree:
+    """A fitted scikit-learn tree as a :class:`Tree`, its counts taken from the data given.
+
+    Parameters
+    ----------
+    estimator : DecisionTreeClassifier
+        A fitted classification tree with one output.
+    X, y : array-like
+        The training data, or other data to count errors on; the tests of the tree are kept.
+    sample_weight : array-like, optional
+
+    Returns
+    -------
+    Tree
+        It answers as ``estimator.predict`` for every float64 input.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import treebound as tb
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = tb.from_sklearn(DecisionTreeClassifier(max_leaf_nodes=3).fit(X, y), X, y)
+    >>> tree.n_leaves, tree.errors
+    (3, 6.0)
+    """
+    from sklearn.utils import check_array, check_consistent_length, column_or_1d
+
+    _check_classification_tree(estimator)
+    matrix = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
+    if matrix.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {matrix.shape[1]} features, but the tree was fitted on "
+            f"{estimator.n_features_in_}."
+        )
+    check_consistent_length(matrix, y)
+    codes = _class_codes(column_or_1d(y), estimator.classes_)
+    missing = np.isnan(matrix).any(axis=0)
+    tree = _reordered(estimator, _columns_of(estimator, missing))
+    return tree.recounted(matrix, codes, sample_weight)
+
+
+def to_sklearn(tree: Tree) -> DecisionTreeClassifier:
+    """A real, fitted ``DecisionTreeClassifier`` with the tests and counts of a tree.
+
+    It is built through scikit-learn's own pickle protocol, with the node type of the installed
+    version, so that whatever accepts a scikit-learn tree accepts it. Ordinal columns are given to
+    it as codes 0, 1, 2, ...
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree without tests on nominal columns, whose answers are the most frequent classes.
+
+    Notes
+    -----
+    scikit-learn rounds its input to float32 before it compares: the answers are the same for
+    every input that float32 holds exactly, and for every float64 input if the tree came from
+    :func:`from_sklearn`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier, export_text
+    >>> import treebound as tb
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = tb.from_sklearn(DecisionTreeClassifier(max_leaf_nodes=2).fit(X, y), X, y)
+    >>> print(export_text(tb.to_sklearn(tree), feature_names=list("abcd")))
+    |--- ... <= ...
+    |   |--- class: 0
+    |--- ... >  ...
+    |   |--- class: 1
+    <BLANKLINE>
+    """
+    from sklearn.tree import DecisionTreeClassifier
+
+    _check_representable(tree)
+    # A tiny fitted tree shows what the installed version keeps in a node.
+    tiny = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    make, _, state = tiny.tree_.__reduce__()
+    n_features = len(tree.columns)
+    inner = make(n_features, np.array([tree.n_classes], dtype=np.intp), 1)
+    inner.__setstate__(
+        {
+            **state,
+            "max_depth": tree.height,
+            "node_count": tree.n_nodes,
+            "nodes": _nodes(tree, state["nodes"].dtype),
+            "values": _fractions(tree)[:, np.newaxis, :],
+        }
+    )
+    estimator = DecisionTreeClassifier()
+    estimator.n_features_in_ = n_features
+    names = [column.name for column in tree.columns]
+    if names != [f"x{i}" for i in range(n_features)]:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    estimator.n_outputs_ = 1
+    estimator.classes_ = np.array(tree.classes)
+    estimator.n_classes_ = np.intp(tree.n_classes)
+    estimator.max_features_ = n_features
+    estimator.tree_ = inner
+    return estimator
+
+
+# -- from scikit-learn -------------------------------------------------------------------------
+
+
+def _check_classification_tree(estimator: Any) -> None:
+    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.utils.validation import check_is_fitted
+
+    if not isinstance(estimator, DecisionTreeClassifier):
+        raise TypeError(
+            "The 'estimator' parameter of from_sklearn must be a DecisionTreeClassifier. "
+            f"Got {estimator!r} instead."
+        )
+    check_is_fitted(estimator)
+    if estimator.n_outputs_ != 1:
+        raise ValueError(
+            "The 'estimator' parameter of from_sklearn must have one output. "
+            f"Got {estimator.n_outputs_} outputs instead. Hint: fit one tree for each output."
+        )
+
+
+def _class_codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+    codes = np.searchsorted(classes, y).clip(max=len(classes) - 1).astype(np.int64)
+    strange = classes[codes] != y
+    if strange.any():
+        raise ValueError(
+            f"y must hold the classes that the tree was fitted on, {classes.tolist()}. "
+            f"Got {y[strange.argmax()]!r} instead."
+        )
+    return codes
+
+
+def _columns_of(estimator: Any, missing: NDArray[np.bool_]) -> tuple[Column, ...]:
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        names = [f"x{i}" for i in range(estimator.n_features_in_)]
+    return tuple(Column(str(n), missing=bool(m)) for n, m in zip(names, missing, strict=True))
+
+
+def _reordered(estimator: Any, columns: tuple[Column, ...]) -> Tree:
+    """The tree with its nodes in pre-order (a best-first tree has them in order of growth)."""
+    old = estimator.tree_
+    order = preorder(old.children_left, old.children_right)
+    new = np.empty(old.node_count, dtype=np.int32)
+    new[order] = np.arange(old.node_count, dtype=np.int32)
+    leaf = old.children_left[order] < 0
+
+    def child(link: NDArray[np.intp]) -> NDArray[np.int32]:
+        return np.where(leaf, -1, new[link[order]]).astype(np.int32)
+
+    weight = old.weighted_n_node_samples[order, np.newaxis]
+    return Tree(
+        feature=np.where(leaf, -1, old.feature[order]),
+        threshold=np.where(leaf, np.nan, float64_threshold(old.threshold[order])),
+        category=np.full(old.node_count, -1),
+        missing_left=np.where(leaf, False, old.missing_go_to_left[order]),
+        left=child(old.children_left),
+        right=child(old.children_right),
+        counts=old.value[order, 0, :] * weight,
+        rows=old.n_node_samples[order],
+        columns=columns,
+        classes=estimator.classes_,
+    )
+
+
+# -- to scikit-learn ---------------------------------------------------------------------------
+
+
+def _check_representable(tree: Tree) -> None:
+    tested = np.unique(tree.feature[~tree.is_leaf])
+    nominal = [tree.columns[i].name for i in tested if tree.columns[i].kind == "nominal"]
+    if nominal:
+        raise ValueError(
+            f"A scikit-learn tree has no test 'x == category', as on column {nominal[0]!r}. "
+            "Hint: grow the tree on one-hot encoded or ordinal columns."
+        )
+    unlike = tree.counts.argmax(axis=1) != tree.label
+    if (unlike & tree.is_leaf).any():
+        raise ValueError(
+            "A scikit-learn tree answers with the most frequent class, this tree with another "
+            f"one at node {int((unlike & tree.is_leaf).argmax())}. Hint: give the costs as sample "
+            "weights."
+        )
+
+
+def _nodes(tree: Tree, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The nodes, in the record type of the installed scikit-learn."""
+    leaf = tree.is_leaf
+    nodes = np.zeros(tree.n_nodes, dtype=dtype)
+    nodes["left_child"] = tree.left
+    nodes["right_child"] = tree.right
+    nodes["feature"] = np.where(leaf, -2, tree.feature)  # -2: scikit-learn's word for a leaf
+    nodes["threshold"] = np.where(leaf, -2.0, tree.threshold)
+    nodes["impurity"] = 1.0 - (_fractions(tree) ** 2).sum(axis=1)
+    nodes["n_node_samples"] = tree.rows
+    nodes["weighted_n_node_samples"] = tree.weight
+    nodes["missing_go_to_left"] = tree.missing_left & ~leaf
+    return nodes
+
+
+def _fractions(tree: Tree) -> NDArray[np.float64]:
+    return tree.counts / np.maximum(tree.weight, np.finfo(float).tiny)[:, np.newaxis]

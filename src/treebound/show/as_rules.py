@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from treebound._extras import require
-from treebound.show.probabilities import node_probabilities
 from treebound.show.questions import (
     Question,
     Unknown,
@@ -20,6 +19,7 @@ from treebound.show.questions import (
     short_number,
 )
 from treebound.tree import Tree
+from treebound.tree.smoothing import Smoothing, probabilities
 
 __all__ = ["Condition", "Rule", "Rules", "rules"]
 
@@ -211,7 +211,9 @@ class Rules(Sequence[Rule]):
         return pandas.DataFrame(table)
 
 
-def rules(tree: Tree, *, smoothing: str | None = "laplace", unknown: Unknown = "majority") -> Rules:
+def rules(
+    tree: Tree, *, smoothing: Smoothing | None = "laplace", unknown: Unknown = "majority"
+) -> Rules:
     """The tree as if/then rules, one a leaf, that together answer exactly as the tree does.
 
     Parameters
@@ -238,7 +240,7 @@ def rules(tree: Tree, *, smoothing: str | None = "laplace", unknown: Unknown = "
     "petal width (cm)" <= 0.8
     """
     check_unknown(unknown, caller="rules")
-    probabilities = node_probabilities(tree, smoothing).tolist()
+    chances = probabilities(tree.counts, smoothing).tolist()
     labels = [plain(label) for label in tree.classes.tolist()]
     made = []
     for node, conditions in _ways(tree, unknown):
@@ -248,8 +250,8 @@ def rules(tree: Tree, *, smoothing: str | None = "laplace", unknown: Unknown = "
                 node=node,
                 conditions=conditions,
                 label=labels[answer],
-                probability=probabilities[node][answer],
-                probabilities=tuple(probabilities[node]),
+                probability=chances[node][answer],
+                probabilities=tuple(chances[node]),
                 rows=int(tree.rows[node]),
                 counts=dict(zip(labels, tree.counts[node].tolist(), strict=True)),
             )

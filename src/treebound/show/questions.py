@@ -211,7 +211,7 @@ def _rounded(value: float, around: Sequence[float], are_data: bool, digits: int)
     """The shortest writing of a threshold that keeps its place among the numbers around it."""
     if not math.isfinite(value):
         return repr(value)
-    place = np.searchsorted(around, value, side="right" if are_data else "left")
+    place = int(np.searchsorted(around, value, side="right" if are_data else "left"))
     low = around[place - 1] if place > 0 else -math.inf
     place += not are_data  # without data, the threshold itself stands at its place
     high = around[place] if place < len(around) and around[place] == around[place] else math.inf

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
+from treebound.tree import route
 from treebound.tree.columns import Column, landscape_of
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 __all__ = ["Tree"]
 
@@ -166,6 +170,45 @@ class Tree:
     def errors(self) -> float:
         """Weight of the training examples that the tree gets wrong."""
         return float(self.node_errors[self.is_leaf].sum())
+
+    # -- rows of an encoded matrix -----------------------------------------------------------
+
+    def apply(self, X: NDArray[np.float64], unknown: str = "majority") -> NDArray[np.int32]:
+        """The node that every row of an encoded matrix reaches.
+
+        Parameters
+        ----------
+        X : ndarray of float64, shape (n_rows, n_columns)
+            Values of real columns, category codes of the others; NaN is missing, -1 in an ordinal
+            or nominal column a category that the tree does not know.
+        unknown : {"majority", "stop"}
+            An unknown category goes to the child with more training weight (left on a tie), or
+            stays at the node that asks for it, which then is not a leaf.
+        """
+        return route.apply(self, X, unknown)
+
+    def predict_codes(self, X: NDArray[np.float64], unknown: str = "majority") -> NDArray[np.int32]:
+        """The answer for every row of an encoded matrix, an index into ``classes``."""
+        return self.label[self.apply(X, unknown)]
+
+    def decision_path(self, X: NDArray[np.float64], unknown: str = "majority") -> csr_matrix:
+        """Which nodes every row of an encoded matrix passes: an indicator (n_rows, n_nodes)."""
+        return route.decision_path(self, X, unknown)
+
+    def recounted(
+        self, X: NDArray[np.float64], y: NDArray[Any], sample_weight: ArrayLike | None = None
+    ) -> Tree:
+        """The same tests, with counts, rows and labels of other data.
+
+        Parameters
+        ----------
+        X : ndarray of float64, shape (n_rows, n_columns)
+            An encoded matrix.
+        y : ndarray of int, shape (n_rows,)
+            Codes into ``classes``.
+        sample_weight : array-like of shape (n_rows,), optional
+        """
+        return route.recounted(self, X, y, sample_weight)
 
     # -- new trees from this one -----------------------------------------------------------
 

@@ -33,13 +33,14 @@ def from_sklearn(
     estimator : DecisionTreeClassifier
         A fitted classification tree with one output.
     X, y : array-like
-        The training data, or other data to count errors on; the tests of the tree are kept.
+        The training data. Other data may be given too: the tests of the tree stay as they are,
+        counts and answers are those of the data.
     sample_weight : array-like, optional
 
     Returns
     -------
     Tree
-        It answers as ``estimator.predict`` for every float64 input.
+        On the training data it answers as ``estimator.predict`` for every float64 input.
 
     Examples
     --------

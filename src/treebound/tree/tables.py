@@ -7,7 +7,7 @@ only brought to one of two forms, numbers or categories, whatever library it cam
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Family", "RawColumn", "Table", "family_of", "read_table"]
+__all__ = ["Family", "RawColumn", "Table", "family_of", "is_missing", "read_table"]
 
 # What the values of a column are made of; "empty" when every value is missing.
 Family = Literal["number", "text", "bool", "other", "empty"]
@@ -46,6 +46,17 @@ class RawColumn:
     categories: tuple[Any, ...] | None = None
     ordered: bool = False
     declared: bool = False
+
+    def rows(self, keep: NDArray[np.bool_]) -> RawColumn:
+        """The column as if only some rows had been read."""
+        values = self.values[keep]
+        if self.categories is None or self.declared:
+            return replace(self, values=values)
+        used = np.unique(values[~np.isnan(values)]).astype(np.intp)
+        found = tuple(self.categories[i] for i in used)
+        codes = np.searchsorted(used, values).astype(np.float64)
+        codes[np.isnan(values)] = np.nan
+        return RawColumn(self.family if found else "empty", codes, found)
 
 
 @dataclass(frozen=True)
@@ -80,6 +91,13 @@ class Table:
             return RawColumn("number", self.matrix[:, i])
         return self.raw[i]
 
+    def rows(self, keep: NDArray[np.bool_]) -> Table:
+        """The table as if only some rows had been read."""
+        shape = (int(keep.sum()), self.shape[1])
+        if self.matrix is not None:
+            return Table(self.names, shape, self.matrix[keep])
+        return Table(self.names, shape, raw=tuple(column.rows(keep) for column in self.raw))
+
 
 def read_table(X: Any) -> Table:
     """Read a data frame (anything narwhals knows), an array or nested lists.
@@ -92,6 +110,8 @@ def read_table(X: Any) -> Table:
     """
     if isinstance(X, Table):
         return X
+    if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size:
+        return Table(None, X.shape, X)
     if not isinstance(X, np.ndarray | list | tuple):
         import narwhals as nw
 
@@ -318,7 +338,7 @@ def _objects(values: list[Any], label: str) -> RawColumn:
     """A column of Python objects: numbers, or text, or booleans; a mix is an error."""
     types = set(map(type, values))
     if not types <= {str}:
-        values = [None if _is_missing(v) else v for v in values]
+        values = [None if is_missing(v) else v for v in values]
         types = set(map(type, values)) - {type(None)}
     if not types:
         return _nothing(len(values))
@@ -334,7 +354,7 @@ def _objects(values: list[Any], label: str) -> RawColumn:
     return _sorted("text", np.array(codes), list(found))
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether a Python value says that there is none: None, NaN, ``pandas.NA``, ``NaT``."""
     if value is None:
         return True

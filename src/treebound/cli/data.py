@@ -18,16 +18,10 @@ __all__ = ["data_app"]
 data_app = App(name="data", help="The 25 data sets of the paper: list, info, fetch, check.")
 app.command(data_app)
 
-Data = Annotated[
-    Path | None,
-    Parameter(
-        name="--data", env_var="TREEBOUND_DATA", help="Folder with the files, <name>/<file>."
-    ),
-]
+Data = Annotated[Path | None, Parameter(help="Folder with the files, NAME/FILE.")]
 Accept = Annotated[
     bool,
     Parameter(
-        name="--accept",
         negative="",
         help="Take a file with another checksum where none of UCI's own file was ever recorded.",
     ),
@@ -36,12 +30,12 @@ Accept = Annotated[
 
 @data_app.command(name="list")
 def list_(*, data: Data = None) -> None:
-    """List the data sets, their counts in the paper and where they are found."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    """List the data sets, their counts in the paper, and where they are found (if they are)."""
+    table = Table(box=None, pad_edge=False, collapse_padding=True, header_style="bold")
     table.add_column("name", no_wrap=True)
-    for heading in ("examples", "real", "ordinal", "nominal", "classes"):
-        table.add_column(heading, justify="right")
-    table.add_column("found in")
+    for heading in ("rows", "real", "ord.", "nom.", "classes"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("found in", no_wrap=True)
     for name in datasets.list():
         entry = datasets.info(name)
         counts = entry.counts
@@ -123,7 +117,7 @@ def _found_in(entry: DatasetInfo, data: Path | None) -> str:
         return "scikit-learn"
     folder = sources.data_folder(data)
     if folder is not None and sources.find_file(entry, folder):
-        return str(folder)
+        return "folder"
     return "cache" if sources.find_file(entry, sources.cache_folder()) else ""
 
 

@@ -56,26 +56,44 @@ def typed_series(
     first_row : int
         The row number of the first value, for errors.
     unknown : {"error", "keep"}
-        What to do with a category that was not declared; if kept, the column has dtype object.
+        What to do with a value that is not a declared category. If kept, the column is plain text
+        or, where the categories are numbers, of dtype object; a text among numbers is an error.
     """
     pd = pandas()
     if column.kind == "real":
         found = numbers(values, column.name, schema, first_row)
         return pd.Series(found, name=column.name)
     markers = frozenset(schema.missing)
-    if column.categories is None or not column.declared:
+    if column.categories is None:
         texts = [None if is_missing(v, markers) else _text(v) for v in values]
-        return pd.Series(texts, name=column.name, dtype="str" if _has_str_dtype() else object)
+        return pd.Series(texts, name=column.name, dtype=_text_dtype())
     codes, strange = _codes(values, column.categories, markers)
-    if strange and unknown == "error":
+    if unknown == "keep" or not column.declared:
+        return _with_unknown(values, column, codes, strange, first_row)
+    if strange:
         raise _unknown_category(values, column, strange[0], first_row)
-    if unknown == "keep":
-        kept = [column.categories[c] if c >= 0 else None for c in codes]
-        for at in strange:
-            kept[at] = values[at]
-        return pd.Series(kept, name=column.name, dtype=object)
     dtype = pd.CategoricalDtype(list(column.categories), ordered=column.kind == "ordinal")
     return pd.Series(pd.Categorical.from_codes(codes, dtype=dtype), name=column.name)
+
+
+def _with_unknown(
+    values: Sequence[Any],
+    column: Column,
+    codes: NDArray[np.int64],
+    strange: list[int],
+    first_row: int,
+) -> pd.Series:
+    """The categories as plain values, and beside them values that are no category."""
+    categories = column.categories or ()
+    kept = [categories[code] if code >= 0 else None for code in codes]
+    text = all(isinstance(category, str) for category in categories)
+    number = not text and not any(isinstance(category, str | bool) for category in categories)
+    for at in strange:
+        try:
+            kept[at] = _text(values[at]) if text or not number else _number(values[at], ".")
+        except (TypeError, ValueError):
+            raise _unknown_category(values, column, at, first_row) from None
+    return pandas().Series(kept, name=column.name, dtype=_text_dtype() if text else object)
 
 
 def numbers(
@@ -216,12 +234,11 @@ def _number(value: Any, decimal: str) -> float:
 def _all_numbers(values: list[Any]) -> NDArray[np.float64] | None:
     """The values as numbers if every one of them is, else None."""
     try:
-        found = np.array(values, dtype=np.float64)
+        found = np.fromiter(map(float, values), dtype=np.float64, count=len(values))
     except (TypeError, ValueError):
         return None
-    if any(isinstance(value, str) and "_" in value for value in values):
-        return None
-    return found
+    texts = values if all(type(value) is str for value in values) else map(str, values)
+    return None if "_" in "".join(texts) else found
 
 
 def _whole_numbers(texts: list[str]) -> list[Any]:
@@ -233,5 +250,6 @@ def _whole_numbers(texts: list[str]) -> list[Any]:
     return whole if same else [text.strip() for text in texts]
 
 
-def _has_str_dtype() -> bool:
-    return int(pandas().__version__.split(".")[0]) >= 3
+def _text_dtype() -> Any:
+    """What pandas itself makes of a column of texts: "str" from its version 3 on, else object."""
+    return pandas().Series(["text"]).dtype

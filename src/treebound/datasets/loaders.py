@@ -12,7 +12,7 @@ from treebound.datasets.dataset import Dataset
 from treebound.datasets.registry import DatasetInfo, Typing, info
 from treebound.datasets.schema import Schema
 from treebound.datasets.sources import DatasetError, file_bytes
-from treebound.datasets.tables import text_columns
+from treebound.datasets.text import text_columns
 
 __all__ = ["load"]
 

@@ -96,7 +96,8 @@ def fetch(name: str, *, data: Folder | None = None, accept: bool = False) -> Pat
     name : str
         One of :func:`list`.
     data : path-like, optional
-        The folder to keep it in; by default the one of ``TREEBOUND_DATA``, else the cache.
+        The folder to keep it in; by default the cache (and nothing is fetched that is already in
+        the folder of ``TREEBOUND_DATA``).
     accept : bool
         Take a file with another checksum where none of UCI's own file was ever recorded.
 
@@ -106,13 +107,15 @@ def fetch(name: str, *, data: Folder | None = None, accept: bool = False) -> Pat
         The file.
     """
     entry = info(name)
-    folder = data_folder(data) or cache_folder()
-    path = find_file(entry, folder)
-    if path is None:
-        payload = _download(entry, accept, folder=folder)
-        return _keep(entry, payload, folder)
-    _read_checked(entry, path, accept)
-    return path
+    named = data_folder(data)
+    places = [place for place in (named, cache_folder() if data is None else None) if place]
+    for place in places:
+        path = find_file(entry, place)
+        if path is not None:
+            _read_checked(entry, path, accept)
+            return path
+    payload = _download(entry, accept, folder=places[-1])
+    return _keep(entry, payload, places[-1])
 
 
 def url_of(entry: DatasetInfo) -> str:
@@ -214,9 +217,8 @@ def _download(entry: DatasetInfo, accept: bool, *, folder: Path | None = None) -
             payload = path.read_bytes()
         except (OSError, ValueError) as error:
             raise DatasetError(
-                f"The file {entry.file} of the data set {entry.name!r} is neither in the data "
-                f"folder nor in the cache, and downloading {url} failed: {_reason(error)}. "
-                f"{_by_hand(entry, folder)}"
+                f"The file {entry.file} of the data set {entry.name!r} is not here, and "
+                f"downloading {url} failed: {_reason(error)}. {_by_hand(entry, folder)}"
             ) from None
     if entry.member is not None:
         payload = _member(entry, payload, url)

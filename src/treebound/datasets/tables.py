@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -21,14 +18,13 @@ from treebound.datasets.convert import label_series, pandas, typed_series
 from treebound.datasets.dataset import Dataset
 from treebound.datasets.infer import infer_column
 from treebound.datasets.schema import Layout, Schema, read_schema
+from treebound.datasets.text import Raw, decoded, no_duplicates, text_chunks
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["infer_schema", "iter_table", "read_table", "text_columns"]
+__all__ = ["infer_schema", "iter_table", "read_table"]
 
-# A column as it comes out of a file or a frame: anything with a length, by name.
-_Raw = dict[str, Sequence[Any]]
 _PARQUET = (".parquet", ".pq")
 
 
@@ -101,8 +97,8 @@ def iter_table(
     chunk_rows : int
         Rows a chunk (the last may have fewer). A table without rows is one empty chunk.
     unknown : {"keep", "error"}
-        What to do with a category the schema does not declare: leave it as it is (columns with
-        declared categories then have dtype object), or raise, naming the row.
+        What to do with a value that is not a declared category: leave it as it is, in columns of
+        plain values (but a text among numbers is an error), or raise, naming the row.
     others : bool
         Whether the table's other columns come along, after the schema's, as they are.
 
@@ -156,12 +152,6 @@ def infer_schema(frame: Any, *, target: str | None = None) -> Schema:
     return read_table(frame, target=target).schema
 
 
-def text_columns(payload: bytes, schema: Schema, name: str) -> _Raw:
-    """The columns of a text file held in memory."""
-    stream = _decoded(io.BytesIO(payload), schema.layout)
-    return next(_text_chunks(stream, schema, None, name))
-
-
 # -- typing --------------------------------------------------------------------------------
 
 
@@ -178,7 +168,7 @@ def _schema(schema: Any) -> Schema:
     )
 
 
-def _completed(raw: _Raw, schema: Schema, from_text: bool, name: str) -> Schema:
+def _completed(raw: Raw, schema: Schema, from_text: bool, name: str) -> Schema:
     """The schema with every column of the table in it, in the table's order."""
     _need(raw, [n for n in schema.order if n != schema.target], name)
     known = {column.name: column for column in schema.columns}
@@ -198,7 +188,7 @@ def _completed(raw: _Raw, schema: Schema, from_text: bool, name: str) -> Schema:
 
 
 def _typed_frame(
-    raw: _Raw, schema: Schema, name: str, *, first_row: int, unknown: str
+    raw: Raw, schema: Schema, name: str, *, first_row: int, unknown: str
 ) -> pd.DataFrame:
     pd = pandas()
     _need(raw, schema.names, name)
@@ -212,7 +202,7 @@ def _typed_frame(
     return pd.DataFrame(typed, index=pd.RangeIndex(rows))
 
 
-def _need(raw: _Raw, names: Sequence[str], table: str) -> None:
+def _need(raw: Raw, names: Sequence[str], table: str) -> None:
     absent = [name for name in names if name not in raw]
     if absent:
         has = ", ".join(repr(name) for name in list(raw)[:20])
@@ -223,29 +213,20 @@ def _need(raw: _Raw, names: Sequence[str], table: str) -> None:
         )
 
 
-def _no_duplicates(names: Sequence[str], table: str) -> None:
-    twice = sorted({str(name) for name in names if list(names).count(name) > 1})
-    if twice:
-        raise ValueError(
-            f"{table} has more than one column named {', '.join(map(repr, twice))}. "
-            "Hint: give every column a name of its own."
-        )
-
-
 # -- reading -------------------------------------------------------------------------------
 
 
 @contextmanager
 def _raw_chunks(
     table: Any, schema: Schema, chunk_rows: int | None
-) -> Iterator[tuple[Iterator[_Raw], bool, str]]:
+) -> Iterator[tuple[Iterator[Raw], bool, str]]:
     """The table as chunks of raw columns, whether they are text, and the table's name."""
     if not isinstance(table, str | os.PathLike):
         yield _frame_chunks(table, chunk_rows), False, "the table"
     elif str(table) == "-":
-        stream = _decoded(sys.stdin.buffer, schema.layout)
+        stream = decoded(sys.stdin.buffer, schema.layout)
         try:
-            yield _text_chunks(stream, schema, chunk_rows, "standard input"), True, "standard input"
+            yield text_chunks(stream, schema, chunk_rows, "standard input"), True, "standard input"
         finally:
             stream.detach()  # type: ignore[attr-defined]
     elif Path(table).suffix.lower() in _PARQUET:
@@ -254,12 +235,12 @@ def _raw_chunks(
     else:
         layout = _layout_for(table, schema.layout)
         with _opened(table, _open_binary) as file:
-            stream = _decoded(file, layout)
-            chunks = _text_chunks(stream, replace(schema, layout=layout), chunk_rows, str(table))
+            stream = decoded(file, layout)
+            chunks = text_chunks(stream, replace(schema, layout=layout), chunk_rows, str(table))
             yield chunks, True, str(table)
 
 
-def _frame_chunks(table: Any, chunk_rows: int | None) -> Iterator[_Raw]:
+def _frame_chunks(table: Any, chunk_rows: int | None) -> Iterator[Raw]:
     import narwhals.stable.v1 as nw
 
     try:
@@ -273,7 +254,7 @@ def _frame_chunks(table: Any, chunk_rows: int | None) -> Iterator[_Raw]:
         raise ValueError(f"The table cannot be read: {error}") from None
     frame = native.to_pandas()
     names = [str(name) for name in frame.columns]
-    _no_duplicates(names, "the table")
+    no_duplicates(names, "the table")
     step = chunk_rows or max(len(frame), 1)
     for start in range(0, max(len(frame), 1), step):
         part = frame.iloc[start : start + step]
@@ -284,9 +265,9 @@ def _values(series: pd.Series) -> Sequence[Any]:
     return series.to_numpy() if isinstance(series.dtype, np.dtype) else series.array  # type: ignore[return-value]
 
 
-def _parquet_chunks(file: Any, chunk_rows: int | None, name: str) -> Iterator[_Raw]:
+def _parquet_chunks(file: Any, chunk_rows: int | None, name: str) -> Iterator[Raw]:
     names = list(file.schema_arrow.names)
-    _no_duplicates(names, name)
+    no_duplicates(names, name)
     rows = chunk_rows or max(file.metadata.num_rows, 1)
     some = False
     try:
@@ -298,63 +279,6 @@ def _parquet_chunks(file: Any, chunk_rows: int | None, name: str) -> Iterator[_R
         raise ValueError(f"Cannot read {name}: {error}") from None
     if not some:
         yield dict.fromkeys(names, ())
-
-
-def _text_chunks(
-    stream: Iterable[str], schema: Schema, chunk_rows: int | None, name: str
-) -> Iterator[_Raw]:
-    records = _records(stream, schema.layout, name)
-    if schema.layout.header:
-        _, header = next(records, (0, []))
-        names = [text.strip() for text in header]
-        if not names:
-            raise ValueError(f"{name} is empty: it has not even a line of column names.")
-        _no_duplicates(names, name)
-    else:
-        names = list(schema.order)
-    rows = _checked(records, len(names), name)
-    some = False
-    while part := list(islice(rows, chunk_rows)):
-        some = True
-        yield dict(zip(names, map(list, zip(*part, strict=True)), strict=True))
-    if not some:
-        yield {column: [] for column in names}
-
-
-def _records(stream: Iterable[str], layout: Layout, name: str) -> Iterator[tuple[int, list[str]]]:
-    """The records of a text file and the line each ends at; blank ones are left out."""
-    lines = iter(stream)
-    try:
-        for _ in range(layout.skip_rows):
-            next(lines, None)
-        if layout.separator == "whitespace":
-            for number, line in enumerate(lines, layout.skip_rows + 1):
-                if line.strip():
-                    yield number, line.split()
-            return
-        reader = csv.reader(lines, delimiter=layout.separator or ",", strict=True)
-        for record in reader:
-            if record:
-                yield layout.skip_rows + reader.line_num, record
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{name} is not {error.encoding} text (byte {error.start}: {error.reason}). "
-            'Hint: name its encoding in the schema, [read] encoding = "latin-1".'
-        ) from None
-    except csv.Error as error:
-        raise ValueError(f"{name}, line {layout.skip_rows + reader.line_num}: {error}.") from None
-
-
-def _checked(
-    records: Iterator[tuple[int, list[str]]], width: int, name: str
-) -> Iterator[list[str]]:
-    for line, record in records:
-        if len(record) != width:
-            raise ValueError(
-                f"{name}, line {line}: {len(record)} fields where {width} are expected. Hint: the "
-                "file may be cut short, or have another separator ([read] separator in the schema)."
-            )
-        yield record
 
 
 @contextmanager
@@ -379,16 +303,6 @@ def _open_parquet(path: Path) -> Any:
         return parquet.ParquetFile(path)
     except (OSError, ValueError) as error:
         raise ValueError(f"{path} is not a Parquet file that can be read: {error}") from None
-
-
-def _decoded(file: Any, layout: Layout) -> IO[str]:
-    try:
-        return io.TextIOWrapper(file, encoding=layout.encoding, newline="")
-    except LookupError:
-        raise ValueError(
-            f"The 'encoding' of [read] must be a known text encoding. Got {layout.encoding!r} "
-            "instead."
-        ) from None
 
 
 def _layout_for(path: Any, layout: Layout) -> Layout:

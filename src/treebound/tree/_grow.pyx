@@ -124,7 +124,7 @@ cdef class Grower:
         for j in range(self.n_columns):
             self.columns[j].n_codes = n_codes[j]
             self.columns[j].has_missing = has_missing[j]
-            self.columns[j].kind = SORTED if self.kinds[j] == 0 else NOMINAL
+            self.columns[j].kind = NOMINAL if self.kinds[j] == 2 else SORTED
             if self.kinds[j] == 1 and n_codes[j] <= FEW_VALUES:
                 self.columns[j].kind = ORDERED
             if self.columns[j].kind == SORTED:
@@ -209,7 +209,7 @@ cdef class Grower:
         column.has_missing = n > 0 and rank_of(column.entries[n - 1], &self.problem.packing) == (
             <uint64_t>distinct
         )
-        if self.kinds[j] == 0 and distinct <= FEW_VALUES and n > FEW_VALUES:
+        if self.kinds[j] == 0 and distinct <= FEW_VALUES and 8 * distinct <= n:
             return self.keep_codes(column, j)
         return False
 

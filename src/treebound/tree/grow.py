@@ -74,7 +74,8 @@ def grow(
     -----
     A split must lower the impurity, and a node of one class is not split. Of splits with the same
     gain the first is taken by column, then threshold or category, then missing to the right; of
-    leaves with the same gain, the one made first.
+    leaves with the same gain, the one made first. In the order "impurity" a tie between columns
+    goes to the split with the fewest rows on its left, as in the paper's code.
 
     Examples
     --------

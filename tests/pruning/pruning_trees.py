@@ -65,3 +65,35 @@ def arrays(tree):
     names = ("feature", "threshold", "category", "missing_left", "left", "right", "counts", "rows",
              "label")  # fmt: skip
     return {name: getattr(tree, name).copy() for name in names}
+
+
+def random_examples(rng, rows, *, n_classes=3, noise=0.3, missing=False):
+    """Mixed columns whose classes depend on them, encoded, with a share of random answers."""
+    columns = (
+        Column("size", missing=missing),
+        Column("weight"),
+        Column("grade", "ordinal", ("low", "mid", "high"), declared=True),
+        Column("colour", "nominal", ("red", "green", "blue", "grey"), declared=True),
+    )
+    X = np.column_stack(
+        [
+            rng.random(rows).round(1),
+            rng.random(rows),
+            rng.integers(0, 3, rows),
+            rng.integers(0, 4, rows),
+        ]
+    ).astype(float)
+    y = (X[:, 0] > 0.5).astype(int) + (X[:, 3] == 2) * (X[:, 2] > 0) + (X[:, 1] > 0.8)
+    y = np.where(rng.random(rows) < noise, rng.integers(0, n_classes, rows), y % n_classes)
+    if missing:
+        X[rng.random(rows) < 0.15, 0] = np.nan
+    return X, y.astype(np.int64), columns
+
+
+def grown_tree(rng, rows=60, *, max_leaves=12, n_classes=3, noise=0.3, missing=False, weights=None):
+    """A tree grown on random examples, and the examples."""
+    from treebound.tree.grow import grow
+
+    X, y, columns = random_examples(rng, rows, n_classes=n_classes, noise=noise, missing=missing)
+    tree = grow(X, y, columns, np.arange(n_classes), sample_weight=weights, max_leaves=max_leaves)
+    return tree, X, y

@@ -1,5 +1,209 @@
-from typing import Any
+"""The paper's Algorithm PruneTreeWithBound: the best single replacement, as long as it helps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import exp, log, log1p
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.bounds import log_growth
+from treebound.pruning._raise import Raiser
+from treebound.pruning.base import Examples, Found
+from treebound.pruning.costs import Costs
+from treebound.pruning.optimal import log_orders
+from treebound.pruning.replace import RaisedPath, raised, raiser_for, replaced
+from treebound.pruning.scores import Objective
+from treebound.shapes import TreeShape
+from treebound.tree.model import Tree
+
+__all__ = ["greedy", "greedy_on"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
-def greedy(*args: Any, **kwargs: Any) -> Any:
-    raise NotImplementedError
+class Scorer(Protocol):
+    """Scores of the tree as it stands, and of what each replacement would make of it."""
+
+    def now(self) -> float: ...
+
+    def after(self, nodes: Ints, leaves: Ints, errors: Floats, symmetric: Ints) -> Floats: ...
+
+
+def greedy(
+    tree: Tree, examples: Examples, objective: Objective, *, costs: Costs | None = None
+) -> Found:
+    """Replace the node that lowers the score most, until no replacement lowers it or leaves it.
+
+    Every inner node, in pre-order, may give way to its left child, its right child or a leaf; of
+    equal candidates the last wins. The errors of a raised child are counted anew with all examples
+    of the node it replaces, and so are the answers below it.
+    """
+    state = raiser_for(tree, examples, costs=costs)
+    tree = _as_counted(tree, state)
+    return _search(tree, state, _BoundScorer(state, objective))
+
+
+def greedy_on(
+    tree: Tree, judge: Examples, *, learn: Examples | None = None, unit: str = "errors"
+) -> Found:
+    """The same search by the errors on other examples, the paper's reduced-error pruning.
+
+    Answers stay as they are unless ``learn`` has the examples to count them anew.
+    """
+    state = raiser_for(tree, learn, judge=judge)
+    return _search(tree, state, _ErrorScorer(state), unit=unit, keep_counts=learn is None)
+
+
+def _search(
+    tree: Tree,
+    state: Raiser,
+    scorer: Scorer,
+    *,
+    unit: str = "errors",
+    keep_counts: bool = False,
+) -> Found:
+    best = scorer.now()
+    steps = []
+    table = [(state.leaves, state.errors, best)]
+    while state.leaves > 1:
+        nodes = state.inner()
+        leaves, errors, symmetric = state.candidates(nodes)
+        scores = scorer.after(nodes, leaves, errors, symmetric)
+        last = len(scores) - 1 - int(np.argmin(scores[::-1]))
+        if scores[last] > best:  # ERRATA 12: the paper's own test is never false
+            break
+        best = float(scores[last])
+        steps.append(replaced(state, int(nodes[last // 3]), last % 3, keep_counts=keep_counts))
+        table.append((state.leaves, state.errors, best))
+    leaf_counts, error_counts, scores_along = (list(column) for column in zip(*table, strict=True))
+    path = RaisedPath(
+        tree, steps, leaves=leaf_counts, errors=error_counts, scores=scores_along, unit=unit
+    )
+    return Found(raised(tree, steps), path, best)
+
+
+def _as_counted(tree: Tree, state: Raiser) -> Tree:
+    """The tree with the counts of these examples; they must be those it was grown on."""
+    counts = state.arrays["learned"]
+    if not np.allclose(counts[0], tree.counts[0], rtol=1e-9, atol=1e-9):
+        raise ValueError(
+            "The 'X' and 'y' parameters must be the examples the tree was grown on, with class "
+            f"weights {tree.counts[0].tolist()!r}. Got {counts[0].tolist()!r} instead."
+        )
+    if np.array_equal(counts, tree.counts):
+        return tree
+    return replace(tree, counts=counts.copy(), rows=state.arrays["rows"].copy())
+
+
+class _ErrorScorer:
+    """The score is the number of errors."""
+
+    def __init__(self, state: Raiser) -> None:
+        self._state = state
+
+    def now(self) -> float:
+        return float(self._state.errors)
+
+    def after(self, nodes: Ints, leaves: Ints, errors: Floats, symmetric: Ints) -> Floats:
+        return errors
+
+
+class _BoundScorer:
+    """The score is an objective of leaves, errors and the growth function."""
+
+    def __init__(self, state: Raiser, objective: Objective) -> None:
+        self._state = state
+        self._objective = objective
+        sizes = np.arange(1, state.leaves + 1)
+        self._by_leaves = objective.log_growth_leaves(sizes)
+        # With fewer examples than leaves the forms are cut off; shapes are then asked one by one.
+        small = state.leaves <= objective.sample
+        self._form = objective.growth if small else "each"
+        if self._form == "closed":
+            self._by_leaves = self._by_leaves - log_orders(sizes)
+        elif self._form == "fast":
+            self._prices = _fast_prices(objective, state.leaves)
+        self._known: dict[TreeShape, float] = {}
+
+    def now(self) -> float:
+        state = self._state
+        shape = _shapes(state)[state.root]
+        return self._objective.one(state.leaves, state.errors, self._growth_now(shape))
+
+    def after(self, nodes: Ints, leaves: Ints, errors: Floats, symmetric: Ints) -> Floats:
+        return self._objective(leaves, errors, self._growth(nodes, leaves, symmetric))
+
+    def _growth(self, nodes: Ints, leaves: Ints, symmetric: Ints) -> Floats:
+        if self._form == "leaves":
+            return self._by_leaves[leaves - 1]
+        if self._form == "closed":
+            return self._by_leaves[leaves - 1] - symmetric * log(2.0)
+        if self._form == "fast":
+            log_classes = log(self._objective.n_classes)
+            found: Floats = self._state.fast_growth(nodes, self._prices, log_classes)
+            return found
+        return np.array([self._of(shape) for shape in _candidate_shapes(self._state, nodes)])
+
+    def _growth_now(self, shape: TreeShape) -> float:
+        if self._form == "fast":
+            log_classes = log(self._objective.n_classes)
+            return float(self._state.fast_growth_now(self._prices, log_classes))
+        if self._form in ("leaves", "closed"):
+            symmetric = shape.symmetries * log(2.0) if self._form == "closed" else 0.0
+            return float(self._by_leaves[shape.leaves - 1]) - symmetric
+        return self._of(shape)
+
+    def _of(self, shape: TreeShape) -> float:
+        if shape not in self._known:
+            self._known[shape] = self._objective.log_growth_shape(shape)
+        return self._known[shape]
+
+
+def _fast_prices(objective: Objective, most: int) -> Floats:
+    """Log of the factor of a node at every depth, read off the growth function of a stump.
+
+    For two classes a stump has ``2 + (m - 1) R``.
+    """
+    stump = TreeShape.node(TreeShape.leaf(), TreeShape.leaf())
+    prices = np.full(most, -np.inf)
+    for depth in range(min(most, objective.sample - 1)):
+        found = log_growth(stump, objective.sample - depth, 2, objective.landscape, form="fast")
+        if found > log(2.0):
+            prices[depth] = found + log1p(-2.0 * exp(-found))
+    return prices
+
+
+# -- shapes one by one, for the forms that have no shortcut ------------------------------------------
+
+
+def _shapes(state: Raiser) -> dict[int, TreeShape]:
+    """The shape of the subtree at every living node."""
+    left, right = state.arrays["left"].tolist(), state.arrays["right"].tolist()
+    found: dict[int, TreeShape] = {}
+    for node in np.flatnonzero(state.arrays["alive"])[::-1].tolist():
+        inner = left[node] >= 0
+        found[node] = (
+            TreeShape.node(found[left[node]], found[right[node]]) if inner else TreeShape.leaf()
+        )
+    return found
+
+
+def _candidate_shapes(state: Raiser, nodes: Ints) -> list[TreeShape]:
+    """The shape of the whole tree after every replacement."""
+    shapes = _shapes(state)
+    left, right, parent = (state.arrays[name].tolist() for name in ("left", "right", "parent"))
+    found = []
+    for node in nodes.tolist():
+        for shape in (shapes[left[node]], shapes[right[node]], TreeShape.leaf()):
+            at = node
+            while at != state.root:
+                above = parent[at]
+                beside = right[above] if left[above] == at else left[above]
+                shape = TreeShape.node(shape, shapes[beside])
+                at = above
+            found.append(shape)
+    return found

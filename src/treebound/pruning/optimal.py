@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.bounds import log_catalan
 from treebound.pruning.base import Found
 from treebound.pruning.collapses import Collapses
 from treebound.pruning.path import PruningPath, count, number
@@ -127,14 +128,13 @@ def least_log_growth(objective: Objective, most: int) -> Floats:
     least: Floats = total[np.minimum(intervals, len(total)) - 1]
     if objective.growth == "closed":
         ones = np.array([one.bit_count() for one in leaves.tolist()])
-        ordered = objective.log_growth_leaves(leaves) - _log_catalan_halves(leaves)
+        ordered = objective.log_growth_leaves(leaves) - log_orders(leaves)
         least = np.maximum(least, ordered - (leaves - ones) * log(2.0))
     return least
 
 
-def _log_catalan_halves(leaves: Ints) -> Floats:
-    from treebound.bounds import log_catalan
-
+def log_orders(leaves: Ints) -> Floats:
+    """Log of ``Catalan(L-1) / 2^(L-1)``, the sum of ``2^-sym`` over the shapes with L leaves."""
     return log_catalan(leaves - 1) - (leaves - 1) * log(2.0)
 
 

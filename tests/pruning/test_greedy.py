@@ -1,0 +1,136 @@
+"""The greedy search against the paper's algorithm, step by step."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from paper_algorithm import prune_tree_with_bound
+from pruning_trees import arrays, grown_tree
+
+from treebound.pruning import BoundPruner
+from treebound.pruning.costs import Costs
+
+OURS = {
+    "score": "shawe-taylor",
+    "search": "greedy",
+    "size_prior": "shapes",
+    "error_prior": 2**-10.5,
+}
+FORMS = ["leaves", "closed"]
+
+
+def steps_of(result):
+    return [tuple(row[k] for k in ("node", "replaced_by", "leaves", "errors", "score"))
+            for row in result.path.table()]  # fmt: skip
+
+
+def assert_same_steps(result, expected):
+    found = steps_of(result)
+    assert [step[:3] for step in found] == [step[:3] for step in expected]
+    np.testing.assert_allclose([s[3:] for s in found], [s[3:] for s in expected], rtol=1e-9)
+
+
+@pytest.mark.parametrize("growth", FORMS)
+@pytest.mark.parametrize("missing", [False, True])
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6), r=st.sampled_from([2**-0.5, 2**-3, 2**-10.5]))
+def test_greedy_takes_the_steps_of_the_paper(growth, missing, seed, r):
+    tree, X, y = grown_tree(np.random.default_rng(seed), missing=missing)
+    pruner = BoundPruner(**{**OURS, "growth": growth, "error_prior": r})
+    objective = pruner.objective(tree)
+
+    def score(shape, errors):
+        return objective.one(shape.leaves, errors, objective.log_growth_shape(shape))
+
+    before = arrays(tree)
+    result = pruner.prune(tree, X, y)
+    assert_same_steps(result, prune_tree_with_bound(tree, X, y, score))
+    for name, values in arrays(tree).items():
+        np.testing.assert_array_equal(values, before[name])
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6))
+def test_counts_and_answers_are_those_of_the_examples(seed):
+    tree, X, y = grown_tree(np.random.default_rng(seed), missing=True)
+    result = BoundPruner(**{**OURS, "growth": "leaves", "error_prior": 2**-3}).prune(tree, X, y)
+    for step in range(len(result.path)):
+        one = result.path.tree(step)
+        again = one.recounted(X, y)
+        for name in ("counts", "rows", "label"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(again, name))
+        assert one.errors == result.path.errors[step]
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 10**6))
+def test_costs_and_weights_take_part(seed):
+    rng = np.random.default_rng(seed)
+    weight = rng.integers(1, 4, 50).astype(float)
+    tree, X, y = grown_tree(rng, 50, weights=weight, max_leaves=8)
+    given_costs = rng.integers(1, 5, (3, 3)) * (1.0 - np.eye(3))
+    pruner = BoundPruner(**{**OURS, "growth": "leaves", "error_prior": 0.3, "costs": given_costs})
+    objective = pruner.objective(tree)
+    matrix = Costs.of(tree, given_costs).matrix
+
+    def score(shape, errors):
+        return objective.one(shape.leaves, errors, objective.log_growth_shape(shape))
+
+    result = pruner.prune(tree, X, y, sample_weight=weight)
+    expected = prune_tree_with_bound(tree, X, y, score, weight=weight, costs=matrix)
+    assert_same_steps(result, expected)
+    np.testing.assert_array_equal(result.tree.label, Costs(matrix).labels(result.tree.counts))
+
+
+def greedy_without_raising(tree, objective):
+    """Collapse the node that lowers the score most, as long as one does."""
+
+    def judged(one):
+        return objective.one(one.n_leaves, one.errors, objective.log_growth_shape(one.shape))
+
+    score = judged(tree)
+    while tree.n_leaves > 1:
+        inner = np.flatnonzero(~tree.is_leaf)
+        found = min((judged(tree.collapsed([node])), -node) for node in inner)
+        if found[0] > score:
+            break
+        score, tree = found[0], tree.collapsed([-found[1]])
+    return score
+
+
+@pytest.mark.parametrize("score", ["code-length", "shawe-taylor", "vapnik"])
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6))
+def test_optimal_is_never_worse_than_greedy_without_raising(score, seed):
+    tree, X, y = grown_tree(np.random.default_rng(seed), 80)
+    pruner = BoundPruner(score=score)
+    best = pruner.prune(tree)
+    assert best.score <= greedy_without_raising(tree, pruner.objective(tree))
+    both = BoundPruner(score=score, search="optimal+raise").prune(tree, X, y)
+    assert both.score <= best.score
+
+
+def test_raised_result_survives_pickling():
+    tree, X, y = grown_tree(np.random.default_rng(0), 200, max_leaves=40)
+    result = BoundPruner(search="greedy").prune(tree, X, y)
+    again = pickle.loads(pickle.dumps(result))
+    assert again.path.table() == result.path.table()
+    np.testing.assert_array_equal(again.path.tree(1).counts, result.path.tree(1).counts)
+
+
+def test_other_examples_are_refused():
+    tree, X, y = grown_tree(np.random.default_rng(0))
+    with pytest.raises(ValueError, match="must be the examples the tree was grown on"):
+        BoundPruner(search="greedy").prune(tree, X[:-1], y[:-1])
+    with pytest.raises(ValueError, match="BoundPruner needs X and y to raise subtrees"):
+        BoundPruner(search="greedy").prune(tree)
+
+
+def test_single_leaf_and_single_class():
+    tree, X, y = grown_tree(np.random.default_rng(0), max_leaves=1)
+    assert BoundPruner(search="greedy").prune(tree, X, y).tree.n_leaves == 1
+    assert BoundPruner(search="optimal+raise").prune(tree, X, y).tree.n_leaves == 1
+    alone, X, y = grown_tree(np.random.default_rng(0), n_classes=1)
+    assert BoundPruner(search="greedy").prune(alone, X, y).tree.n_leaves == 1

@@ -1,0 +1,429 @@
+"""2-partitions of a single node: real, ordinal and nominal features, and any mixture.
+
+==================  ======================================================================
+symbol              meaning
+==================  ======================================================================
+``m``, ``k``        examples; the size of a part, ``k <= m/2`` without loss of generality
+``ell``             number of real features
+``O_i``, ``N_i``    categories of the ordinal and of the nominal features
+``omega``, ``nu``   how many ordinal and nominal features there are
+``S(m, 2)_k``       2-partitions with a part of size ``k``
+``R_N``             2-partitions a nominal feature with ``N`` categories can make
+``R_{N,k}``         those of them that have a part of size ``k``
+``R_k``             2-partitions with a part of size ``k`` in the greedy attribution
+==================  ======================================================================
+
+Every function returns an exact integer, and an upper bound on ``pi^2(m)`` of a stump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+
+from treebound.bounds._checks import check_int, check_landscape
+from treebound.bounds.counting import splits_of_size, stirling
+from treebound.landscape import Landscape
+
+__all__ = [
+    "OrdinalAttribution",
+    "node_budget",
+    "node_splits_of_size",
+    "nominal_splits",
+    "nominal_splits_of_size",
+    "nominal_stump_partitions",
+    "nominal_stump_partitions_by_category",
+    "nominal_stump_partitions_by_count",
+    "ordinal_attribution",
+    "ordinal_stump_partitions",
+    "ordinal_stump_partitions_by_count",
+    "real_stump_partitions",
+    "stump_partitions",
+    "trivial_stump_gap",
+    "trivial_stump_gap_at_least",
+    "trivial_stump_partitions",
+]
+
+
+def stump_partitions(m: int, landscape: Landscape) -> int:
+    """The stump theorems: upper bound on the 2-partitions of ``m`` examples by one node.
+
+    Features of one kind follow the paper's theorem for that kind. A mixture takes the largest
+    attribution of 2-partitions to features in which each part size and each feature is used no
+    more often than it can be: the argument of the ordinal theorem, for every kind at once.
+
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    landscape : Landscape
+
+    Returns
+    -------
+    int
+        At most ``2**(m-1) - 1``, the number of all 2-partitions.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> stump_partitions(5, tb.Landscape(real=3))
+    11
+    >>> stump_partitions(5, tb.Landscape(real=1, ordinal=(3,), nominal=(4,)))
+    10
+    """
+    m = check_int("m", m, "stump_partitions")
+    known = check_landscape(landscape, "stump_partitions").informative
+    kinds = bool(known.real) + bool(known.ordinal) + bool(known.nominal)
+    if kinds != 1:
+        return best_attribution(m, known)
+    if known.real:
+        return real_stump_partitions(m, known.real)
+    if known.ordinal:
+        return ordinal_stump_partitions(m, known.ordinal)
+    return nominal_stump_partitions(m, known.nominal)
+
+
+def real_stump_partitions(m: int, real: int) -> int:
+    """Real stump theorem: ``1/2 sum_k min(2 ell, binom(m, k))``, attained for all ``m``, ``ell``.
+
+    Examples
+    --------
+    >>> [real_stump_partitions(m, 3) for m in range(1, 7)]
+    [0, 1, 3, 7, 11, 15]
+    """
+    m = check_int("m", m, "real_stump_partitions")
+    real = check_int("real", real, "real_stump_partitions", least=0)
+    return _half_sum_of_minima(m, 2 * real)
+
+
+def trivial_stump_partitions(m: int, real: int) -> int:
+    """Trivial bound on the real stump: each feature makes at most ``m - 1`` 2-partitions.
+
+    Examples
+    --------
+    >>> trivial_stump_partitions(5, 3)
+    12
+    """
+    m = check_int("m", m, "trivial_stump_partitions")
+    return check_int("real", real, "trivial_stump_partitions", least=0) * (m - 1)
+
+
+def trivial_stump_gap(m: int, real: int) -> int:
+    """By how much the trivial bound exceeds the real stump theorem.
+
+    Zero for ``2 ell <= m``; ``ell (m-1) + 1 - 2^(m-1)`` once ``2 ell`` reaches the central
+    binomial coefficient.
+
+    Examples
+    --------
+    >>> trivial_stump_gap(5, 3), trivial_stump_gap(5, 5), trivial_stump_gap(10, 5)
+    (1, 5, 0)
+    """
+    return trivial_stump_partitions(m, real) - real_stump_partitions(m, real)
+
+
+def trivial_stump_gap_at_least(m: int) -> int:
+    """The paper's lower bound on the gap, for ``2 ell >= binom(m, m/2)``.
+
+    ``1/2 sum_k ( binom(m, floor(m/2)) - binom(m, k) )``.
+
+    Examples
+    --------
+    >>> trivial_stump_gap_at_least(5)
+    5
+    """
+    m = check_int("m", m, "trivial_stump_gap_at_least")
+    return ((m - 1) * comb(m, m // 2) - (2**m - 2)) // 2
+
+
+def _half_sum_of_minima(m: int, limit: int) -> int:
+    """``1/2 sum_{k=1}^{m-1} min(limit, binom(m, k))`` for an even ``limit``."""
+    total, k = 0, 1
+    # Binomials rise to the middle: past the first that reaches the limit, all terms equal it.
+    while 2 * k < m and (choices := comb(m, k)) < limit:
+        total += choices
+        k += 1
+    full = max(0, m - 1 - 2 * (k - 1))
+    if 2 * k == m:
+        return total + min(limit, comb(m, k)) // 2
+    return total + full * limit // 2
+
+
+@dataclass(frozen=True)
+class OrdinalAttribution:
+    """The greedy Ferrers attribution of an ordinal stump, ready to be drawn.
+
+    Attributes
+    ----------
+    m : int
+        Number of examples.
+    ordinal : tuple of int
+        Category counts, largest first: the rows of the Ferrers diagram.
+    per_size : tuple of int
+        ``R_k`` for ``k = 1 .. m // 2``.
+    cells : tuple of tuple of int
+        ``cells[i][j]`` is the part size that the ``j``-th cell of row ``i`` went to, 0 if unused.
+    """
+
+    m: int
+    ordinal: tuple[int, ...]
+    per_size: tuple[int, ...]
+    cells: tuple[tuple[int, ...], ...]
+
+    @property
+    def total(self) -> int:
+        """The bound: the sum of ``R_k``."""
+        return sum(self.per_size)
+
+    @property
+    def conjugate(self) -> tuple[int, ...]:
+        """Cells in each column of the diagram, the paper's feature landscape conjugate."""
+        columns = max((len(row) for row in self.cells), default=0)
+        return tuple(sum(len(row) > column for row in self.cells) for column in range(columns))
+
+
+def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
+    """Ordinal stump theorem, as the greedy procedure on the Ferrers diagram.
+
+    A row is a feature, a cell one of its ``O_i - 1`` thresholds. For k = 1, 2, ... up to ``m/2``,
+    cells go to 2-partitions with a part of size ``k``, rightmost column first and bottom up, at
+    most two cells a row (one when ``k = m/2``), until all ``S(m, 2)_k`` are attributed.
+
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    ordinal : sequence of int
+        Number of categories of each feature.
+
+    Returns
+    -------
+    OrdinalAttribution
+
+    Examples
+    --------
+    >>> attribution = ordinal_attribution(6, (6, 6, 6, 6, 5, 5, 5, 2, 2))
+    >>> attribution.per_size, attribution.conjugate
+    ((6, 15, 8), (9, 7, 7, 7, 4))
+    """
+    m = check_int("m", m, "ordinal_attribution")
+    known = sorted(Landscape(ordinal=tuple(ordinal)).ordinal, reverse=True)
+    rows = [o - 1 for o in known]
+    cells = [[0] * length for length in rows]
+    per_size = []
+    for k in range(1, m // 2 + 1):
+        taken = _rightmost_cells(rows, each=1 if 2 * k == m else 2, limit=splits_of_size(m, k))
+        for row in taken:
+            rows[row] -= 1
+            cells[row][rows[row]] = k
+        per_size.append(len(taken))
+    return OrdinalAttribution(m, tuple(known), tuple(per_size), tuple(map(tuple, cells)))
+
+
+def _rightmost_cells(rows: list[int], *, each: int, limit: int) -> list[int]:
+    """The row of every cell one part size gets, in the order the procedure takes them."""
+    free = [
+        (length - used, row) for row, length in enumerate(rows) for used in range(min(each, length))
+    ]
+    free.sort(reverse=True)
+    return [row for _, row in free[:limit]]
+
+
+def ordinal_stump_partitions(m: int, ordinal: Sequence[int]) -> int:
+    """Ordinal stump theorem: the sum of ``R_k`` of the greedy attribution.
+
+    Examples
+    --------
+    >>> ordinal_stump_partitions(6, (6, 6, 6, 6, 5, 5, 5, 2, 2))
+    29
+    """
+    m = check_int("m", m, "ordinal_stump_partitions")
+    # By max-flow min-cut the greedy total is a closed minimum, quick for any m.
+    return best_attribution(m, Landscape(ordinal=tuple(ordinal)).informative)
+
+
+def ordinal_stump_partitions_by_count(m: int, count: int) -> int:
+    """Ordinal stump corollary: ``1/2 sum_k min(2 omega, binom(m, k))``, blind to the categories.
+
+    Examples
+    --------
+    >>> ordinal_stump_partitions_by_count(6, 9)
+    30
+    """
+    m = check_int("m", m, "ordinal_stump_partitions_by_count")
+    count = check_int("count", count, "ordinal_stump_partitions_by_count", least=0)
+    return _half_sum_of_minima(m, 2 * count)
+
+
+def nominal_splits(categories: int | None, m: int) -> int:
+    """``R_N``: 2-partitions that one nominal feature can make; ``m`` when undeclared (None).
+
+    Examples
+    --------
+    >>> [nominal_splits(n, 5) for n in (1, 2, 3, 9, None)]
+    [0, 1, 3, 5, 5]
+    """
+    if categories is None:
+        return m
+    return categories - 1 if categories <= 2 else min(categories, m)
+
+
+def nominal_splits_of_size(categories: int | None, m: int, k: int) -> int:
+    """``R_{N,k}``: 2-partitions with a part of size ``k <= m/2`` by one nominal feature.
+
+    Examples
+    --------
+    >>> [nominal_splits_of_size(4, 12, k) for k in (1, 2, 3, 4, 6)]
+    [3, 3, 4, 3, 1]
+    """
+    if 2 * k == m and categories != 1:
+        return 1
+    if categories is not None and m > categories * k:
+        return categories - 1
+    return m // k
+
+
+def nominal_stump_partitions(m: int, nominal: Sequence[int | None]) -> int:
+    """Nominal stump theorem: the lesser of its sums over features and over part sizes.
+
+    Examples
+    --------
+    >>> nominal_stump_partitions(6, (3, 3, 3, 2, 2))
+    11
+    """
+    m = check_int("m", m, "nominal_stump_partitions")
+    known = Landscape(nominal=tuple(nominal)).informative.nominal
+    by_feature = sum(min(nominal_splits(n, m), sum(_nominal_row(n, m))) for n in known)
+    by_size = 0
+    for k in range(1, m // 2 + 1):
+        if by_size >= by_feature:
+            return by_feature
+        made = sum(nominal_splits_of_size(n, m, k) for n in known)
+        by_size += binomial_at_most(m, k, made) if 2 * k < m else min(comb(m, k) // 2, made)
+    return min(by_feature, by_size)
+
+
+def _nominal_row(categories: int | None, m: int) -> Iterator[int]:
+    """``R_{N,k}`` for ``k = 1 .. m/2``, no further than the sum can matter."""
+    total, enough = 0, nominal_splits(categories, m)
+    for k in range(1, m // 2 + 1):
+        made = nominal_splits_of_size(categories, m, k)
+        total += made
+        yield made
+        if total >= enough:
+            return
+
+
+def nominal_stump_partitions_by_category(m: int, nominal: Sequence[int | None]) -> int:
+    """First nominal stump corollary: ``sum_i R_{N_i}``, at most the number of categories.
+
+    Examples
+    --------
+    >>> nominal_stump_partitions_by_category(6, (3, 3, 3, 2, 2))
+    11
+    """
+    m = check_int("m", m, "nominal_stump_partitions_by_category")
+    return sum(nominal_splits(n, m) for n in Landscape(nominal=tuple(nominal)).nominal)
+
+
+def nominal_stump_partitions_by_count(m: int, count: int) -> int:
+    """Second nominal stump corollary: ``1/2 sum_k min(binom(m,k), nu floor(m / min(k, m-k)))``.
+
+    Examples
+    --------
+    >>> nominal_stump_partitions_by_count(6, 5)
+    26
+    """
+    m = check_int("m", m, "nominal_stump_partitions_by_count")
+    count = check_int("count", count, "nominal_stump_partitions_by_count", least=0)
+    whole = sum(min(comb(m, k), count * (m // k)) for k in range(1, (m + 1) // 2))
+    return whole + (min(comb(m, m // 2), 2 * count) // 2 if m % 2 == 0 else 0)
+
+
+def binomial_at_most(m: int, k: int, limit: int) -> int:
+    """``min(binom(m, k), limit)`` for ``1 <= k < m``, without the large binomial."""
+    if m >= limit:
+        return limit
+    k = min(k, m - k)
+    # binom(m, k) >= (m/k)^k >= 2^k, so a large k need not be tried.
+    return limit if k >= limit.bit_length() else min(comb(m, k), limit)
+
+
+def node_splits_of_size(m: int, k: int, landscape: Landscape) -> int:
+    """``D_k``: (2-partition, direction) pairs of one node whose left part has size ``k``.
+
+    ``min( binom(m,k), 2 ell + sum_i min(f (O_i - 1), 2) + sum_i f R(N_i, min(k, m-k)) )`` with
+    ``f = 2`` when ``k = m/2`` and else 1.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> node_splits_of_size(10, 3, tb.Landscape(real=2, ordinal=(2, 5), nominal=(3,)))
+    9
+    """
+    small = min(k, m - k)
+    twice = 2 if 2 * k == m else 1
+    made = 2 * landscape.real
+    made += sum(min(twice * (o - 1), 2) for o in landscape.ordinal)
+    made += sum(twice * nominal_splits_of_size(n, m, small) for n in landscape.nominal)
+    return binomial_at_most(m, k, made)
+
+
+def node_budget(m: int, landscape: Landscape) -> int:
+    """``B(m)``: proper 2-partitions that one node makes in all.
+
+    ``min( 2^(m-1) - 1, ell (m-1) + sum_i (min(O_i, m) - 1) + sum_i R(N_i) )``.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> node_budget(10, tb.Landscape(real=2, ordinal=(2, 5), nominal=(3,)))
+    26
+    """
+    made = landscape.real * (m - 1)
+    made += sum(min(o, m) - 1 for o in landscape.ordinal)
+    made += sum(nominal_splits(n, m) for n in landscape.nominal)
+    return made if made < m else min(stirling(m, 2), made)
+
+
+def best_attribution(m: int, landscape: Landscape) -> int:
+    """Largest attribution of 2-partitions to features (maximum flow) for any landscape.
+
+    By max-flow min-cut it is the least, over sets of part sizes taken whole, of their 2-partitions
+    plus what the features can make of the other sizes. As ``S(m,2)_k`` rises with ``k < m/2`` and
+    what a feature makes of a size does not, only the sets {1..t}, with or without m/2, matter.
+    """
+    best = _made_beyond(m, 0, landscape, with_half=m % 2 == 0)
+    # A feature makes one half split at most, so taking all of them whole pays only in tiny samples.
+    halves = comb(m, m // 2) // 2 if m % 2 == 0 and m <= 64 else None
+    whole, t = 0, 0
+    while whole < best and 2 * t < m:
+        best = min(best, whole + _made_beyond(m, t, landscape, with_half=m % 2 == 0))
+        if halves is not None:
+            best = min(best, whole + halves + _made_beyond(m, t, landscape, with_half=False))
+        t += 1
+        whole += comb(m, t)
+    return best
+
+
+def _made_beyond(m: int, t: int, landscape: Landscape, *, with_half: bool) -> int:
+    """2-partitions the features make with part sizes above ``t``, each within its budget."""
+    sizes = (m - 1) // 2 - t
+    made = landscape.real * (2 * sizes + with_half)
+    for o in landscape.ordinal:
+        made += min(o - 1, min(2, o - 1) * sizes + with_half)
+    for n in landscape.nominal:
+        if n == 1:
+            continue
+        budget = nominal_splits(n, m)
+        # A feature makes at least one of every size: past its budget the sum need not be taken.
+        if sizes + with_half < budget:
+            k = np.arange(t + 1, t + sizes + 1)
+            low = m // k
+            each = low if n is None else np.where(m > n * k, n - 1, low)
+            budget = min(budget, int(each.sum()) + with_half)
+        made += budget
+    return made

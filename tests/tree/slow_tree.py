@@ -1,0 +1,190 @@
+"""A slow, obvious decision tree: it tries every split of every column, in plain Python.
+
+The twin of the compiled kernel. Scores are rounded to nine digits, so that equal gains are equal
+whatever the order of the sums; of equal candidates the first one counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import floor, inf, isnan, log2, nan
+
+import numpy as np
+
+
+@dataclass
+class SlowNode:
+    """A node with the rows that reach it, and its split once it has one."""
+
+    rows: list[int]
+    depth: int
+    split: SlowSplit | None = None
+    left: SlowNode | None = None
+    right: SlowNode | None = None
+
+
+@dataclass
+class SlowSplit:
+    column: int
+    threshold: float
+    category: int
+    missing_left: bool
+    left: list[int] = field(repr=False)
+    right: list[int] = field(repr=False)
+
+
+class SlowTree:
+    """Grows on an encoded matrix with the options of ``treebound.tree.grow``."""
+
+    def __init__(
+        self, X, y, columns, n_classes, *, sample_weight=None, criterion="gini", growth_order="gain",
+        max_leaves=None, max_depth=None, min_samples_leaf=1, min_samples_split=2, min_gain=0.0,
+    ):  # fmt: skip
+        self.X, self.y, self.columns, self.n_classes = X, y, columns, n_classes
+        self.weight = [1.0] * len(y) if sample_weight is None else [float(w) for w in sample_weight]
+        self.criterion, self.growth_order = criterion, growth_order
+        self.max_leaves = inf if max_leaves is None else max_leaves
+        self.max_depth = inf if max_depth is None else max_depth
+        self.min_samples_leaf, self.min_samples_split = min_samples_leaf, min_samples_split
+        self.min_gain = min_gain
+        self.root = SlowNode([i for i in range(len(y)) if self.weight[i] > 0], 0)
+        self.missing = [any(isnan(X[i][j]) for i in self.root.rows) for j in range(len(columns))]
+        self.grow()
+
+    # -- impurity ----------------------------------------------------------------------------
+
+    def counts(self, rows):
+        counts = [0.0] * self.n_classes
+        for i in rows:
+            counts[self.y[i]] += self.weight[i]
+        return counts
+
+    def impurity(self, rows):
+        """Weight times impurity."""
+        counts = self.counts(rows)
+        total = sum(counts)
+        shares = [c / total for c in counts if c > 0]
+        if self.criterion == "gini":
+            return total * (1 - sum(p * p for p in shares))
+        if self.criterion == "entropy":
+            return -total * sum(p * log2(p) for p in shares)
+        return total * (1 - max(shares))
+
+    def gain(self, node, split):
+        after = self.impurity(split.left) + self.impurity(split.right)
+        return round(self.impurity(node.rows) - after, 9)
+
+    def priority(self, node):
+        if self.growth_order == "gain":
+            return self.gain(node, node.split)
+        after = self.impurity(node.split.left) + self.impurity(node.split.right)
+        return round(-after / sum(self.counts(node.rows)), 9)
+
+    # -- splits ------------------------------------------------------------------------------
+
+    def candidates(self, node):
+        """Every split, in the order of the tie rule."""
+        for j, column in enumerate(self.columns):
+            if column.kind == "nominal":
+                yield from self.nominal_candidates(node, j, len(column.categories))
+            else:
+                yield from self.threshold_candidates(node, j, column.kind)
+
+    def nominal_candidates(self, node, j, n_categories):
+        may_miss = self.columns[j].missing or self.missing[j]
+        for category in range(n_categories + may_miss):
+            left, right = [], []
+            for i in node.rows:
+                code = n_categories if isnan(self.X[i][j]) else int(self.X[i][j])
+                (left if code == category else right).append(i)
+            missing_left = category == n_categories if may_miss else self.heavier(left, right)
+            yield SlowSplit(j, nan, category, missing_left, left, right)
+
+    def threshold_candidates(self, node, j, kind):
+        values = sorted({self.X[i][j] for i in node.rows if not isnan(self.X[i][j])})
+        has_missing = any(isnan(self.X[i][j]) for i in node.rows)
+        thresholds = [middle(a, b, kind) for a, b in zip(values, values[1:], strict=False)]
+        for threshold in [*thresholds, inf] if has_missing else thresholds:
+            for missing_left in (False, True) if has_missing else (None,):
+                left, right = [], []
+                for i in node.rows:
+                    x = self.X[i][j]
+                    (left if (missing_left if isnan(x) else x <= threshold) else right).append(i)
+                side = self.heavier(left, right) if missing_left is None else missing_left
+                yield SlowSplit(j, threshold, -1, side, left, right)
+
+    def heavier(self, left, right):
+        return sum(self.counts(left)) >= sum(self.counts(right))
+
+    def search(self, node):
+        """Give the node its best split, if it may have one and one gains."""
+        if len(set(np.take(self.y, node.rows))) < 2 or node.depth >= self.max_depth:
+            return
+        if len(node.rows) < self.min_samples_split:
+            return
+        best = max(0.0, round(self.min_gain * sum(self.counts(self.root.rows)), 9))
+        for split in self.candidates(node):
+            if min(len(split.left), len(split.right)) < max(1, self.min_samples_leaf):
+                continue
+            gain = self.gain(node, split)
+            if gain > 0 and (gain > best or (gain == best and node.split is None)):
+                best, node.split = gain, split
+
+    # -- growth ------------------------------------------------------------------------------
+
+    def grow(self):
+        self.search(self.root)
+        frontier, n_leaves = [self.root], 1
+        while n_leaves < self.max_leaves:
+            open_leaves = [node for node in frontier if node.split is not None]
+            if not open_leaves:
+                return
+            node = max(open_leaves, key=self.priority)  # the first, which is the oldest, of a tie
+            node.left = SlowNode(node.split.left, node.depth + 1)
+            node.right = SlowNode(node.split.right, node.depth + 1)
+            self.search(node.left)
+            self.search(node.right)
+            frontier.remove(node)
+            frontier += [node.left, node.right]
+            n_leaves += 1
+
+    def preorder(self):
+        stack = [self.root]
+        while stack:
+            node = stack.pop()
+            yield node
+            if node.left is not None:
+                stack += [node.right, node.left]
+
+
+def middle(low, high, kind):
+    """Halfway, but never ``high``; a whole rank for an ordinal column."""
+    threshold = low / 2 + high / 2
+    if kind == "ordinal":
+        return float(floor(threshold))
+    return threshold if low <= threshold < high else low
+
+
+def slow_route(tree, x, unknown="majority"):
+    """The node one encoded row reaches, by the rules as they are written."""
+    node = 0
+    while tree.left[node] >= 0:
+        column = tree.columns[tree.feature[node]]
+        value = x[tree.feature[node]]
+        left, right = int(tree.left[node]), int(tree.right[node])
+        if column.kind != "real" and value == -1:
+            if unknown == "stop":
+                return node
+            heavier_left = tree.counts[left].sum() >= tree.counts[right].sum()
+            node = left if heavier_left else right
+        elif column.kind == "nominal":
+            if isnan(value) and not column.missing:
+                node = left if tree.missing_left[node] else right
+            else:
+                code = len(column.categories) if isnan(value) else int(value)
+                node = left if code == tree.category[node] else right
+        elif isnan(value):
+            node = left if tree.missing_left[node] else right
+        else:
+            node = left if value <= tree.threshold[node] else right
+    return node

@@ -90,7 +90,8 @@ def witness(m: int, l: int) -> NDArray[np.int64]:  # noqa: E741
     Parameters
     ----------
     m : int
-        Number of rows. The work grows like the number of subsets; 16 takes some seconds.
+        Number of rows. The work grows faster than the number of subsets: 13 takes a second,
+        14 half a minute.
     l : int
         Number of features.
 

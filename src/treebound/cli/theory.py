@@ -1,0 +1,339 @@
+"""Commands for theorists: VC dimensions, growth functions, partitions, shapes, witnesses."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal
+
+from cyclopts import Group, Parameter, Token, validators
+from rich.table import Table
+
+from treebound.cli.app import app, console
+from treebound.landscape import Landscape
+from treebound.shapes import TreeShape
+
+__all__ = ["growth", "partitions", "shapes", "vcdim", "witness"]
+
+# More shapes than this are counted, not listed.
+_MOST_SHAPES = 20
+# Half a minute; each further example takes five times as long.
+_MOST_WITNESS = 14
+FORMS = ("closed", "fast", "tight", "best")
+_theory = Group("Theory", sort_key=1)
+_features = Group("Features a tree may test", sort_key=1)
+
+
+def _shape(type_: Any, tokens: Sequence[Token]) -> TreeShape:
+    return TreeShape.parse(tokens[0].value)
+
+
+def _category_counts(type_: Any, tokens: Iterable[Token]) -> tuple[int | None, ...]:
+    """``3,5`` or ``3`` and ``5``; ``?`` is a column whose categories were not declared."""
+    pieces = [piece.strip() for token in tokens for piece in token.value.split(",")]
+    return tuple(_category_count(piece) for piece in pieces)
+
+
+def _category_count(text: str) -> int | None:
+    if text == "?":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"{text!r} is not a number of categories, an integer >= 1.")
+    return int(text)
+
+
+Shape = Annotated[
+    TreeShape, Parameter(converter=_shape, n_tokens=1, allow_leading_hyphen=True, metavar="SHAPE")
+]
+AtLeastOne = Annotated[int, Parameter(validator=validators.Number(gte=1))]
+Real = Annotated[int, Parameter(validator=validators.Number(gte=0), group=_features)]
+Categories = Annotated[
+    tuple[int | None, ...],
+    Parameter(converter=_category_counts, n_tokens=1, negative=(), group=_features, metavar="K,K"),
+]
+AsJson = Annotated[bool, Parameter(name="--json", negative=())]
+
+
+@app.command(group=_theory)
+def vcdim(
+    shape: Shape,
+    /,
+    *,
+    real: Real = 0,
+    ordinal: Categories = (),
+    nominal: Categories = (),
+    as_json: AsJson = False,
+) -> None:
+    """VC dimension of a tree shape: exact, or between two bounds.
+
+    Parameters
+    ----------
+    shape
+        '.' is a leaf, '(XY)' a node, e.g. "((..).)".
+    real
+        Number of real-valued features.
+    ordinal
+        Category counts of the ordinal features, e.g. 3,5.
+    nominal
+        Category counts of the nominal features, e.g. 2,4; '?' for one not declared.
+    as_json
+        Write JSON instead of a table.
+    """
+    from treebound.bounds import vc_dimension
+
+    landscape = _landscape(real, ordinal, nominal)
+    found = vc_dimension(shape, landscape)
+    if as_json:
+        _print_json(
+            shape=str(shape),
+            **_facts(landscape),
+            lower=found.lower,
+            upper=found.upper,
+            exact=found.exact,
+        )
+        return
+    table = Table("shape", "leaves", "at least", "at most", "exact", title=_describe(landscape))
+    exact = "yes" if found.exact else "no"
+    table.add_row(str(shape), str(shape.leaves), str(found.lower), str(found.upper), exact)
+    _print(table)
+
+
+@app.command(group=_theory)
+def growth(
+    shape: Shape,
+    /,
+    *,
+    examples: AtLeastOne,
+    classes: AtLeastOne = 2,
+    real: Real = 0,
+    ordinal: Categories = (),
+    nominal: Categories = (),
+    form: Literal["best", "tight", "fast", "closed"] = "best",
+    all_forms: Annotated[bool, Parameter(negative=())] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Growth function of a tree shape: in how many ways it can label a sample, at most.
+
+    Parameters
+    ----------
+    shape
+        '.' is a leaf, '(XY)' a node, e.g. "((..).)".
+    examples
+        Size of the sample.
+    classes
+        Number of classes.
+    real
+        Number of real-valued features.
+    ordinal
+        Category counts of the ordinal features, e.g. 3,5.
+    nominal
+        Category counts of the nominal features, e.g. 2,4; '?' for one not declared.
+    form
+        Which bound.
+    all_forms
+        Every bound, and that of all shapes with as many leaves.
+    as_json
+        Write JSON instead of a table.
+    """
+    from treebound.bounds import log_growth, log_growth_leaves
+
+    landscape = _landscape(real, ordinal, nominal)
+    forms = FORMS if all_forms else (form,)
+    logs = {one: log_growth(shape, examples, classes, landscape, form=one) for one in forms}
+    everything = examples * math.log(classes)
+    if all_forms:
+        leaves = shape.leaves
+        logs["all shapes"] = float(log_growth_leaves(leaves, examples, classes, landscape))
+    if as_json:
+        _print_json(
+            shape=str(shape),
+            **_facts(landscape),
+            examples=examples,
+            classes=classes,
+            log_growth=logs,
+            log_labellings=everything,
+        )
+        return
+    title = f"{shape}, {examples:,} examples, {classes} classes, {_describe(landscape)}"
+    table = Table("form", "ln tau", "log10 tau", "of all labellings", title=title)
+    for name, value in logs.items():
+        share = (
+            f"1 in 10^{(everything - value) / math.log(10):.1f}" if value < everything else "all"
+        )
+        label = f"all shapes of {shape.leaves} leaves" if name == "all shapes" else name
+        table.add_row(label, f"{value:.4f}", f"{value / math.log(10):.2f}", share)
+    _print(table, numbers=(1, 2, 3))
+
+
+@app.command(group=_theory)
+def partitions(
+    shape: Shape,
+    /,
+    *,
+    examples: AtLeastOne,
+    parts: AtLeastOne = 2,
+    real: Real = 0,
+    ordinal: Categories = (),
+    nominal: Categories = (),
+    search: Annotated[int, Parameter(validator=validators.Number(gte=0))] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Partitioning function of a tree shape: in how many ways it can split a sample, at most.
+
+    Parameters
+    ----------
+    shape
+        '.' is a leaf, '(XY)' a node, e.g. "((..).)".
+    examples
+        Size of the sample.
+    parts
+        Number of parts.
+    real
+        Number of real-valued features.
+    ordinal
+        Category counts of the ordinal features, e.g. 3,5.
+    nominal
+        Category counts of the nominal features, e.g. 2,4; '?' for one not declared.
+    search
+        Count the partitions of up to so many samples, for a lower bound.
+    as_json
+        Write JSON instead of a table.
+    """
+    from treebound import bounds
+
+    landscape = _landscape(real, ordinal, nominal)
+    upper = bounds.partitions(shape, parts, examples, landscape)
+    facts: dict[str, Any] = {"at most": upper}
+    if search:
+        worst = bounds.worst_sample(
+            shape, parts, examples, landscape, max_samples=search, stop_at=upper
+        )
+        facts |= {"at least": worst.count, "exact": worst.exact or worst.count == upper}
+    if as_json:
+        named = {name.replace(" ", "_"): value for name, value in facts.items()}
+        _print_json(shape=str(shape), **_facts(landscape), examples=examples, parts=parts, **named)
+        return
+    title = f"{shape} into {parts} parts, {examples:,} examples, {_describe(landscape)}"
+    table = Table(*facts, title=title)
+    table.add_row(*("yes" if v is True else "no" if v is False else str(v) for v in facts.values()))
+    _print(table)
+
+
+@app.command(group=_theory)
+def shapes(
+    *,
+    leaves: AtLeastOne,
+    count: Annotated[bool, Parameter(negative=())] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Every tree shape with so many leaves, once each.
+
+    Parameters
+    ----------
+    leaves
+        Number of leaves.
+    count
+        Only say how many there are.
+    as_json
+        Write JSON instead of a table.
+    """
+    from treebound.bounds import wedderburn_etherington
+
+    number = wedderburn_etherington(leaves)
+    if count:
+        _print_json(leaves=leaves, count=number) if as_json else print(number)
+        return
+    if leaves > _MOST_SHAPES:
+        raise ValueError(
+            f"--leaves: {number:,} shapes have {leaves} leaves, too many to list (at most "
+            f"{_MOST_SHAPES} leaves). Hint: --count only counts them."
+        )
+    found = TreeShape.enumerate(leaves)
+    if as_json:
+        rows = [{"shape": str(s), "height": s.height, "symmetries": s.symmetries} for s in found]
+        _print_json(leaves=leaves, count=number, shapes=rows)
+        return
+    table = Table(title=f"{number:,} shapes with {leaves} leaves")
+    table.add_column("shape", overflow="fold")
+    for name in ("height", "symmetries"):
+        table.add_column(name, justify="right")
+    for shape in found:
+        table.add_row(str(shape), str(shape.height), str(shape.symmetries))
+    _print(table, numbers=())
+
+
+@app.command(group=_theory)
+def witness(examples: AtLeastOne, features: AtLeastOne, /, *, as_json: AsJson = False) -> None:
+    """A sample of real features that a stump splits in as many ways as there can be.
+
+    Parameters
+    ----------
+    examples
+        Number of rows.
+    features
+        Number of real features, the columns.
+    as_json
+        Write JSON instead of a table.
+    """
+    from treebound import bounds
+
+    if examples > _MOST_WITNESS:
+        raise ValueError(
+            f"EXAMPLES: the construction matches subsets of the examples, at most {_MOST_WITNESS} "
+            f"of them here. Got {examples}. Hint: treebound.bounds.witness has no limit."
+        )
+    X = bounds.witness(examples, features)
+    check = bounds.check_witness(X)
+    if as_json:
+        _print_json(X=X.tolist(), count=check.count, bound=check.bound, by_size=list(check.by_size))
+        return
+    width = len(str(examples - 1))
+    # Plain lines: a table would be cut at the width of the terminal.
+    for row in X.tolist():
+        print(" ".join(f"{value:{width}d}" for value in row))
+    attained = "attained" if check.attained else "missed"
+    print(f"{check.count} 2-partitions; the bound is {check.bound}: {attained}")
+
+
+# --- what the commands share ------------------------------------------------------------------
+
+
+def _landscape(
+    real: int, ordinal: Sequence[int | None], nominal: Sequence[int | None]
+) -> Landscape:
+    if not (real or ordinal or nominal):
+        raise ValueError("No features given. Hint: --real 10, --ordinal 3,5 or --nominal 2,4.")
+    if None in ordinal:
+        raise ValueError("--ordinal: '?' stands for an undeclared nominal column only.")
+    return Landscape(real, tuple(o for o in ordinal if o is not None), tuple(nominal))
+
+
+def _facts(landscape: Landscape) -> dict[str, Any]:
+    return {
+        "real": landscape.real,
+        "ordinal": list(landscape.ordinal),
+        "nominal": list(landscape.nominal),
+    }
+
+
+def _describe(landscape: Landscape) -> str:
+    """The landscape in words, for titles."""
+    words = [f"{landscape.real} real"] if landscape.real else []
+    for kind, counts in (("ordinal", landscape.ordinal), ("nominal", landscape.nominal)):
+        if counts:
+            listed = ", ".join("?" if k is None else str(k) for k in counts)
+            words.append(f"{kind} ({listed})")
+    return " + ".join(words) + " features"
+
+
+def _print(table: Table, numbers: Iterable[int] | None = None) -> None:
+    """Print a table, its numbers to the right (by default all columns but the first)."""
+    columns = range(1, len(table.columns)) if numbers is None else numbers
+    for i in columns:
+        table.columns[i].justify = "right"
+    console.print(table)
+
+
+def _print_json(**facts: Any) -> None:
+    print(json.dumps(facts))

@@ -107,7 +107,7 @@ class Fitted:
 
 
 class Model(ABC):
-    """A way to learn from one draw. Subclasses are frozen dataclasses: their fields are their identity."""
+    """A way to learn from one draw. Subclasses are frozen dataclasses: their fields name them."""
 
     name: str
 

@@ -55,7 +55,7 @@ class Protocol:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the results of every model depend on; more draws of the same study are the same study."""
+        """What every result depends on; a study with more draws is the same study."""
         return {
             "name": self.name,
             "test_fraction": self.test_fraction,
@@ -87,26 +87,32 @@ class Protocol:
         return tuple(model for model in models if model.name in wanted)
 
 
+def paper_pruner(exponent: float = 10.5) -> Any:
+    """The paper's own pruner, with r = 2^-exponent."""
+    from treebound.pruning import BoundPruner
+
+    return BoundPruner(
+        score="shawe-taylor",
+        growth="fast",
+        search="greedy",
+        error_prior=2.0**-exponent,
+        size_prior="shapes",
+        delta=0.05,
+    )
+
+
 def paper_models() -> tuple[Model, ...]:
     """The paper's six: at most 75 leaves, Gini, the paper's growth order, 5 folds."""
     from treebound import pruning
 
     growth = Growth("gini", order="impurity", max_leaves=75)
-    ours = pruning.BoundPruner(
-        score="shawe-taylor",
-        growth="fast",
-        search="greedy",
-        error_prior=2**-10.5,
-        size_prior="shapes",
-        delta=0.05,
-    )
     greedy = pruning.ReducedErrorPruner(search="greedy")
     return (
         PrunedTree("OG", growth),
         PrunedTree("CC", growth, pruning.CostComplexityPruner(rule="paper", folds=5)),
         PrunedTree("RE", growth, greedy, prune_on="validation"),
         PrunedTree("KM", growth, pruning.KearnsMansourPruner(folds=5, delta=0.05)),
-        PrunedTree("Ours", growth, ours, bound=True),
+        PrunedTree("Ours", growth, paper_pruner(), bound=True),
         PrunedTree("Oracle", growth, greedy, prune_on="test"),
     )
 

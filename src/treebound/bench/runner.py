@@ -1,4 +1,4 @@
-"""Running a study: what is missing is computed, in any order, anywhere, and stored as it arrives."""
+"""Running a study: what is missing is computed, in any order, and stored as it arrives."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ class Study:
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from treebound.bench import Estimator, Protocol, Store, Study, load_table
     >>> stump = Estimator("stump", DecisionTreeClassifier(max_depth=1))
-    >>> study = Study([load_table("sklearn:iris")], [stump], Protocol("mine", lambda: [stump], draws=2))
+    >>> mine = Protocol("mine", models=lambda: [stump], draws=2)
+    >>> study = Study([load_table("sklearn:iris")], [stump], mine)
     >>> with Store(":memory:") as store:
     ...     study.run(store)
     ...     [round(row["test_accuracy"], 2) for row in store.rows(study.protocol.key)]

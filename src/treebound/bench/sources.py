@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["BUNDLED", "Parcel", "Table", "load_table", "load_tables"]
 
 BUNDLED = ("sklearn:iris", "sklearn:wine", "sklearn:breast_cancer")
-_FILES = (".csv", ".parquet", ".pq", ".tsv", ".feather")
+_FILES = (".csv", ".csv.gz", ".parquet", ".pq")
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +160,7 @@ def load_tables(
     Parameters
     ----------
     names : sequence of str, optional
-        Names of the registry, ``sklearn:NAME`` for a set that ships inside scikit-learn, or paths
-        of CSV or Parquet files. By default the paper's 25.
+        Names as :func:`load_table` reads them. By default the paper's 25.
     data : path, optional
         A folder with the raw files of the registry.
     """
@@ -173,17 +172,43 @@ def load_tables(
 
 
 def load_table(name: str, *, data: str | Path | None = None) -> Table:
-    """One table by name: of the registry, ``sklearn:NAME``, or a file with or without a schema."""
+    """One table by name.
+
+    Parameters
+    ----------
+    name : str
+        A name of the registry; ``sklearn:NAME`` for a set that ships inside scikit-learn; or a
+        CSV or Parquet file as ``FILE:TARGET``. A schema file ``FILE.toml`` beside it says what the
+        columns are (and may name the target); else types are inferred.
+    data : path, optional
+        A folder with the raw files of the registry.
+    """
     if name.startswith("sklearn:"):
         return _bundled(name)
     from treebound import datasets
 
+    path, target = _file_of(name)
+    if path is None:
+        found = datasets.load(name, data=data)
+        return Table.of_frame(name, found.frame, found.target, title=found.title)
+    schema = path.with_suffix(".toml")
+    found = datasets.read_table(path, schema if schema.is_file() else None, target=target)
+    if found.target is None:
+        raise ValueError(
+            f"{name!r} names no column to predict. Hint: write {name}:COLUMN, or name the target "
+            f"in {str(schema)!r}."
+        )
+    return Table.of_frame(path.stem, found.frame, found.target)
+
+
+def _file_of(name: str) -> tuple[Path | None, str | None]:
+    """The file and target of ``FILE`` or ``FILE:TARGET``; None for other names."""
     if name.lower().endswith(_FILES):
-        found = datasets.read_table(Path(name))
-        return Table.of_frame(Path(name).stem, found.frame, found.target)
-    found = datasets.load(name, data=data)
-    title = getattr(found, "title", None) or name
-    return Table.of_frame(name, found.frame, found.target, title=title)
+        return Path(name), None
+    before, colon, target = name.rpartition(":")
+    if colon and before.lower().endswith(_FILES):
+        return Path(before), target
+    return None, None
 
 
 def _bundled(name: str) -> Table:

@@ -57,7 +57,8 @@ def difference_over_draws(
     Examples
     --------
     >>> import numpy as np
-    >>> found = difference_over_draws(np.array([3., 4, 5]), np.array([1., 2, 3]), test_fraction=0.15)
+    >>> one, other = np.array([3.0, 4.0, 5.0]), np.array([1.0, 2.0, 3.0])
+    >>> found = difference_over_draws(one, other, test_fraction=0.15)
     >>> found.mean, found.low, found.high
     (2.0, 2.0, 2.0)
     """

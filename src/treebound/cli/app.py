@@ -22,7 +22,7 @@ app = App(
 console = Console()
 
 # Modules that register commands on `app`; imported when the command line starts.
-COMMANDS = ("theory", "data")
+COMMANDS = ("theory", "data", "study")
 
 
 def fail(message: str) -> int:

@@ -1,0 +1,160 @@
+"""Choosing the parameters of the bound pruner by cross-validation, as the paper chose its r.
+
+The paper cross-validates r over inverse powers of two on Wine with five folds and takes the
+geometric mean over ten draws of the folds; it reports 2^-10.5. The same is done here for the weight
+of the growth term in our own score. Of equally good values the first of the grid is taken: the one
+that prunes most for r, the one that prunes least for the weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.bench.models import Growth
+from treebound.bench.sheets import Cell, Sheet
+from treebound.bench.sources import Parcel, Table, load_tables
+from treebound.bench.splits import seeds_of
+
+__all__ = ["Calibration", "calibrate", "calibration_sheet"]
+
+Parameter = Literal["error-prior", "weight"]
+EXPONENTS = tuple(range(1, 26))
+WEIGHTS = tuple(round(0.05 * step, 2) for step in range(2, 31))
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What cross-validation says of every value of a grid.
+
+    Attributes
+    ----------
+    of : {"error-prior", "weight"}
+    grid : tuple of float
+        Exponents e of r = 2^-e, or weights.
+    errors : ndarray, shape (draws, values)
+        Error rate over the folds, mean over data sets.
+    sets : tuple of str
+    """
+
+    of: Parameter
+    grid: tuple[float, ...]
+    errors: NDArray[np.float64]
+    sets: tuple[str, ...]
+
+    @property
+    def chosen(self) -> list[float]:
+        """The best value of every draw, the first of equals."""
+        return [self.grid[at] for at in self.errors.argmin(axis=1)]
+
+    @property
+    def ties(self) -> list[tuple[float, float]]:
+        """The least and greatest of the values that are equally good, for every draw."""
+        found = []
+        for line in self.errors:
+            best = [v for v, error in zip(self.grid, line, strict=True) if error <= line.min()]
+            found.append((best[0], best[-1]))
+        return found
+
+    @property
+    def value(self) -> float:
+        """The mean of the choices: an exponent (so r is a geometric mean), or a weight."""
+        return float(np.mean(self.chosen))
+
+
+def calibrate(
+    of: Parameter = "error-prior",
+    *,
+    sets: Sequence[str] | Sequence[Table] = ("wine",),
+    data: str | Path | None = None,
+    draws: int = 10,
+    folds: int = 5,
+    jobs: int = 1,
+) -> Calibration:
+    """Cross-validate the paper's r or our weight.
+
+    Parameters
+    ----------
+    of : {"error-prior", "weight"}
+    sets : sequence of str or Table
+    data : path, optional
+        Folder with the raw files of the data sets.
+    draws, folds, jobs : int
+    """
+    import joblib
+
+    if of not in ("error-prior", "weight"):
+        raise ValueError(
+            f"The 'of' parameter must be 'error-prior' or 'weight'. Got {of!r} instead."
+        )
+    tables = [one if isinstance(one, Table) else load_tables([one], data=data)[0] for one in sets]
+    parcels = [Parcel.of(table) for table in tables]
+    tasks = [(parcel, seed) for seed in seeds_of(draws) for parcel in parcels]
+    found = joblib.Parallel(n_jobs=jobs)(
+        joblib.delayed(error_rates)(of, parcel, seed, folds) for parcel, seed in tasks
+    )
+    errors = np.array(found).reshape(draws, len(tables), -1).mean(axis=1)
+    return Calibration(of, _grid(of), errors, tuple(table.name for table in tables))
+
+
+def error_rates(of: Parameter, parcel: Parcel, seed: int, folds: int) -> list[float]:
+    """The error rate of every value of the grid on one shuffle of one table."""
+    from sklearn.model_selection import KFold
+
+    table = parcel.open()
+    growth = _growth(of)
+    wrong = np.zeros(len(_grid(of)))
+    splitter = KFold(folds, shuffle=True, random_state=seed)
+    for train, test in splitter.split(table.X):
+        tree = growth(table, table.X[train], table.y[train])
+        for at, value in enumerate(_grid(of)):
+            pruned = _pruner(of, value).prune(tree, table.X[train], table.y[train]).tree
+            wrong[at] += np.sum(pruned.predict_codes(table.X[test]) != table.y[test])
+    return (wrong / table.n_examples).tolist()
+
+
+def _grid(of: Parameter) -> tuple[float, ...]:
+    return EXPONENTS if of == "error-prior" else WEIGHTS
+
+
+def _growth(of: Parameter) -> Growth:
+    if of == "error-prior":
+        return Growth("gini", order="impurity", max_leaves=75)
+    return Growth("entropy")
+
+
+def _pruner(of: Parameter, value: float) -> Any:
+    from treebound.bench.protocols import paper_pruner
+    from treebound.pruning import BoundPruner
+
+    return paper_pruner(value) if of == "error-prior" else BoundPruner(weight=value)
+
+
+def calibration_sheet(found: Calibration) -> Sheet:
+    """The grid, how good each value was, and the choice."""
+    mean, picks = found.errors.mean(axis=0), found.chosen
+    best = mean.min()
+    rows = []
+    for value, error in zip(found.grid, mean, strict=True):
+        name = f"2^-{value:g}" if found.of == "error-prior" else f"{value:g}"
+        accuracy = Cell(f"{100 * (1 - error):.2f}", 1 - float(error), bool(error <= best + 1e-12))
+        rows.append([Cell(name, value), accuracy, Cell(str(picks.count(value)))])
+    if found.of == "error-prior":
+        chosen = f"r = 2^-{found.value:.2f} (geometric mean); the paper found 2^-10.5"
+        title = "The paper's r by cross-validation"
+    else:
+        chosen = f"weight {found.value:.3f} (mean)"
+        title = "Our weight by cross-validation"
+    spans = ", ".join(
+        f"{low:g}" if low == high else f"{low:g}-{high:g}" for low, high in found.ties
+    )
+    notes = [
+        f"{chosen}. {len(found.errors)} draws of the folds on {', '.join(found.sets)}.",
+        f"Equally good in each draw: {spans}.",
+    ]
+    return Sheet("calibration", title, ["Value", "Accuracy (%)", "Chosen"], rows, (), notes)

@@ -1,0 +1,236 @@
+"""One self-contained page with the tables and plots of a study; it needs no network."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treebound._files import write_text
+from treebound.bench.measure import QUANTITIES
+from treebound.bench.published import compare
+from treebound.bench.results import Results
+from treebound.bench.sheets import Cell, Sheet
+from treebound.bench.statistics import (
+    Difference,
+    difference_over_draws,
+    difference_over_sets,
+    rank,
+)
+from treebound.bench.tables import TABLES, reference_model, sheets_of
+
+__all__ = ["page", "write_page"]
+
+
+def write_page(results: Results, path: str | Path) -> Path:
+    """Write the page of a study."""
+    write_text(path, page(results))
+    return Path(path)
+
+
+def page(results: Results) -> str:
+    """The page of a study, as one HTML document."""
+    assets = files("treebound.bench") / "assets"
+
+    def asset(name: str) -> str:
+        return (assets / name).read_text(encoding="utf-8")
+
+    # "<" is written as an escape so that no text in the data can end the script element.
+    data = json.dumps(_content(results), separators=(",", ":")).replace("<", "\\u003c")
+    parts = {
+        "title": f"treebound study: {results.study.protocol} protocol",
+        "css": asset("page.css"),
+        "js": asset("page.js"),
+        "data": data,
+    }
+    before, *rest = asset("page.html").split("{{")
+    return before + "".join(
+        parts[name] + text for name, text in (piece.split("}}", 1) for piece in rest)
+    )
+
+
+def _content(results: Results) -> dict[str, Any]:
+    datasets = [
+        {**one, "n_features": one["n_real"] + one["n_ordinal"] + one["n_nominal"]}
+        for one in results.datasets
+    ]
+    used = [one for one in results.study.models if one["name"] in results.models]
+    sheets = [_sheet(sheet, results) for sheet in sheets_of(results, TABLES)]
+    return {
+        "lead": _lead(results),
+        "cards": _cards(results),
+        "about": _about(results),
+        "models": [{key: one[key] for key in ("name", "settings")} for one in used],
+        "competitors": results.competitors,
+        "reference": reference_model(results),
+        "datasets": datasets,
+        "means": {name: _plain(results.means(name)) for name in QUANTITIES},
+        "draws": _plain(results.cube("test_accuracy")),
+        "sheets": sheets,
+        "ranking": _ranking(results),
+        "pairs": _pairs(results),
+        "published": _published(results) if any(s["key"] == "published" for s in sheets) else [],
+    }
+
+
+def _lead(results: Results) -> str:
+    sets, draws, models = len(results.datasets), results.n_draws, len(results.models)
+    return (
+        f"{sets} data set{'s' * (sets > 1)} × {draws} draws × {models} models: "
+        f"{len(results.rows):,} results, each judged on "
+        f"{100 * results.study.settings.get('test_fraction', 0.15):.0f} % of the rows held out."
+    )
+
+
+def _cards(results: Results) -> list[dict[str, str]]:
+    """Four figures to begin with: the model of the house beside the best of the others."""
+    means = results.means("test_accuracy")
+    ours = reference_model(results)
+    overall = {
+        name: float(np.nanmean(means[:, results.models.index(name)]))
+        for name in results.competitors
+    }
+    others = {name: mean for name, mean in overall.items() if name != ours}
+    cards = [{"figure": f"{100 * overall[ours]:.2f} %", "text": f"mean accuracy of {ours}"}]
+    if others:
+        name = max(others, key=lambda one: others[one])
+        cards.append(
+            {"figure": f"{100 * others[name]:.2f} %", "text": f"of {name}, the best other"}
+        )
+    at = results.models.index(ours)
+    for quantity, text in (("leaves", "leaves"), ("prune_seconds", "to prune")):
+        values = results.means(quantity)[:, at]
+        if not np.isnan(values).all():
+            mean = float(np.nanmean(values))
+            figure = f"{mean:.1f}" if quantity == "leaves" else _duration(mean)
+            cards.append({"figure": figure, "text": f"{text}, mean of {ours}"})
+    return cards
+
+
+def _about(results: Results) -> list[dict[str, str]]:
+    settings = results.study.settings
+    found = {
+        "Protocol": f"{results.study.protocol} ({results.study.key})",
+        "Draws": f"{results.n_draws}, seeds from the generator of root seed "
+        f"{settings.get('root_seed')}; the last {settings.get('test_fraction')} of the shuffled "
+        "rows are the test part",
+        "Versions": "; ".join(
+            sorted({row["versions"] for row in results.rows if "versions" in row})
+        ),
+        "Failed": f"{len(results.failures)} results" if results.failures else "nothing",
+        "Missing": f"{results.missing} results" if results.missing else "nothing",
+    }
+    for row in results.failures[:20]:
+        found[f"{row['model']}, {row['dataset']}, draw {row['draw']}"] = str(row["error"])
+    return [{"name": name, "text": text} for name, text in found.items()]
+
+
+def _sheet(sheet: Sheet, results: Results) -> dict[str, Any]:
+    def lines(rows: Any) -> list[list[dict[str, Any]]]:
+        return [[_cell(cell) for cell in row] for row in rows]
+
+    rows = lines(sheet.rows)
+    if sheet.key == "accuracy":
+        _add_tips(rows, results)
+    return {
+        "key": sheet.key,
+        "title": sheet.title,
+        "header": list(sheet.header),
+        "rows": rows,
+        "footer": lines(sheet.footer),
+        "notes": list(sheet.notes),
+    }
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    found: dict[str, Any] = {"t": cell.text}
+    if isinstance(cell.value, (int, float)):
+        found["v"] = _finite(float(cell.value))
+    if cell.bold:
+        found["b"] = 1
+    return found
+
+
+def _add_tips(rows: list[list[dict[str, Any]]], results: Results) -> None:
+    spread, leaves = results.deviations("test_accuracy"), results.means("leaves")
+    counts = results.counts("test_accuracy")
+    for at, row in enumerate(rows):
+        for model, cell in enumerate(row[1:]):
+            if "v" in cell:
+                tip = f"{results.models[model]}: {cell['t']} ± {100 * spread[at, model]:.2f}"
+                size = leaves[at, model]
+                tip += "" if np.isnan(size) else f"\n{size:.1f} leaves"
+                cell["tip"] = f"{tip}\n{counts[at, model]} draws"
+
+
+def _ranking(results: Results) -> dict[str, Any] | None:
+    places = [results.models.index(name) for name in results.competitors]
+    found = rank(results.means("test_accuracy")[:, places])
+    if found is None:
+        return None
+    return {
+        "names": results.competitors,
+        "ranks": found.ranks.tolist(),
+        "groups": found.groups,
+        "critical_difference": found.critical_difference,
+    }
+
+
+def _pairs(results: Results) -> dict[str, Any]:
+    """Differences of every ordered pair of models, on each data set and over all."""
+    cube, means = results.cube("test_accuracy"), results.means("test_accuracy")
+    fraction = float(results.study.settings.get("test_fraction", 0.15))
+    found = {}
+    for one in results.competitors:
+        for other in results.competitors:
+            if one == other:
+                continue
+            a, b = results.models.index(one), results.models.index(other)
+            per_set = [
+                difference_over_draws(draws[:, a], draws[:, b], test_fraction=fraction)
+                for draws in cube
+            ]
+            found[f"{one}|{other}"] = {
+                "all": _interval(difference_over_sets(means[:, a], means[:, b])),
+                "sets": [_interval(gap) for gap in per_set],
+            }
+    return found
+
+
+def _interval(gap: Difference) -> dict[str, float | None]:
+    return {"mean": _finite(gap.mean), "low": _finite(gap.low), "high": _finite(gap.high)}
+
+
+def _published(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "title": one.dataset["title"],
+            "model": one.model,
+            "mean": one.mean,
+            "printed": one.printed,
+            "errors": _finite(one.errors),
+            "within": one.within_noise,
+        }
+        for one in compare(results)
+    ]
+
+
+def _plain(values: Any) -> Any:
+    """An array as nested lists with None for NaN and six significant digits."""
+    if isinstance(values, np.ndarray):
+        return [_plain(one) for one in values]
+    return _finite(float(values))
+
+
+def _finite(value: float) -> float | None:
+    return float(f"{value:.6g}") if isfinite(value) else None
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 1e-3:
+        return f"{1e6 * seconds:.0f} µs"
+    return f"{1e3 * seconds:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"

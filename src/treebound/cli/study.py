@@ -1,0 +1,203 @@
+"""``treebound bench`` runs the study, ``treebound report`` tells it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+from rich.console import Console
+
+from treebound._files import write_text
+from treebound.cli.app import app, console
+
+__all__ = ["bench", "report"]
+
+bench = App(name="bench", help="Run the study of pruners, or go on with one that was stopped.")
+app.command(bench)
+
+Words = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]
+Format = Literal["terminal", "markdown", "latex", "csv", "html"]
+
+
+@bench.default
+def run_study(
+    *,
+    protocol: Literal["standard", "paper"] = "standard",
+    data: Path | None = None,
+    sets: Words = None,
+    models: Words = None,
+    draws: int | None = None,
+    jobs: int = 1,
+    backend: Literal["loky", "dask", "ray"] = "loky",
+    scheduler: str | None = None,
+    store: Path = Path("results.sqlite"),
+    retry: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Run the study of pruners, or go on with one that was stopped.
+
+    Results go to a SQLite file, one transaction each: stop it at any moment and run the same
+    command again.
+
+    Parameters
+    ----------
+    protocol
+        "standard": best-gain growth, our pruner beside what people use today; "paper": the six
+        models of the paper as the paper runs them.
+    data
+        Folder with the raw files of the data sets (else TREEBOUND_DATA, the cache, the network).
+    sets
+        Data sets: names of the registry, sklearn:NAME, or files as FILE.csv:TARGET (a FILE.toml
+        beside it describes the columns). By default the paper's 25.
+    models
+        Models of the protocol; by default all.
+    draws
+        Splits of every data set; by default 25.
+    jobs
+        Worker processes; -1 for one a core.
+    backend
+        Where the work is done.
+    scheduler
+        Address of a dask scheduler or ray cluster; without one, a local cluster is started.
+    store
+        The file of results.
+    retry
+        Run models again that failed before.
+    """
+    from treebound.bench import run
+    from treebound.bench.display import display_for
+
+    with display_for(console) as display:
+        added = run(
+            protocol=protocol,
+            sets=sets,
+            models=models,
+            draws=draws,
+            data=data,
+            store=store,
+            jobs=jobs,
+            backend=backend,
+            scheduler=scheduler,
+            retry=retry,
+            observer=display,
+        )
+    console.print(f"{added:,} results added to {store}. Next: treebound report {store}")
+
+
+@bench.command
+def calibrate(
+    *,
+    of: Literal["error-prior", "weight"] = "error-prior",
+    sets: Words = None,
+    data: Path | None = None,
+    draws: int = 10,
+    folds: int = 5,
+    jobs: int = 1,
+) -> None:
+    """Choose a parameter of the bound pruner by cross-validation, as the paper chose r.
+
+    Parameters
+    ----------
+    of
+        "error-prior": the paper's r, over powers of two; "weight": the weight of the growth term
+        of our score.
+    sets
+        Data sets to choose on; by default Wine, as in the paper.
+    data
+        Folder with the raw files of the data sets.
+    draws
+        How often the folds are drawn; the choices are averaged (r geometrically).
+    folds
+        Number of folds.
+    jobs
+        Worker processes.
+    """
+    from treebound.bench.calibrate import calibrate as choose
+    from treebound.bench.calibrate import calibration_sheet
+    from treebound.bench.sheets import print_sheet
+
+    found = choose(of, sets=sets or ["wine"], data=data, draws=draws, folds=folds, jobs=jobs)
+    print_sheet(calibration_sheet(found), console)
+
+
+@bench.command
+def demo(*, jobs: int = 2, draws: int = 25, output: Path = Path("demo")) -> None:
+    """Run the standard protocol on the sets that ship with scikit-learn; print and draw it.
+
+    Parameters
+    ----------
+    jobs
+        Worker processes.
+    draws
+        Splits of every data set.
+    output
+        Folder for the results and the page.
+    """
+    from treebound.bench.demo import demo as show
+
+    page = show(output, jobs=jobs, draws=draws, console=console)
+    console.print(f"The page is {page}.")
+
+
+@app.command
+def report(
+    store: Path,
+    *,
+    form: Annotated[Format, Parameter(name=["--as"])] = "terminal",
+    table: Words = None,
+    protocol: str | None = None,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+) -> None:
+    """Tell the results of a study.
+
+    Parameters
+    ----------
+    store
+        The file of results that 'treebound bench' wrote.
+    form
+        How: tables for the terminal, Markdown, a LaTeX document, CSV, or one HTML page.
+    table
+        Which tables: accuracy, cost, differences, wins, ranks, published, datasets. By default
+        all of them, for CSV accuracy alone.
+    protocol
+        Which study, where the store holds several.
+    output
+        File to write; by default the standard output (the page: report.html).
+    """
+    from treebound.bench.page import write_page
+    from treebound.bench.results import Results
+    from treebound.bench.sheets import as_csv, as_latex, as_markdown, print_sheet
+    from treebound.bench.tables import TABLES, sheets_of
+
+    results = Results.read(store, protocol)
+    if form == "html":
+        console.print(f"The page is {write_page(results, output or Path('report.html'))}.")
+        return
+    sheets = sheets_of(results, table or (("accuracy",) if form == "csv" else TABLES))
+    if form == "terminal":
+        _print(sheets, print_sheet, output)
+        return
+    if form == "latex":
+        text = as_latex(sheets)
+    elif form == "markdown":
+        text = "\n".join(as_markdown(sheet) for sheet in sheets)
+    else:
+        text = "\n".join(as_csv(sheet) for sheet in sheets)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        write_text(output, text)
+
+
+def _print(sheets: list, show: object, output: Path | None) -> None:
+    from treebound._files import atomic_write
+
+    if output is None:
+        for sheet in sheets:
+            show(sheet, console)  # type: ignore[operator]
+        return
+    with atomic_write(output) as stream:
+        plain = Console(file=stream, width=160)
+        for sheet in sheets:
+            show(sheet, plain)  # type: ignore[operator]

@@ -1,0 +1,200 @@
+"""The page works in a real browser: every view opens, sorts, filters and explains itself."""
+
+import json
+import re
+import shutil
+
+import pytest
+import stand_ins
+
+from treebound.bench.page import page, write_page
+from treebound.bench.results import Results
+
+
+@pytest.fixture(scope="module")
+def results():
+    """The published figures, with some spread, times, and one cell beyond noise."""
+    found = stand_ins.printed_results(spread=0.01)
+    rows = []
+    for at, row in enumerate(found.rows):
+        row = {**row, "grow_seconds": 0.001 * (1 + at % 7), "versions": "python 3, </script>"}
+        if (row["dataset"], row["model"]) == ("wine", "RE"):
+            row["test_accuracy"] += 0.2
+        rows.append(row)
+    return Results(found.study, rows)
+
+
+def test_page_is_one_document_that_asks_for_nothing(results):
+    text = page(results)
+    assert text.count("<html") == 1
+    assert "{{" not in text
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
+    assert not re.search(r"<(script|img|iframe)[^>]*\ssrc=|@import|url\(", text)
+    data = re.search(r'id="study">(.*?)</script>', text, re.S).group(1)
+    content = json.loads(data)
+    assert len(content["datasets"]) == 25
+    assert content["about"][2]["text"].endswith("</script>")
+
+
+def test_page_of_a_study_of_one_model_and_one_draw(tmp_path):
+    from treebound.bench import Store
+
+    study = stand_ins.study(stand_ins.trees()[:1], draws=1, count=1)
+    with Store(":memory:") as store:
+        study.run(store)
+        text = page(Results.read(store))
+    content = json.loads(re.search(r'id="study">(.*?)</script>', text, re.S).group(1))
+    assert content["ranking"] is None
+    assert content["published"] == []
+    assert content["pairs"] == {}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        pytest.skip("chromium and chromedriver are not installed")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    profile = tmp_path_factory.mktemp("profile")
+    for flag in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--no-first-run",
+        f"--user-data-dir={profile}",
+        "--window-size=1200,900",
+    ):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    driver = webdriver.Chrome(options=options, service=service)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def opened(browser, results, tmp_path):
+    path = write_page(results, tmp_path / "report.html")
+    browser.set_window_size(1200, 900)
+    browser.get(path.as_uri())
+    yield browser
+    errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+    assert errors == []
+
+
+def find(browser, selector):
+    return browser.find_elements("css selector", selector)
+
+
+def go(browser, view):
+    (tab,) = find(browser, f"[data-view={view}]")
+    tab.click()
+    assert tab.get_attribute("aria-selected") == "true"
+    (panel,) = find(browser, f"#view-{view}")
+    return panel
+
+
+@pytest.mark.browser
+def test_every_view_opens_and_fits(opened):
+    views = [tab.get_attribute("data-view") for tab in find(opened, "[role=tab]")]
+    assert views == ["overview", "compare", "costs", "datasets", "published", "method"]
+    for width in (1200, 390):
+        opened.set_window_size(width, 900)
+        for view in views:
+            panel = go(opened, view)
+            assert len(panel.text) > 100
+            fits = "return document.documentElement.scrollWidth <= window.innerWidth"
+            assert opened.execute_script(fits), (width, view)
+
+
+@pytest.mark.browser
+def test_tables_sort_both_ways(opened):
+    go(opened, "overview")
+
+    def column(at):
+        cells = find(opened, f"#table-accuracy tbody td:nth-child({at})")
+        return [cell.text for cell in cells]
+
+    assert column(1)[0].startswith("Acute")
+    heads = find(opened, "#table-accuracy thead button")
+    heads[2].click()
+    values = [float(text) for text in column(3)]
+    assert values == sorted(values, reverse=True)
+    heads[2].click()
+    assert [float(text) for text in column(3)] == sorted(values)
+    heads[0].click()
+    assert column(1)[0].startswith("Acute")
+    heads[0].click()
+    assert column(1)[0].startswith("Zoo")
+
+
+@pytest.mark.browser
+def test_models_can_be_compared_and_hidden(opened):
+    go(opened, "compare")
+    assert "critical difference" in find(opened, "#ranks svg")[0].text
+    before = find(opened, "#forest svg")[0].text
+    pick = find(opened, "#pick-other")[0]
+    pick.find_element("xpath", "option[.='KM']").click()
+    assert "Ours minus KM" in find(opened, "#forest svg")[0].text
+    assert find(opened, "#forest svg")[0].text != before
+    pick.find_element("xpath", "option[.='Ours']").click()
+    assert "Choose two different models" in find(opened, "#forest")[0].text
+
+    go(opened, "costs")
+    shown = len(find(opened, "#leaves-plot .mark"))
+    find(opened, ".legend button")[0].click()
+    assert len(find(opened, "#leaves-plot .mark")) == shown - 1
+    find(opened, ".bar input")[0].click()
+    assert len(find(opened, "#leaves-plot .mark")) == (shown - 1) * 26
+
+
+@pytest.mark.browser
+def test_points_explain_themselves(opened):
+    from selenium.webdriver import ActionChains
+
+    go(opened, "datasets")
+    find(opened, "#pick-dataset")[0].find_element("xpath", "option[.='Wine']").click()
+    assert find(opened, "#view-datasets h2")[0].text == "Wine"
+    point = find(opened, "#draws-plot .mark")[0]
+    ActionChains(opened).move_to_element(point).perform()
+    (tip,) = find(opened, "#tip")
+    assert re.match(r"OG, draw 0\n9\d\.\d\d %", tip.text)
+    lit = find(opened, "#draws-plot .lit")
+    assert len(lit) == 6
+    assert {point.get_attribute("data-draw") for point in lit} == {"0"}
+
+
+@pytest.mark.browser
+def test_published_cells_beyond_noise_can_be_singled_out(opened):
+    go(opened, "published")
+    assert [cell.text for cell in find(opened, "td.off")] == ["105.93 / 85.93"]
+    find(opened, "#only-off")[0].click()
+    shown = [row.text for row in find(opened, "#table-published tbody tr") if row.is_displayed()]
+    assert len(shown) == 1
+    assert shown[0].startswith("Wine")
+
+
+@pytest.mark.browser
+def test_keys_and_theme(opened):
+    from selenium.webdriver import Keys
+
+    go(opened, "overview")
+    find(opened, "[role=tab]")[0].send_keys(Keys.ARROW_RIGHT)
+    assert opened.current_url.endswith("#compare")
+
+    def theme():
+        return opened.execute_script(
+            "return [document.documentElement.dataset.theme,"
+            "getComputedStyle(document.body).backgroundColor]"
+        )
+
+    first = theme()
+    find(opened, "#theme")[0].click()
+    second = theme()
+    assert first != second
+    find(opened, "#theme")[0].click()
+    assert theme() == first

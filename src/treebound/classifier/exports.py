@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
+    from typing import Self
 
     from treebound.show import Rules
     from treebound.tree.model import Tree
@@ -25,6 +27,12 @@ class TreeExports:
         check_is_fitted(self)
         return self.tree_
 
+    def _answering(self, options: dict[str, Any]) -> dict[str, Any]:
+        """How this classifier answers, unless the caller says otherwise."""
+        return {"unknown": self.unknown, "smoothing": self.smoothing, **options}
+
+    # -- to read ---------------------------------------------------------------------------
+
     def to_text(self, **options: Any) -> str:
         """The tree as indented text, see :func:`treebound.show.text`."""
         from treebound.show import text
@@ -35,13 +43,106 @@ class TreeExports:
         """The tree as if-then rules, one a leaf, see :func:`treebound.show.rules`."""
         from treebound.show import rules
 
-        unknown = "majority" if self.unknown == "error" else self.unknown
-        return rules(
-            self._fitted_tree(), **{"smoothing": self.smoothing, "unknown": unknown, **options}
-        )
+        return rules(self._fitted_tree(), **self._answering(options))
 
     def to_dot(self, **options: Any) -> str:
         """The tree in the DOT language of Graphviz, see :func:`treebound.show.dot`."""
         from treebound.show import dot
 
         return dot(self._fitted_tree(), **options)
+
+    def to_latex(self, **options: Any) -> str:
+        """The tree as LaTeX, see :func:`treebound.show.latex`."""
+        from treebound.show import latex
+
+        return latex(self._fitted_tree(), **options)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, **options: Any) -> str:
+        """One self-contained page with the tree, see :func:`treebound.show.html_report`.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            Where to write the page.
+
+        Returns
+        -------
+        str
+            The page.
+        """
+        from treebound.show import html_report
+
+        self._fitted_tree()
+        return html_report(self, path=path, **options)
+
+    # -- to run elsewhere ------------------------------------------------------------------
+
+    def to_python(self, **options: Any) -> str:
+        """The tree as a Python function, see :func:`treebound.show.python_code`."""
+        from treebound.show import python_code
+
+        return python_code(self._fitted_tree(), **self._answering(options))
+
+    def to_c(self, **options: Any) -> str:
+        """The tree as a C function, see :func:`treebound.show.c_code`."""
+        from treebound.show import c_code
+
+        return c_code(self._fitted_tree(), **self._answering(options))
+
+    def to_sql(self, **options: Any) -> str:
+        """The tree as an SQL expression, see :func:`treebound.show.sql_code`."""
+        from treebound.show import sql_code
+
+        return sql_code(self._fitted_tree(), **self._answering(options))
+
+    def to_onnx(self, **options: Any) -> Any:
+        """The tree as an ONNX model, see :func:`treebound.exchange.to_onnx`."""
+        from treebound.exchange import to_onnx
+
+        return to_onnx(self._fitted_tree(), **self._answering(options))
+
+    # -- to keep ---------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as JSON, in the written format of the documentation.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sklearn.datasets import load_iris
+        >>> import treebound as tb
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = tb.BoundTreeClassifier().fit(X, y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     clf.save(f"{folder}/model.json")
+        ...     again = tb.BoundTreeClassifier.load(f"{folder}/model.json")
+        >>> bool((again.predict(X) == clf.predict(X)).all())
+        True
+        """
+        from treebound.classifier.storage import model_of
+        from treebound.exchange import save
+
+        self._fitted_tree()
+        save(model_of(self), path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that :meth:`save` wrote; nothing in the file is executed.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Returns
+        -------
+        BoundTreeClassifier
+            Fitted; it answers as the one that was saved.
+        """
+        from treebound.classifier.storage import restored
+        from treebound.exchange import load
+
+        return restored(cls, load(path))

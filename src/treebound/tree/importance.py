@@ -36,6 +36,7 @@ def importances(tree: Tree, criterion: str) -> NDArray[np.float64]:
     inner = np.flatnonzero(~tree.is_leaf)
     decrease = mass[inner] - mass[tree.left[inner]] - mass[tree.right[inner]]
     found = np.bincount(tree.feature[inner], weights=decrease, minlength=len(tree.columns))
-    found = np.maximum(found, 0.0)  # a rounding error below zero
+    found = np.maximum(found, 0.0, dtype=np.float64)  # a rounding error below zero
     total = found.sum()
-    return found / total if total > 0 else found
+    shares: NDArray[np.float64] = found / total if total > 0 else found
+    return shares

@@ -1,0 +1,220 @@
+"""A fitted classifier as the document of the model format, and back."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, is_dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.classifier.parameters import check_parameters
+from treebound.exchange import FormatError, SavedModel
+from treebound.exchange.nodes import nodes_from_json, nodes_to_json
+from treebound.pruning import PruningPath, PruningResult
+from treebound.tree.model import Tree
+
+__all__ = ["StoredPath", "model_of", "restored"]
+
+_ANSWERING = ("unknown", "smoothing")
+# Steps of the path with more leaves than this are not kept: the file would grow with their square.
+_MOST_LEAVES = 200
+_NOT_KEPT = "The model was saved without a certificate."
+
+
+def model_of(classifier: Any) -> SavedModel:
+    """What is kept of a fitted classifier."""
+    parameters = classifier.get_params(deep=False)
+    certificate = classifier.certificate_
+    return SavedModel(
+        tree=classifier.tree_,
+        prediction={name: parameters.pop(name) for name in _ANSWERING},
+        parameters={name: _plain(value) for name, value in parameters.items() if _can(value)},
+        certificate=_fields(certificate) if is_dataclass(certificate) else None,
+        pruning=_pruning(classifier),
+    )
+
+
+def restored(cls: Any, model: SavedModel) -> Any:
+    """A fitted classifier from what was kept."""
+    known = cls().get_params(deep=False)
+    for name in model.parameters:
+        if name not in known or name in _ANSWERING:
+            raise FormatError(f"parameters.{name}", "is not a parameter of the classifier")
+    classifier = cls(**model.parameters, **model.prediction)
+    try:
+        check_parameters(classifier)
+    except ValueError as error:
+        raise FormatError("parameters", str(error)) from None
+    tree = model.tree
+    names = [column.name for column in tree.columns]
+    classifier.n_features_in_ = len(names)
+    if names != [f"x{i}" for i in range(len(names))]:
+        classifier.feature_names_in_ = np.array(names, dtype=object)
+    classifier.classes_ = tree.classes
+    classifier.columns_ = tree.columns
+    classifier.tree_ = tree
+    classifier.grown_tree_ = tree
+    classifier.pruning_result_ = None
+    classifier._no_certificate = _NOT_KEPT if model.certificate is None else None
+    classifier._certificate = None
+    if model.pruning is not None:
+        path = StoredPath(tree, model.pruning)
+        classifier.grown_tree_ = path.grown
+        score = float(path.scores[path.chosen])
+        classifier.pruning_result_ = PruningResult(tree, path, score, fit_time=float("nan"))
+    return classifier
+
+
+# -- what JSON can hold ------------------------------------------------------------------------
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return value
+
+
+def _can(value: Any) -> bool:
+    value = _plain(value)
+    if isinstance(value, list):
+        return all(map(_can, value))
+    if isinstance(value, dict):
+        return all(isinstance(name, str) and _can(item) for name, item in value.items())
+    if isinstance(value, float):
+        return isfinite(value)
+    return value is None or isinstance(value, bool | int | str)
+
+
+def _fields(certificate: Any) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in asdict(certificate).items() if _can(value)}
+
+
+# -- the pruning path --------------------------------------------------------------------------
+
+
+def _pruning(classifier: Any) -> dict[str, Any] | None:
+    path: PruningPath | None = classifier.pruning_path_
+    if path is None:
+        return None
+    grown: Tree = path.tree(0)
+    kept = [s for s in range(len(path)) if path.leaves[s] <= _MOST_LEAVES or s == path.chosen]
+    steps = []
+    for step in kept:
+        tree = path.tree(step)
+        cut = _cuts(grown, tree)
+        steps.append(
+            {
+                "leaves": int(path.leaves[step]),
+                "errors": float(path.errors[step]),
+                "score": float(path.scores[step]) if isfinite(path.scores[step]) else None,
+                **({"nodes": nodes_to_json(tree)} if cut is None else {"cut": cut}),
+            }
+        )
+    return {"grown": nodes_to_json(grown), "chosen": kept.index(path.chosen), "steps": steps}
+
+
+def _cuts(grown: Tree, tree: Tree) -> list[int] | None:
+    """The nodes of the grown tree that are leaves here; None if it is no collapse of it."""
+    cuts = []
+    at = 0
+    for node in range(tree.n_nodes):
+        if at >= grown.n_nodes or not np.array_equal(tree.counts[node], grown.counts[at]):
+            return None
+        if tree.left[node] < 0:
+            if grown.left[at] >= 0:
+                cuts.append(at)
+            at += int(grown.size[at])
+        elif not _same_test(grown, at, tree, node):
+            return None
+        else:
+            at += 1
+    return cuts if np.array_equal(grown.collapsed(cuts).label, tree.label) else None
+
+
+def _same_test(one: Tree, at: int, other: Tree, node: int) -> bool:
+    return bool(
+        one.feature[at] == other.feature[node]
+        and one.category[at] == other.category[node]
+        and np.array_equal(one.threshold[at], other.threshold[node], equal_nan=True)
+        and one.missing_left[at] == other.missing_left[node]
+    )
+
+
+class StoredPath(PruningPath):
+    """A pruning path as a model file keeps it.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree of the model, for its columns and classes.
+    document : dict
+        The field ``pruning`` of the model format.
+    """
+
+    def __init__(self, tree: Tree, document: dict[str, Any]) -> None:
+        self.grown = nodes_from_json(
+            document["grown"], tree.columns, tree.classes, where="pruning.grown"
+        )
+        self._steps = [self._checked_step(at, s) for at, s in enumerate(document["steps"])]
+        chosen = document.get("chosen")
+        if type(chosen) is not int or not 0 <= chosen < len(self._steps):
+            raise FormatError("pruning.chosen", "must be the number of a step")
+        self.chosen = chosen
+
+    def _checked_step(self, at: int, step: Any) -> dict[str, Any]:
+        where = f"pruning.steps[{at}]"
+        if not isinstance(step, dict):
+            raise FormatError(where, "must be an object")
+        for name in ("leaves", "errors", "score"):
+            value = step.get(name)
+            if type(value) not in (int, float) and not (name == "score" and value is None):
+                raise FormatError(f"{where}.{name}", "must be a number")
+        if "nodes" in step:
+            tree = nodes_from_json(
+                step["nodes"], self.grown.columns, self.grown.classes, where=f"{where}.nodes"
+            )
+            return {**step, "nodes": tree}
+        cut = step.get("cut")
+        inner = ~self.grown.is_leaf
+        if not isinstance(cut, list) or not all(
+            type(node) is int and 0 <= node < len(inner) and inner[node] for node in cut
+        ):
+            raise FormatError(f"{where}.cut", "must be a list of inner nodes of the grown tree")
+        return step
+
+    def _column(self, name: str) -> NDArray[np.float64]:
+        return np.array([step[name] for step in self._steps], dtype=np.float64)
+
+    @property
+    def leaves(self) -> NDArray[np.int64]:
+        return self._column("leaves").astype(np.int64)
+
+    @property
+    def errors(self) -> NDArray[np.float64]:
+        return self._column("errors")
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        return self._column("score")
+
+    def _tree(self, step: int) -> Tree:
+        kept = self._steps[step]
+        tree: Tree = kept["nodes"] if "nodes" in kept else self.grown.collapsed(kept["cut"])
+        return tree
+
+    def _replacements(self) -> list[tuple[int | None, str | None]]:
+        rows: list[tuple[int | None, str | None]] = [(None, None)]
+        before = set(self._steps[0].get("cut", ()))
+        for step in self._steps[1:]:
+            now = set(step.get("cut", ()))
+            new = now - before
+            single = len(new) == 1 and "cut" in step
+            rows.append((next(iter(new)), "leaf") if single else (None, "rearranged"))
+            before = now
+        return rows

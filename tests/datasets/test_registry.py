@@ -21,7 +21,7 @@ def entry(request: pytest.FixtureRequest) -> DatasetInfo:
 
 def test_there_are_the_25_data_sets_of_the_paper():
     assert len(NAMES) == 25
-    assert NAMES == sorted(NAMES)
+    assert sorted(NAMES) == NAMES
 
 
 def test_the_columns_have_the_kinds_the_caption_counts(entry):

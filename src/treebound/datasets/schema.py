@@ -188,7 +188,7 @@ class Schema:
     def from_toml(cls, text: str, *, name: str = "schema") -> Schema:
         """Read a schema from TOML text; ``name`` is what errors call it."""
         try:
-            document = tomllib.loads(text)
+            document = tomllib.loads(text + "\n")  # so that an error at the end has a line too
         except tomllib.TOMLDecodeError as error:
             raise SchemaError(f"The schema {name} is not valid TOML: {error}.") from None
         try:
@@ -350,7 +350,8 @@ def _category_list(name: str, categories: Any) -> tuple[Any, ...]:
             f"the categories of column {name!r} must be a list of texts, numbers or booleans. "
             f"Got {categories!r} instead."
         )
-    twice = sorted({str(c) for c in categories if categories.count(c) > 1})
+    texts = [str(category) for category in categories]
+    twice = sorted({text for text in texts if texts.count(text) > 1})
     if twice:
         raise SchemaError(f"column {name!r} lists a category twice: {', '.join(twice)}.")
     return tuple(categories)

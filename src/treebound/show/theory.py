@@ -1,0 +1,315 @@
+"""Pictures for theorists: a Ferrers diagram, and the forms of the growth function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treebound._extras import require
+from treebound.bounds.counting import splits_of_size
+from treebound.bounds.growth import log_growth
+from treebound.bounds.stumps import OrdinalAttribution, ordinal_attribution
+from treebound.landscape import Landscape
+from treebound.shapes import TreeShape
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["FerrersDisplay", "GrowthDisplay"]
+
+# Okabe and Ito's colours, which most eyes tell apart, and a dash each for the others.
+_STYLES = {
+    "fast": ("#d55e00", (0, (1, 1.2))),
+    "tight": ("#009e73", (0, (5, 2))),
+    "closed": ("#0072b2", "solid"),
+}
+_BEST = "#c8c8c8"
+
+
+class FerrersDisplay:
+    """The Ferrers diagram of an ordinal stump and who gets which cell.
+
+    A row is a feature, a cell one of its thresholds; its colour is the size of the smaller part of
+    the 2-partition it was given to by the greedy procedure of the ordinal stump theorem. Use
+    :meth:`from_landscape` or :meth:`from_attribution` to draw one.
+
+    Parameters
+    ----------
+    attribution : OrdinalAttribution
+        What :func:`treebound.bounds.ordinal_attribution` returned.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    cells_ : list of matplotlib Circle
+        The cells, row by row.
+
+    Examples
+    --------
+    >>> from treebound.show import FerrersDisplay
+    >>> display = FerrersDisplay.from_landscape(6, (6, 6, 6, 6, 5, 5, 5, 2, 2))
+    >>> display.attribution.per_size, len(display.cells_)
+    ((6, 15, 8), 34)
+    """
+
+    ax_: Axes
+    figure_: Figure
+    cells_: list[Any]
+
+    def __init__(self, attribution: OrdinalAttribution) -> None:
+        self.attribution = attribution
+
+    @classmethod
+    def from_landscape(
+        cls, m: int, ordinal: Sequence[int] | Landscape, *, ax: Axes | None = None
+    ) -> FerrersDisplay:
+        """Attribute the thresholds of ordinal features on ``m`` examples, and draw it.
+
+        Parameters
+        ----------
+        m : int
+            Number of examples.
+        ordinal : sequence of int or Landscape
+            Category counts of the ordinal features; of a landscape only these are drawn.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        """
+        counts = ordinal.ordinal if isinstance(ordinal, Landscape) else tuple(ordinal)
+        return cls.from_attribution(ordinal_attribution(m, counts), ax=ax)
+
+    @classmethod
+    def from_attribution(
+        cls, attribution: OrdinalAttribution, *, ax: Axes | None = None
+    ) -> FerrersDisplay:
+        """Draw an attribution.
+
+        Parameters
+        ----------
+        attribution : OrdinalAttribution
+            What :func:`treebound.bounds.ordinal_attribution` returned.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        """
+        return cls(attribution).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> FerrersDisplay:
+        """Draw the diagram.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        FerrersDisplay
+            The display itself.
+        """
+        pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a Ferrers diagram")
+        columns, rows = len(self.attribution.conjugate), len(self.attribution.cells)
+        if ax is None:
+            size = (min(14.0, 3.9 + 0.34 * columns), min(14.0, max(2.4, 1.1 + 0.34 * rows)))
+            _, ax = pyplot.subplots(figsize=size, layout="constrained")
+        self.ax_ = ax
+        self.figure_ = ax.figure  # type: ignore[assignment]
+        self._draw_cells()
+        self._draw_margins(columns, rows)
+        self._draw_legend()
+        return self
+
+    def _draw_cells(self) -> None:
+        from matplotlib.patches import Circle
+
+        colours = self._colours()
+        self.cells_ = []
+        for row, cells in enumerate(self.attribution.cells):
+            for column, size in enumerate(cells):
+                cell = Circle((column, row), 0.36, fc=colours[size], ec="#555555", lw=0.7)
+                self.cells_.append(self.ax_.add_patch(cell))
+
+    def _colours(self) -> dict[int, Any]:
+        """A colour for each part size that got a cell, none for 0: sizes are ordered, so a ramp."""
+        from matplotlib import colormaps
+
+        used = [k for k, count in enumerate(self.attribution.per_size, start=1) if count]
+        ramp = colormaps["viridis"](np.linspace(0.05, 0.95, max(len(used), 2)))
+        return {0: "none", **dict(zip(used, ramp, strict=False))}
+
+    def _draw_margins(self, columns: int, rows: int) -> None:
+        """Category counts on the left, the conjugate on top, as the paper draws them."""
+        ax = self.ax_
+        ax.set_aspect("equal")
+        ax.set_xlim(-0.7, max(columns, 1) - 0.3)
+        ax.set_ylim(max(rows, 3) - 0.3, -0.7)  # a single row is not blown up
+        ax.set_xticks(range(columns), [str(count) for count in self.attribution.conjugate])
+        ax.set_yticks(range(rows), [str(count) for count in self.attribution.ordinal])
+        ax.tick_params(length=0, top=False, labeltop=True, labelbottom=False)
+        ax.set_ylabel("categories")
+        examples, bound = self.attribution.m, self.attribution.total
+        ax.set_title(f"{examples} examples, bound {bound}", loc="left", pad=12)
+        for side in ax.spines.values():
+            side.set_visible(False)
+
+    def _draw_legend(self) -> None:
+        from matplotlib.lines import Line2D
+
+        m, per_size = self.attribution.m, self.attribution.per_size
+        used = {k: colour for k, colour in self._colours().items() if k}
+        entries = {
+            f"part of {k}: {per_size[k - 1]} of {splits_of_size(m, k):,}": colour
+            for k, colour in used.items()
+        }
+        if any(0 in cells for cells in self.attribution.cells):
+            entries["not used"] = "none"
+        marker = {"marker": "o", "ls": "", "markersize": 8, "mec": "#555555", "mew": 0.7}
+        handles = [Line2D([], [], mfc=colour, **marker) for colour in entries.values()]  # type: ignore[arg-type]
+        if handles:
+            self.ax_.legend(
+                handles, entries, loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False
+            )
+
+
+class GrowthDisplay:
+    """The forms of the log growth function against the number of examples.
+
+    Use :meth:`from_shape` to compute and draw them.
+
+    Parameters
+    ----------
+    examples : array of int
+        The numbers of examples, m.
+    log_growth : dict of str to array
+        For each form its natural log at every m.
+    n_classes : int
+        Number of classes; the dashed line is ``m ln n``, all labellings there are.
+    title : str
+        What the lines are about.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : dict of str to matplotlib Line2D
+        The line of each form.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> from treebound.show import GrowthDisplay
+    >>> display = GrowthDisplay.from_shape(
+    ...     tb.TreeShape.parse("((..).)"), 3, tb.Landscape(real=10), examples=[10, 100, 1000]
+    ... )
+    >>> sorted(display.lines_)
+    ['best', 'closed', 'fast', 'tight']
+    """
+
+    ax_: Axes
+    figure_: Figure
+    lines_: dict[str, Any]
+
+    def __init__(
+        self,
+        examples: ArrayLike,
+        log_growth: dict[str, NDArray[np.float64]],
+        *,
+        n_classes: int,
+        title: str = "",
+    ) -> None:
+        self.examples = np.asarray(examples)
+        self.log_growth = log_growth
+        self.n_classes = n_classes
+        self.title = title
+
+    @classmethod
+    def from_shape(
+        cls,
+        shape: TreeShape,
+        n_classes: int,
+        landscape: Landscape,
+        *,
+        examples: Sequence[int] | None = None,
+        forms: Sequence[str] = ("fast", "tight", "closed", "best"),
+        ax: Axes | None = None,
+    ) -> GrowthDisplay:
+        """Compute the forms for a shape, and draw them.
+
+        Parameters
+        ----------
+        shape : TreeShape
+            The shape of the trees.
+        n_classes : int
+            Number of classes.
+        landscape : Landscape
+            The features.
+        examples : sequence of int, optional
+            The numbers of examples; by default from 2 to 1,000, evenly on a log scale.
+        forms : sequence of str
+            Which forms of :func:`treebound.bounds.log_growth`.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        """
+        if examples is None:
+            examples = sorted({round(m) for m in np.geomspace(2, 1000, 28)})
+        at = [int(m) for m in examples]
+        logs = {
+            form: np.array([log_growth(shape, m, n_classes, landscape, form=form) for m in at])
+            for form in forms
+        }
+        kinds = landscape.real, len(landscape.ordinal), len(landscape.nominal)
+        named = zip(kinds, ("real", "ordinal", "nominal"), strict=True)
+        features = " + ".join(f"{count} {kind}" for count, kind in named if count)
+        title = f"{_short(str(shape))}, {n_classes} classes, {features or 'no'} features"
+        return cls(at, logs, n_classes=n_classes, title=title).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> GrowthDisplay:
+        """Draw the lines.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        GrowthDisplay
+            The display itself.
+        """
+        pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing growth functions")
+        if ax is None:
+            _, ax = pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")
+        self.ax_ = ax
+        self.figure_ = ax.figure  # type: ignore[assignment]
+        self.lines_ = {}
+        for form, values in self.log_growth.items():
+            self.lines_[form] = self._line(form, values)
+        everything = self.examples * math.log(self.n_classes)
+        highest = max((float(np.max(v)) for v in self.log_growth.values()), default=1.0)
+        ax.plot(self.examples, everything, color="#888888", lw=0.9, ls="dashed", label="m ln n")
+        ax.set_xscale("log")
+        ax.set_ylim(0.0, 1.08 * highest)  # m ln n leaves the picture; the forms stay in it
+        ax.set_xlabel("examples m")
+        ax.set_ylabel("ln of the growth function (nats)")
+        ax.set_title(self.title)
+        ax.grid(alpha=0.25, lw=0.6)
+        for side in ("top", "right"):
+            ax.spines[side].set_visible(False)
+        ax.legend(frameon=False)
+        return self
+
+    def _line(self, form: str, values: NDArray[np.float64]) -> Any:
+        if form == "best":  # a broad band below the others, which it follows
+            style: dict[str, Any] = {"color": _BEST, "lw": 6.0, "zorder": 1}
+        else:
+            colour, dashes = _STYLES.get(form, ("#000000", "dashdot"))
+            style = {"color": colour, "ls": dashes, "lw": 1.8, "zorder": 3}
+        return self.ax_.plot(self.examples, values, label=form, **style)[0]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 24 else f"{text.count('.')} leaves"

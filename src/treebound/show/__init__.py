@@ -6,11 +6,19 @@ from treebound.show.as_python import python_code
 from treebound.show.as_rules import Condition, Rule, Rules, rules
 from treebound.show.as_sql import sql_code
 from treebound.show.as_text import text
+from treebound.show.figure import TreeDisplay
+from treebound.show.path_display import CertificateDisplay, PruningPathDisplay
+from treebound.show.theory import FerrersDisplay, GrowthDisplay
 
 __all__ = [
+    "CertificateDisplay",
     "Condition",
+    "PruningPathDisplay",
+    "FerrersDisplay",
+    "GrowthDisplay",
     "Rule",
     "Rules",
+    "TreeDisplay",
     "c_code",
     "dot",
     "python_code",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from treebound.show.as_text import answer_of
-from treebound.show.colours import class_colours, mixed_with_white
+from treebound.show.colours import fill_of
 from treebound.show.questions import one_line, question, rounded_thresholds, short_number
 from treebound.tree import Tree
 
@@ -69,17 +69,6 @@ def _label(tree: Tree, node: int, whole: bool) -> str:
         return _escaped(answer_of(tree, node)) + rf"\n... {int(tree.size[node]) - 1} more"
     name = one_line(tree.columns[tree.feature[node]].name)
     return rf"{_escaped(name)}\n{short_number(float(tree.rows[node]))} rows"
-
-
-def fill_of(tree: Tree, node: int) -> str:
-    """The colour of a node: that of its class, the paler the nearer it is to guessing."""
-    weight = float(tree.weight[node])
-    share = float(tree.counts[node, tree.label[node]]) / weight if weight > 0 else 0.0
-    guess = 1 / max(tree.n_classes, 2)
-    purity = max(0.0, (share - guess) / (1 - guess))
-    depth = 0.4 if tree.left[node] < 0 else 0.2
-    colour = class_colours(tree.n_classes)[int(tree.label[node])]
-    return mixed_with_white(colour, 0.02 + (depth - 0.02) * purity)
 
 
 def _escaped(text: str) -> str:

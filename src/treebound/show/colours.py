@@ -5,7 +5,9 @@ from __future__ import annotations
 import colorsys
 from functools import lru_cache
 
-__all__ = ["class_colours", "mixed_with_white"]
+from treebound.tree import Tree
+
+__all__ = ["class_colours", "fill_of", "mixed_with_white"]
 
 # Okabe and Ito's eight without black: told apart by people who see colours differently.
 _OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
@@ -26,6 +28,17 @@ def class_colours(count: int) -> tuple[str, ...]:
         hue, light = (0.15 + extra * 0.61803398875) % 1.0, (0.45, 0.65)[extra % 2]
         colours.append(_hexadecimal(colorsys.hls_to_rgb(hue, light, 0.55)))
     return tuple(colours)
+
+
+def fill_of(tree: Tree, node: int) -> str:
+    """The colour of a node: that of its class, the paler the nearer it is to guessing."""
+    weight = float(tree.weight[node])
+    share = float(tree.counts[node, tree.label[node]]) / weight if weight > 0 else 0.0
+    guess = 1 / max(tree.n_classes, 2)
+    purity = max(0.0, (share - guess) / (1 - guess))
+    depth = 0.4 if tree.left[node] < 0 else 0.2
+    colour = class_colours(tree.n_classes)[int(tree.label[node])]
+    return mixed_with_white(colour, 0.02 + (depth - 0.02) * purity)
 
 
 def mixed_with_white(colour: str, share: float) -> str:

@@ -1,0 +1,397 @@
+"""A tree as a matplotlib figure."""
+
+from __future__ import annotations
+
+import textwrap
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._extras import require
+from treebound.show.colours import class_colours, fill_of
+from treebound.show.layout import tidy
+from treebound.show.questions import one_line, question, rounded_thresholds, short_number
+from treebound.tree import Tree, encode
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["TreeDisplay"]
+
+# Everything is laid out in points, the unit of type; a figure made here has just that size.
+_PAD = 0.45  # room around the words of a node, in lines
+_BAR = 0.55  # height of the bar of proportions, in lines
+_LINE = 1.25  # distance of two lines, in font sizes
+_LEGEND_CLASSES = 12
+
+
+@dataclass(frozen=True)
+class _Box:
+    """One node as it is drawn."""
+
+    node: int
+    lines: tuple[str, ...]
+    width: float
+    height: float
+    bold: bool
+    hidden: int  # nodes that a depth limit leaves out below this one
+
+
+class TreeDisplay:
+    """A decision tree drawn with matplotlib.
+
+    Every node shows its question, a bar with the proportions of the classes in their colours
+    and the number of training rows; a leaf shows its class instead of a question. Those for whom
+    the answer is yes go left. Use :meth:`from_estimator` to draw a fitted classifier.
+
+    Parameters
+    ----------
+    tree : Tree
+    max_depth : int, optional
+        Nodes deeper than this are left out; the node above says "... 12 more".
+    X : ndarray, optional
+        The encoded training data; with it thresholds are rounded exactly as far as no training
+        value changes sides, without it a little more carefully.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    places_ : dict of int to (float, float)
+        Centre of every node that is drawn, in points.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> from sklearn.datasets import load_iris
+    >>> from treebound.show import TreeDisplay
+    >>> iris = load_iris(as_frame=True)
+    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
+    >>> display = TreeDisplay.from_estimator(clf)
+    >>> len(display.places_)
+    5
+    """
+
+    ax_: Axes
+    figure_: Figure
+    places_: dict[int, tuple[float, float]]
+
+    def __init__(
+        self, tree: Tree, *, max_depth: int | None = None, X: NDArray[np.float64] | None = None
+    ) -> None:
+        if max_depth is not None and max_depth < 0:
+            raise ValueError(
+                "The 'max_depth' parameter of TreeDisplay must be None or an int >= 0. "
+                f"Got {max_depth!r} instead."
+            )
+        self.tree = tree
+        self.max_depth = max_depth
+        self.X = X
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        max_depth: int | None = None,
+        X: Any = None,
+        ax: Axes | None = None,
+        fontsize: float | None = None,
+    ) -> TreeDisplay:
+        """Draw the tree of a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : BoundTreeClassifier
+            Anything with a ``tree_`` that is a :class:`treebound.Tree`.
+        max_depth : int, optional
+            Nodes deeper than this are left out and counted.
+        X : table, optional
+            The training data, for the rounding of thresholds.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure of the size the tree needs.
+        fontsize : float, optional
+            In points; by default it depends on how many leaves there are.
+        """
+        tree = estimator.tree_
+        return cls(tree, max_depth=max_depth, X=_encoded(X, tree)).plot(ax=ax, fontsize=fontsize)
+
+    def plot(self, ax: Axes | None = None, *, fontsize: float | None = None) -> TreeDisplay:
+        """Draw the tree.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure of the size the tree needs.
+        fontsize : float, optional
+            In points. In an ``ax`` that is too small for the tree, type is made smaller.
+
+        Returns
+        -------
+        TreeDisplay
+            The display itself.
+        """
+        require("matplotlib", extra="plot", why="Drawing a tree")
+        nodes, left, right = _visible(self.tree, self.max_depth)
+        size = fontsize or _fontsize(left.count(-1))
+        boxes = _boxes(self.tree, nodes, left, rounded_thresholds(self.tree, self.X), size)
+        across = tidy(left, right, width=[box.width for box in boxes], gap=0.9 * size)
+        down = _levels(self.tree, boxes, size)
+        self.places_ = {
+            box.node: (float(x), -float(down[self.tree.depth[box.node]]))
+            for box, x in zip(boxes, across, strict=True)
+        }
+        page = _Page(self.tree, boxes, self.places_, size)
+        self.ax_ = page.axes(ax)
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        page.draw(self.ax_, left, right)
+        return self
+
+
+def _encoded(X: Any, tree: Tree) -> NDArray[np.float64] | None:
+    if X is None:
+        return None
+    return encode(X, tree.columns)
+
+
+def _visible(tree: Tree, max_depth: int | None) -> tuple[list[int], list[int], list[int]]:
+    """The nodes down to a depth, and their children by their places in that list."""
+    shown = tree.depth <= (tree.height if max_depth is None else max_depth)
+    place = np.where(shown, np.cumsum(shown) - 1, -1)
+    nodes = np.flatnonzero(shown)
+    children = []
+    for link in (tree.left[nodes], tree.right[nodes]):
+        children.append(np.where(link >= 0, place[link], -1).tolist())
+    return nodes.tolist(), children[0], children[1]
+
+
+def _fontsize(leaves: int) -> float:
+    return 9.0 if leaves <= 16 else 8.0 if leaves <= 32 else 7.0
+
+
+# -- what stands in a node -------------------------------------------------------------------
+
+
+def _boxes(
+    tree: Tree, nodes: list[int], left: list[int], thresholds: list[str], size: float
+) -> list[_Box]:
+    leaves = left.count(-1)
+    columns = 26 if leaves <= 16 else 18 if leaves <= 32 else 13
+    boxes = []
+    for node, child in zip(nodes, left, strict=True):
+        hidden = int(tree.size[node]) - 1 if child < 0 else 0
+        ends = child < 0
+        words = _question_lines(tree, node, thresholds[node], columns)
+        if ends:
+            words = wrapped(one_line(tree.classes[tree.label[node]]), columns)
+        rows = short_number(float(tree.rows[node]))
+        lines = (*words, f"n = {rows}", *([f"... {hidden} more"] if hidden else ()))
+        width = max(_text_width(line, size, bold=ends and k == 0) for k, line in enumerate(lines))
+        height = (len(lines) + _BAR + 2 * _PAD) * size * _LINE
+        boxes.append(_Box(node, lines, width + 1.6 * size, height, ends, hidden))
+    return boxes
+
+
+def _question_lines(tree: Tree, node: int, threshold: str, columns: int) -> list[str]:
+    """The column's name, then the answer that leads left."""
+    if tree.left[node] < 0:
+        return []
+    asked = question(tree, node)
+    name = wrapped(one_line(asked.column.name), columns)
+    answer = asked.answer(left=True, threshold=threshold).replace("<=", "≤")
+    if len(name) == 1 and len(name[0]) + len(answer) < columns:
+        return [f"{name[0]} {answer}"]
+    return [*name, *wrapped(answer, columns)]
+
+
+def wrapped(text: str, columns: int, *, most: int = 3) -> list[str]:
+    """Text in a few short lines; what does not fit ends in an ellipsis."""
+    lines = textwrap.wrap(text, columns, max_lines=most, placeholder=" …") or [text]
+    return [line if len(line) <= columns else line[: columns - 1] + "…" for line in lines]
+
+
+def _text_width(text: str, size: float, *, bold: bool = False) -> float:
+    """Width of a line of type, in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=size, weight="bold" if bold else "normal")
+    with warnings.catch_warnings():  # a glyph that is missing is told once, when it is drawn
+        warnings.simplefilter("ignore", UserWarning)
+        return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
+
+
+def _levels(tree: Tree, boxes: list[_Box], size: float) -> NDArray[np.float64]:
+    """How far down the middle of each level is; a level is as high as its highest node."""
+    depths = [int(tree.depth[box.node]) for box in boxes]
+    heights = np.zeros(max(depths) + 1)
+    np.maximum.at(heights, depths, [box.height for box in boxes])
+    gaps = np.full(len(heights), 2.4 * size)
+    tops = np.concatenate([[0.0], np.cumsum(heights + gaps)[:-1]])
+    return tops + heights / 2
+
+
+# -- drawing ---------------------------------------------------------------------------------
+
+
+class _Page:
+    """The drawing of boxes at their places, in axes measured in points."""
+
+    def __init__(
+        self, tree: Tree, boxes: list[_Box], places: dict[int, tuple[float, float]], size: float
+    ) -> None:
+        self.tree = tree
+        self.boxes = boxes
+        self.places = places
+        self.size = size
+        self.labels = [one_line(label) for label in tree.classes.tolist()]
+        self.legend = len(self.labels) <= _LEGEND_CLASSES
+        right = max(places[box.node][0] + box.width / 2 for box in boxes)
+        low = min(places[box.node][1] - box.height / 2 for box in boxes)
+        self.rows = self._legend_rows(right) if self.legend else []
+        wide = max((row[-1][1] + row[-1][2] for row in self.rows), default=0.0)
+        middle = right / 2
+        high = len(self.rows) * size * 1.6 + (size if self.rows else 0)
+        self.left, self.right = min(0.0, middle - wide / 2), max(right, middle + wide / 2)
+        self.low, self.high = low, high
+
+    def _legend_rows(self, room: float) -> list[list[tuple[int, float, float]]]:
+        """Classes in rows: which, where it begins, and how wide it is."""
+        rows: list[list[tuple[int, float, float]]] = [[]]
+        at = 0.0
+        for k, label in enumerate(self.labels):
+            wide = _text_width(wrapped(label, 26, most=1)[0], self.size) + 2.6 * self.size
+            if rows[-1] and at + wide > max(room, 20 * self.size):
+                rows.append([])
+                at = 0.0
+            rows[-1].append((k, at, wide))
+            at += wide
+        return rows
+
+    def axes(self, ax: Axes | None) -> Axes:
+        """The axes to draw in, measured in points, with type in the right size for them."""
+        margin = self.size
+        wide, tall = self.right - self.left + 2 * margin, self.high - self.low + 2 * margin
+        if ax is None:
+            pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a tree")
+            # Agg images may have at most 2**16 pixels a side.
+            scale = min(1.0, 2**15 / (pyplot.rcParams["figure.dpi"] * max(wide, tall) / 72))
+            figure = pyplot.figure(figsize=(wide * scale / 72, tall * scale / 72))
+            ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        ax.set_xlim(self.left - margin, self.right + margin)
+        ax.set_ylim(self.low - margin, self.high + margin)
+        ax.set_aspect("equal")
+        ax.axis("off")
+        frame = ax.get_window_extent()
+        points = 72 / ax.figure.dpi
+        self.scale = min(frame.width * points / wide, frame.height * points / tall)
+        if self.scale < 0.9:  # small type is drawn relatively wider
+            self.scale *= 0.93
+        return ax
+
+    def draw(self, ax: Axes, left: list[int], right: list[int]) -> None:
+        """Edges below, then boxes with their bars, then words."""
+        self._edges(ax, left, right)
+        for box in self.boxes:
+            self._box(ax, box)
+        self._bars(ax)
+        for box in self.boxes:
+            self._words(ax, box)
+        for place, row in enumerate(self.rows):
+            self._legend(ax, place, row)
+
+    def _edges(self, ax: Axes, left: list[int], right: list[int]) -> None:
+        from matplotlib.collections import LineCollection
+
+        lines = []
+        for place, box in enumerate(self.boxes):
+            if left[place] < 0:
+                continue
+            x, y = self.places[box.node]
+            for side, child in enumerate((left[place], right[place])):
+                below = self.boxes[child]
+                x2, y2 = self.places[below.node]
+                start, end = y - box.height / 2, y2 + below.height / 2
+                lines.append([(x, start), (x2, end)])
+                if place == 0:
+                    self._yes_no(ax, (x + x2) / 2, (start + end) / 2, side)
+        ax.add_collection(
+            LineCollection(lines, colors="#888888", linewidths=0.9 * self.scale, zorder=1)
+        )
+
+    def _yes_no(self, ax: Axes, x: float, y: float, side: int) -> None:
+        """The answers, said once, at the root."""
+        ax.text(
+            x, y, ("yes", "no")[side], ha="center", va="center", color="#555555", zorder=1.5,
+            fontsize=0.9 * self.size * self.scale,
+            bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": self.scale},
+        )  # fmt: skip
+
+    def _box(self, ax: Axes, box: _Box) -> None:
+        from matplotlib.patches import FancyBboxPatch
+
+        x, y = self.places[box.node]
+        rounding = 0.5 * self.size
+        ax.add_patch(
+            FancyBboxPatch(
+                (x - box.width / 2, y - box.height / 2), box.width, box.height,
+                boxstyle=f"round,pad=0,rounding_size={rounding}",
+                facecolor=fill_of(self.tree, box.node), edgecolor="#666666",
+                linewidth=(1.1 if box.bold else 0.7) * self.scale,
+                linestyle="--" if box.hidden else "-", zorder=2,
+            )
+        )  # fmt: skip
+
+    def _bars(self, ax: Axes) -> None:
+        """The proportions of the classes at the foot of every box."""
+        from matplotlib.collections import PatchCollection
+        from matplotlib.patches import Rectangle
+
+        colours = class_colours(self.tree.n_classes)
+        patches, faces = [], []
+        line = self.size * _LINE
+        for box in self.boxes:
+            x, y = self.places[box.node]
+            room = box.width - 1.2 * self.size
+            at, foot = x - room / 2, y - box.height / 2 + _PAD * line
+            weight = float(self.tree.weight[box.node]) or 1.0
+            for k, count in enumerate(self.tree.counts[box.node].tolist()):
+                if count > 0:
+                    patches.append(Rectangle((at, foot), room * count / weight, _BAR * line))
+                    faces.append(colours[k])
+                    at += room * count / weight
+        ax.add_collection(PatchCollection(patches, facecolors=faces, edgecolors="none", zorder=3))
+
+    def _words(self, ax: Axes, box: _Box) -> None:
+        x, y = self.places[box.node]
+        line = self.size * _LINE
+        top = y + box.height / 2 - _PAD * line
+        for place, words in enumerate(box.lines):
+            plain = words.startswith(("n = ", "... "))
+            ax.text(
+                x, top - (place + 0.5) * line, words, ha="center", va="center",
+                fontsize=self.size * self.scale, parse_math=False,
+                weight="bold" if box.bold and not plain else "normal",
+                color="#444444" if plain else "#000000", zorder=4,
+            )  # fmt: skip
+
+    def _legend(self, ax: Axes, place: int, row: list[tuple[int, float, float]]) -> None:
+        from matplotlib.patches import Rectangle
+
+        wide = row[-1][1] + row[-1][2]
+        begin = (self.left + self.right - wide) / 2
+        y = self.high - (place + 0.5) * 1.6 * self.size
+        colours = class_colours(self.tree.n_classes)
+        for k, at, _ in row:
+            corner = (begin + at, y - 0.4 * self.size)
+            side = 0.8 * self.size
+            ax.add_patch(Rectangle(corner, side, side, facecolor=colours[k], edgecolor="none"))
+            ax.text(
+                begin + at + 1.2 * self.size, y, wrapped(self.labels[k], 26, most=1)[0],
+                ha="left", va="center", fontsize=self.size * self.scale,
+                parse_math=False,
+            )  # fmt: skip

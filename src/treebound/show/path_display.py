@@ -1,0 +1,270 @@
+"""The pruning path and the certificate as matplotlib figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treebound._extras import require
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["CertificateDisplay", "PruningPathDisplay", "certified_path"]
+
+_LINE, _CHOSEN = "#0072B2", "#D55E00"
+_ROWS = ("score", "errors", "leaves")
+
+
+class PruningPathDisplay:
+    """Score, errors and leaves along a pruning path, with the chosen step.
+
+    Parameters
+    ----------
+    scores, errors, leaves : array-like, one value a step
+    chosen : int
+        The step the pruner stopped at.
+    unit : str
+        What ``errors`` counts.
+
+    Attributes
+    ----------
+    axes_ : list of three matplotlib Axes
+        For score, errors and leaves.
+    ax_ : matplotlib Axes
+        The first of them.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from treebound.show import PruningPathDisplay
+    >>> display = PruningPathDisplay([9.0, 7.5, 8.0], [0, 1, 4], [9, 4, 1], chosen=1).plot()
+    >>> [ax.get_ylabel() for ax in display.axes_]
+    ['score', 'errors', 'leaves']
+    """
+
+    axes_: list[Axes]
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        scores: ArrayLike,
+        errors: ArrayLike,
+        leaves: ArrayLike,
+        *,
+        chosen: int,
+        unit: str = "errors",
+    ) -> None:
+        self.scores = np.asarray(scores, dtype=float)
+        self.errors = np.asarray(errors, dtype=float)
+        self.leaves = np.asarray(leaves)
+        self.chosen = int(chosen)
+        self.unit = unit
+
+    @classmethod
+    def from_path(cls, path: Any, *, ax: Axes | None = None) -> PruningPathDisplay:
+        """Draw a :class:`treebound.pruning.PruningPath`."""
+        unit = getattr(path, "unit", "errors")
+        display = cls(path.scores, path.errors, path.leaves, chosen=path.chosen, unit=unit)
+        return display.plot(ax=ax)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> PruningPathDisplay:
+        """Draw the path along which a fitted classifier was pruned.
+
+        Parameters
+        ----------
+        estimator : BoundTreeClassifier
+            Anything with a ``pruning_path_``.
+        ax : matplotlib Axes, optional
+            Its place is taken by three axes, one above the other; by default a new figure.
+        """
+        return cls.from_path(_path_of(estimator, "PruningPathDisplay"), ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> PruningPathDisplay:
+        """Draw the three curves, one above the other.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Its place is taken by three axes; by default a new figure.
+        """
+        pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a pruning path")
+        if ax is None:
+            figure, axes = pyplot.subplots(3, 1, sharex=True, figsize=(6.4, 5.6))
+            figure.subplots_adjust(left=0.14, right=0.97, top=0.93, bottom=0.09, hspace=0.12)
+        else:
+            figure, axes = _split(ax)
+        labels = ("score", self.unit, "leaves")
+        for place, values in zip(axes, (self.scores, self.errors, self.leaves), strict=True):
+            self._curve(place, values)
+        for place, label in zip(axes, labels, strict=True):
+            place.set_ylabel(label)
+        many = float(self.leaves.max()) > 50 * max(float(self.leaves.min()), 1.0)
+        axes[2].set_yscale("log" if many else "linear")
+        axes[2].set_xlabel("step")
+        axes[2].xaxis.get_major_locator().set_params(integer=True)
+        for place in axes[:2]:
+            place.tick_params(labelbottom=False)
+        axes[0].set_title(self._words(), fontsize="medium")
+        self.axes_, self.ax_, self.figure_ = list(axes), axes[0], figure
+        return self
+
+    def _curve(self, ax: Axes, values: NDArray[Any]) -> None:
+        marker = "." if len(values) <= 60 else ""
+        ax.plot(np.arange(len(values)), values, color=_LINE, marker=marker, linewidth=1.2)
+        ax.axvline(self.chosen, color=_CHOSEN, linewidth=0.8, linestyle=":")
+        ax.plot([self.chosen], [values[self.chosen]], "o", color=_CHOSEN, markersize=6, zorder=3)
+        ax.grid(alpha=0.25)
+
+    def _words(self) -> str:
+        leaves = int(self.leaves[self.chosen])
+        return (
+            f"chosen: step {self.chosen}, {leaves} {'leaf' if leaves == 1 else 'leaves'}, "
+            f"{self.errors[self.chosen]:.6g} {self.unit}, score {self.scores[self.chosen]:.4g}"
+        )
+
+
+class CertificateDisplay:
+    """The risk certificate against the number of leaves, beside the training error.
+
+    Parameters
+    ----------
+    leaves : array-like of int
+        Sizes of the trees.
+    bounds : array-like of float
+        What is certified of the risk of each.
+    risks : array-like of float
+        The training error of each, as a share of the examples.
+    chosen : int
+        Index of the tree that was chosen.
+    delta : float, optional
+        The certificate fails with at most this probability.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from treebound.show import CertificateDisplay
+    >>> display = CertificateDisplay([9, 4, 1], [0.6, 0.4, 0.5], [0.0, 0.1, 0.3], chosen=1).plot()
+    >>> display.ax_.get_xlabel()
+    'leaves'
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        leaves: ArrayLike,
+        bounds: ArrayLike,
+        risks: ArrayLike,
+        *,
+        chosen: int,
+        delta: float | None = None,
+    ) -> None:
+        self.leaves = np.asarray(leaves)
+        self.bounds = np.asarray(bounds, dtype=float)
+        self.risks = np.asarray(risks, dtype=float)
+        self.chosen = int(chosen)
+        self.delta = delta
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, max_points: int = 60, ax: Axes | None = None
+    ) -> CertificateDisplay:
+        """Draw the certificate of every size along the path of a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : BoundTreeClassifier
+            Anything with a ``pruning_path_``; its ``delta`` is used if it has one.
+        max_points : int
+            At most so many trees along the path are certified, spread over their sizes.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        """
+        path = _path_of(estimator, "CertificateDisplay")
+        delta = float(getattr(estimator, "delta", 0.05))
+        steps = spread(path, max_points)
+        made = certified_path(path, steps, delta=delta)
+        risks = [float(path.tree(step).errors / path.tree(step).weight[0]) for step in steps]
+        leaves, chosen = path.leaves[steps], steps.index(path.chosen)
+        return cls(leaves, made, risks, chosen=chosen, delta=delta).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> CertificateDisplay:
+        """Draw the certificate and the training error against the leaves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        """
+        pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a certificate")
+        if ax is None:
+            _, ax = pyplot.subplots(layout="constrained")
+        order = np.argsort(self.leaves, kind="stable")
+        sure = "" if self.delta is None else f" (probability {1 - self.delta:.4g})"
+        marker = "." if len(order) <= 60 else ""
+        for values, colour, label in (
+            (self.bounds, _LINE, f"certificate{sure}"),
+            (self.risks, "#009E73", "training error"),
+        ):
+            ax.plot(self.leaves[order], values[order], color=colour, marker=marker, label=label)
+        ax.axvline(self.leaves[self.chosen], color=_CHOSEN, linewidth=0.8, linestyle=":")
+        words = f"chosen: {self.bounds[self.chosen]:.3g}"
+        at = [self.leaves[self.chosen]], [self.bounds[self.chosen]]
+        ax.plot(*at, "o", color=_CHOSEN, label=words, zorder=3)
+        ax.set_xscale("log" if self.leaves.max() > 50 else "linear")
+        ax.set_ylim(0, max(1.0, float(np.nanmax(self.bounds))) * 1.02)
+        ax.set_xlabel("leaves")
+        ax.set_ylabel("risk")
+        ax.grid(alpha=0.25)
+        ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
+        return self
+
+
+def spread(path: Any, most: int) -> list[int]:
+    """At most so many steps of a path, spread evenly, with the first, last and chosen ones."""
+    last = len(path) - 1
+    picked = np.unique(np.linspace(0, last, min(max(most, 2), len(path))).round().astype(int))
+    return sorted({*picked.tolist(), int(path.chosen)})
+
+
+def certified_path(path: Any, steps: list[int], *, delta: float) -> list[float]:
+    """What is certified of the risk of the tree at each of some steps."""
+    from treebound.pruning import certify
+
+    return [float(certify(path.tree(step), delta=delta).risk) for step in steps]
+
+
+def _path_of(estimator: Any, caller: str) -> Any:
+    path = getattr(estimator, "pruning_path_", None)
+    if path is None:
+        raise ValueError(
+            f"{caller}.from_estimator needs a classifier with a pruning path. "
+            f"Got {estimator!r} instead. Hint: fit it with pruning='bound'."
+        )
+    return path
+
+
+def _split(ax: Axes) -> tuple[Figure, list[Axes]]:
+    """Three axes one above the other in the place of one."""
+    from matplotlib.gridspec import GridSpecFromSubplotSpec
+
+    figure, place = ax.figure, ax.get_subplotspec()
+    if place is None:
+        raise ValueError("The 'ax' parameter must be axes made by subplots. Got free axes instead.")
+    ax.set_axis_off()
+    grid = GridSpecFromSubplotSpec(3, 1, subplot_spec=place, hspace=0.12)
+    first = figure.add_subplot(grid[0])
+    others = [figure.add_subplot(grid[k], sharex=first) for k in (1, 2)]
+    return figure, [first, *others]  # type: ignore[return-value]

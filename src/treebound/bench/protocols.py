@@ -111,7 +111,7 @@ def paper_models() -> tuple[Model, ...]:
         PrunedTree("OG", growth),
         PrunedTree("CC", growth, pruning.CostComplexityPruner(rule="paper", folds=5)),
         PrunedTree("RE", growth, greedy, prune_on="validation"),
-        PrunedTree("KM", growth, pruning.KearnsMansourPruner(folds=5, delta=0.05)),
+        PrunedTree("KM", growth, pruning.KearnsMansourPruner(growth="fast", folds=5)),
         PrunedTree("Ours", growth, paper_pruner(), bound=True),
         PrunedTree("Oracle", growth, greedy, prune_on="test"),
     )

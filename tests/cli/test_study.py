@@ -1,0 +1,119 @@
+"""``treebound bench`` and ``treebound report`` from the outside."""
+
+import csv
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+
+import stand_ins
+
+from treebound.bench import Store
+from treebound.cli import main
+
+
+def treebound(*words):
+    """Run a command in this process; its exit code."""
+    with pytest.raises(SystemExit) as end:
+        main([str(word) for word in words])
+    return end.value.code or 0
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    path = tmp_path_factory.mktemp("store") / "results.sqlite"
+    with Store(path) as opened:
+        stand_ins.study(stand_ins.trees(), draws=3).run(opened)
+    return path
+
+
+def test_terminal_report_shows_the_tables(store, capsys):
+    assert treebound("report", store) == 0
+    shown = capsys.readouterr().out
+    assert "Accuracy, toy protocol" in shown
+    assert "Toy 1 (60, 3)" in shown
+    assert "Mean number of leaves" in shown
+
+
+def test_csv_report_is_read_back(store, capsys):
+    assert treebound("report", store, "--as", "csv") == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["Data set"] for row in rows][:2] == ["toy0", "toy1"]
+    assert 0 < float(rows[0]["stump"]) <= 1
+
+
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [("markdown", "### Accuracy"), ("latex", r"\documentclass"), ("html", "<!DOCTYPE html>")],
+)
+def test_report_is_written_to_a_file(store, tmp_path, form, start):
+    path = tmp_path / "report"
+    assert treebound("report", store, "--as", form, "-o", path) == 0
+    assert path.read_text(encoding="utf-8").startswith(start)
+
+
+def test_only_the_tables_asked_for(store, capsys):
+    assert treebound("report", store, "--as", "markdown", "--table", "wins", "cost") == 0
+    titles = [line for line in capsys.readouterr().out.splitlines() if line.startswith("#")]
+    assert titles == ["### Win / tie / loss", "### Accuracy, size and time"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["report", "nowhere.sqlite"], "There is no store of results at 'nowhere.sqlite'"),
+        (["report", "{store}", "--table", "costs"], "There is no table 'costs'"),
+        (["report", "{store}", "--protocol", "paper"], "0 of them match 'paper'"),
+        (["report", "{file}"], "is not a store of results"),
+        (["bench", "--sets", "{file}", "--store", "{new}"], "names no column to predict"),
+        (["bench", "--sets", "sklearn:nothing", "--store", "{new}"], "ships no data set"),
+        (["bench", "--protocol", "other"], "Invalid value"),
+    ],
+)
+def test_mistakes_are_one_clear_line(store, tmp_path, capsys, words, said):
+    table = tmp_path / "mine.csv"
+    table.write_text("a,b\n1,x\n2,y\n3,x\n", encoding="utf-8")
+    places = {"store": store, "file": table, "new": tmp_path / "new.sqlite"}
+    assert treebound(*[word.format(**places) for word in words]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_a_table_of_ones_own_takes_part(tmp_path, capsys):
+    table = tmp_path / "mine.csv"
+    lines = [
+        f"{i % 7},{'red' if i % 3 else 'blue'},{'yes' if i % 7 > 3 else 'no'}" for i in range(60)
+    ]
+    table.write_text("\n".join(["size,colour,label", *lines, ""]), encoding="utf-8")
+    path = tmp_path / "results.sqlite"
+    words = ["--sets", f"{table}:label", "--draws", 2, "--models", "Bound", "Unpruned, sklearn"]
+    assert treebound("bench", *words, "--store", path) == 0
+    shown = capsys.readouterr().out
+    assert "mine: complete" in shown
+    assert "4 results added" in shown
+    assert treebound("bench", *words, "--store", path) == 0
+    assert "0 results added" in capsys.readouterr().out
+    with Store(path) as opened:
+        rows = opened.rows(opened.study("standard").key)
+    assert [row["error"] for row in rows] == [None] * 4
+    assert all(row["test_accuracy"] == 1.0 for row in rows)
+    assert all(row["leaves"] == 2 for row in rows)
+
+
+def test_demo_prints_the_table_and_writes_the_page(tmp_path, capsys):
+    assert treebound("bench", "demo", "--draws", 2, "--jobs", 1, "--output", tmp_path / "demo") == 0
+    shown = capsys.readouterr().out
+    assert "Breast Cancer (569, 2)" in shown
+    assert (tmp_path / "demo" / "index.html").read_text(encoding="utf-8").startswith("<!DOCTYPE")
+
+
+def test_calibration_says_what_it_found(capsys):
+    words = ["--sets", "sklearn:iris", "--draws", 1, "--folds", 2]
+    assert treebound("bench", "calibrate", *words, "--of", "weight") == 0
+    assert "Our weight by cross-validation" in capsys.readouterr().out
+    assert treebound("bench", "calibrate", *words) == 0
+    assert "the paper found 2^-10.5" in capsys.readouterr().out

@@ -17,7 +17,13 @@ from treebound.bounds.enumerate import (
     realizable_growth,
     realizable_partitions,
 )
+from treebound.bounds.fast import (
+    fast_tree_partitions,
+    fast_tree_partitions_within_budget,
+    log_partitions,
+)
 from treebound.bounds.growth import log_growth, log_growth_leaves
+from treebound.bounds.partitions import partitions
 from treebound.bounds.risk import (
     ERROR_PRIOR,
     binomial_upper,
@@ -26,6 +32,32 @@ from treebound.bounds.risk import (
     shawe_taylor,
     tail_inversion,
     vapnik,
+)
+from treebound.bounds.stumps import (
+    OrdinalAttribution,
+    nominal_stump_partitions,
+    nominal_stump_partitions_by_category,
+    nominal_stump_partitions_by_count,
+    ordinal_attribution,
+    ordinal_stump_partitions,
+    ordinal_stump_partitions_by_count,
+    real_stump_partitions,
+    stump_partitions,
+    trivial_stump_gap,
+    trivial_stump_gap_at_least,
+    trivial_stump_partitions,
+)
+from treebound.bounds.theorems import (
+    mixture_tree_partitions,
+    nominal_tree_partitions_by_feature,
+    nominal_tree_partitions_by_size,
+    ordinal_tree_partitions_by_count,
+    ordinal_tree_partitions_by_feature,
+    ordinal_tree_partitions_by_size,
+    real_tree_partitions,
+    tree_partitions_by_feature,
+    tree_partitions_by_size,
+    tree_partitions_within_budget,
 )
 from treebound.bounds.witnesses import WitnessCheck, check_witness, witness
 from treebound.bounds.worst_case import WorstSample, worst_growth, worst_sample
@@ -48,6 +80,32 @@ __all__ = [
     "shawe_taylor",
     "tail_inversion",
     "vapnik",
+    "OrdinalAttribution",
+    "nominal_stump_partitions",
+    "nominal_stump_partitions_by_category",
+    "nominal_stump_partitions_by_count",
+    "ordinal_attribution",
+    "ordinal_stump_partitions",
+    "ordinal_stump_partitions_by_count",
+    "real_stump_partitions",
+    "stump_partitions",
+    "trivial_stump_gap",
+    "trivial_stump_gap_at_least",
+    "trivial_stump_partitions",
+    "mixture_tree_partitions",
+    "nominal_tree_partitions_by_feature",
+    "nominal_tree_partitions_by_size",
+    "ordinal_tree_partitions_by_count",
+    "ordinal_tree_partitions_by_feature",
+    "ordinal_tree_partitions_by_size",
+    "real_tree_partitions",
+    "tree_partitions_by_feature",
+    "tree_partitions_by_size",
+    "tree_partitions_within_budget",
+    "fast_tree_partitions",
+    "fast_tree_partitions_within_budget",
+    "log_partitions",
+    "partitions",
     "catalan",
     "falling_factorial",
     "log_catalan",

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
+from typing import Protocol
 
 import numpy as np
 
@@ -46,6 +47,17 @@ __all__ = [
     "trivial_stump_gap_at_least",
     "trivial_stump_partitions",
 ]
+
+
+class FeatureCounts(Protocol):
+    """Anything that says how many features and categories there are."""
+
+    @property
+    def real(self) -> int: ...
+    @property
+    def ordinal(self) -> tuple[int, ...]: ...
+    @property
+    def nominal(self) -> tuple[int | None, ...]: ...
 
 
 def stump_partitions(m: int, landscape: Landscape) -> int:
@@ -352,7 +364,7 @@ def binomial_at_most(m: int, k: int, limit: int) -> int:
     return limit if k >= limit.bit_length() else min(comb(m, k), limit)
 
 
-def node_splits_of_size(m: int, k: int, landscape: Landscape) -> int:
+def node_splits_of_size(m: int, k: int, landscape: FeatureCounts) -> int:
     """``D_k``: (2-partition, direction) pairs of one node whose left part has size ``k``.
 
     ``min( binom(m,k), 2 ell + sum_i min(f (O_i - 1), 2) + sum_i f R(N_i, min(k, m-k)) )`` with
@@ -372,7 +384,7 @@ def node_splits_of_size(m: int, k: int, landscape: Landscape) -> int:
     return binomial_at_most(m, k, made)
 
 
-def node_budget(m: int, landscape: Landscape) -> int:
+def node_budget(m: int, landscape: FeatureCounts) -> int:
     """``B(m)``: proper 2-partitions that one node makes in all.
 
     ``min( 2^(m-1) - 1, ell (m-1) + sum_i (min(O_i, m) - 1) + sum_i R(N_i) )``.
@@ -389,7 +401,7 @@ def node_budget(m: int, landscape: Landscape) -> int:
     return made if made < m else min(stirling(m, 2), made)
 
 
-def best_attribution(m: int, landscape: Landscape) -> int:
+def best_attribution(m: int, landscape: FeatureCounts) -> int:
     """Largest attribution of 2-partitions to features (maximum flow) for any landscape.
 
     By max-flow min-cut it is the least, over sets of part sizes taken whole, of their 2-partitions
@@ -409,7 +421,7 @@ def best_attribution(m: int, landscape: Landscape) -> int:
     return best
 
 
-def _made_beyond(m: int, t: int, landscape: Landscape, *, with_half: bool) -> int:
+def _made_beyond(m: int, t: int, landscape: FeatureCounts, *, with_half: bool) -> int:
     """2-partitions the features make with part sizes above ``t``, each within its budget."""
     sizes = (m - 1) // 2 - t
     made = landscape.real * (2 * sizes + with_half)

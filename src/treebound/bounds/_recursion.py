@@ -1,0 +1,205 @@
+"""How a bound on the parts of a tree is made from those of its two subtrees.
+
+Every tree theorem of the paper has this form: the root splits ``m`` examples in parts of ``k`` and
+``m - k``, the subtrees make ``a`` and ``b`` parts of them, and in ``K(a, b, c)`` ways these merge
+into ``c`` parts. The theorems differ in how many splits of each size they allow.
+
+==================  ======================================================================
+symbol              meaning
+==================  ======================================================================
+``K(a, b, c)``      ``binom(a,c-b) binom(b,c-a) (a+b-c)!``
+``A_k``             ``sum_{a,b} K pi^a_l(k) pi^b_r(m-k)``
+``O^k``, ``N^k``    category counts cut to ``k``: ``k`` examples show no more categories
+==================  ======================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from math import comb, factorial, prod
+from typing import NamedTuple
+
+from treebound.bounds.counting import stirling
+from treebound.landscape import Landscape
+from treebound.shapes import TreeShape
+
+__all__ = ["Features", "Recursion", "Rule", "children", "features_of", "fill", "joint_parts"]
+
+# More categories than any sample shows: an undeclared nominal column.
+UNBOUNDED = 1 << 62
+# Deeper shapes are prepared from the leaves up, so that Python's recursion stays shallow.
+_DEEP = 60
+
+
+class Features(NamedTuple):
+    """An informative landscape in canonical order, light enough to be a dictionary key."""
+
+    real: int
+    ordinal: tuple[int, ...]
+    nominal: tuple[int, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.real or self.ordinal or self.nominal)
+
+    @property
+    def is_real(self) -> bool:
+        return self.real > 0 and not self.ordinal and not self.nominal
+
+    def combinations(self, limit: int) -> int:
+        """Distinct examples there can be, or ``limit`` when there are more."""
+        if self.real:
+            return limit
+        return min(limit, prod(min(one, limit) for one in self.ordinal + self.nominal))
+
+
+def features_of(landscape: Landscape) -> Features:
+    """The informative features of a landscape; undeclared columns as unbounded."""
+    known = landscape.informative
+    nominal = (UNBOUNDED if n is None else n for n in known.nominal)
+    return _canonical(known.real, known.ordinal, tuple(nominal))
+
+
+def _canonical(real: int, ordinal: Iterable[int], nominal: Iterable[int]) -> Features:
+    return Features(
+        real,
+        tuple(sorted((o for o in ordinal if o > 1), reverse=True)),
+        tuple(sorted((n for n in nominal if n > 1), reverse=True)),
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def cut(features: Features, m: int) -> Features:
+    """``(O^m, N^m)``: the features as ``m`` examples can show them."""
+    real, ordinal, nominal = features
+    if (not ordinal or ordinal[0] <= m) and (not nominal or nominal[0] <= m):
+        return features
+    return _canonical(real, (min(o, m) for o in ordinal), (min(n, m) for n in nominal))
+
+
+def with_categories(features: Features, kind: str, at: int, categories: int) -> Features:
+    """The features with another number of categories in one of them."""
+    counts = list(getattr(features, kind))
+    counts[at] = categories
+    if kind == "ordinal":
+        return _canonical(features.real, counts, features.nominal)
+    return _canonical(features.real, features.ordinal, counts)
+
+
+@lru_cache(maxsize=4096)
+def merge_ways(left: int, right: int, parts: int) -> tuple[tuple[int, int, int], ...]:
+    """``(a, b, K(a, b, parts))`` for all ``a <= left``, ``b <= right`` that can merge."""
+    return tuple(
+        (a, b, comb(a, parts - b) * comb(b, parts - a) * factorial(a + b - parts))
+        for a in range(1, min(left, parts) + 1)
+        for b in range(max(1, parts - a), min(right, parts) + 1)
+    )
+
+
+def joint_parts(left: Sequence[int], right: Sequence[int], parts: int) -> list[int]:
+    """``A_k`` for ``c = 1 .. parts`` from the counts of the two subtrees."""
+    if parts == 2:
+        p, q = (left[1] if len(left) > 1 else 0), (right[1] if len(right) > 1 else 0)
+        return [1, 2 * (p + 1) * (q + 1) - 1]
+    return [
+        sum(
+            ways * left[a - 1] * right[b - 1] for a, b, ways in merge_ways(len(left), len(right), c)
+        )
+        for c in range(1, parts + 1)
+    ]
+
+
+def fill(weights: Iterable[tuple[int, int]], budget: int) -> int:
+    """Most that ``budget`` splits weigh, given ``(weight, how many there are)``, heaviest first."""
+    total = 0
+    for weight, capacity in sorted(weights, reverse=True):
+        taken = min(capacity, budget)
+        total += weight * taken
+        budget -= taken
+        if budget <= 0:
+            break
+    return total
+
+
+def children(shape: TreeShape) -> tuple[TreeShape, TreeShape]:
+    """Both subtrees of a shape that is not a leaf."""
+    left, right = shape.left, shape.right
+    if left is None or right is None:
+        raise ValueError("A leaf has no children.")
+    return left, right
+
+
+Rule = Callable[["Recursion", TreeShape, int, Features], Sequence[int]]
+
+
+class Recursion:
+    """One theorem applied all the way down: ``pi^c`` for ``c = 1 .. parts``, memoised.
+
+    Parameters
+    ----------
+    rule : callable
+        ``rule(recursion, shape, m, features)`` gives twice-counted or halved sums for
+        ``c = 1 .. parts``; the recursion then applies what holds for every theorem: no more than
+        ``S(m, c)``, nothing past the leaves, everything as whole numbers.
+    parts : int
+        The most parts that are asked for.
+    merge_rows : bool
+        Count each distinct example once: without real features ``m`` is cut to the number of
+        combinations of categories.
+    """
+
+    def __init__(self, rule: Rule, parts: int, *, merge_rows: bool = False) -> None:
+        self.rule = rule
+        self.parts = parts
+        self.merge_rows = merge_rows
+        self._known: dict[tuple[TreeShape, int, Features], tuple[int, ...]] = {}
+
+    def __call__(self, shape: TreeShape, m: int, features: Features) -> tuple[int, ...]:
+        """``pi^c`` of a shape on ``m`` examples, zeros past ``min(m, leaves)`` left out."""
+        if self.merge_rows:
+            m = features.combinations(m)
+        if features.is_empty or shape.left is None or m == 1:
+            return (1,)
+        features = cut(features, m)
+        key = (shape, m, features)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._bound(shape, m, features)
+        return found
+
+    def _bound(self, shape: TreeShape, m: int, features: Features) -> tuple[int, ...]:
+        most = min(self.parts, m, shape.leaves)
+        if features.is_real and m <= shape.leaves:
+            return tuple(stirling(m, c) for c in range(1, most + 1))
+        sums = self.rule(self, shape, m, features)
+        same = shape.left is shape.right
+        values = [1]
+        for c in range(2, most + 1):
+            value = sums[c - 1] // 2 if same else sums[c - 1]
+            values.append(1 if c == m else min(stirling(m, c), value))
+        return tuple(values)
+
+    def joint(
+        self,
+        shape: TreeShape,
+        k: int,
+        m: int,
+        left: Features,
+        right: Features | None = None,
+    ) -> list[int]:
+        """``A_k``, ``k`` examples with features ``left`` going left and the others right."""
+        left_shape, right_shape = children(shape)
+        return joint_parts(
+            self(left_shape, k, left),
+            self(right_shape, m - k, left if right is None else right),
+            self.parts,
+        )
+
+    def prepare(self, shape: TreeShape, m: int, features: Features) -> None:
+        """Fill the memory from the leaves up where a shape is too deep for plain recursion."""
+        if shape.height <= _DEEP:
+            return
+        for part in shape.subshapes():
+            for k in range(1, m):
+                self(part, k, features)

@@ -1,0 +1,96 @@
+"""The least upper bound on the number of ``c``-partitions, of all that apply.
+
+At every node of the recursion the least of: the sum over part sizes within the node's budget, the
+sum over features within theirs, the fast total, for a stump the largest attribution of splits to
+features, and ``S(m, c)``. The least of valid bounds at every level is a valid bound.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from treebound.bounds._checks import check_int, check_landscape, check_shape
+from treebound.bounds._recursion import Features, Recursion, children, features_of
+from treebound.bounds.fast import splits_of_node
+from treebound.bounds.stumps import best_attribution
+from treebound.bounds.theorems import budget_rule, evaluate, feature_rule
+from treebound.landscape import Landscape
+from treebound.shapes import TreeShape
+
+__all__ = ["partitions"]
+
+# Elementary steps (about a microsecond each) up to which the sum over features is tried.
+_REFINED_STEPS = 2e7
+
+
+def partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
+    """The least valid upper bound on ``pi^c_T(m)`` known here.
+
+    Parameters
+    ----------
+    shape : TreeShape
+    c : int
+        Number of parts, at least 1.
+    m : int
+        Number of examples, at least 1.
+    landscape : Landscape
+
+    Returns
+    -------
+    int
+        0 for ``c > min(m, leaves)``, else 1 for ``c = 1``, else 0 without an informative feature.
+
+    Notes
+    -----
+    The sum over features visits every landscape that splitting can leave. It is left out where
+    that would take more than some ten seconds; what remains is still a bound.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> shape = tb.TreeShape.parse("((..).)")
+    >>> [partitions(shape, 2, m, tb.Landscape(real=1)) for m in range(2, 9)]
+    [1, 3, 7, 15, 31, 63, 96]
+    """
+    m, c = check_int("m", m, "partitions"), check_int("c", c, "partitions")
+    check_shape(shape, "partitions")
+    check_landscape(landscape, "partitions")
+    few = _steps(shape, c, m, features_of(landscape)) <= _REFINED_STEPS
+    rule = refined_rule if few else plain_rule
+    return evaluate(shape, c, m, landscape, rule, where="partitions", merge_rows=True)
+
+
+def _steps(shape: TreeShape, c: int, m: int, features: Features) -> float:
+    """About how many steps the sum over features takes."""
+    counts = [min(one, m) for one in features.ordinal + features.nominal]
+    ways = sum(o - 1 for o in features.ordinal if o <= m) + 2 * len(features.nominal)
+    depth = max(shape.height - 1, 0)
+    landscapes = min(float(prod(counts)), float(1 + ways) ** depth)
+    inner = max(shape.nodes - 1, 1)
+    return landscapes * inner * m * m * (1 + ways) * min(c, 2) ** 2
+
+
+def plain_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
+    """The least of the budget form, the fast total and the attribution."""
+    return _least(recursion, shape, m, features, budget_rule(recursion, shape, m, features))
+
+
+def refined_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
+    """The least of all forms, the sum over features among them."""
+    if shape.leaves == 2 or features.is_real:
+        return plain_rule(recursion, shape, m, features)
+    return _least(recursion, shape, m, features, feature_rule(recursion, shape, m, features))
+
+
+def _least(
+    recursion: Recursion, shape: TreeShape, m: int, features: Features, sums: list[int]
+) -> list[int]:
+    if shape.leaves == 2:
+        # Twice, because the recursion halves what equal subtrees count in both directions.
+        return [sums[0], 2 * best_attribution(m, features), *sums[2:]]
+    left_shape, right_shape = children(shape)
+    left = m - right_shape.leaves if features.is_real else m - 1
+    right = m - left_shape.leaves if features.is_real else m - 1
+    times = splits_of_node(shape, m, features, total=True)
+    joint = recursion.joint(shape, left, left + right, features)
+    return [min(one, times * other) for one, other in zip(sums, joint, strict=True)]

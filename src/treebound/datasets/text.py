@@ -93,7 +93,7 @@ def _header(records: Iterator[list[str]], name: str) -> list[str]:
 
 def _checked(part: list[list[str]], width: int, row: int, name: str) -> list[list[str]]:
     """The records without blank lines; every one must have as many fields as there are names."""
-    if all(len(record) == width for record in part):
+    if set(map(len, part)) == {width}:
         return part
     part = [record for record in part if record]
     for at, record in enumerate(part, row + 1):

@@ -122,13 +122,31 @@ class SlowTree:
             return
         if len(node.rows) < self.min_samples_split:
             return
-        best = max(0.0, round(self.min_gain * sum(self.counts(self.root.rows)), 9))
+        least = max(0.0, round(self.min_gain * sum(self.counts(self.root.rows)), 9))
+        best = {}
         for split in self.candidates(node):
             if min(len(split.left), len(split.right)) < max(1, self.min_samples_leaf):
                 continue
             gain = self.gain(node, split)
-            if gain > 0 and (gain > best or (gain == best and node.split is None)):
-                best, node.split = gain, split
+            held = best.get(split.column, (0.0, None))[0]
+            if gain > held and gain >= least:
+                best[split.column] = gain, split
+        for gain, split in best.values():
+            if node.split is None or gain > self.gain(node, node.split):
+                node.split = split
+            elif gain == self.gain(node, node.split) and self.wins_tie(node.split, split):
+                node.split = split
+
+    def wins_tie(self, held, split):
+        """The first of equals is held, but in the paper's order that with fewest rows left."""
+        if self.growth_order == "gain":
+            return False
+        return self.present_left(split) < self.present_left(held)
+
+    def present_left(self, split):
+        """Rows on the left whose value is known; in a nominal column missing is a value."""
+        nominal = self.columns[split.column].kind == "nominal"
+        return sum(nominal or not isnan(self.X[i][split.column]) for i in split.left)
 
     # -- growth ------------------------------------------------------------------------------
 

@@ -344,7 +344,12 @@ cdef class Grower:
                 )
         node.split.score = -INFINITY
         for j in range(self.n_columns):
-            if self.splits[j].score > node.split.score + view.tolerance:
+            if self.splits[j].score > node.split.score + view.tolerance or (
+                self.by_impurity
+                and self.splits[j].score > -INFINITY
+                and self.splits[j].score >= node.split.score - view.tolerance
+                and self.left_rows(node, &self.splits[j]) < self.left_rows(node, &node.split)
+            ):
                 node.split = self.splits[j]
         gain = node.split.score - node.purity
         if not gain > view.tolerance or gain + view.tolerance < self.min_gain * total:
@@ -354,6 +359,18 @@ cdef class Grower:
         if self.by_impurity:
             node.priority = (node.split.score - self.best_purity(node.weight)) / <double>node.weight
         return True
+
+    cdef Py_ssize_t left_rows(self, const Node* node, const Split* split) noexcept:
+        """Rows that a split sends left, missing ones apart: how the paper's code settles ties."""
+        cdef const ColumnStore* column = &self.columns[split.column]
+        cdef Py_ssize_t i, rows = 0
+        cdef int32_t code
+        if column.kind == SORTED:
+            return split.place
+        for i in range(node.start, node.stop):
+            code = column.codes[self.rows[i]]
+            rows += code == split.place if column.kind == NOMINAL else code <= split.place
+        return rows
 
     cdef double best_purity(self, int64_t weight) noexcept:
         """The purity of a node of one class, from which impurity is measured."""

@@ -35,39 +35,37 @@ def leaf_counts(const int32_t[::1] left, const int32_t[::1] right):
     return found
 
 
-def subtree_sums(const int32_t[::1] left, const int32_t[::1] right, const double[::1] values):
-    """Sum of ``values`` over the leaves of the subtree of every node."""
-    cdef Py_ssize_t node, n = left.shape[0]
-    found = np.array(values)
-    cdef double[::1] total = found
+def add_up(const int32_t[::1] left, const int32_t[::1] right, double[:, ::1] values):
+    """Add to every inner node what its children have, in place and from the leaves upwards."""
+    cdef Py_ssize_t node, k, n = left.shape[0]
     for node in range(n - 1, -1, -1):
         if left[node] >= 0:
-            total[node] = total[left[node]] + total[right[node]]
-    return found
+            for k in range(values.shape[1]):
+                values[node, k] += values[left[node], k] + values[right[node], k]
 
 
 def least_additive(const int32_t[::1] left, const int32_t[::1] right,
-                   const double[::1] as_leaf, const double[::1] as_node):
+                   const double[::1] as_leaf, const double[::1] as_node, double slack):
     """Least additive cost of a pruning: ``as_leaf`` of its leaves plus ``as_node`` of its nodes.
 
-    Returns the cost of the best subtree at every node, and which inner nodes are better as a leaf;
-    of equal costs the leaf wins.
+    One pass from the leaves upwards; a node becomes a leaf where that costs at most ``slack`` more
+    than the best below it. Returns which inner nodes do.
     """
     cdef Py_ssize_t node, n = left.shape[0]
     cdef double below
-    found = np.array(as_leaf)
+    total_array = np.array(as_leaf)
     cuts = np.zeros(n, dtype=np.bool_)
-    cdef double[::1] total = found
+    cdef double[::1] total = total_array
     cdef unsigned char[::1] cut = cuts.view(np.uint8)
     for node in range(n - 1, -1, -1):
         if left[node] < 0:
             continue
         below = as_node[node] + total[left[node]] + total[right[node]]
-        if as_leaf[node] <= below:
+        if as_leaf[node] <= below + slack:
             cut[node] = 1
         else:
             total[node] = below
-    return found, cuts
+    return cuts
 
 
 def collapsed_before(const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] when):

@@ -69,7 +69,7 @@ class PruningResult:
     gap: float = np.nan
 
     def explain(self) -> str:
-        """In words, why the tree has this size: the neighbouring sizes, what each gains and pays."""
+        """In words, why the tree has this size: what the neighbouring ones gain and pay."""
         return self.path.explain()
 
 
@@ -130,6 +130,16 @@ class BasePruner(BaseEstimator):
             raise ValueError(f"{type(self).__name__} needs X and y to {why}. Got None instead.")
         return examples
 
+    def _to_validate(self, examples: Examples | None, grow: Grow | None) -> tuple[Examples, Grow]:
+        """What cross-validation needs, or an error that says so."""
+        if examples is None or grow is None:
+            raise ValueError(
+                f"{type(self).__name__} needs X, y and grow to validate on part of the examples. "
+                "Hint: use it as the 'pruning' of BoundTreeClassifier or through treebound.prune, "
+                "which know how to grow a tree, or give the constant it would look for."
+            )
+        return examples, grow
+
     def _bad(self, name: str, must: str, value: Any) -> ValueError:
         return ValueError(
             f"The {name!r} parameter of {type(self).__name__} must be {must}. "
@@ -160,6 +170,11 @@ class Examples(NamedTuple):
         return Examples(self.X[rows], self.y[rows], weight)
 
     @property
+    def total(self) -> float:
+        """The sum of the weights."""
+        return float(len(self.y)) if self.weight is None else float(self.weight.sum())
+
+    @property
     def weights(self) -> Floats:
         """The weights, one each where none were given."""
         return np.ones(len(self.y)) if self.weight is None else self.weight
@@ -180,40 +195,48 @@ def examples_of(tree: Tree, X: Any, y: Any, sample_weight: Any = None) -> Exampl
             f"The 'X' parameter must have {len(tree.columns)} columns, as the tree has. "
             f"Got shape {matrix.shape} instead."
         )
-    codes = _codes(tree, np.asarray(y))
+    classes = np.asarray(y)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    for name, values in (("y", codes), ("sample_weight", weight)):
-        if values is not None and len(values) != len(matrix):
+    for name, values in (("y", classes), ("sample_weight", weight)):
+        if values is not None and values.shape != (len(matrix),):
             raise ValueError(
                 f"The {name!r} parameter must have one value a row of X, {len(matrix)}. "
-                f"Got {len(values)} instead."
+                f"Got shape {values.shape} instead."
             )
-    return Examples(matrix, codes, weight)
+    return Examples(matrix, _codes(tree, classes, weight), weight)
 
 
-def _codes(tree: Tree, y: NDArray[Any]) -> NDArray[np.int64]:
+def _codes(tree: Tree, y: NDArray[Any], weight: Floats | None) -> NDArray[np.int64]:
     """Class codes from codes or labels; integers are codes unless they can only be labels."""
-    classes = tree.classes
-    place = {label: code for code, label in enumerate(classes.tolist())}
-    codes = y.astype(np.int64) if _are_codes(y, len(classes)) else None
-    if codes is not None and place == {code: code for code in range(len(classes))}:
-        return codes
+    classes = tree.classes.tolist()
+    if _are_codes(y, len(classes)):
+        codes = y.astype(np.int64, copy=False)
+        if classes == list(range(len(classes))) or _counted_as(tree, codes, weight):
+            return codes
+    else:
+        codes = None
+    place = {label: code for code, label in enumerate(classes)}
     found = [place.get(label, -1) for label in y.tolist()]
-    labels = np.array(found, dtype=np.int64) if -1 not in found else None
-    if labels is None and codes is None:
+    if -1 not in found:
+        labels = np.array(found, dtype=np.int64)
+        # Both readings fit: the counts of the tree tell them apart where y is what it was grown
+        # on; else integers are codes, as everywhere below the classifier.
+        if codes is None or _counted_as(tree, labels, weight):
+            return labels
+    if codes is None:
         wrong = next(label for label in y.tolist() if label not in place)
         raise ValueError(
-            f"The 'y' parameter must hold classes of the tree, {classes.tolist()!r}. "
-            f"Got {wrong!r} instead."
+            f"The 'y' parameter must hold classes of the tree, {classes!r}. Got {wrong!r} instead."
         )
-    if labels is None or codes is None:
-        return codes if labels is None else labels  # type: ignore[return-value]
-    # Both readings fit. The tree's own training counts tell them apart where y is what it was
-    # grown on; else integers are codes, as everywhere below the classifier.
-    counted = np.bincount(labels, minlength=len(classes))
-    return labels if np.array_equal(counted, tree.counts[0]) else codes
+    return codes
 
 
 def _are_codes(y: NDArray[Any], n_classes: int) -> bool:
     integer = y.dtype.kind in "iu"
     return integer and (not len(y) or (int(y.min()) >= 0 and int(y.max()) < n_classes))
+
+
+def _counted_as(tree: Tree, codes: NDArray[np.int64], weight: Floats | None) -> bool:
+    """Whether the tree was grown on classes that count like these."""
+    counts = np.bincount(codes, weights=weight, minlength=tree.n_classes)
+    return bool(np.allclose(counts, tree.counts[0]))

@@ -177,7 +177,7 @@ def _fast_prices(objective: Objective, most: int) -> Floats:
     return prices
 
 
-# -- shapes one by one, for the forms that have no shortcut ------------------------------------------
+# -- shapes one by one, for the forms that have no shortcut --------------------------------------
 
 
 def _shapes(state: Raiser) -> dict[int, TreeShape]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from treebound.bounds import log_catalan
 from treebound.pruning.base import Found
 from treebound.pruning.collapses import Collapses
-from treebound.pruning.path import PruningPath, count, number
+from treebound.pruning.path import PruningPath, count, number, replacement_between
 from treebound.pruning.scores import Objective
 from treebound.tree.model import Tree
 
@@ -182,15 +182,10 @@ class OptimalPath(PruningPath):
     def _replacements(self) -> list[tuple[int | None, str | None]]:
         tree = self._collapses.tree
         rows: list[tuple[int | None, str | None]] = [(None, None)]
-        before: set[int] = set()
+        before = self._collapses.cuts(len(self))
         for leaves in range(len(self) - 1, 0, -1):
-            now = set(self._collapses.cuts(leaves).tolist())
-            new = now - before
-            node = new.pop() if len(new) == 1 else None
-            nested = node is not None and all(
-                node < gone < node + tree.size[node] for gone in before - now
-            )
-            rows.append((node, "leaf") if nested else (None, "rearranged"))
+            now = self._collapses.cuts(leaves)
+            rows.append(replacement_between(tree, before, now))
             before = now
         return rows
 
@@ -220,10 +215,10 @@ class OptimalPath(PruningPath):
         """A neighbouring size against the chosen one, errors and tree apart."""
         only_errors = self._objective.one(best.leaves, other.errors, best.log_growth)
         change = other.errors - best.errors
-        words = "more" if change >= 0 else "fewer"
+        words = f"{count(abs(change), 'error')} {'more' if change > 0 else 'fewer'} "
+        errors = words + _pays(only_errors - best.score) if change else "the same errors"
         return (
-            f"{count(other.leaves, 'leaf')}: {count(abs(change), 'error')} {words} "
-            f"{_pays(only_errors - best.score)}, the tree {_pays(other.score - only_errors)}; "
+            f"{count(other.leaves, 'leaf')}: {errors}, the tree {_pays(other.score - only_errors)}; "
             f"score {number(other.score)}, {number(other.score - best.score)} worse."
         )
 

@@ -5,6 +5,7 @@ Step 0 is the tree that went in, the last step the smallest one. Trees are rebui
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any
@@ -16,7 +17,7 @@ from treebound._extras import require
 from treebound.pruning import _dp
 from treebound.tree.model import Tree
 
-__all__ = ["NestedPath", "PruningPath", "single_step"]
+__all__ = ["ListedPath", "NestedPath", "PruningPath"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -199,6 +200,13 @@ class NestedPath(PruningPath):
         change -= np.bincount(ends, weights=values[here], minlength=size)
         return np.asarray(change.cumsum()[: self.n_steps], dtype=np.float64)
 
+    def along_inner(self, values: Floats) -> Floats:
+        """Sum of a value of the nodes over the inner nodes of the tree, at every step."""
+        inner = ~self._first.is_leaf
+        gone = np.minimum(np.minimum(self._when, self._until)[inner], self.n_steps)
+        lost = np.bincount(gone, weights=values[inner], minlength=self.n_steps + 1)
+        return np.asarray(values[inner].sum() - lost.cumsum()[: self.n_steps], dtype=np.float64)
+
     @cached_property
     def leaves(self) -> Ints:  # type: ignore[override]
         return np.rint(self.along(np.ones(self._first.n_nodes))).astype(np.int64)
@@ -210,6 +218,11 @@ class NestedPath(PruningPath):
     @property
     def scores(self) -> Floats:
         return self.errors if self._scores is None else self._scores
+
+    def set_scores(self, scores: Floats, *, chosen: int) -> None:
+        """Give the scores and the step they lead to, once both are known."""
+        self._scores = scores
+        self.chosen = chosen
 
     def cuts(self, step: int) -> NDArray[np.intp]:
         """The inner nodes that are leaves of the tree at a step."""
@@ -230,12 +243,68 @@ class NestedPath(PruningPath):
         return rows
 
 
-def single_step(tree: Tree, errors: float, score: float, *, unit: str = "errors") -> NestedPath:
-    """The path of a tree that nothing can be cut from."""
-    values = np.zeros(tree.n_nodes)
-    values[0] = errors
-    when = np.full(tree.n_nodes, NEVER)
-    return NestedPath(tree, when, values, scores=np.array([float(score)]), unit=unit)
+class ListedPath(PruningPath):
+    """A path of given prunings, which need not lie inside one another.
+
+    Parameters
+    ----------
+    tree : Tree
+    cuts : list of ndarray
+        The nodes made leaves at every step.
+    errors, scores : ndarray of float, one a step
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        cuts: list[NDArray[np.intp]],
+        errors: Floats,
+        scores: Floats,
+        *,
+        chosen: int,
+        unit: str = "errors",
+    ) -> None:
+        self._first = tree
+        self._cuts = cuts
+        self._columns = (np.asarray(errors, dtype=np.float64), np.asarray(scores, dtype=np.float64))
+        self.chosen = chosen
+        self.unit = unit
+
+    @cached_property
+    def leaves(self) -> Ints:  # type: ignore[override]
+        lost = (self._first.size - 1) // 2  # leaves that go when the node becomes one
+        return np.array([self._first.n_leaves - lost[cut].sum() for cut in self._cuts], np.int64)
+
+    @property
+    def errors(self) -> Floats:
+        return self._columns[0]
+
+    @property
+    def scores(self) -> Floats:
+        return self._columns[1]
+
+    def _tree(self, step: int) -> Tree:
+        return self._first.collapsed(self._cuts[step])
+
+    def _replacements(self) -> list[tuple[int | None, str | None]]:
+        rows: list[tuple[int | None, str | None]] = [(None, None)]
+        for before, now in itertools.pairwise(self._cuts):
+            rows.append(replacement_between(self._first, before, now))
+        return rows
+
+
+def replacement_between(
+    tree: Tree, before: NDArray[np.intp], now: NDArray[np.intp]
+) -> tuple[int | None, str | None]:
+    """The single node whose collapse leads from one pruning to the next, if there is one."""
+    new = np.setdiff1d(now, before)
+    if not len(new) and len(now) == len(before):
+        return None, None
+    if len(new) != 1:
+        return None, "rearranged"
+    node, gone = int(new[0]), np.setdiff1d(before, now)
+    inside = (gone > node) & (gone < node + tree.size[node])
+    return (node, "leaf") if inside.all() else (None, "rearranged")
 
 
 # -- words ---------------------------------------------------------------------------------------

@@ -6,12 +6,24 @@ from typing import Any
 
 from treebound.pruning.base import Pruner
 from treebound.pruning.bound import BoundPruner
+from treebound.pruning.cost_complexity import CostComplexityPruner
+from treebound.pruning.kearns_mansour import KearnsMansourPruner
+from treebound.pruning.mdl import MDLPruner
+from treebound.pruning.pessimistic import PessimisticPruner
+from treebound.pruning.reduced_error import ReducedErrorPruner
 
 __all__ = ["PRUNERS", "make_pruner"]
 
 PRUNERS: dict[str, type] = {
     "bound": BoundPruner,
+    "kearns-mansour": KearnsMansourPruner,
+    "cost-complexity": CostComplexityPruner,
+    "reduced-error": ReducedErrorPruner,
+    "pessimistic": PessimisticPruner,
+    "mdl": MDLPruner,
 }
+# By name, a pruner gets the examples the tree was grown on, so one has to set a part aside.
+_BY_NAME: dict[str, dict[str, Any]] = {"reduced-error": {"validation_fraction": 0.15}}
 
 
 def make_pruner(pruner: Any, **options: Any) -> Pruner | None:
@@ -25,7 +37,7 @@ def make_pruner(pruner: Any, **options: Any) -> Pruner | None:
     True
     """
     if isinstance(pruner, str) and pruner in PRUNERS:
-        made: Pruner = PRUNERS[pruner](**options)
+        made: Pruner = PRUNERS[pruner](**{**_BY_NAME.get(pruner, {}), **options})
         return made
     if options:
         raise ValueError(f"Options go with the name of a pruner. Got {pruner!r} and {options!r}.")

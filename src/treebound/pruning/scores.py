@@ -65,7 +65,7 @@ def code_length(
     Examples
     --------
     >>> round(float(code_length(100, 5, 18.77, n_classes=3, log_prior=-2.695)), 3)
-    36.197
+    36.196
     """
     rate = np.asarray(errors, dtype=np.float64) / m
     labels = m * (entr(rate) + entr(1.0 - rate)) + m * rate * log(max(n_classes - 1, 1))

@@ -1,0 +1,189 @@
+"""Cost-complexity pruning: the weakest link, and alpha by cross-validation."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.pruning import _dp
+from treebound.pruning.base import BasePruner, Examples, Found, Grow
+from treebound.pruning.folds import errors_on, folds
+from treebound.pruning.path import NEVER, NestedPath, number
+from treebound.tree.importance import impurity
+from treebound.tree.model import Tree
+
+__all__ = ["CostComplexityPath", "CostComplexityPruner", "weakest_link_path"]
+
+Floats = NDArray[np.float64]
+
+
+class CostComplexityPath(NestedPath):
+    """The trees that have the least ``risk + alpha leaves`` for some alpha, the largest first.
+
+    Attributes
+    ----------
+    alphas : ndarray of float64
+        The alpha from which on each tree is the best; 0 for the unpruned one (or less, where a
+        pruning has a smaller risk than the whole tree).
+    risks : ndarray of float64
+        Risk of each tree, of all examples: the share of errors, or the mean impurity.
+    validated : ndarray of float64 or None
+        Share of errors in cross-validation, where there was one.
+    """
+
+    alphas: Floats
+    risks: Floats
+    alpha: float
+    validated: Floats | None = None
+
+    def at(self, alpha: float) -> int:
+        """The step that is best for an alpha; at a tie the smaller tree."""
+        return max(0, int(np.searchsorted(self.alphas, alpha, side="right")) - 1)
+
+    def choose(self, alpha: float) -> CostComplexityPath:
+        """The same path, stopped where it is best for an alpha."""
+        self.alpha = min(alpha, float(self.alphas[-1]))  # past the last one nothing changes
+        self.chosen = self.at(alpha)
+        self._scores = self.risks + self.alpha * self.leaves
+        return self
+
+    def explain(self) -> str:
+        """In words: the interval of alpha for which the chosen tree is best."""
+        at = self.chosen
+        upper = self.alphas[at + 1] if at + 1 < len(self) else np.inf
+        lines = [
+            f"{self._describe(at)}. It has the least risk + alpha x leaves for alpha from "
+            f"{number(self.alphas[at])} to {number(upper)}; alpha is {number(self.alpha)}."
+        ]
+        if self.validated is not None:
+            lines.append(f"Cross-validated errors: {100 * self.validated[at]:.1f} %.")
+        return "\n".join(lines)
+
+
+def weakest_link_path(
+    tree: Tree, *, measure: str = "error", criterion: str = "gini"
+) -> CostComplexityPath:
+    """Every tree of weakest-link pruning (Breiman et al. 1984, chapter 3), in O(L log L).
+
+    Parameters
+    ----------
+    tree : Tree
+    measure : {"error", "impurity"}
+        What the risk of a leaf is: its errors, or its impurity (as in scikit-learn's
+        ``cost_complexity_pruning_path``, which this equals on the same tree).
+    criterion : {"gini", "entropy", "misclassification"}
+        The impurity.
+    """
+    total = max(float(tree.weight[0]), np.finfo(float).tiny)
+    if measure == "error":
+        risk = np.ascontiguousarray(tree.node_errors)
+    else:
+        risk = tree.weight * impurity(tree.counts, criterion)
+    nodes, alphas = _dp.weakest_links(tree.left, tree.right, risk)
+    # Nodes that collapse at the same alpha are one step.
+    fresh = np.ones(len(alphas), dtype=bool)
+    fresh[1:] = alphas[1:] > alphas[:-1]
+    when = np.full(tree.n_nodes, NEVER)
+    when[nodes] = np.cumsum(fresh)
+    path = CostComplexityPath(tree, when, tree.node_errors)
+    steps = alphas[fresh] / total
+    path.alphas = np.concatenate([np.minimum(steps[:1], 0.0) if len(steps) else [0.0], steps])
+    path.risks = path.along(risk) / total
+    return path.choose(float(path.alphas[0]))
+
+
+class CostComplexityPruner(BasePruner):
+    """Cost-complexity pruning of Breiman, Friedman, Olshen and Stone (1984).
+
+    Parameters
+    ----------
+    alpha : float or None
+        Price of a leaf, in units of risk. None finds it by cross-validation, for which ``prune``
+        needs the examples and ``grow``.
+    rule : {"minimum", "one-se", "paper"}
+        How cross-validation chooses. ``"minimum"``: for each tree on the path, the geometric mean
+        of the two ends of its interval of alphas is tried in every fold, and the one with the least
+        errors wins. ``"one-se"``: the smallest tree within one standard error of that.
+        ``"paper"``: the mean of the alphas that are best in each fold alone.
+    measure : {"error", "impurity"}
+        What the risk of a leaf is: its share of errors, or its impurity as in scikit-learn.
+    criterion : {"gini", "entropy", "misclassification"}
+        The impurity, with ``measure="impurity"``.
+    folds : int
+        Number of folds.
+    random_state : int or None
+        Seed of the folds.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> from sklearn.datasets import load_wine
+    >>> grown = tb.BoundTreeClassifier(pruning=None).fit(*load_wine(return_X_y=True)).tree_
+    >>> result = CostComplexityPruner(alpha=0.02).prune(grown)
+    >>> grown.n_leaves, result.tree.n_leaves
+    (8, 5)
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float | None = None,
+        rule: str = "minimum",
+        measure: str = "error",
+        criterion: str = "gini",
+        folds: int = 5,
+        random_state: int | None = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.rule = rule
+        self.measure = measure
+        self.criterion = criterion
+        self.folds = folds
+        self.random_state = random_state
+
+    def _search(self, tree: Tree, examples: Examples | None, grow: Grow | None) -> Found:
+        self._one_of("rule", "minimum", "one-se", "paper")
+        self._one_of("measure", "error", "impurity")
+        self._one_of("criterion", "gini", "entropy", "misclassification")
+        path = self._path(tree)
+        if self.alpha is not None:
+            if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real):
+                raise self._bad("alpha", "a float or None", self.alpha)
+            path.choose(float(self.alpha))
+        elif len(path) > 1:
+            path.choose(self._validated_alpha(path, *self._to_validate(examples, grow)))
+        return Found(path.tree(), path, path.scores[path.chosen], gap=0.0)
+
+    def _path(self, tree: Tree) -> CostComplexityPath:
+        return weakest_link_path(tree, measure=self.measure, criterion=self.criterion)
+
+    def _validated_alpha(self, path: CostComplexityPath, examples: Examples, grow: Grow) -> float:
+        tried = _middles(path.alphas)
+        errors = np.zeros(len(tried))
+        best = []
+        for outside, inside in folds(examples, self.folds, self.random_state):
+            grown = grow(outside.X, outside.y, outside.weight)
+            one = self._path(grown)
+            wrong = one.along(errors_on(grown, inside))
+            errors += wrong[[one.at(alpha) for alpha in tried]]
+            # Of equally good ones the last, the smallest tree.
+            best.append(one.alphas[len(wrong) - 1 - int(np.argmin(wrong[::-1]))])
+        path.validated = errors / examples.total
+        if self.rule == "paper":
+            return float(np.mean(best))
+        return float(tried[_least(path.validated, examples.total, self.rule == "one-se")])
+
+
+def _middles(alphas: Floats) -> Floats:
+    """Geometric mean of the ends of every tree's interval of alphas; the last one is open."""
+    floor = np.maximum(alphas, 0.0)
+    return np.concatenate([np.sqrt(floor[:-1] * floor[1:]), [np.inf]])
+
+
+def _least(shares: Floats, total: float, one_se: bool) -> int:
+    """The last step with the least share of errors, or within one standard error of it."""
+    least = float(shares.min())
+    allowed = least + (np.sqrt(least * (1.0 - least) / total) if one_se else 0.0)
+    return int(np.flatnonzero(shares <= allowed)[-1])

@@ -1,0 +1,198 @@
+"""Kearns-Mansour pruning: bottom-up, once, with a penalty from the growth function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import log, sqrt
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.bounds import log_growth, log_growth_leaves
+from treebound.pruning import _dp
+from treebound.pruning.base import BasePruner, Examples, Found, Grow
+from treebound.pruning.folds import errors_on, folds
+from treebound.pruning.path import ListedPath
+from treebound.pruning.scores import GROWTHS
+from treebound.shapes import TreeShape
+from treebound.tree.columns import landscape_of
+from treebound.tree.model import Tree
+
+__all__ = ["KearnsMansourPruner"]
+
+Floats = NDArray[np.float64]
+_NOTHING = np.empty(0, dtype=np.intp)
+
+
+class KearnsMansourPruner(BasePruner):
+    """The bottom-up pruning of Kearns and Mansour (1998), with the growth functions of the paper.
+
+    In one pass from the leaves upwards, a node that n examples reach becomes a leaf unless its
+    subtree, as pruned so far, has a share of errors there that is smaller by more than
+    ``C sqrt((ln tau_path(n) + ln tau_subtree(n) + ln(m / delta)) / n)`` (ERRATA 14).
+    The path class are the decision lists as long as the way from the root to the node, the subtree
+    class the trees of the subtree's shape.
+
+    Parameters
+    ----------
+    constant : float or None
+        C. None finds it by cross-validation, for which ``prune`` needs the examples and ``grow``.
+    constants : sequence of float
+        What cross-validation tries; by default ``10^-20, 10^-19, ..., 1``. Of equally good ones the
+        largest is taken.
+    folds : int
+        Number of folds.
+    growth : {"closed", "fast", "tight", "best", "leaves"}
+        Form of the growth functions; ``"fast"`` is the paper's choice.
+    delta : float
+        Confidence parameter.
+    random_state : int or None
+        Seed of the folds.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> from sklearn.datasets import load_wine
+    >>> grown = tb.BoundTreeClassifier(pruning=None).fit(*load_wine(return_X_y=True)).tree_
+    >>> grown.n_leaves, KearnsMansourPruner(constant=0.05).prune(grown).tree.n_leaves
+    (8, 5)
+    """
+
+    def __init__(
+        self,
+        *,
+        constant: float | None = None,
+        constants: Iterable[float] | None = None,
+        folds: int = 5,
+        growth: str = "closed",
+        delta: float = 0.05,
+        random_state: int | None = 0,
+    ) -> None:
+        self.constant = constant
+        self.constants = constants
+        self.folds = folds
+        self.growth = growth
+        self.delta = delta
+        self.random_state = random_state
+
+    def _search(self, tree: Tree, examples: Examples | None, grow: Grow | None) -> Found:
+        self._check()
+        if self.constant is not None:
+            return self._with(tree, [float(self.constant)], None)
+        constants = self._tried()
+        if tree.n_leaves == 1:
+            return self._with(tree, constants[:1], None)
+        given, grow_part = self._to_validate(examples, grow)
+        errors = np.zeros(len(constants) + 1)  # the first is of the unpruned tree
+        for outside, inside in folds(given, self.folds, self.random_state):
+            grown = grow_part(outside.X, outside.y, outside.weight)
+            wrong = errors_on(grown, inside)
+            cuts = _Pass(grown, self.growth, self.delta).cuts_for(constants)
+            errors += [_errors_of(grown, cut, wrong) for cut in [_NOTHING, *cuts]]
+        return self._with(tree, constants, errors / given.total)
+
+    def _check(self) -> None:
+        self._one_of("growth", *GROWTHS)
+        if not isinstance(self.delta, Real) or not 0.0 < self.delta < 1.0:
+            raise self._bad("delta", "a float in the range (0, 1)", self.delta)
+        value = self.constant
+        if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
+            raise self._bad("constant", "a float or None", value)
+
+    def _tried(self) -> list[float]:
+        if self.constants is None:
+            return [10.0**power for power in range(-20, 1)]
+        return sorted(float(one) for one in self.constants)
+
+    def _with(self, tree: Tree, constants: list[float], shares: Floats | None) -> Found:
+        """The path over the constants, stopped at the best; equal prunings are one step."""
+        every = [_NOTHING, *_Pass(tree, self.growth, self.delta).cuts_for(constants)]
+        if shares is None:
+            shares = np.array([_errors_of(tree, cut, tree.node_errors) for cut in every])
+            shares = shares / max(float(tree.weight[0]), np.finfo(float).tiny)
+            best = len(every) - 1
+        else:  # of equally good constants the largest
+            best = int(np.flatnonzero(shares[1:] == shares[1:].min())[-1]) + 1
+        steps, scores, chosen = [every[0]], [shares[0]], 0
+        for place in range(1, len(every)):
+            if np.array_equal(every[place], steps[-1]):
+                scores[-1] = min(scores[-1], shares[place])
+            else:
+                steps.append(every[place])
+                scores.append(shares[place])
+            chosen = len(steps) - 1 if place == best else chosen
+        errors = np.array([_errors_of(tree, cut, tree.node_errors) for cut in steps])
+        path = ListedPath(tree, steps, errors, np.array(scores), chosen=chosen)
+        return Found(path.tree(), path, scores[chosen])
+
+
+def _errors_of(tree: Tree, cut: NDArray[np.intp], errors: Floats) -> float:
+    """Errors of a pruning, from those of every node as a leaf."""
+    total = np.where(tree.is_leaf, errors, 0.0)[:, None].copy()
+    _dp.add_up(tree.left, tree.right, total)
+    return float(total[0, 0] + (errors[cut] - total[cut, 0]).sum())
+
+
+class _Pass:
+    """The one pass from below, for one constant after the other; growth functions are kept."""
+
+    def __init__(self, tree: Tree, growth: str, delta: float) -> None:
+        self.tree = tree
+        self.form = growth
+        self.landscape = landscape_of(tree.columns, observed=True)
+        self.examples = np.maximum(np.rint(tree.weight), 1).astype(int).tolist()
+        self.log_share = log(max(float(tree.weight[0]), 1.0) / delta)
+        self.inner = np.flatnonzero(~tree.is_leaf)[::-1].tolist()
+        self.depth = _dp.depths(tree.left, tree.right).tolist()
+        self._lists: list[TreeShape] = [TreeShape.leaf()]
+        self._known: dict[Any, float] = {}
+        self._paths = {node: self._path_growth(node) for node in self.inner}
+
+    def cuts_for(self, constants: list[float]) -> list[NDArray[np.intp]]:
+        """The topmost nodes made leaves, for every constant."""
+        return [self._cuts(constant) for constant in constants]
+
+    def _cuts(self, constant: float) -> NDArray[np.intp]:
+        tree = self.tree
+        left, right = tree.left.tolist(), tree.right.tolist()
+        as_leaf = tree.node_errors.tolist()
+        errors = list(as_leaf)
+        shapes = [TreeShape.leaf()] * tree.n_nodes
+        cut = np.zeros(tree.n_nodes, dtype=bool)
+        for node in self.inner:
+            below = errors[left[node]] + errors[right[node]]
+            shape = TreeShape.node(shapes[left[node]], shapes[right[node]])
+            examples = self.examples[node]
+            growth = self._paths[node] + self._growth(shape, examples, tree.n_classes)
+            penalty = constant * sqrt((growth + self.log_share) / examples)
+            if as_leaf[node] <= below + penalty * examples:
+                cut[node] = True
+            else:
+                errors[node], shapes[node] = below, shape
+        return _topmost(tree, cut)
+
+    def _path_growth(self, node: int) -> float:
+        """Log growth of the lists that lead to a node: in or out, so two classes."""
+        while len(self._lists) <= self.depth[node]:
+            self._lists.append(TreeShape.node(self._lists[-1], TreeShape.leaf()))
+        return self._growth(self._lists[self.depth[node]], self.examples[node], 2)
+
+    def _growth(self, shape: TreeShape, examples: int, n_classes: int) -> float:
+        key = (shape, examples, n_classes)
+        if key not in self._known:
+            self._known[key] = (
+                log_growth_leaves(shape.leaves, examples, n_classes, self.landscape)
+                if self.form == "leaves"
+                else log_growth(shape, examples, n_classes, self.landscape, form=self.form)
+            )
+        return self._known[key]
+
+
+def _topmost(tree: Tree, cut: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The nodes of a set that have no ancestor in it."""
+    never = np.iinfo(np.int32).max
+    when = np.where(cut, 1, never).astype(np.int32)
+    above = _dp.collapsed_before(tree.left, tree.right, when)
+    return np.flatnonzero(cut & (above == never))

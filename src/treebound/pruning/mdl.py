@@ -1,0 +1,61 @@
+"""MDL pruning: the tree and the labels together in the fewest bits."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, xlogy
+
+from treebound.pruning.additive import least_sum
+from treebound.pruning.base import BasePruner, Examples, Found, Grow
+from treebound.tree.model import Tree
+
+__all__ = ["MDLPruner"]
+
+Floats = NDArray[np.float64]
+
+
+class MDLPruner(BasePruner):
+    """Minimum description length pruning of Mehta, Rissanen and Agrawal (1995).
+
+    The cost of a leaf is one bit to say so and the stochastic complexity of its labels; of a node,
+    one bit and its test: the column, and one of the tests the column offers at this node. The
+    pruning with the least sum is found exactly in one pass; its score is that sum, in bits.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> from sklearn.datasets import load_wine
+    >>> grown = tb.BoundTreeClassifier(pruning=None).fit(*load_wine(return_X_y=True)).tree_
+    >>> grown.n_leaves, MDLPruner().prune(grown).tree.n_leaves
+    (8, 5)
+    """
+
+    def _search(self, tree: Tree, examples: Examples | None, grow: Grow | None) -> Found:
+        as_leaf = 1.0 + label_bits(tree.counts)
+        return least_sum(tree, as_leaf, as_node=1.0 + test_bits(tree))
+
+
+def label_bits(counts: Floats) -> Floats:
+    """Stochastic complexity of the labels of every node, in bits (Krichevsky and Trofimov)."""
+    total, classes = counts.sum(axis=1), counts.shape[1]
+    spread = xlogy(total, total) - xlogy(counts, counts).sum(axis=1)
+    # The last two terms are the price of not knowing the class frequencies beforehand.
+    unknown = 0.5 * (classes - 1) * np.log(np.maximum(total, 1.0) / 2.0)
+    constant = 0.5 * classes * np.log(np.pi) - gammaln(0.5 * classes)
+    bits: Floats = (spread + np.maximum(unknown + constant, 0.0)) / np.log(2.0)
+    return bits
+
+
+def test_bits(tree: Tree) -> Floats:
+    """Bits to name the test of every node: its column, and which of the tests it offers."""
+    offered = np.ones(tree.n_nodes)
+    for at, column in enumerate(tree.columns):
+        here = tree.feature == at
+        if column.kind == "real":
+            offered[here] = tree.rows[here] - 1
+        else:
+            size = len(column.categories or ()) + column.missing
+            offered[here] = size - (column.kind == "ordinal")
+    bits: Floats = np.log2(max(len(tree.columns), 1)) + np.log2(np.maximum(offered, 1.0))
+    return np.where(tree.is_leaf, 0.0, bits)

@@ -89,6 +89,8 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
         Number of columns.
     feature_names_in_ : ndarray of str
         Names of the columns, where the table had them.
+    target_name_ : str or None
+        The name of ``y``, where it had one (a pandas or polars series).
     columns_ : tuple of Column
         Kind, categories and missing values of every column.
     landscape_ : Landscape
@@ -195,6 +197,8 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
             ordinal_features=self.ordinal_features,
         )
         grow_one = partial(_grow, columns=columns, classes=classes, options=self._growth())
+        name = getattr(y, "name", None)
+        self.target_name_ = name if isinstance(name, str) and name else None
         self.classes_ = classes
         self.columns_ = columns
         self.grown_tree_ = grow_one(matrix, codes, weight)

@@ -33,6 +33,7 @@ def model_of(classifier: Any) -> SavedModel:
         parameters={name: _plain(value) for name, value in parameters.items() if _can(value)},
         certificate=_fields(certificate) if is_dataclass(certificate) else None,
         pruning=_pruning(classifier),
+        target=classifier.target_name_,
     )
 
 
@@ -52,6 +53,7 @@ def restored(cls: Any, model: SavedModel) -> Any:
     classifier.n_features_in_ = len(names)
     if names != [f"x{i}" for i in range(len(names))]:
         classifier.feature_names_in_ = np.array(names, dtype=object)
+    classifier.target_name_ = model.target
     classifier.classes_ = tree.classes
     classifier.columns_ = tree.columns
     classifier.tree_ = tree

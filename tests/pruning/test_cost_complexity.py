@@ -1,0 +1,148 @@
+"""Cost-complexity pruning against scikit-learn and against every pruning."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pruning_trees import all_prunings, grown_tree, random_tree
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.tree import DecisionTreeClassifier
+
+import treebound as tb
+from treebound.pruning import CostComplexityPruner, weakest_link_path
+
+
+def as_function(alphas, values, at):
+    """The value that holds from an alpha on."""
+    return np.asarray(values)[np.searchsorted(alphas, at, side="right") - 1]
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
+def test_path_equals_that_of_scikit_learn(load, criterion):
+    X, y = load(return_X_y=True)
+    estimator = DecisionTreeClassifier(criterion=criterion, random_state=0)
+    theirs = estimator.cost_complexity_pruning_path(X, y)
+    tree = tb.from_sklearn(estimator.fit(X, y), X, y)
+    ours = weakest_link_path(tree, measure="impurity", criterion=criterion)
+    # Between two alphas that differ by more than rounding both have the same tree.
+    known = np.union1d(ours.alphas, theirs.ccp_alphas)
+    gaps = np.flatnonzero(np.diff(known) > 1e-9)
+    middles = (known[gaps] + known[gaps + 1]) / 2
+    assert len(middles) >= 0.3 * len(known)
+    np.testing.assert_allclose(
+        as_function(ours.alphas, ours.risks, middles),
+        as_function(theirs.ccp_alphas, theirs.impurities, middles),
+        atol=1e-9,
+    )
+    for alpha in middles[:: max(1, len(middles) // 8)]:
+        refitted = estimator.set_params(ccp_alpha=alpha).fit(X, y)
+        assert ours.leaves[ours.at(alpha)] == refitted.get_n_leaves()
+
+
+@given(seed=st.integers(0, 10**6), leaves=st.integers(1, 8))
+def test_every_tree_on_the_path_is_the_best_for_its_alphas(seed, leaves):
+    tree = random_tree(np.random.default_rng(seed), leaves)
+    path = weakest_link_path(tree)
+    every = [tree.collapsed(list(cut)) for cut in all_prunings(tree)]
+    sizes = np.array([one.n_leaves for one in every])
+    risks = np.array([one.errors for one in every]) / tree.weight[0]
+    for step, alpha in enumerate(path.alphas):
+        costs = risks + alpha * sizes
+        best = costs <= costs.min() + 1e-12
+        assert path.risks[step] + alpha * path.leaves[step] == pytest.approx(costs.min())
+        if path.at(alpha) == step:  # of equally good ones the smallest
+            assert path.leaves[step] == sizes[best].min()
+        assert path.tree(step).errors == pytest.approx(path.errors[step])
+
+
+def test_given_alpha_is_used_and_explained():
+    tree = random_tree(np.random.default_rng(3), 20)
+    path = weakest_link_path(tree)
+    for alpha in (path.alphas[2], (path.alphas[2] + path.alphas[3]) / 2):
+        result = CostComplexityPruner(alpha=alpha).prune(tree)
+        assert result.path.chosen == 2
+        assert result.score == pytest.approx(path.risks[2] + alpha * path.leaves[2])
+        assert "risk + alpha x leaves" in result.explain()
+    assert CostComplexityPruner(alpha=np.inf).prune(tree).tree.n_leaves == 1
+
+
+def grow_like(tree):
+    from treebound.tree.grow import grow
+
+    def grow_one(X, y, sample_weight=None):
+        return grow(X, y, tree.columns, tree.classes, sample_weight=sample_weight)
+
+    return grow_one
+
+
+def validated_by_hand(tree, X, y, *, folds, measure="error"):
+    """Share of errors of every step, each fold's trees pruned one by one."""
+    from treebound.pruning.folds import fold_numbers
+
+    alphas = weakest_link_path(tree, measure=measure).alphas
+    tried = np.append(np.sqrt(alphas[:-1].clip(0) * alphas[1:].clip(0)), np.inf)
+    number = fold_numbers(y, folds, 0)
+    wrong = np.zeros(len(tried))
+    for fold in range(folds):
+        out, inside = number != fold, number == fold
+        grown = grow_like(tree)(X[out], y[out])
+        for at, alpha in enumerate(tried):
+            pruned = CostComplexityPruner(alpha=alpha, measure=measure).prune(grown).tree
+            wrong[at] += (pruned.predict_codes(X[inside]) != y[inside]).sum()
+    return wrong / len(y), tried
+
+
+@pytest.mark.parametrize("measure", ["error", "impurity"])
+def test_cross_validation_equals_pruning_every_fold_by_hand(measure):
+    tree, X, y = grown_tree(np.random.default_rng(1), 150, max_leaves=None)
+    shares, tried = validated_by_hand(tree, X, y, folds=4, measure=measure)
+    result = CostComplexityPruner(folds=4, measure=measure).prune(tree, X, y, grow=grow_like(tree))
+    np.testing.assert_allclose(result.path.validated, shares)
+    assert result.path.chosen == np.flatnonzero(shares == shares.min())[-1]
+    se = np.sqrt(shares.min() * (1 - shares.min()) / len(y))
+    smaller = CostComplexityPruner(folds=4, rule="one-se", measure=measure).prune(
+        tree, X, y, grow=grow_like(tree)
+    )
+    assert smaller.path.chosen == np.flatnonzero(shares <= shares.min() + se)[-1]
+
+
+def test_rule_of_the_paper_takes_the_mean_of_the_best_alphas():
+    from treebound.pruning.folds import fold_numbers
+
+    tree, X, y = grown_tree(np.random.default_rng(2), 150, max_leaves=None)
+    number = fold_numbers(y, 5, 0)
+    best = []
+    for fold in range(5):
+        out, inside = number != fold, number == fold
+        path = weakest_link_path(grow_like(tree)(X[out], y[out]))
+        wrong = [
+            (path.tree(step).predict_codes(X[inside]) != y[inside]).sum()
+            for step in range(len(path))
+        ]
+        best.append(path.alphas[np.flatnonzero(np.array(wrong) == min(wrong))[-1]])
+    result = CostComplexityPruner(rule="paper").prune(tree, X, y, grow=grow_like(tree))
+    assert result.path.alpha == pytest.approx(np.mean(best))
+
+
+def test_what_is_missing_is_named():
+    tree, X, y = grown_tree(np.random.default_rng(2))
+    with pytest.raises(ValueError, match="CostComplexityPruner needs X, y and grow"):
+        CostComplexityPruner().prune(tree, X, y)
+    with pytest.raises(ValueError, match="'rule' parameter of CostComplexityPruner must be one of"):
+        CostComplexityPruner(rule="best").prune(tree)
+    with pytest.raises(ValueError, match="'alpha' parameter of CostComplexityPruner must be"):
+        CostComplexityPruner(alpha="auto").prune(tree)
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10**6), leaves=st.integers(2, 60))
+def test_paths_are_nested_and_their_columns_agree(seed, leaves):
+    tree = random_tree(np.random.default_rng(seed), leaves)
+    path = weakest_link_path(tree)
+    assert (np.diff(path.leaves) < 0).all()
+    assert path.leaves[-1] == 1
+    assert (np.diff(path.alphas)[1:] > 0).all()
+    for row in path.table():
+        one = path.tree(row["step"])
+        assert (one.n_leaves, one.errors) == (row["leaves"], pytest.approx(row["errors"]))

@@ -1,0 +1,280 @@
+"""Reduced-error, Kearns-Mansour, pessimistic and MDL pruning, each against a plain version."""
+
+from math import log, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from paper_algorithm import as_nodes, goes_left, inner_nodes, with_replaced
+from pruning_trees import all_prunings, arrays, grown_tree, random_examples, random_tree
+from scipy.stats import binom
+from sklearn.base import clone
+
+import treebound as tb
+from treebound.pruning import (
+    PRUNERS,
+    KearnsMansourPruner,
+    MDLPruner,
+    PessimisticPruner,
+    ReducedErrorPruner,
+    make_pruner,
+)
+from treebound.tree.columns import landscape_of
+from treebound.tree.grow import grow
+
+seeds = st.integers(0, 10**6)
+
+
+def grow_like(tree):
+    def grow_one(X, y, sample_weight=None):
+        return grow(X, y, tree.columns, tree.classes, sample_weight=sample_weight)
+
+    return grow_one
+
+
+# -- reduced error ---------------------------------------------------------------------------------
+
+
+@given(seed=seeds)
+@settings(max_examples=30)
+def test_reduced_error_collapse_has_the_least_validation_errors(seed):
+    rng = np.random.default_rng(seed)
+    tree, _, _ = grown_tree(rng, 60, max_leaves=7)
+    X, y, _ = random_examples(rng, 40)
+    result = ReducedErrorPruner().prune(tree, X, y)
+    every = [tree.collapsed(list(cut)) for cut in all_prunings(tree)]
+    wrong = [((one.predict_codes(X) != y).sum(), one.n_leaves) for one in every]
+    assert (result.score, result.tree.n_leaves) == min(wrong)
+    for step in range(len(result.path)):
+        missed = (result.path.tree(step).predict_codes(X) != y).sum()
+        assert result.path.errors[step] == missed
+
+
+def answer(node, labels, columns, row):
+    while node.test is not None:
+        side = goes_left(columns, node.test, row[[node.test[0]]])[0]
+        node = node.left if side else node.right
+    return labels[node.name]
+
+
+def reduced_error_of_the_paper(tree, X, y):
+    """Algorithm PruneTreeWithBound with validation errors; answers stay as they were learned."""
+    from paper_algorithm import Node
+
+    def wrong(node):
+        return sum(answer(node, tree.label, tree.columns, row) != c for row, c in zip(X, y))
+
+    current, steps = as_nodes(tree), []
+    least = wrong(current)
+    while current.test is not None:
+        accepted = None
+        for node in inner_nodes(current):
+            for by, new in (("left", node.left), ("right", node.right), ("leaf", Node(node.name))):
+                candidate = with_replaced(current, node.name, new)
+                if wrong(candidate) <= least:
+                    least = wrong(candidate)
+                    accepted = candidate, (node.name, by, least)
+        if accepted is None:
+            break
+        current = accepted[0]
+        steps.append(accepted[1])
+    return steps
+
+
+@given(seed=seeds)
+@settings(max_examples=8)
+def test_greedy_reduced_error_takes_the_steps_of_the_paper(seed):
+    rng = np.random.default_rng(seed)
+    tree, _, _ = grown_tree(rng, 50, max_leaves=6)
+    X, y, _ = random_examples(rng, 20)
+    result = ReducedErrorPruner(search="greedy").prune(tree, X, y)
+    found = [(r["node"], r["replaced_by"], r["errors"]) for r in result.path.table()[1:]]
+    assert found == reduced_error_of_the_paper(tree, X, y)
+    missed = (result.tree.predict_codes(X) != y).sum()
+    assert result.score == missed
+
+
+def test_validation_part_is_set_aside_and_never_grown_on():
+    tree, X, y = grown_tree(np.random.default_rng(0), 100, max_leaves=None)
+    seen = []
+
+    def watched(X, y, sample_weight=None):
+        seen.append(len(y))
+        return grow_like(tree)(X, y, sample_weight)
+
+    for search in ("collapse", "greedy"):
+        pruner = ReducedErrorPruner(validation_fraction=0.2, search=search)
+        result = pruner.prune(tree, X, y, grow=watched)
+        assert seen.pop() == 80
+        assert result.tree.weight[0] == 80
+        again = result.tree.recounted(X, y)
+        assert again.weight[0] == 100
+    with pytest.raises(ValueError, match="ReducedErrorPruner needs X, y and grow"):
+        pruner.prune(tree, X, y)
+    with pytest.raises(ValueError, match="'validation_fraction' parameter"):
+        ReducedErrorPruner(validation_fraction=1.5).prune(tree, X, y, grow=watched)
+
+
+def test_raised_subtrees_get_the_answers_of_what_was_grown_on():
+    rng = np.random.default_rng(11)
+    tree, X, y = grown_tree(rng, 300, max_leaves=40)
+    result = ReducedErrorPruner(validation_fraction=0.3, search="greedy").prune(
+        tree, X, y, grow=grow_like(tree)
+    )
+    assert {"left", "right"} & {row["replaced_by"] for row in result.path.table()}
+    np.testing.assert_array_equal(result.tree.label, result.tree.counts.argmax(axis=1))
+
+
+# -- Kearns and Mansour ----------------------------------------------------------------------------
+
+
+def kearns_mansour(tree, constant, delta):
+    """The rule written out recursively: errors and shape of the pruned subtree, nodes cut."""
+    landscape = landscape_of(tree.columns, observed=True)
+    m = tree.weight[0]
+
+    def visit(node, depth):
+        leaf = tree.node_errors[node]
+        if tree.left[node] < 0:
+            return leaf, tb.TreeShape.leaf(), []
+        one, other = visit(tree.left[node], depth + 1), visit(tree.right[node], depth + 1)
+        errors, shape = one[0] + other[0], tb.TreeShape.node(one[1], other[1])
+        here = int(tree.weight[node])
+        way = tb.TreeShape.leaf()
+        for _ in range(depth):
+            way = tb.TreeShape.node(way, tb.TreeShape.leaf())
+        path = tb.bounds.log_growth(way, here, 2, landscape, form="closed")
+        subtree = tb.bounds.log_growth(shape, here, tree.n_classes, landscape, form="closed")
+        penalty = constant * sqrt((path + subtree + log(m / delta)) / here)
+        if leaf / here <= errors / here + penalty:
+            return leaf, tb.TreeShape.leaf(), [node]
+        return errors, shape, one[2] + other[2]
+
+    return visit(0, 0)
+
+
+@given(seed=seeds, power=st.integers(-4, 0))
+@settings(max_examples=30)
+def test_kearns_mansour_is_one_pass_from_below(seed, power):
+    tree, _, _ = grown_tree(np.random.default_rng(seed), 80, max_leaves=20)
+    errors, shape, cut = kearns_mansour(tree, 10.0**power, 0.05)
+    result = KearnsMansourPruner(constant=10.0**power).prune(tree)
+    assert result.tree.errors == errors
+    assert result.tree.shape is shape
+    np.testing.assert_array_equal(result.tree.counts, tree.collapsed(cut).counts)
+
+
+def test_kearns_mansour_takes_the_constant_with_the_least_validated_errors():
+    from treebound.pruning.folds import fold_numbers
+
+    tree, X, y = grown_tree(np.random.default_rng(4), 200, max_leaves=None)
+    constants = [1e-20, 0.003, 0.01, 0.03, 0.1, 1.0]
+    number = fold_numbers(y, 5, 0)
+    wrong = np.zeros(len(constants))
+    for fold in range(5):
+        out, inside = number != fold, number == fold
+        grown = grow_like(tree)(X[out], y[out])
+        for at, constant in enumerate(constants):
+            pruned = KearnsMansourPruner(constant=constant).prune(grown).tree
+            wrong[at] += (pruned.predict_codes(X[inside]) != y[inside]).sum()
+    best = constants[np.flatnonzero(wrong == wrong.min())[-1]]
+    result = KearnsMansourPruner(constants=constants).prune(tree, X, y, grow=grow_like(tree))
+    assert result.score == pytest.approx(wrong.min() / 200)
+    expected = KearnsMansourPruner(constant=best).prune(tree).tree
+    np.testing.assert_array_equal(result.tree.counts, expected.counts)
+
+
+# -- pessimistic and MDL ---------------------------------------------------------------------------
+
+
+@given(errors=st.integers(0, 20), more=st.integers(1, 50), confidence=st.floats(0.01, 0.9))
+def test_pessimistic_rate_leaves_so_few_errors_that_probability(errors, more, confidence):
+    from treebound.pruning.pessimistic import upper_errors
+
+    n = errors + more
+    rate = upper_errors(np.array([float(errors)]), np.array([float(n)]), confidence)[0] / n
+    assert binom.cdf(errors, n, rate) == pytest.approx(confidence, rel=1e-6)
+
+
+def test_pessimistic_matches_the_figures_of_quinlan():
+    from treebound.pruning.pessimistic import upper_errors
+
+    # Quinlan (1993), section 4.2: U_25%(0, 6), U_25%(0, 9) and U_25%(0, 1).
+    found = upper_errors(np.zeros(3), np.array([6.0, 9, 1]), 0.25)
+    np.testing.assert_allclose(found / [6, 9, 1], [0.206, 0.143, 0.750], atol=5e-4)
+
+
+@given(seed=seeds, leaves=st.integers(1, 8))
+def test_mdl_pruning_has_the_fewest_bits(seed, leaves):
+    from treebound.pruning.mdl import label_bits, test_bits
+
+    tree = random_tree(np.random.default_rng(seed), leaves)
+    as_leaf, as_node = 1 + label_bits(tree.counts), 1 + test_bits(tree)
+    totals = []
+    for cut in all_prunings(tree):
+        stack, bits = [0], 0.0
+        while stack:
+            node = stack.pop()
+            if node in cut or tree.left[node] < 0:
+                bits += as_leaf[node]
+            else:
+                bits += as_node[node]
+                stack += [tree.left[node], tree.right[node]]
+        totals.append(bits)
+    result = MDLPruner().prune(tree)
+    assert result.score == pytest.approx(min(totals))
+    assert result.path.scores[0] == pytest.approx(totals[-1])
+
+
+# -- all of them -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(PRUNERS))
+def test_every_pruner_keeps_the_protocol(name):
+    tree, X, y = grown_tree(np.random.default_rng(6), 120, max_leaves=30, missing=True)
+    pruner = clone(make_pruner(name))
+    before = arrays(tree)
+    result = pruner.prune(tree, X, y, grow=grow_like(tree))
+    for field, values in arrays(tree).items():
+        np.testing.assert_array_equal(values, before[field])
+    assert 1 <= result.tree.n_leaves <= 60
+    assert result.fit_time > 0
+    assert result.score == pytest.approx(result.path.scores[result.path.chosen])
+    assert result.path.leaves[result.path.chosen] == result.tree.n_leaves
+    rows = result.path.table()
+    assert [row["step"] for row in rows] == list(range(len(result.path)))
+    assert set(rows[0]) == {"step", "node", "replaced_by", "leaves", "errors", "score"}
+    assert len(result.path.to_frame()) == len(result.path)
+    assert str(result.tree.n_leaves) in result.explain()
+    np.testing.assert_array_equal(result.path.tree().counts, result.tree.counts)
+
+
+@pytest.mark.parametrize("name", sorted(PRUNERS))
+@pytest.mark.parametrize(("rows", "n_classes"), [(1, 2), (3, 1), (40, 1)])
+def test_every_pruner_takes_a_leaf_and_a_single_class(name, rows, n_classes):
+    tree, X, y = grown_tree(np.random.default_rng(6), rows, n_classes=n_classes)
+    result = make_pruner(name).prune(tree, X, y, grow=grow_like(tree))
+    assert result.tree.n_leaves == 1
+    assert "1 leaf" in result.explain()
+
+
+def test_labels_are_taken_as_well_as_codes():
+    from treebound.pruning.base import examples_of
+
+    X, y, columns = random_examples(np.random.default_rng(0), 50, n_classes=2)
+    for classes in (["no", "yes"], [1, 2], [0, 1], [3.5, 4.5], [False, True]):
+        tree = grow(X, y, columns, np.array(classes))
+        np.testing.assert_array_equal(examples_of(tree, X, y).y, y)
+        np.testing.assert_array_equal(examples_of(tree, X, np.array(classes)[y]).y, y)
+    with pytest.raises(ValueError, match="must hold classes of the tree"):
+        examples_of(tree, X, np.where(y == 1, "maybe", "no"))
+
+
+def test_unknown_pruners_are_refused():
+    with pytest.raises(ValueError, match="'pruning' parameter must be one of 'bound'"):
+        make_pruner("best")
+    with pytest.raises(ValueError, match="Options go with the name of a pruner"):
+        make_pruner(MDLPruner(), weight=1)
+    own = PessimisticPruner()
+    assert make_pruner(own) is own

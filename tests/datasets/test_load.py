@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,10 @@ from treebound.datasets import loaders
 NAMES = datasets.list()
 
 
-def read(name: str, folder: Path, **kwargs: object) -> datasets.Dataset:
-    return datasets.load(name, data=folder, source="folder", **kwargs)
+@cache
+def read(name: str, folder: Path, typing: str = "paper") -> datasets.Dataset:
+    """Load from the files, once in this module."""
+    return datasets.load(name, data=folder, source="folder", typing=typing)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -215,6 +215,7 @@ def test_an_archive_put_into_the_folder_by_hand_will_do(zipped, tmp_path):
         (archive(iris_data=bytes(10**7)), "larger than"),
         (archive(iris_data=OTHER), "SHA-256"),
     ],
+    ids=["no archive", "cut short", "no member", "bomb", "wrong member"],
 )
 def test_a_bad_archive_is_refused(zipped, cache, mirror, payload, why):
     mirror.files[zipped.path] = payload

@@ -7,27 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from treebound.datasets.convert import is_missing, numbers, pandas
+from treebound.datasets.convert import is_missing, pandas
 from treebound.datasets.schema import Schema
 from treebound.tree.columns import Column
 
 __all__ = ["infer_column"]
 
 
-def infer_column(
-    name: str, values: Sequence[Any], schema: Schema, *, from_text: bool
-) -> Column | None:
+def infer_column(name: str, values: Sequence[Any], schema: Schema) -> Column | None:
     """The column that the values suggest; None if a tree cannot use it.
 
     Parameters
     ----------
     name : str
     values : sequence
-        Texts of a file, or the values of a frame's column.
+        The values of a frame's column, or texts of a file that are not all numbers.
     schema : Schema
-        For the missing markers and the decimal mark.
-    from_text : bool
-        Whether texts that are numbers are meant as numbers.
+        For the missing markers.
     """
     pd = pandas()
     dtype = getattr(values, "dtype", None)
@@ -38,8 +34,6 @@ def infer_column(
         return Column(name, "nominal", (False, True), declared=True)
     if dtype is not None and pd.api.types.is_numeric_dtype(dtype):
         return None if pd.api.types.is_complex_dtype(dtype) else Column(name)
-    if from_text and _reads_as_numbers(values, name, schema):
-        return Column(name)
     return _from_objects(name, values, frozenset(schema.missing))
 
 
@@ -55,11 +49,3 @@ def _from_objects(name: str, values: Sequence[Any], markers: frozenset[str]) -> 
     if all(isinstance(value, int | float | np.integer | np.floating) for value in found):
         return Column(name)
     return None
-
-
-def _reads_as_numbers(values: Sequence[Any], name: str, schema: Schema) -> bool:
-    try:
-        numbers(values, name, schema)
-    except ValueError:
-        return False
-    return True

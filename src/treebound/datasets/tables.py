@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from treebound._extras import require
-from treebound.datasets.convert import label_series, pandas, typed_series
+from treebound.datasets.convert import label_series, numbers, pandas, typed_series
 from treebound.datasets.dataset import Dataset
 from treebound.datasets.infer import infer_column
 from treebound.datasets.schema import Layout, Schema, read_schema
@@ -169,7 +169,10 @@ def _schema(schema: Any) -> Schema:
 
 
 def _completed(raw: Raw, schema: Schema, from_text: bool, name: str) -> Schema:
-    """The schema with every column of the table in it, in the table's order."""
+    """The schema with every column of the table in it, in the table's order.
+
+    Text columns that turn out to be numbers are turned into numbers in ``raw``.
+    """
     _need(raw, [n for n in schema.order if n != schema.target], name)
     known = {column.name: column for column in schema.columns}
     columns, ignored = [], []
@@ -181,10 +184,20 @@ def _completed(raw: Raw, schema: Schema, from_text: bool, name: str) -> Schema:
         elif column in schema.ignored or schema.others == "ignore":
             ignored.append(column)
         else:
-            found = infer_column(column, raw[column], schema, from_text=from_text)
+            if from_text:
+                raw[column] = _as_numbers(raw[column], column, schema)
+            found = infer_column(column, raw[column], schema)
             ignored += [column] if found is None else []
             columns += [] if found is None else [found]
     return replace(schema, columns=tuple(columns), ignored=tuple(ignored), order=tuple(raw))
+
+
+def _as_numbers(texts: Sequence[Any], column: str, schema: Schema) -> Sequence[Any]:
+    """The texts as numbers if every one of them is (or is missing), else as they are."""
+    try:
+        return numbers(texts, column, schema)  # type: ignore[return-value]
+    except ValueError:
+        return texts
 
 
 def _typed_frame(

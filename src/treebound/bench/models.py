@@ -41,8 +41,8 @@ Codes = NDArray[np.int64]
 class Growth:
     """How a tree is grown before anything prunes it."""
 
-    criterion: str = "gini"
-    order: str = "gain"
+    criterion: Literal["gini", "entropy", "misclassification"] = "gini"
+    order: Literal["gain", "impurity"] = "gain"
     max_leaves: int | None = None
 
     def __call__(self, table: Table, X: Matrix, y: Codes, sample_weight: Any = None) -> Tree:
@@ -167,14 +167,14 @@ class PrunedTree(Model):
             tree = result.tree
             bound = float(result.score) if self.bound else None
         return Fitted(
-            predict=tree.predict_codes,
+            predict=lambda X: tree.predict_codes(X).astype(np.int64),
             probabilities=_smoothed(tree),
             grow_seconds=grow_seconds,
             prune_seconds=prune_seconds,
             leaves=tree.n_leaves,
             height=tree.height,
             bound=bound,
-            certificate=_certified(tree),
+            certificate=_certified(tree, *draw.part(grown_on)),
             trained_on=grown_on,
             judged_on="validation" if self.prune_on == "validation" else None,
         )
@@ -335,13 +335,18 @@ def _smoothed(tree: Tree) -> Callable[[Matrix], Matrix]:
     def probabilities(X: Matrix) -> Matrix:
         from treebound.tree.smoothing import probabilities as smoothed
 
-        return smoothed(tree.counts, "laplace")[tree.apply(X)]
+        return smoothed(tree.counts)[tree.apply(X)]
 
     return probabilities
 
 
-def _certified(tree: Tree) -> float | None:
+def _certified(tree: Tree, X: Matrix, y: Codes) -> float | None:
+    """The risk certified from the rows the tree was grown on.
+
+    They are counted again: raising a subtree may leave counts behind that are not theirs.
+    """
     from treebound.pruning import certify
 
-    certificate = certify(tree)
-    return None if certificate is None else float(certificate.risk_bound)
+    errors = int(np.sum(tree.predict_codes(X) != y))
+    certificate = certify(tree.recounted(X, y), errors)
+    return None if certificate is None else float(certificate.risk)

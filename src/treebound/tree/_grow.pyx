@@ -6,22 +6,24 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport INFINITY, NAN, ceil, floor, log2
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from treebound.tree._layout cimport (
-    ENTROPY, NOMINAL, ORDERED, SORTED, Criterion, Problem, Split, label_of, purity_of, rank_of,
+    ENTROPY, GINI, NOMINAL, ORDERED, SORTED, Criterion, Problem, Split, label_of, purity_of, rank_of,
     row_of, weight_of,
 )
 from treebound.tree._partition cimport partition_entries, partition_rows
-from treebound.tree._presort cimport presort
-from treebound.tree._split cimport ColumnStore, NodeView, Scratch, best_split
+from treebound.tree._presort cimport ordered_keys, presort
+from treebound.tree._split cimport ColumnStore, NodeView, Scratch, best_split, fill_table
 
 cdef enum:
     FEW_VALUES = 256      # a real column of no more distinct values is kept as codes
     THREAD_ROWS = 4096    # below, starting threads costs more than they save
+    TILE = 64             # rows read at a time when columns are taken out of a C-ordered matrix
 
 # Scores closer than this share of a node's weight are a tie; a gain below it is rounding.
 cdef double TOLERANCE = 2.0**-45
+cdef double LOG2_E = 1.4426950408889634
 
 
 cdef struct Node:
@@ -36,6 +38,7 @@ cdef struct Node:
     double threshold
     int32_t category
     Split split
+    int64_t* tables       # counts per code, kept while the node may be expanded; or NULL
 
 
 cdef class Grower:
@@ -51,7 +54,9 @@ cdef class Grower:
     cdef uint32_t* rows
     cdef uint8_t* goes_left
     cdef int64_t* xlogx_table
-    cdef Py_ssize_t n_columns, n_nodes, capacity, n_frontier, n_leaves, max_slots
+    cdef int64_t* spare        # tables of a node that is too small to keep them
+    cdef int64_t max_weight    # of one row
+    cdef Py_ssize_t table_size, n_columns, n_nodes, capacity, n_frontier, n_leaves, max_slots
     cdef Py_ssize_t max_leaves, max_depth, min_split
     cdef double min_gain
     cdef bint by_impurity
@@ -71,6 +76,7 @@ cdef class Grower:
         self.rows = NULL
         self.goes_left = NULL
         self.xlogx_table = NULL
+        self.spare = NULL
         self.n_columns = 0
 
     def __init__(self, X, y, weights, kinds, n_codes, has_missing, n_classes, criterion, options):
@@ -93,6 +99,7 @@ cdef class Grower:
         if weights is not None:
             self.weights = weights
             self.problem.weights = &self.weights[0]
+        self.max_weight = 1 if weights is None else weights.max()
         self._set_packing()
         self._allocate(n_codes, has_missing)
 
@@ -110,9 +117,7 @@ cdef class Grower:
         self.problem.packing.row_mask = (<uint64_t>1 << row_bits) - 1
 
     cdef _allocate(self, n_codes, has_missing):
-        cdef Py_ssize_t n = self.problem.n_rows, j, t
-        cdef Py_ssize_t stride = self.problem.n_classes + 1
-        cdef bint full = True
+        cdef Py_ssize_t n = self.problem.n_rows, j
         self.columns = <ColumnStore*>calloc(max(self.n_columns, 1), sizeof(ColumnStore))
         self.splits = <Split*>calloc(max(self.n_columns, 1), sizeof(Split))
         self.scratch = <Scratch*>calloc(self.n_threads, sizeof(Scratch))
@@ -120,7 +125,6 @@ cdef class Grower:
         self.goes_left = <uint8_t*>malloc(n)
         if not (self.columns and self.splits and self.scratch and self.rows and self.goes_left):
             raise MemoryError
-        self.max_slots = FEW_VALUES + 1
         for j in range(self.n_columns):
             self.columns[j].n_codes = n_codes[j]
             self.columns[j].has_missing = has_missing[j]
@@ -129,36 +133,27 @@ cdef class Grower:
                 self.columns[j].kind = ORDERED
             if self.columns[j].kind == SORTED:
                 self.columns[j].entries = <uint64_t*>malloc(n * sizeof(uint64_t))
-                full = full and self.columns[j].entries != NULL
-            else:
-                self.max_slots = max(self.max_slots, self.columns[j].n_codes + 1)
-                self.columns[j].codes = <int32_t*>malloc(n * sizeof(int32_t))
-                full = full and self.columns[j].codes != NULL
-        for t in range(self.n_threads):
-            self.scratch[t].entries = <uint64_t*>malloc(n * sizeof(uint64_t))
-            self.scratch[t].left = <int64_t*>malloc(stride * sizeof(int64_t))
-            self.scratch[t].right = <int64_t*>malloc(stride * sizeof(int64_t))
-            self.scratch[t].table = <int64_t*>malloc(self.max_slots * stride * sizeof(int64_t))
-            full = full and (
-                self.scratch[t].entries != NULL and self.scratch[t].left != NULL
-                and self.scratch[t].right != NULL and self.scratch[t].table != NULL
-            )
-        if not full:
-            raise MemoryError
+                if self.columns[j].entries == NULL:
+                    raise MemoryError
 
     def __dealloc__(self):
         cdef Py_ssize_t j
         if self.columns != NULL:
             for j in range(self.n_columns):
                 free(self.columns[j].entries)
-                free(self.columns[j].codes)
+                free(self.columns[j].cells)
                 free(self.columns[j].values)
         if self.scratch != NULL:
             for j in range(self.n_threads):
                 free(self.scratch[j].entries)
                 free(self.scratch[j].left)
                 free(self.scratch[j].right)
+                free(self.scratch[j].missing)
                 free(self.scratch[j].table)
+        if self.nodes != NULL:
+            for j in range(self.n_nodes):
+                free(self.nodes[j].tables)
+        free(self.spare)
         free(self.columns)
         free(self.scratch)
         free(self.splits)
@@ -172,61 +167,104 @@ cdef class Grower:
     # -- before the root ---------------------------------------------------------------------
 
     cdef int prepare(self) except -1:
-        cdef Py_ssize_t n = self.problem.n_rows, i, j
+        """Sort the real columns, note the codes of the others, and size the scratch memory."""
+        cdef Py_ssize_t n = self.problem.n_rows, n_classes = self.problem.n_classes, i, j, t
+        cdef Py_ssize_t largest = 0, size
         cdef bint failed = False
-        cdef int threads = self.n_threads if n >= THREAD_ROWS else 1
+        cdef int threads = self.threads_for(n)
         for i in range(n):
             self.rows[i] = <uint32_t>i
-        if threads > 1:
-            for j in prange(
-                self.n_columns, nogil=True, num_threads=threads, schedule="dynamic", chunksize=1
-            ):
-                failed |= self.prepare_column(j, threadid())
-        else:
-            for j in range(self.n_columns):
-                failed |= self.prepare_column(j, 0)
+        for t in range(self.n_threads):
+            self.scratch[t].entries = <uint64_t*>malloc(2 * n * sizeof(uint64_t))
+            failed |= self.scratch[t].entries == NULL
         if failed:
             raise MemoryError
+        self.load_keys()
+        for j in prange(
+            self.n_columns, nogil=True, num_threads=threads, schedule="dynamic", chunksize=1
+        ):
+            failed |= self.prepare_column(j, threadid())
+        for j in range(self.n_columns):
+            if self.columns[j].kind != SORTED:
+                size = (self.columns[j].n_codes + self.columns[j].has_missing) * (n_classes + 1)
+                self.columns[j].offset = self.table_size
+                self.table_size += size
+                largest = max(largest, size)
+        for t in range(self.n_threads):
+            self.scratch[t].left = <int64_t*>malloc(n_classes * sizeof(int64_t))
+            self.scratch[t].right = <int64_t*>malloc(n_classes * sizeof(int64_t))
+            self.scratch[t].missing = <int64_t*>malloc(n_classes * sizeof(int64_t))
+            self.scratch[t].table = <int64_t*>calloc(max(largest, 1), sizeof(int64_t))
+            failed |= self.scratch[t].left == NULL or self.scratch[t].right == NULL
+            failed |= self.scratch[t].missing == NULL or self.scratch[t].table == NULL
+        self.spare = <int64_t*>malloc(max(self.table_size, 1) * sizeof(int64_t))
+        if failed or self.spare == NULL:
+            raise MemoryError
         return 0
+
+    cdef int threads_for(self, Py_ssize_t rows) noexcept nogil:
+        return self.n_threads if rows >= THREAD_ROWS else 1
+
+    cdef void load_keys(self) noexcept nogil:
+        """Write the sort keys of every sorted column where its entries will stand.
+
+        A tile of rows at a time, so that a C-ordered matrix is read once and not once a column.
+        """
+        cdef Py_ssize_t n = self.problem.n_rows, start = 0, j
+        while start < n:
+            for j in range(self.n_columns):
+                if self.columns[j].kind == SORTED:
+                    ordered_keys(
+                        <const char*>&self.X[start, j], self.X.strides[0], min(TILE, n - start),
+                        self.columns[j].entries + start,
+                    )
+            start += TILE
 
     cdef bint prepare_column(self, Py_ssize_t j, Py_ssize_t thread) noexcept nogil:
         """Sort the column, or note its codes; True where memory ran out."""
         cdef ColumnStore* column = &self.columns[j]
-        cdef const char* data = <const char*>&self.X[0, j]
-        cdef Py_ssize_t n = self.problem.n_rows, i
-        cdef Py_ssize_t distinct
+        cdef Py_ssize_t n = self.problem.n_rows, stride = self.problem.n_classes + 1, i, code
         cdef double value
+        cdef uint64_t* keys
+        cdef uint64_t* sorted_entries = self.scratch[thread].entries
         if column.kind != SORTED:
+            column.cells = <uint32_t*>malloc(n * sizeof(uint32_t))
+            if column.cells == NULL:
+                return True
             for i in range(n):
                 value = self.X[i, j]
-                column.codes[i] = column.n_codes if value != value else <int32_t>value
+                code = column.n_codes if value != value else <Py_ssize_t>value
+                column.cells[i] = <uint32_t>(code * stride) + self.y[i]
             return False
-        distinct = presort(
-            data, self.X.strides[0], n, self.problem.labels, &self.problem.packing, column.entries,
-            self.scratch[thread].entries,
+        keys = column.entries
+        column.n_codes = presort(
+            keys, n, self.problem.labels, &self.problem.packing, sorted_entries, sorted_entries + n
         )
-        column.n_codes = distinct
-        column.has_missing = n > 0 and rank_of(column.entries[n - 1], &self.problem.packing) == (
-            <uint64_t>distinct
+        column.has_missing = rank_of(sorted_entries[n - 1], &self.problem.packing) == (
+            <uint64_t>column.n_codes
         )
-        if self.kinds[j] == 0 and distinct <= FEW_VALUES and 8 * distinct <= n:
-            return self.keep_codes(column, j)
+        if self.kinds[j] == 0 and column.n_codes <= FEW_VALUES and 8 * column.n_codes <= n:
+            return self.keep_codes(column, j, sorted_entries)
+        memcpy(keys, sorted_entries, n * sizeof(uint64_t))
         return False
 
-    cdef bint keep_codes(self, ColumnStore* column, Py_ssize_t j) noexcept nogil:
+    cdef bint keep_codes(
+        self, ColumnStore* column, Py_ssize_t j, const uint64_t* sorted_entries
+    ) noexcept nogil:
         """A real column of few values: a code per row in place of the sorted entries."""
-        cdef Py_ssize_t i, row
-        column.codes = <int32_t*>malloc(self.problem.n_rows * sizeof(int32_t))
-        column.values = <double*>malloc((column.n_codes + 1) * sizeof(double))
-        if column.codes == NULL or column.values == NULL:
-            return True
-        for i in range(self.problem.n_rows):
-            row = row_of(column.entries[i], &self.problem.packing)
-            column.codes[row] = <int32_t>rank_of(column.entries[i], &self.problem.packing)
-            column.values[column.codes[row]] = self.X[row, j]
+        cdef Py_ssize_t stride = self.problem.n_classes + 1, i, row, code
         free(column.entries)
         column.entries = NULL
         column.kind = ORDERED
+        column.cells = <uint32_t*>malloc(self.problem.n_rows * sizeof(uint32_t))
+        column.values = <double*>malloc((column.n_codes + 1) * sizeof(double))
+        if column.cells == NULL or column.values == NULL:
+            return True
+        for i in range(self.problem.n_rows):
+            row = row_of(sorted_entries[i], &self.problem.packing)
+            code = rank_of(sorted_entries[i], &self.problem.packing)
+            column.cells[row] = <uint32_t>(code * stride) + self.y[row]
+            column.values[code] = self.X[row, j]
         return False
 
     cdef int set_criterion(self, int64_t total) except -1:
@@ -274,6 +312,7 @@ cdef class Grower:
         node.priority = 0.0
         node.split.column = -1
         node.split.missing_left = False
+        node.tables = NULL
         for k in range(n_classes):
             self.counts[index * n_classes + k] = 0
         self.n_nodes += 1
@@ -317,45 +356,47 @@ cdef class Grower:
 
     # -- the search --------------------------------------------------------------------------
 
-    cdef bint search(self, int32_t index) noexcept:
+    cdef bint search(self, int32_t index, const int64_t* tables) noexcept:
         """Find the node's best split; whether it gains enough."""
         cdef Node* node = &self.nodes[index]
         cdef NodeView view
-        cdef Py_ssize_t j
-        cdef double gain, total = <double>self.nodes[0].weight
-        cdef int threads = self.n_threads if node.stop - node.start >= THREAD_ROWS else 1
+        cdef Py_ssize_t j, t
+        cdef double least
+        cdef int threads = self.threads_for(node.stop - node.start)
         view.start = node.start
         view.stop = node.stop
         view.weight = node.weight
+        view.purity = node.purity
         view.counts = self.counts + index * self.problem.n_classes
+        view.tables = tables
         view.rows = self.rows
         view.tolerance = TOLERANCE * <double>node.weight
-        if threads > 1:
-            for j in prange(
-                self.n_columns, nogil=True, num_threads=threads, schedule="dynamic", chunksize=1
-            ):
-                self.splits[j] = best_split(
-                    &self.columns[j], j, &view, &self.problem, &self.scratch[threadid()]
-                )
-        else:
-            for j in range(self.n_columns):
-                self.splits[j] = best_split(
-                    &self.columns[j], j, &view, &self.problem, &self.scratch[0]
-                )
+        view.rise = self.rise_of(node.weight)
+        # a split must lower the impurity, and by ``min_gain``
+        least = node.purity + max(
+            view.tolerance, self.min_gain * <double>self.nodes[0].weight - view.tolerance
+        )
+        for t in range(self.n_threads):
+            self.scratch[t].floor = least
+        for j in prange(
+            self.n_columns, nogil=True, num_threads=threads, schedule="dynamic", chunksize=1
+        ):
+            self.splits[j] = best_split(
+                &self.columns[j], j, &view, &self.problem, &self.scratch[threadid()]
+            )
         node.split.score = -INFINITY
         for j in range(self.n_columns):
             if self.splits[j].score > node.split.score + view.tolerance or (
                 self.by_impurity
-                and self.splits[j].score > -INFINITY
+                and self.splits[j].place >= 0
                 and self.splits[j].score >= node.split.score - view.tolerance
                 and self.left_rows(node, &self.splits[j]) < self.left_rows(node, &node.split)
             ):
                 node.split = self.splits[j]
-        gain = node.split.score - node.purity
-        if not gain > view.tolerance or gain + view.tolerance < self.min_gain * total:
+        if not node.split.score > least:
             node.split.column = -1
             return False
-        node.priority = gain
+        node.priority = node.split.score - node.purity
         if self.by_impurity:
             node.priority = (node.split.score - self.best_purity(node.weight)) / <double>node.weight
         return True
@@ -363,14 +404,23 @@ cdef class Grower:
     cdef Py_ssize_t left_rows(self, const Node* node, const Split* split) noexcept:
         """Rows that a split sends left, missing ones apart: how the paper's code settles ties."""
         cdef const ColumnStore* column = &self.columns[split.column]
+        cdef uint32_t stride = <uint32_t>(self.problem.n_classes + 1), cell
+        cdef uint32_t high = <uint32_t>(split.place + 1) * stride
+        cdef uint32_t low = high - stride if column.kind == NOMINAL else 0
         cdef Py_ssize_t i, rows = 0
-        cdef int32_t code
         if column.kind == SORTED:
             return split.place
         for i in range(node.start, node.stop):
-            code = column.codes[self.rows[i]]
-            rows += code == split.place if column.kind == NOMINAL else code <= split.place
+            cell = column.cells[self.rows[i]]
+            rows += cell >= low and cell < high
         return rows
+
+    cdef double rise_of(self, int64_t weight) noexcept:
+        """The most that a row can lift the score by changing sides (see ``_scan.pyx``)."""
+        cdef double heaviest = <double>min(self.max_weight, weight)
+        if self.problem.criterion == GINI:
+            return 2.0 * heaviest
+        return heaviest * (log2(<double>weight / heaviest) + LOG2_E)
 
     cdef double best_purity(self, int64_t weight) noexcept:
         """The purity of a node of one class, from which impurity is measured."""
@@ -452,11 +502,66 @@ cdef class Grower:
         if self.n_leaves == self.max_leaves or not (search_left or search_right):
             return 0
         self.partition(start, stop)
-        if search_right and self.search(right):
-            self.push(right)
-        if search_left and self.search(left):
-            self.push(left)
+        self.search_children(index, search_left, search_right)
         return 0
+
+    cdef int search_children(self, int32_t index, bint search_left, bint search_right) except -1:
+        """Search the new leaves; codes are counted in the smaller one, the other is the rest."""
+        cdef int32_t small = self.nodes[index].left, large = self.nodes[index].right
+        cdef bint search_small = search_left, search_large = search_right
+        cdef int64_t* tables = self.nodes[index].tables
+        cdef int64_t* small_tables = NULL
+        cdef Py_ssize_t cell
+        if self.rows_in(small) > self.rows_in(large):
+            small, large = large, small
+            search_small, search_large = search_large, search_small
+        if tables != NULL:
+            small_tables = self.count_tables(small)
+            if search_large:
+                for cell in range(self.table_size):
+                    tables[cell] -= small_tables[cell]
+            self.nodes[index].tables = NULL
+            self.nodes[large].tables = tables
+        self.consider(small, search_small, small_tables)
+        self.consider(large, search_large, tables)
+        return 0
+
+    cdef void consider(self, int32_t index, bint may_split, const int64_t* tables) noexcept:
+        """Put a leaf on the frontier if it has a split.
+
+        A node keeps its tables only if it has a row for every cell of them, so the tables of the
+        whole frontier never have more cells than the data have rows.
+        """
+        if may_split and self.search(index, tables):
+            self.push(index)
+            if self.rows_in(index) >= self.table_size:
+                return
+        free(self.nodes[index].tables)
+        self.nodes[index].tables = NULL
+
+    cdef int64_t* count_tables(self, int32_t index) except NULL:
+        """Count the codes of a node's rows, in memory of its own if it is large enough."""
+        cdef Node* node = &self.nodes[index]
+        cdef int64_t* tables = self.spare
+        cdef Py_ssize_t n_rows = self.rows_in(index), j
+        cdef int threads = self.threads_for(n_rows)
+        if n_rows >= self.table_size:
+            tables = node.tables = <int64_t*>malloc(self.table_size * sizeof(int64_t))
+            if tables == NULL:
+                raise MemoryError
+        memset(tables, 0, self.table_size * sizeof(int64_t))
+        for j in prange(
+            self.n_columns, nogil=True, num_threads=threads, schedule="dynamic", chunksize=1
+        ):
+            if self.columns[j].kind != SORTED:
+                fill_table(
+                    &self.columns[j], self.rows + node.start, n_rows, &self.problem,
+                    tables + self.columns[j].offset,
+                )
+        return tables
+
+    cdef Py_ssize_t rows_in(self, int32_t index) noexcept nogil:
+        return self.nodes[index].stop - self.nodes[index].start
 
     cdef void set_threshold(self, int32_t index) noexcept:
         """Threshold or category from the place of the split."""
@@ -493,33 +598,43 @@ cdef class Grower:
     cdef Py_ssize_t mark_rows(self, int32_t index, int64_t* left_counts) noexcept:
         """Note for every row of the node whether it goes left; count those that do."""
         cdef Node* node = &self.nodes[index]
-        cdef Split* split = &node.split
-        cdef ColumnStore* column = &self.columns[split.column]
+        cdef ColumnStore* column = &self.columns[node.split.column]
         cdef Py_ssize_t i, row, n_left = 0
-        cdef int32_t code
-        cdef uint8_t to_left
+        if column.kind == SORTED:
+            self.mark_sorted(node, column)
+        else:
+            self.mark_codes(node, column)
         for i in range(node.start, node.stop):
-            if column.kind == SORTED:
-                row = row_of(column.entries[i], &self.problem.packing)
-                to_left = i - node.start < split.place
-                if split.missing_left:
-                    to_left |= rank_of(column.entries[i], &self.problem.packing) == (
-                        <uint64_t>column.n_codes
-                    )
-            else:
-                row = self.rows[i]
-                code = column.codes[row]
-                if column.kind == NOMINAL:
-                    to_left = code == split.place
-                elif code == column.n_codes:
-                    to_left = split.missing_left
-                else:
-                    to_left = code <= split.place
-            self.goes_left[row] = to_left
-            n_left += to_left
-            if to_left:
-                left_counts[self.problem.labels[row]] += weight_of(row, &self.problem)
+            row = self.rows[i]
+            if self.goes_left[row]:
+                n_left += 1
+                left_counts[self.y[row]] += weight_of(row, &self.problem)
         return n_left
+
+    cdef void mark_sorted(self, const Node* node, const ColumnStore* column) noexcept:
+        cdef Py_ssize_t middle = node.start + node.split.place, i
+        cdef uint64_t missing = <uint64_t>column.n_codes
+        for i in range(node.start, node.stop):
+            self.goes_left[row_of(column.entries[i], &self.problem.packing)] = i < middle
+        if node.split.missing_left:
+            i = node.stop - 1
+            while i >= middle and rank_of(column.entries[i], &self.problem.packing) == missing:
+                self.goes_left[row_of(column.entries[i], &self.problem.packing)] = True
+                i -= 1
+
+    cdef void mark_codes(self, const Node* node, const ColumnStore* column) noexcept:
+        """Codes from ``low`` to before ``high`` go left, and missing where it was found better."""
+        cdef uint32_t stride = <uint32_t>(self.problem.n_classes + 1), cell
+        cdef uint32_t high = <uint32_t>(node.split.place + 1) * stride
+        cdef uint32_t low = high - stride if column.kind == NOMINAL else 0
+        cdef uint32_t missing = <uint32_t>column.n_codes * stride
+        cdef bint missing_left = node.split.missing_left
+        cdef Py_ssize_t i
+        for i in range(node.start, node.stop):
+            cell = column.cells[self.rows[i]]
+            self.goes_left[self.rows[i]] = (cell >= low and cell < high) or (
+                missing_left and cell >= missing
+            )
 
     cdef void set_missing_side(self, int32_t index) noexcept:
         """Where no row was missing at the node, missing goes to the heavier child."""
@@ -537,7 +652,7 @@ cdef class Grower:
             ) == <uint64_t>column.n_codes
         else:
             for i in range(node.start, node.stop):
-                if column.codes[self.rows[i]] == column.n_codes:
+                if column.cells[self.rows[i]] >= column.n_codes * (self.problem.n_classes + 1):
                     missing_here = True
                     break
         if not missing_here:
@@ -547,25 +662,17 @@ cdef class Grower:
 
     cdef void partition(self, Py_ssize_t start, Py_ssize_t stop) noexcept:
         cdef Py_ssize_t j
-        cdef int threads = self.n_threads if stop - start >= THREAD_ROWS else 1
+        cdef int threads = self.threads_for(stop - start)
         partition_rows(
             self.rows, start, stop, self.goes_left, <uint32_t*>self.scratch[0].entries
         )
-        if threads > 1:
-            for j in prange(
-                self.n_columns, nogil=True, num_threads=threads, schedule="dynamic", chunksize=1
-            ):
-                if self.columns[j].kind == SORTED:
-                    partition_entries(
-                        self.columns[j].entries, start, stop, self.goes_left,
-                        &self.problem.packing, self.scratch[threadid()].entries,
-                    )
-            return
-        for j in range(self.n_columns):
+        for j in prange(
+            self.n_columns, nogil=True, num_threads=threads, schedule="dynamic", chunksize=1
+        ):
             if self.columns[j].kind == SORTED:
                 partition_entries(
-                    self.columns[j].entries, start, stop, self.goes_left,
-                    &self.problem.packing, self.scratch[0].entries,
+                    self.columns[j].entries, start, stop, self.goes_left, &self.problem.packing,
+                    self.scratch[threadid()].entries,
                 )
 
     # -- the whole -----------------------------------------------------------------------------
@@ -583,15 +690,16 @@ cdef class Grower:
             self.set_criterion(self.nodes[0].weight)
             self.finish_node(0)
             self.prepare()
-            if self.search(0):
-                self.push(0)
+            if 0 < self.table_size <= n:
+                self.count_tables(0)
+            self.consider(0, True, self.nodes[0].tables)
         while self.n_frontier and self.n_leaves != self.max_leaves:
             self.expand(self.pop())
         return self.arrays()
 
     cdef arrays(self):
         """The nodes as named arrays, in pre-order."""
-        cdef Py_ssize_t n = self.n_nodes, n_classes = self.problem.n_classes, k, new
+        cdef Py_ssize_t n = self.n_nodes, n_classes = self.problem.n_classes, k, new, j
         cdef int32_t old
         cdef int32_t[::1] feature = np.full(n, -1, dtype=np.int32)
         cdef double[::1] threshold = np.full(n, np.nan)
@@ -633,6 +741,7 @@ cdef class Grower:
             "category": np.asarray(category), "missing_left": np.asarray(missing_left),
             "left": np.asarray(left), "right": np.asarray(right),
             "counts": np.asarray(counts), "rows": np.asarray(rows),
+            "missing": [bool(self.columns[j].has_missing) for j in range(self.n_columns)],
         }
 
 

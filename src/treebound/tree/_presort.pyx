@@ -1,168 +1,237 @@
 """Sort a column once: rank, row and label of every value, packed in 64 bits.
 
-A radix sort on 32 bits of the ordered float pattern, three passes of 11 bits, then a repair of the
-runs that agree on these 32 bits. Time O(n) for any distribution that 32 bits tell apart.
+The bits of a float, made an integer in the same order, are cut to 33 bits. These stand where the
+rank will stand, above row and label, while three radix passes of 11 bits sort them. Values that
+agree in the 33 bits are then put in order by all their bits. Time O(n), unless very many different
+values agree in 33 bits; then O(n log n).
 """
 
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from treebound.tree._layout cimport Packing
+from treebound.tree._layout cimport Packing, row_of
 
 cdef enum:
-    DIGIT = 11
+    DIGIT_BITS = 11
     BUCKETS = 2048
+    PASSES = 3
+    SHORT_RUN = 16
 
-cdef uint64_t MISSING_KEY = 0xFFFFFFFFFFFFFFFF
-cdef uint64_t SIGN = 0x8000000000000000
-
-
-cdef inline uint64_t ordered_bits(double value) noexcept nogil:
-    """The bits of a float as an integer in the same order; a missing value comes last."""
-    cdef uint64_t bits
-    if value != value:
-        return MISSING_KEY
-    value += 0.0  # the two zeros are one value
-    memcpy(&bits, &value, 8)
-    return ~bits if bits & SIGN else bits | SIGN
+cdef uint64_t SIGN = <uint64_t>1 << 63
+cdef uint64_t MISSING_KEY = ~<uint64_t>0  # no number has it: it would be the bits of a NaN
 
 
-cdef inline uint64_t key_at(const char* column, Py_ssize_t stride, Py_ssize_t row) noexcept nogil:
-    return ordered_bits((<const double*>(column + row * stride))[0])
+cdef struct KeyRange:
+    uint64_t low        # the least key
+    int shift           # low bits to drop
+    bint cut            # whether two different keys may agree after that
+    Py_ssize_t present  # keys that are not missing
 
 
-cdef void radix_sort(uint64_t* items, uint64_t* scratch, Py_ssize_t n, int passes) noexcept nogil:
-    """Sort by the high 32 bits: ``passes`` digits of 11 bits, stable."""
-    cdef uint32_t counts[BUCKETS]
-    cdef uint64_t* source = items
-    cdef uint64_t* target = scratch
+cdef void ordered_keys(
+    const char* first, Py_ssize_t stride, Py_ssize_t n, uint64_t* keys
+) noexcept nogil:
+    """The bits of floats as integers in the same order; a missing value is the greatest."""
     cdef Py_ssize_t i
-    cdef uint32_t digit, total, count
-    cdef int p, shift
-    for p in range(passes):
-        shift = 32 + p * DIGIT
-        memset(counts, 0, sizeof(counts))
-        for i in range(n):
-            counts[(source[i] >> shift) & (BUCKETS - 1)] += 1
-        total = 0
-        for digit in range(BUCKETS):
-            count = counts[digit]
-            counts[digit] = total
-            total += count
-        for i in range(n):
-            digit = <uint32_t>((source[i] >> shift) & (BUCKETS - 1))
-            target[counts[digit]] = source[i]
-            counts[digit] += 1
-        source, target = target, source
-    if source != items:
-        memcpy(items, source, n * sizeof(uint64_t))
-
-
-cdef void repair_run(
-    uint64_t* items, Py_ssize_t n, const char* column, Py_ssize_t stride
-) noexcept nogil:
-    """Order a run that agrees on the sorted bits by its full values (heap sort, in place)."""
-    cdef Py_ssize_t i, j
-    cdef uint64_t item
-    cdef uint64_t key
-    if n <= 24:
-        for i in range(1, n):
-            item = items[i]
-            key = key_at(column, stride, <uint32_t>item)
-            j = i
-            while j > 0 and key_at(column, stride, <uint32_t>items[j - 1]) > key:
-                items[j] = items[j - 1]
-                j -= 1
-            items[j] = item
-        return
-    for i in range(n // 2 - 1, -1, -1):
-        sift_down(items, i, n, column, stride)
-    for i in range(n - 1, 0, -1):
-        items[0], items[i] = items[i], items[0]
-        sift_down(items, 0, i, column, stride)
-
-
-cdef bint after(uint64_t a, uint64_t b, const char* column, Py_ssize_t stride) noexcept nogil:
-    cdef uint64_t key_a = key_at(column, stride, <uint32_t>a)
-    cdef uint64_t key_b = key_at(column, stride, <uint32_t>b)
-    return key_a > key_b or (key_a == key_b and a > b)
-
-
-cdef void sift_down(
-    uint64_t* items, Py_ssize_t root, Py_ssize_t n, const char* column, Py_ssize_t stride
-) noexcept nogil:
-    cdef Py_ssize_t child
-    while 2 * root + 1 < n:
-        child = 2 * root + 1
-        if child + 1 < n and after(items[child + 1], items[child], column, stride):
-            child += 1
-        if not after(items[child], items[root], column, stride):
-            return
-        items[root], items[child] = items[child], items[root]
-        root = child
+    cdef double value
+    cdef uint64_t bits
+    for i in range(n):
+        value = (<const double*>(first + i * stride))[0] + 0.0  # the two zeros are one value
+        memcpy(&bits, &value, 8)
+        # a negative number has all its bits turned, another one only its sign
+        bits ^= (<uint64_t>0 - (bits >> 63)) | SIGN
+        keys[i] = bits if value == value else MISSING_KEY
 
 
 cdef Py_ssize_t presort(
-    const char* column, Py_ssize_t stride, Py_ssize_t n_rows, const uint32_t* labels,
-    const Packing* packing, uint64_t* entries, uint64_t* scratch,
+    const uint64_t* keys, Py_ssize_t n_rows, const uint32_t* labels, const Packing* packing,
+    uint64_t* entries, uint64_t* scratch,
 ) noexcept nogil:
-    """Fill ``entries`` in order of value, missing last; the number of distinct values is returned.
+    """Fill ``entries`` in order of their keys, missing last; return the number of distinct values.
 
-    The rank of a value counts the distinct values below it; missing has the rank after the last.
+    The rank of a value is the number of distinct values below it; missing has the rank after them.
     """
-    cdef uint64_t low = MISSING_KEY, high = 0, key, last
-    cdef uint64_t word, row
-    cdef Py_ssize_t i, j, run, present = 0
-    cdef uint64_t rank = 0
-    cdef int shift = 0
-    cdef Py_ssize_t n_missing
+    cdef KeyRange span = key_range(keys, n_rows, packing)
+    cdef Py_ssize_t i
+    cdef uint64_t rank
+    pack_keys(keys, n_rows, &span, labels, packing, entries)
+    radix_sort(entries, scratch, span.present, packing.rank_shift)
+    if span.cut:
+        repair_runs(entries, span.present, keys, packing)
+    rank = replace_keys(entries, span.present, keys, packing, span.cut)
+    for i in range(span.present, n_rows):
+        entries[i] |= rank << packing.rank_shift
+    return <Py_ssize_t>rank
+
+
+cdef KeyRange key_range(
+    const uint64_t* keys, Py_ssize_t n_rows, const Packing* packing
+) noexcept nogil:
+    cdef KeyRange span
+    cdef uint64_t high = 0, different = 0, any_key = 0, key
+    cdef int room = min(PASSES * DIGIT_BITS, 64 - packing.rank_shift)
+    cdef Py_ssize_t i
+    span.low = MISSING_KEY
+    span.present = 0
+    span.shift = 0
+    span.cut = False
     for i in range(n_rows):
-        key = key_at(column, stride, i)
+        key = keys[i]
         if key != MISSING_KEY:
-            low = min(low, key)
+            any_key = key
+            span.low = min(span.low, key)
             high = max(high, key)
-            present += 1
-    n_missing = n_rows - present
-    if present == 0:
-        low = high = 0
-    while (high - low) >> shift >> 32:
-        shift += 1
-    j = present
-    present = 0
+            span.present += 1
     for i in range(n_rows):
-        key = key_at(column, stride, i)
-        if key != MISSING_KEY:
-            entries[present] = ((key - low) >> shift) << 32 | <uint64_t>i
+        if keys[i] != MISSING_KEY:
+            different |= keys[i] ^ any_key
+    if different == 0:
+        return span
+    # bits that no two keys differ in go first: whole numbers and float32 lose nothing
+    while not (different >> span.shift) & 1 and (high - span.low) >> span.shift >> room:
+        span.shift += 1
+    while (high - span.low) >> span.shift >> room:
+        span.shift += 1
+        span.cut = True
+    return span
+
+
+cdef void pack_keys(
+    const uint64_t* keys, Py_ssize_t n_rows, const KeyRange* span, const uint32_t* labels,
+    const Packing* packing, uint64_t* entries,
+) noexcept nogil:
+    """The cut key, row and label of the present rows, then row and label of the missing ones."""
+    cdef Py_ssize_t i, present = 0, missing = span.present
+    cdef uint64_t entry
+    for i in range(n_rows):
+        entry = <uint64_t>i << packing.row_shift | labels[i]
+        if keys[i] != MISSING_KEY:
+            entries[present] = entry | ((keys[i] - span.low) >> span.shift) << packing.rank_shift
             present += 1
         else:
-            entries[j] = <uint64_t>i
-            j += 1
-    radix_sort(entries, scratch, present, 3)
-    if shift:
-        i = 0
-        while i < present:
-            run = i + 1
-            while run < present and entries[run] >> 32 == entries[i] >> 32:
-                run += 1
-            if run - i > 1:
-                repair_run(entries + i, run - i, column, stride)
-            i = run
-    # invariant: entries[:i] are packed, rank is that of entry i - 1 and ``last``, ``word`` its keys
-    word = 0
-    last = 0
-    for i in range(present):
-        row = <uint32_t>entries[i]
-        if i > 0 and (
-            entries[i] >> 32 != word
-            or (shift and key_at(column, stride, row) != key_at(column, stride, last))
+            entries[missing] = entry
+            missing += 1
+
+
+cdef void radix_sort(uint64_t* entries, uint64_t* scratch, Py_ssize_t n, int shift) noexcept nogil:
+    """Sort by the 33 bits above ``shift``, stable; a digit that all entries share costs nothing."""
+    cdef uint32_t starts[PASSES][BUCKETS]
+    cdef uint64_t* source = entries
+    cdef uint64_t* target = scratch
+    cdef Py_ssize_t i
+    cdef uint64_t entry
+    cdef uint32_t total, count, digit
+    cdef int p
+    if n == 0:
+        return
+    memset(starts, 0, sizeof(starts))
+    for i in range(n):
+        entry = entries[i] >> shift
+        starts[0][entry & (BUCKETS - 1)] += 1
+        starts[1][(entry >> DIGIT_BITS) & (BUCKETS - 1)] += 1
+        starts[2][(entry >> (2 * DIGIT_BITS)) & (BUCKETS - 1)] += 1
+    for p in range(PASSES):
+        if starts[p][(source[0] >> shift) & (BUCKETS - 1)] == <uint32_t>n:
+            shift += DIGIT_BITS
+            continue
+        total = 0
+        for digit in range(BUCKETS):
+            count = starts[p][digit]
+            starts[p][digit] = total
+            total += count
+        # invariant: starts[p][digit] is where the next entry of that digit goes
+        for i in range(n):
+            entry = source[i]
+            digit = <uint32_t>((entry >> shift) & (BUCKETS - 1))
+            target[starts[p][digit]] = entry
+            starts[p][digit] += 1
+        source, target = target, source
+        shift += DIGIT_BITS
+    if source != entries:
+        memcpy(entries, source, n * sizeof(uint64_t))
+
+
+cdef void repair_runs(
+    uint64_t* entries, Py_ssize_t n, const uint64_t* keys, const Packing* packing
+) noexcept nogil:
+    """Put every run of entries with one cut key in order of the full keys."""
+    cdef Py_ssize_t start = 0, stop
+    cdef bint ordered
+    while start < n:
+        stop = start + 1
+        ordered = True
+        while stop < n and entries[stop] >> packing.rank_shift == (
+            entries[start] >> packing.rank_shift
         ):
-            rank += 1
-        word = entries[i] >> 32
-        last = row
-        entries[i] = rank << packing.rank_shift | row << packing.row_shift | labels[row]
-    if present:
-        rank += 1
-    for i in range(present, n_rows):
-        row = entries[i]
-        entries[i] = rank << packing.rank_shift | row << packing.row_shift | labels[row]
-    return rank
+            ordered = ordered and not after(entries[stop - 1], entries[stop], keys, packing)
+            stop += 1
+        if not ordered:
+            sort_run(entries + start, stop - start, keys, packing)
+        start = stop
+
+
+cdef inline bint after(
+    uint64_t a, uint64_t b, const uint64_t* keys, const Packing* packing
+) noexcept nogil:
+    """Whether ``a`` comes after ``b``: by key, then by row."""
+    cdef uint64_t key_a = keys[row_of(a, packing)], key_b = keys[row_of(b, packing)]
+    return key_a > key_b or (key_a == key_b and a > b)
+
+
+cdef void sort_run(
+    uint64_t* run, Py_ssize_t n, const uint64_t* keys, const Packing* packing
+) noexcept nogil:
+    """Insertion sort of a short run; heap sort of a long one."""
+    cdef Py_ssize_t i, j
+    cdef uint64_t entry
+    if n > SHORT_RUN:
+        for i in range(n // 2 - 1, -1, -1):
+            sift_down(run, i, n, keys, packing)
+        for i in range(n - 1, 0, -1):
+            run[0], run[i] = run[i], run[0]
+            sift_down(run, 0, i, keys, packing)
+        return
+    for i in range(1, n):
+        entry = run[i]
+        j = i
+        while j > 0 and after(run[j - 1], entry, keys, packing):
+            run[j] = run[j - 1]
+            j -= 1
+        run[j] = entry
+
+
+cdef void sift_down(
+    uint64_t* run, Py_ssize_t root, Py_ssize_t n, const uint64_t* keys, const Packing* packing
+) noexcept nogil:
+    cdef Py_ssize_t child = 2 * root + 1
+    while child < n:
+        if child + 1 < n and after(run[child + 1], run[child], keys, packing):
+            child += 1
+        if not after(run[child], run[root], keys, packing):
+            return
+        run[root], run[child] = run[child], run[root]
+        root = child
+        child = 2 * root + 1
+
+
+cdef uint64_t replace_keys(
+    uint64_t* entries, Py_ssize_t n, const uint64_t* keys, const Packing* packing, bint cut
+) noexcept nogil:
+    """Put ranks where the cut keys stand; return the number of ranks."""
+    cdef uint64_t low_bits = (<uint64_t>1 << packing.rank_shift) - 1
+    cdef uint64_t rank = 0, entry, previous
+    cdef Py_ssize_t i
+    cdef bint differs
+    if n == 0:
+        return 0
+    previous = entries[0]
+    entries[0] = previous & low_bits
+    for i in range(1, n):
+        entry = entries[i]
+        differs = (entry ^ previous) > low_bits
+        if cut and not differs:
+            differs = keys[row_of(entry, packing)] != keys[row_of(previous, packing)]
+        rank += differs
+        previous = entry
+        entries[i] = rank << packing.rank_shift | (entry & low_bits)
+    return rank + 1

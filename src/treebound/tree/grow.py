@@ -97,18 +97,17 @@ def grow(
         if not keep.all():
             X, y, sample_weight = X[keep], y[keep], sample_weight[keep]
         weights, unit = _integer_weights(sample_weight)
-    missing = np.isnan(X).any(axis=0)
-    columns = tuple(
-        column if column.missing or not has else column.with_missing(True)
-        for column, has in zip(columns, missing, strict=True)
-    )
+    has_missing = [
+        column.missing or (column.kind != "real" and bool(np.isnan(X[:, j]).any()))
+        for j, column in enumerate(columns)
+    ]
     grower = Grower(
         X,
         np.ascontiguousarray(y, dtype=np.uint32),
         weights,
         np.array([_KINDS[column.kind] for column in columns], dtype=np.uint8),
         [len(column.categories or ()) for column in columns],
-        [column.missing for column in columns],
+        has_missing,
         len(classes),
         _CRITERIA[criterion],
         {
@@ -122,6 +121,10 @@ def grow(
         },
     )
     arrays = grower.grow()
+    columns = tuple(
+        column if column.missing or not has else column.with_missing(True)
+        for column, has in zip(columns, arrays.pop("missing"), strict=True)
+    )
     arrays["counts"] = arrays["counts"] * unit
     return Tree(**arrays, columns=columns, classes=classes)
 

@@ -1,0 +1,330 @@
+"""The best boundary of a sorted column at one node.
+
+A scan moves one row after the other from the right side to the left and knows the score of the two
+sides in O(1), whatever the number of classes. Where the score lies far below the best one it need
+not look at every boundary: a row that changes sides lifts the score by at most ``NodeView.rise``,
+
+- gini (sum of squares / weight on each side): 2 w for a row of weight w;
+- entropy (sum of c log c - weight log weight on each side): w (log2(weight / w) + log2 e), as only
+  the side that a row leaves can become purer;
+
+so it leaps over as many rows as cannot make up the distance, and only counts them. At 10^5 rows this
+takes the scan from half of the time of growth to a sixth.
+"""
+
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memset
+
+from treebound.tree._layout cimport (
+    ENTROPY, GINI, Packing, Problem, Split, int128_t, label_of, row_of, square_t, weight_of, xlogx,
+)
+from treebound.tree._split cimport NodeView, Scratch
+
+cdef enum:
+    SHORT_LEAP = 8   # a leap costs about as much as a few boundaries
+    FIRST_LEAP = 64
+    FIRST_WALK = 16  # boundaries looked at before the next leap is tried: twice as many each time
+    LAST_WALK = 128  # it was in vain
+
+
+cdef struct Pair:
+    int64_t zeros    # rows of each of the two classes at the node
+    int64_t ones
+
+
+cdef void scan(
+    const Segment* segment, const NodeView* node, const Problem* problem, Scratch* scratch,
+    Split* best,
+) noexcept nogil:
+    """Try every boundary of a segment; the left side starts with ``scratch.left``."""
+    if segment.first > segment.last:
+        return
+    if problem.criterion == GINI:
+        if problem.n_classes == 2 and problem.weights == NULL:
+            scan_pair(segment, node, scratch, problem, best)
+        elif problem.wide:
+            scan_gini(segment, node, problem, scratch, best, <int128_t>0)
+        else:
+            scan_gini(segment, node, problem, scratch, best, <int64_t>0)
+    elif problem.criterion == ENTROPY:
+        if problem.n_classes == 2 and problem.weights == NULL:
+            scan_pair(segment, node, scratch, problem, best)
+        else:
+            scan_entropy(segment, node, problem, scratch, best)
+    else:
+        scan_errors(segment, node, problem, scratch, best)
+
+
+cdef inline Py_ssize_t leap_to(
+    Py_ssize_t place, double distance, double rise, const Segment* segment
+) noexcept nogil:
+    """The last place that cannot make up a distance, or that has too few rows on the left."""
+    cdef double rows = min(distance / rise, <double>(segment.last - place))
+    return max(place + <Py_ssize_t>rows, segment.first - 1)
+
+
+# -- two classes, unit weights -------------------------------------------------------------
+
+
+cdef inline double left_and_right(
+    const Pair* node, int64_t zeros, int64_t ones, const Problem* problem
+) noexcept nogil:
+    """The score with so many rows of each class on the left, times ``scale`` below."""
+    cdef int64_t right_zeros = node.zeros - zeros, right_ones = node.ones - ones
+    cdef double left, right
+    if problem.criterion == GINI:
+        # squares_left / left + squares_right / right, without the divisions
+        left = <double>(zeros + ones)
+        right = <double>(right_zeros + right_ones)
+        return (
+            (<double>zeros * <double>zeros + <double>ones * <double>ones) * right
+            + (<double>right_zeros * <double>right_zeros + <double>right_ones * <double>right_ones)
+            * left
+        )
+    return <double>(
+        xlogx(zeros, problem) + xlogx(ones, problem) - xlogx(zeros + ones, problem)
+        + xlogx(right_zeros, problem) + xlogx(right_ones, problem)
+        - xlogx(right_zeros + right_ones, problem)
+    )
+
+
+cdef inline double scale(
+    const Pair* node, int64_t zeros, int64_t ones, const Problem* problem
+) noexcept nogil:
+    if problem.criterion == GINI:
+        return <double>(zeros + ones) * <double>(node.zeros + node.ones - zeros - ones)
+    return problem.xlogx_unit
+
+
+cdef inline bint beats(
+    const Pair* node, int64_t zeros, int64_t ones, double bar, const Problem* problem
+) noexcept nogil:
+    return left_and_right(node, zeros, ones, problem) > bar * scale(node, zeros, ones, problem)
+
+
+cdef inline bint may_beat(
+    const Pair* node, int64_t zeros, int64_t ones, int64_t rows, double bar, const Problem* problem
+) noexcept nogil:
+    """Whether the next ``rows`` rows can lift the score above the bar.
+
+    The score is convex in the counts of the left side, so on all the counts that so many rows can
+    lead to it is greatest in a corner: first all they can have of one class, then of the other.
+    """
+    cdef int64_t most_zeros = min(rows, node.zeros - zeros)
+    cdef int64_t most_ones = min(rows, node.ones - ones)
+    return (
+        beats(node, zeros + most_zeros, ones + rows - most_zeros, bar, problem)
+        or beats(node, zeros + rows - most_ones, ones + most_ones, bar, problem)
+        or (most_zeros < rows and beats(node, zeros + most_zeros, ones, bar, problem))
+        or (most_ones < rows and beats(node, zeros, ones + most_ones, bar, problem))
+    )
+
+
+cdef void scan_pair(
+    const Segment* segment, const NodeView* node, Scratch* scratch, const Problem* problem,
+    Split* best,
+) noexcept nogil:
+    cdef const uint64_t* entries = segment.entries
+    cdef uint64_t below_rank = (<uint64_t>1 << problem.packing.rank_shift) - 1
+    cdef Py_ssize_t i = segment.first - 1, stop, k, leap = FIRST_LEAP, walk = FIRST_WALK
+    cdef int64_t before = scratch.left[0] + scratch.left[1]
+    cdef int64_t ones = scratch.left[1]
+    cdef double bar = scratch.floor
+    cdef Pair pair
+    pair.zeros = node.counts[0]
+    pair.ones = node.counts[1]
+    for k in range(i):
+        ones += entries[k] & 1
+    # invariant: the left side has entries[:i] and what was there before, ``ones`` of class 1
+    while i < segment.last:
+        leap = min(leap, segment.last - i)
+        if leap >= SHORT_LEAP and not may_beat(&pair, before + i - ones, ones, leap, bar, problem):
+            for k in range(i, i + leap):
+                ones += entries[k] & 1
+            i += leap
+            leap *= 2
+            walk = FIRST_WALK
+            continue
+        if leap >= 2 * SHORT_LEAP:
+            leap //= 2
+            continue
+        stop = min(i + walk, segment.last)
+        while i < stop:
+            ones += entries[i] & 1
+            i += 1
+            if entries[i] ^ entries[i - 1] > below_rank and beats(
+                &pair, before + i - ones, ones, bar, problem
+            ):
+                best.score = left_and_right(&pair, before + i - ones, ones, problem) / scale(
+                    &pair, before + i - ones, ones, problem
+                )
+                best.place = i
+                bar = best.score + node.tolerance
+        leap = 2 * SHORT_LEAP
+        walk = min(2 * walk, LAST_WALK)
+
+
+# -- any number of classes, any weights ----------------------------------------------------
+
+
+cdef inline int64_t count_rows(
+    const Segment* segment, Py_ssize_t start, Py_ssize_t stop, const Problem* problem,
+    int64_t* left, int64_t* right,
+) noexcept nogil:
+    """Move rows to the left, and return their weight."""
+    cdef Packing packing = problem.packing
+    cdef Py_ssize_t i, k
+    cdef int64_t weight, total = 0
+    for i in range(start, stop):
+        k = label_of(segment.entries[i], &packing)
+        weight = weight_of(row_of(segment.entries[i], &packing), problem)
+        left[k] += weight
+        right[k] -= weight
+        total += weight
+    return total
+
+
+cdef void scan_gini(
+    const Segment* segment, const NodeView* node, const Problem* problem, Scratch* scratch,
+    Split* best, square_t zero,
+) noexcept nogil:
+    """Keeps the sum of squares of each side: exact integers, of 64 or 128 bits."""
+    cdef const uint64_t* entries = segment.entries
+    cdef Packing packing = problem.packing
+    cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1
+    cdef int64_t* left = scratch.left
+    cdef int64_t* right = scratch.right
+    cdef square_t left_squares, right_squares
+    cdef int64_t left_weight = 0, right_weight, weight
+    cdef double bar = scratch.floor, score = node.purity, total, product
+    cdef double slack = (SHORT_LEAP + problem.n_classes) * node.rise
+    cdef Py_ssize_t i = 0, k, target
+    for k in range(problem.n_classes):
+        left_weight += left[k]
+    if left_weight:
+        score = bar
+    while i < segment.last:
+        target = leap_to(i, bar - score, node.rise, segment)
+        left_weight += count_rows(segment, i, target, problem, left, right)
+        right_weight = node.weight - left_weight
+        i = target
+        left_squares = right_squares = zero
+        for k in range(problem.n_classes):
+            left_squares += <square_t>left[k] * left[k]
+            right_squares += <square_t>right[k] * right[k]
+        # invariant: entries[:i] stand on the left, entries[i:] on the right
+        while i < segment.last:
+            k = label_of(entries[i], &packing)
+            weight = weight_of(row_of(entries[i], &packing), problem)
+            left_squares += <square_t>weight * (2 * left[k] + weight)
+            right_squares -= <square_t>weight * (2 * right[k] - weight)
+            left[k] += weight
+            right[k] -= weight
+            left_weight += weight
+            right_weight -= weight
+            i += 1
+            if entries[i] ^ entries[i - 1] <= below_rank:
+                continue
+            total = <double>left_squares * <double>right_weight + (
+                <double>right_squares * <double>left_weight
+            )
+            product = <double>left_weight * <double>right_weight
+            if total > bar * product:
+                best.score = total / product
+                best.place = i
+                bar = best.score + node.tolerance
+            elif total < (bar - slack) * product:
+                score = total / product
+                break
+
+
+cdef void scan_entropy(
+    const Segment* segment, const NodeView* node, const Problem* problem, Scratch* scratch,
+    Split* best,
+) noexcept nogil:
+    """Keeps the sum of c log c over both sides: an exact integer, in fixed point."""
+    cdef const uint64_t* entries = segment.entries
+    cdef Packing packing = problem.packing
+    cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1
+    cdef int64_t* left = scratch.left
+    cdef int64_t* right = scratch.right
+    cdef double unit = problem.xlogx_unit, rise = node.rise * unit
+    cdef int64_t left_weight = 0, right_weight, weight, total
+    cdef int64_t tolerance = <int64_t>(node.tolerance * unit)
+    cdef int64_t slack = <int64_t>((SHORT_LEAP + problem.n_classes) * rise)
+    cdef int64_t bar = <int64_t>(scratch.floor * unit), score = <int64_t>(node.purity * unit)
+    cdef Py_ssize_t i = 0, k, target
+    for k in range(problem.n_classes):
+        left_weight += left[k]
+    if left_weight:
+        score = bar
+    while i < segment.last:
+        target = leap_to(i, <double>(bar - score), rise, segment)
+        left_weight += count_rows(segment, i, target, problem, left, right)
+        right_weight = node.weight - left_weight
+        i = target
+        total = 0
+        for k in range(problem.n_classes):
+            total += xlogx(left[k], problem) + xlogx(right[k], problem)
+        while i < segment.last:
+            k = label_of(entries[i], &packing)
+            weight = weight_of(row_of(entries[i], &packing), problem)
+            total -= xlogx(left[k], problem) + xlogx(right[k], problem)
+            left[k] += weight
+            right[k] -= weight
+            total += xlogx(left[k], problem) + xlogx(right[k], problem)
+            left_weight += weight
+            right_weight -= weight
+            i += 1
+            if entries[i] ^ entries[i - 1] <= below_rank:
+                continue
+            score = total - xlogx(left_weight, problem) - xlogx(right_weight, problem)
+            if score > bar:
+                best.score = <double>score / unit
+                best.place = i
+                bar = score + tolerance
+            elif score < bar - slack:
+                break
+
+
+cdef void scan_errors(
+    const Segment* segment, const NodeView* node, const Problem* problem, Scratch* scratch,
+    Split* best,
+) noexcept nogil:
+    """Misclassification: the greatest count of each side, the right one noted going backward."""
+    cdef const uint64_t* entries = segment.entries
+    cdef Packing packing = problem.packing
+    cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1
+    cdef int64_t* left = scratch.left
+    cdef int64_t* right = scratch.right
+    cdef int64_t* right_most = <int64_t*>scratch.entries
+    cdef int64_t most = 0, weight
+    cdef double bar = scratch.floor
+    cdef Py_ssize_t i, k
+    # take the present rows out of the right side, then put them back from the last to the first
+    for i in range(segment.present):
+        weight = weight_of(row_of(entries[i], &packing), problem)
+        right[label_of(entries[i], &packing)] -= weight
+    for k in range(problem.n_classes):
+        most = max(most, right[k])
+    for i in range(segment.present - 1, -1, -1):
+        right_most[i] = most
+        k = label_of(entries[i], &packing)
+        right[k] += weight_of(row_of(entries[i], &packing), problem)
+        most = max(most, right[k])
+    most = 0
+    for k in range(problem.n_classes):
+        most = max(most, left[k])
+    i = 0
+    # invariant: ``most`` is the greatest count of the left side, entries[:i] and what was there
+    while i < segment.last:
+        k = label_of(entries[i], &packing)
+        left[k] += weight_of(row_of(entries[i], &packing), problem)
+        most = max(most, left[k])
+        i += 1
+        if i < segment.first or entries[i] ^ entries[i - 1] <= below_rank:
+            continue
+        if <double>(most + right_most[i - 1]) > bar:
+            best.score = <double>(most + right_most[i - 1])
+            best.place = i
+            bar = best.score + node.tolerance

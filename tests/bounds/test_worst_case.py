@@ -7,15 +7,34 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support import shared
 
 from treebound import Landscape, TreeShape
 from treebound.bounds import (
     count_realizable,
+    fast_tree_partitions,
+    fast_tree_partitions_within_budget,
+    mixture_tree_partitions,
+    partitions,
     realizable_growth,
     stirling,
+    tree_partitions_by_feature,
+    tree_partitions_by_size,
+    tree_partitions_within_budget,
     worst_growth,
     worst_sample,
+)
+
+BOUNDS = (
+    fast_tree_partitions,
+    fast_tree_partitions_within_budget,
+    mixture_tree_partitions,
+    partitions,
+    tree_partitions_by_feature,
+    tree_partitions_by_size,
+    tree_partitions_within_budget,
 )
 
 
@@ -83,6 +102,28 @@ def test_climbing_never_claims_more_than_the_full_search(one_sided):
         assert full.exact
         assert few.count <= full.count
         assert few.tried <= 12
+
+
+SMALL_SHAPES = [shape for leaves in range(2, 6) for shape in TreeShape.enumerate(leaves)]
+CATEGORIES = st.integers(1, 4)
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from(SMALL_SHAPES),
+    st.integers(2, 4),
+    st.integers(2, 5),
+    st.builds(
+        Landscape,
+        st.integers(0, 2),
+        st.lists(CATEGORIES, max_size=2),
+        st.lists(st.none() | CATEGORIES, max_size=2),
+    ),
+)
+def test_no_sample_exceeds_a_theorem(shape, c, m, landscape):
+    worst = worst_sample(shape, c, m, landscape, max_samples=60)
+    for bound in BOUNDS:
+        assert worst.count <= bound(shape, c, m, landscape), bound.__name__
 
 
 def test_climbing_reaches_the_stump_bound_on_a_larger_sample():

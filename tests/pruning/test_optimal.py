@@ -23,19 +23,19 @@ SCORES = ["code-length", "shawe-taylor", "vapnik", "tail-inversion"]
 
 
 def exhaustive(tree, objective, errors=None):
-    """Score, leaves, errors and total depth of the collapsed nodes, of every pruning; least first."""
+    """Score, leaves, errors and total depth of the collapsed nodes of every pruning, in order."""
     found = []
     errors = tree.node_errors if errors is None else errors
     for cut in all_prunings(tree):
         pruned = tree.collapsed(list(cut))
-        marked = random_free_errors(tree, cut, errors)
+        marked = errors_of_pruning(tree, cut, errors)
         log_tau = objective.log_growth_shape(pruned.shape)
         score = objective.one(pruned.n_leaves, marked, log_tau)
         found.append((score, pruned.n_leaves, marked, int(tree.depth[list(cut)].sum())))
     return sorted(found)
 
 
-def random_free_errors(tree, cut, errors):
+def errors_of_pruning(tree, cut, errors):
     """Errors of a pruning, added up leaf by leaf from the root down."""
     total, stack = 0.0, [0]
     while stack:
@@ -68,7 +68,7 @@ def test_ties_go_to_the_shallower_nodes(tree):
     for step in range(len(path)):
         cut = path._collapses.cuts(int(path.leaves[step]))
         same = [
-            (random_free_errors(tree, other, tree.node_errors), tree.depth[list(other)].sum())
+            (errors_of_pruning(tree, other, tree.node_errors), tree.depth[list(other)].sum())
             for other in all_prunings(tree)
             if tree.collapsed(list(other)).n_leaves == path.leaves[step]
         ]

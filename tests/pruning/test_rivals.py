@@ -63,7 +63,9 @@ def reduced_error_of_the_paper(tree, X, y):
     from paper_algorithm import Node
 
     def wrong(node):
-        return sum(answer(node, tree.label, tree.columns, row) != c for row, c in zip(X, y))
+        return sum(
+            answer(node, tree.label, tree.columns, row) != c for row, c in zip(X, y, strict=True)
+        )
 
     current, steps = as_nodes(tree), []
     least = wrong(current)

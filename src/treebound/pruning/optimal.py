@@ -217,8 +217,9 @@ class OptimalPath(PruningPath):
         change = other.errors - best.errors
         words = f"{count(abs(change), 'error')} {'more' if change > 0 else 'fewer'} "
         errors = words + _pays(only_errors - best.score) if change else "the same errors"
+        size = _pays(other.score - only_errors)
         return (
-            f"{count(other.leaves, 'leaf')}: {errors}, the tree {_pays(other.score - only_errors)}; "
+            f"{count(other.leaves, 'leaf')}: {errors}, the tree {size}; "
             f"score {number(other.score)}, {number(other.score - best.score)} worse."
         )
 

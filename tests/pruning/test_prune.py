@@ -1,0 +1,93 @@
+"""``prune``: any tree in, the same kind of tree out; and ``collapse``."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pruning_trees import arrays, grown_tree, random_tree
+from sklearn.datasets import load_breast_cancer, load_wine, make_classification
+from sklearn.tree import DecisionTreeClassifier
+
+import treebound as tb
+from treebound.pruning import PRUNERS, BoundPruner
+
+
+@pytest.mark.parametrize("name", sorted(PRUNERS))
+def test_scikit_learn_tree_in_and_out(name):
+    X, y = load_breast_cancer(return_X_y=True)
+    labels = np.array(["bad", "good"])[y]
+    grown = DecisionTreeClassifier(random_state=0).fit(X, labels)
+    leaves, first = grown.get_n_leaves(), grown.predict(X)
+    pruned = tb.prune(grown, X, labels, pruner=name)
+    assert type(pruned) is DecisionTreeClassifier
+    assert pruned.get_n_leaves() < leaves
+    assert grown.get_n_leaves() == leaves
+    np.testing.assert_array_equal(grown.predict(X), first)
+    assert set(pruned.predict(X)) == {"bad", "good"}
+    assert pruned.score(X, labels) > 0.9
+
+
+def test_answers_are_those_of_the_pruned_tree():
+    X, y = make_classification(500, 8, n_informative=4, flip_y=0.2, random_state=0)
+    weight = np.random.default_rng(0).integers(1, 4, 500)
+    grown = DecisionTreeClassifier(random_state=0).fit(X, y, sample_weight=weight)
+    tree = tb.from_sklearn(grown, X, y, weight)
+    expected = BoundPruner(search="greedy").prune(tree, X, y, sample_weight=weight).tree
+    pruned = tb.prune(grown, X, y, sample_weight=weight, search="greedy")
+    np.testing.assert_array_equal(pruned.predict(X), expected.predict_codes(X))
+    assert pruned.get_n_leaves() == expected.n_leaves
+
+
+def test_folds_without_a_rare_class():
+    X, y = load_wine(return_X_y=True)
+    X, y = np.vstack([X, X[:1]]), np.append(y, 7)  # one example of a class of its own
+    grown = DecisionTreeClassifier(random_state=0).fit(X, y)
+    pruned = tb.prune(grown, X, y, pruner="cost-complexity", folds=3)
+    np.testing.assert_array_equal(pruned.classes_, [0, 1, 2, 7])
+
+
+def test_tree_and_classifier_in_and_out():
+    tree, X, y = grown_tree(np.random.default_rng(0), 100, max_leaves=None)
+    assert isinstance(tb.prune(tree), tb.Tree)
+    X, y = load_wine(return_X_y=True)
+    clf = tb.BoundTreeClassifier(pruning=None).fit(X, y)
+    pruned = tb.prune(clf, pruner=BoundPruner(weight=2.0))
+    assert type(pruned) is tb.BoundTreeClassifier
+    assert pruned.n_leaves_ < clf.n_leaves_ == clf.grown_tree_.n_leaves
+    assert pruned.pruning_path_ is not None
+    assert pruned.predict(X).shape == y.shape
+
+
+def test_what_is_missing_is_named():
+    X, y = load_wine(return_X_y=True)
+    grown = DecisionTreeClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="'X' and 'y' parameters of prune"):
+        tb.prune(grown)
+    with pytest.raises(ValueError, match="'pruner' parameter must be a pruner"):
+        tb.prune(grown, X, y, pruner=None)
+
+
+@given(seed=st.integers(0, 10**6), leaves=st.integers(1, 30))
+def test_collapse_changes_no_answer_and_leaves_no_twins(seed, leaves):
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, leaves, n_classes=2)
+    before = arrays(tree)
+    small = tb.collapse(tree)
+    X = rng.random((200, 2))
+    np.testing.assert_array_equal(small.predict_codes(X), tree.predict_codes(X))
+    inner = np.flatnonzero(~small.is_leaf)
+    one, other = small.left[inner], small.right[inner]
+    both = small.is_leaf[one] & small.is_leaf[other]
+    assert (small.label[one[both]] != small.label[other[both]]).all()
+    for name, values in arrays(tree).items():
+        np.testing.assert_array_equal(values, before[name])
+
+
+@settings(max_examples=5)
+@given(seed=st.integers(0, 10**6))
+def test_classifier_moves_along_its_path(seed):
+    _, X, y = grown_tree(np.random.default_rng(seed), 150)
+    clf = tb.BoundTreeClassifier(pruning="bound").fit(X[:, :2], y)
+    for leaves in (1, 2, 5):
+        assert clf.prune_to(leaves=leaves).n_leaves_ == leaves
+    assert clf.prune_to(step=0).n_leaves_ == clf.grown_tree_.n_leaves

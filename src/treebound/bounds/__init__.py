@@ -23,7 +23,14 @@ from treebound.bounds.fast import (
     log_partitions,
 )
 from treebound.bounds.growth import log_growth, log_growth_leaves
-from treebound.bounds.partitions import partitions
+from treebound.bounds.partitions import one_feature_partitions, partitions
+from treebound.bounds.related import (
+    axis_parallel_cut_vc_dimension,
+    binary_stump_vc_dimension,
+    log_sauer_shelah,
+    rank_tree_vc_dimension,
+    sauer_shelah,
+)
 from treebound.bounds.risk import (
     ERROR_PRIOR,
     binomial_upper,
@@ -58,6 +65,14 @@ from treebound.bounds.theorems import (
     tree_partitions_by_feature,
     tree_partitions_by_size,
     tree_partitions_within_budget,
+)
+from treebound.bounds.vc import (
+    VCDimension,
+    stump_vc_dimension,
+    sum_of_children_vc_dimension,
+    vc_dimension,
+    vc_dimension_asymptotic,
+    vc_dimension_order,
 )
 from treebound.bounds.witnesses import WitnessCheck, check_witness, witness
 from treebound.bounds.worst_case import WorstSample, worst_growth, worst_sample
@@ -106,6 +121,18 @@ __all__ = [
     "fast_tree_partitions_within_budget",
     "log_partitions",
     "partitions",
+    "axis_parallel_cut_vc_dimension",
+    "binary_stump_vc_dimension",
+    "log_sauer_shelah",
+    "rank_tree_vc_dimension",
+    "sauer_shelah",
+    "VCDimension",
+    "stump_vc_dimension",
+    "sum_of_children_vc_dimension",
+    "vc_dimension",
+    "vc_dimension_asymptotic",
+    "vc_dimension_order",
+    "one_feature_partitions",
     "catalan",
     "falling_factorial",
     "log_catalan",

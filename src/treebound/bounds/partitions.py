@@ -2,22 +2,25 @@
 
 At every node of the recursion the least of: the sum over part sizes within the node's budget, the
 sum over features within theirs, the fast total, for a stump the largest attribution of splits to
-features, and ``S(m, c)``. The least of valid bounds at every level is a valid bound.
+features, for a single feature the exact count, and ``S(m, c)``. The least of valid bounds at every
+level is a valid bound.
 """
 
 from __future__ import annotations
 
-from math import prod
+from math import comb, prod
 
 from treebound.bounds._checks import check_int, check_landscape, check_shape
 from treebound.bounds._recursion import Features, Recursion, children, features_of
+from treebound.bounds._rules import budget_rule, feature_rule
+from treebound.bounds.counting import stirling
 from treebound.bounds.fast import splits_of_node
 from treebound.bounds.stumps import best_attribution
-from treebound.bounds.theorems import budget_rule, evaluate, feature_rule
+from treebound.bounds.theorems import evaluate
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["partitions"]
+__all__ = ["one_feature_partitions", "partitions"]
 
 # Elementary steps (about a microsecond each) up to which the sum over features is tried.
 _REFINED_STEPS = 2e7
@@ -49,8 +52,8 @@ def partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
     --------
     >>> import treebound as tb
     >>> shape = tb.TreeShape.parse("((..).)")
-    >>> [partitions(shape, 2, m, tb.Landscape(real=1)) for m in range(2, 9)]
-    [1, 3, 7, 15, 31, 63, 96]
+    >>> [partitions(shape, 2, m, tb.Landscape(real=2)) for m in range(2, 9)]
+    [1, 3, 7, 15, 31, 63, 127]
     """
     m, c = check_int("m", m, "partitions"), check_int("c", c, "partitions")
     check_shape(shape, "partitions")
@@ -58,6 +61,39 @@ def partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
     few = _steps(shape, c, m, features_of(landscape)) <= _REFINED_STEPS
     rule = refined_rule if few else plain_rule
     return evaluate(shape, c, m, landscape, rule, where="partitions", merge_rows=True)
+
+
+def one_feature_partitions(leaves: int, c: int, m: int) -> int:
+    """One real feature and nothing else (not in the paper): exact for every shape.
+
+    Leaves are intervals, so the examples in order fall into at most ``L`` runs, and neighbouring
+    runs belong to different parts: ``sum_{b=c}^{min(L,m)} binom(m-1, b-1) S(b-1, c-1)``. Any tree
+    with ``L`` leaves makes all of these. An ordinal feature is a real one on ``min(m, O)``
+    examples.
+
+    Parameters
+    ----------
+    leaves : int
+        Number of leaves ``L``.
+    c : int
+        Number of parts.
+    m : int
+        Number of examples.
+
+    Examples
+    --------
+    >>> [one_feature_partitions(3, 2, m) for m in range(1, 6)]
+    [0, 1, 3, 6, 10]
+    """
+    leaves = check_int("leaves", leaves, "one_feature_partitions")
+    c, m = check_int("c", c, "one_feature_partitions"), check_int("m", m, "one_feature_partitions")
+    runs = range(c, min(leaves, m) + 1)
+    return sum(comb(m - 1, b - 1) * stirling(b - 1, c - 1) for b in runs)
+
+
+def is_one_threshold(features: Features) -> bool:
+    """Whether a single feature is tested, and by thresholds."""
+    return features.real + len(features.ordinal) == 1 and not features.nominal
 
 
 def _steps(shape: TreeShape, c: int, m: int, features: Features) -> float:
@@ -72,12 +108,17 @@ def _steps(shape: TreeShape, c: int, m: int, features: Features) -> float:
 
 def plain_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
     """The least of the budget form, the fast total and the attribution."""
+    if is_one_threshold(features):
+        # Twice for equal subtrees, because the recursion then halves.
+        twice = 1 + (shape.left is shape.right)
+        counts = range(1, recursion.parts + 1)
+        return [twice * one_feature_partitions(shape.leaves, c, m) for c in counts]
     return _least(recursion, shape, m, features, budget_rule(recursion, shape, m, features))
 
 
 def refined_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
     """The least of all forms, the sum over features among them."""
-    if shape.leaves == 2 or features.is_real:
+    if shape.leaves == 2 or features.is_real or is_one_threshold(features):
         return plain_rule(recursion, shape, m, features)
     return _least(recursion, shape, m, features, feature_rule(recursion, shape, m, features))
 

@@ -435,7 +435,9 @@ def _made_beyond(m: int, t: int, landscape: FeatureCounts, *, with_half: bool) -
         if sizes + with_half < budget:
             k = np.arange(t + 1, t + sizes + 1)
             low = m // k
-            each = low if n is None else np.where(m > n * k, n - 1, low)
+            # More categories than examples are as many as examples; n * k stays in range.
+            shown = m if n is None else min(n, m)
+            each = np.where(m > shown * k, shown - 1, low)
             budget = min(budget, int(each.sum()) + with_half)
         made += budget
     return made

@@ -1,0 +1,216 @@
+"""What each tree theorem allows the root: the rules that a recursion applies all the way down.
+
+A rule gives, for ``c = 1 .. parts``, the sum over the splits of the root of what its subtrees make
+of the two parts; the recursion halves it for equal subtrees and caps it by ``S(m, c)``.
+
+==================  ======================================================================
+symbol              meaning
+==================  ======================================================================
+``A_k``             joint parts when ``k`` examples go left (see the recursion)
+``D_k``             (split, direction) pairs with ``k`` examples on the left
+``B(m)``            splits a node makes in all
+``R_{i,k}``         splits of feature ``i`` with a part of size ``k``
+==================  ======================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from treebound.bounds._recursion import (
+    Features,
+    Recursion,
+    Rule,
+    children,
+    fill,
+    with_categories,
+)
+from treebound.bounds.stumps import (
+    node_budget,
+    node_splits_of_size,
+    nominal_splits,
+    nominal_splits_of_size,
+)
+from treebound.shapes import TreeShape
+
+__all__ = ["budget_rule", "feature_rule", "first_bound", "splits_of_left_size", "sum_over_sizes"]
+
+Coefficient = Callable[[int, int, Features], int]
+
+
+def _sizes(shape: TreeShape, m: int, features: Features) -> range:
+    """Sizes of the left part: all, or where both subtrees get an example a leaf if all is real."""
+    if features.is_real:
+        left, right = children(shape)
+        return range(left.leaves, m - right.leaves + 1)
+    return range(1, m)
+
+
+def sum_over_sizes(coefficient: Coefficient, *, every_size: bool = False) -> Rule:
+    """``sum_k coefficient(m, k) A_k``, children at ``(k; O^k, N^k)`` and ``m - k``."""
+
+    def rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
+        totals = [0] * recursion.parts
+        for k in range(1, m) if every_size else _sizes(shape, m, features):
+            times = coefficient(m, k, features)
+            for at, joint in enumerate(recursion.joint(shape, k, m, features)):
+                totals[at] += times * joint
+        return totals
+
+    return rule
+
+
+def splits_of_left_size(m: int, k: int, features: Features) -> int:
+    """``D_k`` of the errata."""
+    return node_splits_of_size(m, k, features)
+
+
+def budget_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
+    """At most ``B(m)`` splits, the heaviest part sizes first."""
+    weights = unordered_weights(recursion, shape, m, features)
+    capacity = _capacities(m, features)
+    budget = node_budget(m, features)
+    totals = []
+    for one in zip(*weights, strict=True):
+        pairs = list(zip(one, capacity, strict=True))
+        total = fill(pairs, budget)
+        if not features.real:
+            # A one-sided root test does what isolating one example would (erratum 10).
+            total = max(total, one[0] + fill(pairs[1:], budget))
+        totals.append(total)
+    return totals
+
+
+@lru_cache(maxsize=1 << 14)
+def _capacities(m: int, features: Features) -> tuple[int, ...]:
+    """Splits whose smaller part has ``k`` examples, ``k = 1 .. m/2``."""
+    both = [splits_of_left_size(m, k, features) for k in range(1, m // 2 + 1)]
+    if m % 2 == 0:
+        both[-1] //= 2
+    return tuple(both)
+
+
+def unordered_weights(
+    recursion: Recursion, shape: TreeShape, m: int, features: Features
+) -> list[list[int]]:
+    """``A_k + A_{m-k}`` for ``k = 1 .. m/2``: what one split of the root is worth."""
+    allowed = _sizes(shape, m, features)
+    nothing = [0] * recursion.parts
+
+    def joint(k: int) -> list[int]:
+        return recursion.joint(shape, k, m, features) if k in allowed else nothing
+
+    same = shape.left is shape.right
+    weights = []
+    for k in range(1, m // 2 + 1):
+        one = joint(k)
+        other = one if same or 2 * k == m else joint(m - k)
+        weights.append([x + y for x, y in zip(one, other, strict=True)])
+    return weights
+
+
+def first_bound(kind: str) -> Rule:
+    """The paper's first bounds, repaired: a sum over features and sizes, one category fewer."""
+
+    def rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
+        counts = getattr(features, kind)
+        inner, outer = [0] * recursion.parts, [0] * recursion.parts
+        for at, categories in enumerate(counts):
+            fewer = with_categories(features, kind, at, categories - 1)
+            for k in range(1, m):
+                times = _splits_of_feature(kind, categories, m, k)
+                into = inner if 1 < k < m - 1 else outer
+                for c, joint in enumerate(recursion.joint(shape, k, m, fewer)):
+                    into[c] += times * joint
+        first = recursion.joint(shape, 1, m, features)
+        last = recursion.joint(shape, m - 1, m, features)
+        return [
+            inside + max(edge, one + other)
+            for inside, edge, one, other in zip(inner, outer, first, last, strict=True)
+        ]
+
+    return rule
+
+
+def _splits_of_feature(kind: str, categories: int, m: int, k: int) -> int:
+    """``R_{i,k}`` of the ordinal, ``R'_{N,k}`` of the nominal tree theorem."""
+    small = min(k, m - k)
+    if kind == "ordinal":
+        return min((2 if 2 * k == m else 1) * (categories - 1), 2)
+    return categories - 1 if m > categories * small else m // small
+
+
+def feature_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
+    """Each feature fills the heaviest sizes within its own budget; the lesser of it and B(m)."""
+    whole = budget_rule(recursion, shape, m, features)
+    plain = unordered_weights(recursion, shape, m, features)
+    refined = refined_weights(recursion, shape, m, features)
+    totals = []
+    for c in range(recursion.parts):
+        one_sided = plain[0][c]
+        every = [_filled(plain, c, m, 2, m - 1, times=features.real)]
+        inner = [one_sided]
+        for weights, capacity, budget in refined:
+            pairs = [(weight[c], room) for weight, room in zip(weights, capacity, strict=True)]
+            every.append(fill(pairs, budget))
+            inner.append(fill(pairs[1:], budget))
+        total = sum(every) if features.real else max(sum(every), sum(inner))
+        totals.append(min(total, whole[c]))
+    return totals
+
+
+def _filled(weights: list[list[int]], c: int, m: int, each: int, budget: int, *, times: int) -> int:
+    """What ``times`` real features add: two splits of every size, one of size ``m/2``."""
+    if not times:
+        return 0
+    capacity = [1 if 2 * k == m else each for k in range(1, m // 2 + 1)]
+    pairs = [(weight[c], room) for weight, room in zip(weights, capacity, strict=True)]
+    return times * fill(pairs, budget)
+
+
+def refined_weights(
+    recursion: Recursion, shape: TreeShape, m: int, features: Features
+) -> list[tuple[list[list[int]], list[int], int]]:
+    """For every categorical feature: weight of a split by size, how many there are, its budget.
+
+    A threshold leaves ``theta`` and ``O_i - theta`` categories, a unitary test 1 and ``N_i - 1``.
+    """
+    sizes = range(1, m // 2 + 1)
+    found = []
+    for at, o in enumerate(features.ordinal):
+        pairs = [(theta, o - theta) for theta in range(1, o)]
+        weights = _weights_of_pairs(recursion, shape, m, features, "ordinal", at, pairs)
+        capacity = [1 if 2 * k == m else min(o - 1, 2) for k in sizes]
+        found.append((weights, capacity, min(o, m) - 1))
+    for at, n in enumerate(features.nominal):
+        pairs = [(1, n - 1), (n - 1, 1)]
+        weights = _weights_of_pairs(recursion, shape, m, features, "nominal", at, pairs)
+        capacity = [nominal_splits_of_size(n, m, k) for k in sizes]
+        found.append((weights, capacity, nominal_splits(n, m)))
+    return found
+
+
+def _weights_of_pairs(
+    recursion: Recursion,
+    shape: TreeShape,
+    m: int,
+    features: Features,
+    kind: str,
+    at: int,
+    pairs: list[tuple[int, int]],
+) -> list[list[int]]:
+    """Heaviest split of each size over the ways its two parts can share the categories."""
+    sides = [
+        (with_categories(features, kind, at, x), with_categories(features, kind, at, y))
+        for x, y in dict.fromkeys(pairs)
+    ]
+    weights = []
+    for k in range(1, m // 2 + 1):
+        best = [0] * recursion.parts
+        for small, large in sides:
+            one = recursion.joint(shape, k, m, small, large)
+            other = recursion.joint(shape, m - k, m, large, small)
+            best = [max(b, x + y) for b, x, y in zip(best, one, other, strict=True)]
+        weights.append(best)
+    return weights

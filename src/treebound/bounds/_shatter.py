@@ -1,0 +1,342 @@
+"""Algorithm VCdimUpperBound on the least partition bound, for every sample size in one pass.
+
+Two classes are enough: with ``G = 2 + 2 pi^2`` a sample of ``m`` examples can be shattered only if
+``G(m) = 2^m``. The forms are those of :mod:`treebound.bounds.partitions`, but a subtree is a
+function of the sample size, not a number, so that a shape costs one kernel call a form. Numbers
+below 2**53 are exact; larger ones carry a relative error far below the margin they are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from math import log, prod
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.bounds import _sums
+from treebound.bounds._closed import log_closed_growth
+from treebound.bounds._recursion import Features, children, cut, with_categories
+from treebound.bounds._sizes import node_budgets, split_rooms
+from treebound.bounds._wide import Wide
+from treebound.bounds.partitions import is_one_threshold, one_feature_partitions
+from treebound.bounds.stumps import best_attribution
+from treebound.shapes import TreeShape
+
+__all__ = ["largest_shattered"]
+
+FloatArray = NDArray[np.float64]
+_lock = Lock()
+# (subtree, landscape) pairs up to which categories are followed down the tree.
+_MOST_STATES = 4000
+# Multiplications up to which sums over part sizes are tried at all.
+_MOST_WORK = 4e9
+# Whole numbers above 2**53 are rounded: a count this close to 2**m is taken to reach it.
+_MARGIN = 1e-9
+
+
+def largest_shattered(shape: TreeShape, features: Features, at_least: int) -> int:
+    """Upper bound on the VC dimension; no sample size up to ``at_least`` need be tried."""
+    if is_one_threshold(features):
+        # Leaves are intervals: L of them never alternate L + 1 labels (one_feature_partitions).
+        return min(shape.leaves, *(features.ordinal or (shape.leaves,)))
+    size = first_unshattered(shape, features)
+    work = sum(not part.is_leaf for part in shape.subshapes()) * float(size) ** 2
+    if work > _MOST_WORK:
+        return size - 1
+    growth = growth_of(shape, features, size)
+    for m in range(max(at_least, 1) + 1, size):
+        mantissa, power = growth.mantissa[m] * 2, growth.power[m] - 1
+        if power < m and mantissa * 2.0 ** max(power - m, -1000) < 1 - _MARGIN * (m > 53):
+            return m - 1
+    return size - 1
+
+
+def growth_of(shape: TreeShape, features: Features, size: int) -> Wide:
+    """``G`` for two classes as a function of the sample size, up to ``size`` at least."""
+    # Few different lengths, so that shapes share what they have in common.
+    length = 16
+    while length < size:
+        length += max(16, length // 4)
+    features = _merged(features)
+    with _lock:
+        for refine in (length, 12, 8, 6, 5, 4, 3, 0):
+            growth = _growth(length, refine)
+            if growth.require(shape, features):
+                break
+        return growth.of(shape, features)
+
+
+def first_unshattered(shape: TreeShape, features: Features) -> int:
+    """A sample size whose ``2^m`` labellings the closed form rules out; not always the least."""
+
+    def possible(m: int) -> bool:
+        return log_closed_growth(shape, m, 2, features) >= m * log(2) * (1 - 1e-12)
+
+    low, high = 1, 2
+    while possible(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if possible(middle) else (low, middle)
+    return high
+
+
+@lru_cache(maxsize=16)
+def _growth(size: int, refine: int) -> _Growth:
+    return _Growth(size, refine)
+
+
+class _Growth:
+    """``G`` for two classes of every subtree under every landscape that splitting leaves it.
+
+    Parameters
+    ----------
+    size : int
+        The largest sample size.
+    refine : int
+        Features with more categories than this keep them all in both parts of a split.
+    """
+
+    def __init__(self, size: int, refine: int) -> None:
+        self.size = size
+        self.refine = refine
+        self.cap = Wide.powers(2, size + 1)
+        self.two = Wide.constant(2, size + 1)
+        self.values: dict[tuple[TreeShape, Features], Wide] = {}
+
+    def require(self, shape: TreeShape, features: Features) -> bool:
+        """Compute a shape and all below it; False, and nothing done, if that is too much."""
+        needed = self._needed(shape, features)
+        if needed is None:
+            return False
+        if len(self.values) > 4 * _MOST_STATES:
+            self.values.clear()
+        for part in shape.subshapes():
+            for one in needed.get(part, ()):
+                if (part, one) not in self.values:
+                    self.values[part, one] = self._bound(part, one)
+        return True
+
+    def of(self, shape: TreeShape, features: Features) -> Wide:
+        """The function of one subtree."""
+        if shape.is_leaf or features.is_empty:
+            return self.two
+        return self.values[shape, features]
+
+    def _needed(
+        self, shape: TreeShape, features: Features
+    ) -> dict[TreeShape, dict[Features, None]] | None:
+        """The landscapes each subtree is asked for, or None if there are too many."""
+        needed: dict[TreeShape, dict[Features, None]] = {shape: {features: None}}
+        total = 0
+        for part in reversed(_by_leaves(shape)):
+            if part.leaves <= 2:
+                continue
+            asked = needed.get(part, {})
+            total += len(asked)
+            if total > _MOST_STATES and self.refine:
+                return None
+            below = dict.fromkeys(
+                left
+                for one in asked
+                for left in (one, *(side for pair in self._all_sides(one) for side in pair))
+                if not left.is_empty
+            )
+            for child in children(part):
+                if not child.is_leaf:
+                    needed.setdefault(child, {}).update(below)
+        return needed
+
+    def _all_sides(self, features: Features) -> Iterable[tuple[Features, Features]]:
+        for kind, at, _ in _distinct(features):
+            yield from self._sides(features, kind, at)
+
+    def _sides(self, features: Features, kind: str, at: int) -> list[tuple[Features, Features]]:
+        """How the two parts of a split on one feature can share its categories."""
+        categories = getattr(features, kind)[at]
+        if categories > self.refine:
+            return [(features, features)]
+        if kind == "ordinal":
+            shares = [(theta, categories - theta) for theta in range(1, categories)]
+        else:
+            shares = [(1, categories - 1), (categories - 1, 1)]
+
+        def left_with(categories: int) -> Features:
+            return _merged(with_categories(features, kind, at, categories))
+
+        return [(left_with(x), left_with(y)) for x, y in dict.fromkeys(shares)]
+
+    def _bound(self, shape: TreeShape, features: Features) -> Wide:
+        """The least of all forms for one subtree, as a function of the sample size."""
+        if shape.leaves == 2:
+            return self._stump(features)
+        if is_one_threshold(features):
+            return self._one_threshold(shape, features)
+        found = self._by_size(shape, features).least(self._total(shape, features))
+        if not features.is_real:
+            found = found.least(self._by_feature(shape, features))
+        found = found.least(self.cap)
+        if features.is_real:
+            # Below its leaves a tree on a real feature does everything.
+            few = slice(1, shape.leaves + 1)
+            found.mantissa[few], found.power[few] = self.cap.mantissa[few], self.cap.power[few]
+        else:
+            found.mantissa[1], found.power[1] = 0.5, 2
+        if not features.real:
+            # No more than this many examples differ; the others repeat them.
+            rows = min(self.size, prod(features.ordinal + features.nominal))
+            found.mantissa[rows:], found.power[rows:] = found.mantissa[rows], found.power[rows]
+        return found
+
+    def _one_threshold(self, shape: TreeShape, features: Features) -> Wide:
+        shown = [min(m, *(features.ordinal or (m,))) for m in range(1, self.size + 1)]
+        counts = [2 + 2 * one_feature_partitions(shape.leaves, 2, m) for m in shown]
+        return Wide.of_integers([2, *counts])
+
+    def _stump(self, features: Features) -> Wide:
+        counts = [0, 0]
+        enough = 2 * features.real + 2 * len(features.ordinal) + sum(features.nominal)
+        for m in range(2, min(self.size, enough) + 1):
+            counts.append(_attribution(m, cut(features, m)))
+        # Then taking all splits of a size whole never pays: every feature does all it can.
+        budgets = node_budgets(features, len(counts), self.size)
+        values = 2.0 + 2.0 * np.concatenate((np.array(counts, dtype=float), budgets))
+        return Wide.of(values).least(self.cap)
+
+    def _by_size(self, shape: TreeShape, features: Features) -> Wide:
+        """Splits by part size within the node's budget."""
+        left, right = children(shape)
+        first = shape.leaves + 1 if features.is_real else 2
+        found = Wide(self.cap.mantissa.copy(), self.cap.power.copy())
+        if first > self.size:
+            return found
+        least = (left.leaves, right.leaves) if features.is_real else (1, 1)
+        _sums.by_size(
+            *self.of(left, features),
+            *self.of(right, features),
+            *_node_rooms(features, first, self.size),
+            2.0,
+            *least,
+            left is right,
+            not features.real,
+            *found,
+            first,
+        )
+        return found
+
+    def _total(self, shape: TreeShape, features: Features) -> Wide:
+        """``2 B(m)`` splits, each as heavy as the heaviest."""
+        left, right = children(shape)
+        m = np.arange(self.size + 1)
+        if features.is_real:
+            splits = 2.0 * features.real * (m - shape.leaves + 1)
+            of_left, of_right = m - right.leaves, m - left.leaves
+        else:
+            splits = 2.0 * node_budgets(features, 0, self.size)
+            of_left = of_right = m - 1
+        joint = self.of(left, features).at(np.maximum(of_left, 1))
+        joint = joint.times(self.of(right, features).at(np.maximum(of_right, 1))).minus(2.0)
+        factor = np.maximum(splits, 0.0) * (0.5 if left is right else 1.0)
+        return joint.times(factor).plus(self.two)
+
+    def _by_feature(self, shape: TreeShape, features: Features) -> Wide:
+        """Each feature within its own budget, subtrees with the categories left to them."""
+        left, right = children(shape)
+        size = self.size
+        every = inner = Wide.constant(0.0, size + 1)
+        if features.real:
+            rooms = _feature_rooms("ordinal", size + 1, size)
+            pair = self._fill(shape, [(features, features)], *rooms)
+            every = every.plus(pair[0].times(float(features.real)))
+        for kind, at, times in _distinct(features):
+            rooms = _feature_rooms(kind, getattr(features, kind)[at], size)
+            pair = self._fill(shape, self._sides(features, kind, at), *rooms)
+            every = every.plus(pair[0].times(float(times)))
+            inner = inner.plus(pair[1].times(float(times)))
+        if not features.real:
+            sizes = np.maximum(np.arange(size + 1) - 1, 1)
+            ones = np.ones(size + 1, dtype=np.int64)
+            for one, other in ((ones, sizes), (sizes, ones)):
+                alone = self.of(left, features).at(one).times(self.of(right, features).at(other))
+                inner = inner.plus(alone.minus(2.0))
+            every = every.most(inner)
+        return every.times(0.5 if left is right else 1.0).plus(self.two)
+
+    def _fill(
+        self,
+        shape: TreeShape,
+        sides: list[tuple[Features, Features]],
+        room: FloatArray,
+        budget: FloatArray,
+    ) -> tuple[Wide, Wide]:
+        left, right = children(shape)
+        small, large = zip(*sides, strict=True)
+        every, inner = (Wide.constant(0.0, self.size + 1) for _ in range(2))
+        _sums.by_feature(
+            *self._stack(left, small),
+            *self._stack(right, large),
+            *self._stack(left, large),
+            *self._stack(right, small),
+            room,
+            budget,
+            2.0,
+            *every,
+            *inner,
+            2,
+        )
+        return every, inner
+
+    def _stack(self, shape: TreeShape, landscapes: tuple[Features, ...]) -> Wide:
+        found = [self.of(shape, one) for one in landscapes]
+        return Wide(
+            np.array([one.mantissa for one in found]), np.array([one.power for one in found])
+        )
+
+
+def _distinct(features: Features) -> Iterable[tuple[str, int, int]]:
+    """Each kind of categorical feature once: its name, where one stands, how many there are."""
+    for kind in ("ordinal", "nominal"):
+        counts = getattr(features, kind)
+        for one in dict.fromkeys(counts):
+            yield kind, counts.index(one), counts.count(one)
+
+
+_attribution = lru_cache(maxsize=1 << 16)(best_attribution)
+
+
+@lru_cache(maxsize=1 << 14)
+def _merged(features: Features) -> Features:
+    """Two categories make the same tests whether ordered or not: one name for both."""
+    nominal = tuple(n for n in features.nominal if n > 2)
+    twos = len(features.nominal) - len(nominal)
+    return Features(features.real, features.ordinal + (2,) * twos, nominal)
+
+
+def _by_leaves(shape: TreeShape) -> list[TreeShape]:
+    """The distinct subtrees, smaller ones first."""
+    return sorted(shape.subshapes(), key=lambda part: part.leaves)
+
+
+@lru_cache(maxsize=64)
+def _node_rooms(features: Features, first: int, size: int) -> tuple[FloatArray, FloatArray]:
+    return split_rooms(features, first, size), node_budgets(features, first, size)
+
+
+@lru_cache(maxsize=64)
+def _feature_rooms(kind: str, categories: int, size: int) -> tuple[FloatArray, FloatArray]:
+    """Splits of one feature by sample and part size, and how many it makes in all."""
+    m = np.arange(2, size + 1)
+    k = np.arange(size // 2 + 1)
+    if kind == "nominal":
+        shown = min(categories, size + 1)
+        room = np.where(m[:, None] > shown * k, shown - 1.0, m[:, None] // np.maximum(k, 1))
+        budget = np.minimum(shown, m) * 1.0
+    else:
+        room = np.full((len(m), len(k)), min(categories - 1.0, 2.0))
+        budget = np.minimum(categories, m) - 1.0
+    even = np.flatnonzero(m % 2 == 0)
+    room[even, m[even] // 2] = 1.0
+    return room, budget

@@ -66,7 +66,8 @@ def test_probabilities_are_smoothed_counts_of_the_leaf():
     X, y = load_iris(return_X_y=True)
     clf = BoundTreeClassifier(max_leaves=4, pruning=None).fit(X, y)
     counts = clf.tree_.counts[clf.apply(X)]
-    np.testing.assert_allclose(clf.predict_proba(X), (counts + 1) / (counts + 1).sum(1)[:, None])
+    smoothed = (counts + 4 / 3) / (counts.sum(axis=1) + 4)[:, None]
+    np.testing.assert_allclose(clf.predict_proba(X), smoothed)
     np.testing.assert_array_equal(clf.predict_proba(X).argmax(axis=1), clf.predict(X))
     np.testing.assert_allclose(np.exp(clf.predict_log_proba(X)), clf.predict_proba(X))
     clf.set_params(smoothing=None)

@@ -20,9 +20,9 @@ def test_rows_are_distributions(counts, smoothing):
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
 
 
-@given(COUNTS)
-def test_laplace_keeps_the_order_of_the_classes_and_gives_none_zero(counts):
-    found = probabilities(counts, "laplace")
+@given(COUNTS, st.sampled_from(["laplace", "m-estimate"]))
+def test_smoothing_keeps_the_order_of_the_classes_and_gives_none_zero(counts, smoothing):
+    found = probabilities(counts, smoothing)
     assert (found > 0).all()
     np.testing.assert_array_equal(found.argmax(axis=1), counts.argmax(axis=1))
 
@@ -34,11 +34,11 @@ def test_smoothing_fades_with_the_number_of_examples(counts, smoothing):
     np.testing.assert_allclose(near, exact, atol=1e-8)
 
 
-def test_m_estimate_of_the_root_is_its_frequencies():
-    found = probabilities([[3.0, 1.0], [0.0, 0.0]], "m-estimate")
-    np.testing.assert_allclose(found, [[0.75, 0.25], [0.75, 0.25]])
-    found = probabilities([[0.0, 0.0]], "m-estimate", prior=[1, 3])
-    np.testing.assert_allclose(found, [[0.25, 0.75]])
+def test_m_estimate_is_worth_four_examples_whatever_the_number_of_classes():
+    np.testing.assert_allclose(probabilities([[4.0, 0.0]], "m-estimate"), [[0.75, 0.25]])
+    np.testing.assert_allclose(
+        probabilities([[4.0, 0.0, 0.0, 0.0]], "m-estimate"), [[0.625, 0.125, 0.125, 0.125]]
+    )
 
 
 def test_unknown_smoothing_is_refused():

@@ -59,6 +59,7 @@ def restored(cls: Any, model: SavedModel) -> Any:
     classifier.tree_ = tree
     classifier.grown_tree_ = tree
     classifier.pruning_result_ = None
+    classifier._weighted = False
     classifier._no_certificate = _NOT_KEPT if model.certificate is None else None
     classifier._certificate = None
     if model.pruning is not None:

@@ -98,7 +98,7 @@ def c_code(
     name: str = "predict",
     output: Output = "label",
     unknown: Unknown = "majority",
-    smoothing: Smoothing | None = "laplace",
+    smoothing: Smoothing | None = "m-estimate",
 ) -> str:
     """The tree as C text: ``int predict(const struct predict_row *row)``, exact as the tree is.
 

@@ -58,7 +58,7 @@ def python_code(
     name: str = "predict",
     output: Output = "label",
     unknown: Unknown = "majority",
-    smoothing: Smoothing | None = "laplace",
+    smoothing: Smoothing | None = "m-estimate",
 ) -> str:
     """The tree as the text of a Python module with one function, which answers exactly as it.
 

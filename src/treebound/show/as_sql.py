@@ -30,7 +30,7 @@ def sql_code(
     name: str = "prediction",
     output: Output = "label",
     unknown: Unknown = "majority",
-    smoothing: Smoothing | None = "laplace",
+    smoothing: Smoothing | None = "m-estimate",
 ) -> str:
     """The tree as an SQL ``CASE`` expression that answers exactly as the tree does.
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from support import shared
 
-from treebound.bounds import risk
+from treebound import Landscape, TreeShape
+from treebound.bounds import log_growth, risk
 
 
 def exact_tail(k: int, population: int, bad: int, draws: int) -> Fraction:
@@ -108,6 +109,20 @@ def test_ten_million_examples_in_log_space(log_growth):
     level = math.log(0.05 / 4) - log_growth
     assert risk._log_hypergeometric_cdf(k, m + ghost, least, m) <= level
     assert risk._log_hypergeometric_cdf(k, m + ghost, least - 1, m) > level
+
+
+@pytest.mark.parametrize(("m", "published"), [(1000, 0.19), (5000, 0.10)])
+def test_six_leaves_with_five_percent_errors_say_something(m, published):
+    # 20 real features, the paper's growth function and its prior over shapes.
+    log_prior = risk.log_shape_prior(6)
+    for shape in TreeShape.enumerate(6):
+
+        def log_growth_of(total: int, shape: TreeShape = shape) -> float:
+            return log_growth(shape, total, 2, Landscape(real=20), form="fast")
+
+        found = risk.tail_inversion(m, m // 20, log_growth_of, log_prior=log_prior)
+        assert round(found, 2) == published
+        assert risk.shawe_taylor(m, m // 20, log_growth_of(2 * m), log_prior=log_prior) > 1
 
 
 def test_no_growth_however_large_says_more_than_risk_one():

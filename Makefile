@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= 2
 export PATH := $(abspath $(BIN)):$(PATH)
+# Remembered by the build, so that an import can compile again without this PATH.
+export CYTHON := $(abspath $(BIN))/cython
 # One thread a process: the tests run side by side already.
 export OMP_NUM_THREADS ?= 1
 

@@ -23,7 +23,12 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w", **kwargs: Any) -
     if "b" not in mode:
         kwargs.setdefault("encoding", "utf-8")
         kwargs.setdefault("newline", "")
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        handle, name = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name}.", suffix=".part"
+        )
+    except OSError as error:  # name the file that was wanted, not the temporary one
+        raise type(error)(error.errno, error.strerror, str(target)) from None
     try:
         with os.fdopen(handle, mode, **kwargs) as stream:
             yield stream

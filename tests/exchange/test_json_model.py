@@ -114,6 +114,7 @@ BROKEN = [
     ("version", True, "version"),
     ("version", 1.0, "version"),
     ("extra", 1, "extra"),
+    ("target", 1, "target"),
     ("nodes", [], "nodes"),
     ("nodes", DELETE, "nodes"),
     ("nodes/left", DELETE, "nodes.left"),

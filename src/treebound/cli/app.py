@@ -22,7 +22,7 @@ app = App(
 console = Console()
 
 # Modules that register commands on `app`; imported when the command line starts.
-COMMANDS = ("theory", "data", "study")
+COMMANDS = ("theory", "table", "data", "study")
 
 
 def fail(message: str) -> int:
@@ -48,7 +48,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    except (ValueError, OSError, ModuleNotFoundError) as error:
+    except OSError as error:
+        named = error.filename is not None and error.strerror is not None
+        code = fail(f"{error.filename}: {error.strerror}." if named else str(error))
+    except (ValueError, ModuleNotFoundError) as error:
         code = fail(str(error))
     except KeyboardInterrupt:
         fail("interrupted")

@@ -29,7 +29,7 @@ FORMAT = "treebound-model"
 VERSION = 1
 _KINDS = ("real", "ordinal", "nominal")
 _TOP = {
-    "format", "version", "made_by", "columns", "classes", "nodes", "prediction", "parameters",
+    "format", "version", "made_by", "target", "columns", "classes", "nodes", "prediction", "parameters",
     "certificate", "pruning",
 }  # fmt: skip
 _TYPES = {"string": str, "integer": int, "number": float, "boolean": bool}
@@ -51,6 +51,8 @@ class SavedModel:
         The risk certificate, field by field.
     pruning : dict or None
         The pruning path: the grown tree's ``nodes`` and one entry a step.
+    target : str or None
+        The name of what is predicted.
     """
 
     tree: Tree
@@ -58,6 +60,7 @@ class SavedModel:
     parameters: dict[str, Any] = field(default_factory=dict)
     certificate: dict[str, Any] | None = None
     pruning: dict[str, Any] | None = None
+    target: str | None = None
 
 
 def dumps(model: SavedModel) -> str:
@@ -71,6 +74,7 @@ def dumps(model: SavedModel) -> str:
         "format": FORMAT,
         "version": VERSION,
         "made_by": f"treebound {installed_version('treebound')}",
+        "target": model.target,
         "columns": [_column_to_json(column) for column in tree.columns],
         "classes": _values_to_json(list(tree.classes), "classes", dtype=tree.classes.dtype),
         "nodes": nodes_to_json(tree),
@@ -129,6 +133,7 @@ def loads(text: str | bytes) -> SavedModel:
         parameters=_optional_object(document, "parameters") or {},
         certificate=_optional_object(document, "certificate"),
         pruning=pruning,
+        target=_target(document),
     )
 
 
@@ -175,6 +180,13 @@ def _optional_object(document: dict[str, Any], name: str) -> dict[str, Any] | No
     if value is not None and not isinstance(value, dict):
         raise FormatError(name, "must be an object or null")
     return value
+
+
+def _target(document: dict[str, Any]) -> str | None:
+    target = document.get("target")
+    if target is not None and type(target) is not str:
+        raise FormatError("target", "must be a string or null")
+    return target
 
 
 def _prediction(document: dict[str, Any]) -> dict[str, Any]:

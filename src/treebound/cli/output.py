@@ -1,0 +1,104 @@
+"""Tables written row by row: CSV or Parquet, to a file or to standard output, never half."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+from treebound._extras import require
+from treebound._files import atomic_write
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TableWriter", "check_writable", "table_writer", "write_result"]
+
+
+class TableWriter(Protocol):
+    """Takes a table chunk by chunk; all chunks have the same columns."""
+
+    def write(self, frame: pd.DataFrame) -> None:
+        """Append the rows of a frame."""
+
+
+class _CsvWriter:
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream = stream
+        self.started = False
+
+    def write(self, frame: pd.DataFrame) -> None:
+        frame.to_csv(self.stream, index=False, header=not self.started, lineterminator="\n")
+        self.started = True
+
+
+class _ParquetWriter:
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.arrow = require("pyarrow", extra="study", why="Writing Parquet")
+        self.parquet = require("pyarrow.parquet", extra="study", why="Writing Parquet")
+        self.stream = stream
+        self.file: Any = None
+
+    def write(self, frame: pd.DataFrame) -> None:
+        # The first chunk fixes the types.
+        schema = None if self.file is None else self.file.schema
+        table = self.arrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
+        if self.file is None:
+            self.file = self.parquet.ParquetWriter(self.stream, table.schema)
+        self.file.write_table(table)
+
+    def close(self) -> None:
+        if self.file is not None:
+            self.file.close()
+
+
+@contextmanager
+def table_writer(path: Path | None) -> Iterator[TableWriter]:
+    """A writer to a file that appears when the block ends well; None and ``-`` are stdout."""
+    if path is None or str(path) == "-":
+        yield _CsvWriter(sys.stdout)
+        sys.stdout.flush()
+        return
+    check_writable(path)
+    if path.suffix.lower() in (".parquet", ".pq"):
+        with atomic_write(path, "wb") as stream:
+            writer = _ParquetWriter(stream)
+            yield writer
+            writer.close()
+        return
+    with atomic_write(path) as stream:
+        yield _CsvWriter(stream)
+
+
+def write_result(content: str | bytes, path: Path | None) -> None:
+    """Write text or bytes to a file, atomically, or to standard output."""
+    if path is not None and str(path) != "-":
+        check_writable(path)
+        with atomic_write(path, "wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
+    elif isinstance(content, bytes):
+        if sys.stdout.isatty():
+            raise ValueError("A picture cannot be shown on a terminal. Hint: name a file with -o.")
+        sys.stdout.buffer.write(content)
+    else:
+        sys.stdout.write(content if content.endswith("\n") else content + "\n")
+
+
+def check_writable(path: Path) -> None:
+    """Say now, before the long work, that a file cannot be written.
+
+    Raises
+    ------
+    OSError
+        Naming the file and the reason.
+    """
+    folder = path.parent
+    if path.is_dir():
+        raise IsADirectoryError(f"Cannot write {path}: it is a folder.")
+    if not folder.is_dir():
+        raise FileNotFoundError(f"Cannot write {path}: there is no folder {folder}.")
+    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise PermissionError(f"Cannot write {path}: permission denied.")

@@ -1,0 +1,215 @@
+"""fit, predict, prune, show and certify, as a person at a shell uses them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import treebound as tb
+from treebound.cli import main
+
+
+def run(capsys, *argv: str | Path) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main([str(part) for part in argv])
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+@pytest.fixture
+def table(tmp_path) -> Path:
+    rng = np.random.default_rng(0)
+    colour = rng.choice(["red", "green", 'a,"b"'], size=300)
+    size = rng.normal(size=300).round(3)
+    frame = pd.DataFrame({"colour": colour, "size": size, "n": rng.integers(0, 9, 300)})
+    frame["label"] = np.where((colour == "red") ^ (size > 0.3), "yes", "no")
+    frame.loc[::50, "size"] = np.nan
+    frame.loc[::70, "colour"] = None
+    path = tmp_path / "data.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def model(table, capsys) -> Path:
+    path = table.parent / "model.json"
+    code, out, err = run(capsys, "fit", table, "--target", "label", "-o", path)
+    assert (code, out) == (0, "")
+    assert "colour" in err
+    assert "nominal" in err
+    assert "With probability 95 %" in err
+    return path
+
+
+def test_fit_without_output_prints_the_tree(table, capsys):
+    code, out, _ = run(capsys, "fit", table, "--target", "label", "--quiet")
+    assert code == 0
+    assert "colour = red" in out
+
+
+def test_fit_follows_a_schema_and_writes_a_page(table, tmp_path, capsys):
+    schema = tmp_path / "schema.toml"
+    schema.write_text(
+        'target = "label"\n[columns]\nn = { kind = "ordinal", categories = [0,1,2,3,4,5,6,7,8] }\n'
+        '[columns.colour]\nkind = "nominal"\ncategories = ["red", "green", "a,\\"b\\"", "blue"]\n'
+    )
+    page, path = tmp_path / "report.html", tmp_path / "m.json"
+    code, _, err = run(capsys, "fit", table, "--schema", schema, "-o", path, "--report", page)
+    assert code == 0, err
+    columns = {column.name: column for column in tb.BoundTreeClassifier.load(path).columns_}
+    assert columns["n"].kind == "ordinal"
+    assert columns["colour"].categories == ("red", "green", 'a,"b"', "blue")
+    assert columns["colour"].declared
+    assert page.read_text(encoding="utf-8").lstrip().startswith("<!")
+
+
+def test_predict_answers_as_the_classifier_does_whatever_the_chunks(model, table, capsys):
+    classifier = tb.BoundTreeClassifier.load(model)
+    frame = tb.datasets.read_table(str(table), target="label").frame
+    expected = classifier.predict(frame)
+    for rows in ("7", "1000"):
+        code, out, _ = run(capsys, "predict", model, table, "--proba", "--chunk-rows", rows)
+        assert code == 0
+        answers = pd.read_csv(io.StringIO(out))
+        assert answers["label"].tolist() == expected.tolist()
+        given = answers[["P(no)", "P(yes)"]].to_numpy()
+        np.testing.assert_allclose(given, classifier.predict_proba(frame), rtol=1e-12)
+
+
+def test_predict_to_parquet_and_from_it_keeping_the_columns(model, table, capsys):
+    source, target = table.with_suffix(".parquet"), table.parent / "out.parquet"
+    pd.read_csv(table).to_parquet(source)
+    code, _, err = run(capsys, "predict", model, source, "-o", target, "--keep")
+    assert code == 0, err
+    answers = pd.read_parquet(target)
+    assert list(answers.columns) == ["colour", "size", "n", "label", "predicted label"]
+    assert len(answers) == 300
+
+
+def test_predict_reads_and_writes_pipes(model, table, capsys, monkeypatch):
+    class Stdin:
+        buffer = io.BytesIO(table.read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", Stdin())
+    code, out, err = run(capsys, "predict", model, "-", "-o", "-")
+    assert code == 0, err
+    assert len(out.splitlines()) == 301
+
+
+def test_a_schema_says_how_the_file_to_predict_is_laid_out(model, table, capsys):
+    plain = run(capsys, "predict", model, table)[1]
+    frame = pd.read_csv(table)
+    other, schema = table.parent / "other.txt", table.parent / "layout.toml"
+    frame.to_csv(other, index=False, sep=";", na_rep="?", decimal=",")
+    schema.write_text('missing = ["?"]\n[read]\nseparator = ";"\ndecimal = ","\n')
+    assert run(capsys, "predict", model, other, "--schema", schema)[:2] == (0, plain)
+    frame[["n", "size", "colour"]].to_csv(other, index=False, header=False)
+    schema.write_text(
+        '[read]\nheader = false\n[columns]\nn = "real"\nsize = "real"\ncolour = "nominal"\n'
+    )
+    assert run(capsys, "predict", model, other, "--schema", schema)[:2] == (0, plain)
+
+
+def test_a_table_without_rows_gives_an_empty_answer(model, table, capsys):
+    empty = table.parent / "empty.csv"
+    empty.write_text(table.read_text().splitlines()[0] + "\n")
+    code, out, err = run(capsys, "predict", model, empty, "--proba")
+    assert code == 0, err
+    assert out.strip() == "label,P(no),P(yes)"
+
+
+def test_an_error_in_a_late_chunk_leaves_no_output(table, tmp_path, capsys):
+    path, out = tmp_path / "strict.json", tmp_path / "out.csv"
+    run(capsys, "fit", table, "--target", "label", "--unknown", "error", "-o", path)
+    text = table.read_text()
+    late = tmp_path / "late.csv"
+    late.write_text(text + "purple,0.5,3,yes\n")
+    out.write_text("as it was")
+    code, _, err = run(capsys, "predict", path, late, "-o", out, "--chunk-rows", "50")
+    assert code == 2
+    assert "purple" in err
+    assert len(err.strip().splitlines()) == 1
+    assert out.read_text() == "as it was"
+    assert not list(tmp_path.glob(".*part"))
+
+
+def test_prune_again_and_to_a_size(model, table, capsys):
+    path = table.parent / "small.json"
+    code, out, err = run(capsys, "prune", model, table, "--leaves", "2", "-o", path)
+    assert (code, out) == (0, ""), err
+    assert tb.BoundTreeClassifier.load(path).n_leaves_ == 2
+    code, out, err = run(capsys, "prune", model, table, "--pruning", "pessimistic")
+    assert code == 0, err
+    assert "colour" in out
+
+
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [("text", b"size"), ("rules", b"if "), ("dot", b"digraph"), ("latex", b"%"),
+     ("svg", b"<?xml"), ("png", b"\x89PNG"), ("sql", b"CASE"), ("python", b""), ("c", b""),
+     ("html", b"<!"), ("onnx", b"")],
+)  # fmt: skip
+def test_show_in_every_form(model, form, start, capsys):
+    path = model.with_suffix(f".{form}")
+    code, _, err = run(capsys, "show", model, "--as", form, "-o", path)
+    assert code == 0, err
+    assert path.read_bytes().lstrip().startswith(start)
+    assert path.stat().st_size > 50
+
+
+def test_certify_by_training_and_by_held_out_rows(model, table, capsys):
+    code, out, _ = run(capsys, "certify", model)
+    assert code == 0
+    assert "With probability 95 %" in out
+    code, out, _ = run(capsys, "certify", model, table, "--delta", "0.01")
+    assert code == 0
+    assert "99 %" in out
+    code, out, _ = run(capsys, "certify", model, "--json")
+    assert 0 < json.loads(out)["risk"] <= 1
+
+
+def test_what_is_wrong_is_said_in_one_line(model, table, tmp_path, capsys):
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    broken = tmp_path / "broken.json"
+    broken.write_text(model.read_text()[:500])
+    other = tmp_path / "other.csv"
+    other.write_text("a,b\n1,2\n")
+    for argv, said in [
+        (["fit", "no.csv", "--target", "x"], "no.csv"),
+        (["fit", table, "--target", "nope"], "'nope'"),
+        (["fit", table], "--target"),
+        (["fit", table, "--target", "label", "--pruning", "magic"], "magic"),
+        (["fit", table, "--target", "label", "--delta", "2"], "'delta'"),
+        (["fit", table, "--target", "label", "-o", tmp_path / "no" / "m.json"], "no folder"),
+        (["fit", table, "--target", "label", "-o", locked], "it is a folder"),
+        (["predict", "no.json", table], "no.json"),
+        (["predict", broken, table], "broken.json"),
+        (["predict", model, other], "'colour'"),
+        (["predict", model, "no.csv"], "no.csv"),
+        (["show", model, "--as", "poem"], "poem"),
+        (["show", model, "--as", "sql", "--max-depth", "2"], "--max-depth"),
+        (["certify", model, other], "'colour'"),
+    ]:
+        code, out, err = run(capsys, *argv)
+        assert code == 2, argv
+        assert out == ""
+        lines = [line for line in err.strip().splitlines() if line.startswith("treebound:")]
+        assert len(lines) == 1
+        assert said in lines[0]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_no_permission_to_write_is_said_before_the_work(model, table, tmp_path, capsys):
+    folder = tmp_path / "locked"
+    folder.mkdir(mode=0o500)
+    code, _, err = run(capsys, "predict", model, table, "-o", folder / "out.csv")
+    assert code == 2
+    assert "permission denied" in err

@@ -18,7 +18,7 @@ OURS = {
     "size_prior": "shapes",
     "error_prior": 2**-10.5,
 }
-FORMS = ["leaves", "closed"]
+FORMS = ["leaves", "closed", "fast"]
 
 
 def steps_of(result):
@@ -49,6 +49,32 @@ def test_greedy_takes_the_steps_of_the_paper(growth, missing, seed, r):
     assert_same_steps(result, prune_tree_with_bound(tree, X, y, score))
     for name, values in arrays(tree).items():
         np.testing.assert_array_equal(values, before[name])
+
+
+@pytest.mark.parametrize(("rows", "n_classes"), [(400, 2), (400, 5), (60, 4)])
+@settings(max_examples=3)
+@given(seed=st.integers(0, 10**6))
+def test_fast_form_of_every_candidate_is_that_of_its_shape(rows, n_classes, seed):
+    from treebound.pruning.base import examples_of
+    from treebound.pruning.greedy import _BoundScorer, _candidate_shapes
+    from treebound.pruning.replace import raiser_for
+
+    tree, X, y = grown_tree(
+        np.random.default_rng(seed), rows, n_classes=n_classes, max_leaves=25, noise=0.5
+    )
+    objective = BoundPruner(**OURS, growth="fast").objective(tree)
+    state = raiser_for(tree, examples_of(tree, X, y))
+    scorer = _BoundScorer(state, objective)
+    for _ in range(3):
+        nodes = state.inner()
+        leaves, _, symmetric = state.candidates(nodes)
+        shapes = _candidate_shapes(state, nodes, range(len(leaves)))
+        found = scorer._growth(nodes, leaves, symmetric)
+        np.testing.assert_array_equal([one.leaves for one in shapes], leaves)
+        np.testing.assert_array_equal([one.symmetries for one in shapes], symmetric)
+        expected = [objective.log_growth_shape(one) for one in shapes]
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        state.replace(int(nodes[len(nodes) // 3]), 1)
 
 
 @settings(max_examples=15)

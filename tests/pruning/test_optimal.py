@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pruning_trees import all_prunings, arrays, random_tree
 
@@ -77,7 +77,8 @@ def test_ties_go_to_the_shallower_nodes(tree):
         assert tree.depth[cut].sum() == depth
 
 
-@pytest.mark.parametrize("growth", ["closed"])
+@pytest.mark.parametrize("growth", ["closed", "fast", "tight", "best"])
+@settings(max_examples=25)
 @given(tree=trees)
 def test_gap_covers_the_best_pruning_when_the_shape_counts(tree, growth):
     pruner = BoundPruner(growth=growth)

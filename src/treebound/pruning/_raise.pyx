@@ -348,11 +348,6 @@ cdef class Raiser:
                     log_classes)
         return found_array.ravel()
 
-    def fast_growth_now(self, const double[::1] price, double log_classes):
-        """Log growth of the tree as it stands."""
-        self._fast_subtrees(price, log_classes)
-        return self.growth[self.root]
-
     cdef void _fast_subtrees(self, const double[::1] price, double log_classes) noexcept:
         cdef int32_t node, one, other
         cdef bint equal

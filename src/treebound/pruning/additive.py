@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.pruning import _dp
+import treebound.pruning._dp as _dp
 from treebound.pruning.base import Found
 from treebound.pruning.path import NEVER, NestedPath
 from treebound.tree.model import Tree

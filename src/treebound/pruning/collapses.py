@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.pruning import _dp
+import treebound.pruning._dp as _dp
 from treebound.tree.model import Tree
 
 __all__ = ["Collapses"]

@@ -7,7 +7,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.pruning import _dp
+import treebound.pruning._dp as _dp
 from treebound.pruning.base import BasePruner, Examples, Found, Grow
 from treebound.pruning.folds import errors_on, folds
 from treebound.pruning.path import NEVER, NestedPath, number

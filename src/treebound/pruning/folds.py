@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.pruning import _dp
+import treebound.pruning._dp as _dp
 from treebound.pruning.base import Examples
 from treebound.tree.model import Tree
 

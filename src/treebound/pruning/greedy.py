@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from math import exp, log, log1p
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from treebound.bounds import log_growth
 from treebound.pruning._raise import Raiser
@@ -145,13 +147,25 @@ class _BoundScorer:
         if self._form == "fast":
             log_classes = log(self._objective.n_classes)
             found: Floats = self._state.fast_growth(nodes, self._prices, log_classes)
-            return found
-        return np.array([self._of(shape) for shape in _candidate_shapes(self._state, nodes)])
+            return self._cut_off(found, nodes, leaves)
+        every = range(len(leaves))
+        return np.array([self._of(one) for one in _candidate_shapes(self._state, nodes, every)])
+
+    def _cut_off(self, found: Floats, nodes: Ints, leaves: Ints) -> Floats:
+        """The fast form where so large a tree could label the few examples in every way.
+
+        Its partitions are counted for each number of parts c and cut off at ``S(m, c)``, which is
+        at least ``c^(m-c)``; values below what that gives are as they should be.
+        """
+        many = np.flatnonzero(found > _uncut(self._objective, leaves))
+        if len(many):
+            shapes = _candidate_shapes(self._state, nodes, many.tolist())
+            found[many] = [self._of(shape) for shape in shapes]
+        return found
 
     def _growth_now(self, shape: TreeShape) -> float:
         if self._form == "fast":
-            log_classes = log(self._objective.n_classes)
-            return float(self._state.fast_growth_now(self._prices, log_classes))
+            return self._of(shape)
         if self._form in ("leaves", "closed"):
             symmetric = shape.symmetries * log(2.0) if self._form == "closed" else 0.0
             return float(self._by_leaves[shape.leaves - 1]) - symmetric
@@ -177,6 +191,17 @@ def _fast_prices(objective: Objective, most: int) -> Floats:
     return prices
 
 
+def _uncut(objective: Objective, leaves: Ints) -> Floats:
+    """A fast growth function below this is nowhere cut off."""
+    n = objective.n_classes
+    most = np.minimum(n, leaves)
+    ends = [
+        (objective.sample - leaves - c) * np.log(c) + gammaln(n + 1) - gammaln(n - c + 1)
+        for c in (np.minimum(2, most), most)
+    ]
+    return np.where(most < 2, np.inf, np.minimum(*ends))
+
+
 # -- shapes one by one, for the forms that have no shortcut --------------------------------------
 
 
@@ -192,18 +217,18 @@ def _shapes(state: Raiser) -> dict[int, TreeShape]:
     return found
 
 
-def _candidate_shapes(state: Raiser, nodes: Ints) -> list[TreeShape]:
-    """The shape of the whole tree after every replacement."""
+def _candidate_shapes(state: Raiser, nodes: Ints, which: Iterable[int]) -> list[TreeShape]:
+    """The shape of the whole tree after some of the replacements, three to a node."""
     shapes = _shapes(state)
     left, right, parent = (state.arrays[name].tolist() for name in ("left", "right", "parent"))
     found = []
-    for node in nodes.tolist():
-        for shape in (shapes[left[node]], shapes[right[node]], TreeShape.leaf()):
-            at = node
-            while at != state.root:
-                above = parent[at]
-                beside = right[above] if left[above] == at else left[above]
-                shape = TreeShape.node(shape, shapes[beside])
-                at = above
-            found.append(shape)
+    for candidate in which:
+        at = int(nodes[candidate // 3])
+        shape = (shapes[left[at]], shapes[right[at]], TreeShape.leaf())[candidate % 3]
+        while at != state.root:
+            above = parent[at]
+            beside = right[above] if left[above] == at else left[above]
+            shape = TreeShape.node(shape, shapes[beside])
+            at = above
+        found.append(shape)
     return found

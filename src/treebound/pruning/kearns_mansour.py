@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import treebound.pruning._dp as _dp
 from treebound.bounds import log_growth, log_growth_leaves
-from treebound.pruning import _dp
 from treebound.pruning.base import BasePruner, Examples, Found, Grow
 from treebound.pruning.folds import errors_on, folds
 from treebound.pruning.path import ListedPath

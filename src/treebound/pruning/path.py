@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import treebound.pruning._dp as _dp
 from treebound._extras import require
-from treebound.pruning import _dp
 from treebound.tree.model import Tree
 
 __all__ = ["ListedPath", "NestedPath", "PruningPath"]

@@ -170,6 +170,16 @@ def test_paper_prior_makes_an_error_cost_thirty_one():
     assert 1000 * by_one_error == pytest.approx(31, abs=0.2)
 
 
+def test_erratum_13_a_tree_without_errors_has_a_share_of_the_prior():
+    m, r = 40, 0.3
+    # Read q_k back from the bound: the price of k errors beyond 2 k is -4 ln q_k.
+    free = risk.shawe_taylor(m, 0, 0.0, error_prior=None)
+    prices = np.array([risk.shawe_taylor(m, k, 0.0, error_prior=r) for k in range(m + 1)])
+    shares = np.exp(-(m * (prices - free) - 2 * np.arange(m + 1)) / 4)
+    assert shares.sum() == pytest.approx(1 - r ** (m + 1))  # the rest is for k > m
+    assert shares[1:].sum() == pytest.approx(r - r ** (m + 1))  # what the printed range leaves
+
+
 def test_vapnik_solves_its_own_equation():
     # The relative deviation says (R - k/m) / sqrt(R) <= sqrt(E); the bound is where equality holds.
     m, k, log_growth, delta = 2000, 37, 55.0, 0.1

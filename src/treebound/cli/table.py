@@ -198,7 +198,7 @@ def prune(
     classifier = tb.BoundTreeClassifier.load(model)
     table = _labelled(classifier, data, schema, target)
     chosen = None if pruning == "none" else pruning
-    pruned = tb.prune(classifier, table.frame, table.target, pruner=chosen)
+    pruned: Any = tb.prune(classifier, table.frame, table.target, pruner=chosen)
     if leaves is not None:
         pruned = pruned.prune_to(leaves=leaves)
     _aside.print(_summary(pruned), highlight=False, soft_wrap=True)

@@ -231,7 +231,7 @@ def _counted(links: _Links, X: Any, y: Any, sample_weight: Any) -> Tree:
         left=new[np.array(links.left)[order]],
         right=new[np.array(links.right)[order]],
         counts=np.zeros((len(order), len(classes))),
-        rows=np.zeros(len(order)),
+        rows=np.zeros(len(order), dtype=np.int64),
         columns=tuple(columns),
         classes=classes,
     )

@@ -29,10 +29,10 @@ FORMAT = "treebound-model"
 VERSION = 1
 _KINDS = ("real", "ordinal", "nominal")
 _TOP = {
-    "format", "version", "made_by", "target", "columns", "classes", "nodes", "prediction", "parameters",
-    "certificate", "pruning",
+    "format", "version", "made_by", "target", "columns", "classes", "nodes", "prediction",
+    "parameters", "certificate", "pruning",
 }  # fmt: skip
-_TYPES = {"string": str, "integer": int, "number": float, "boolean": bool}
+_TYPES: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool}
 
 
 @dataclass(frozen=True)
@@ -304,9 +304,9 @@ def _values_from_json(given: Any, where: str) -> list[Any]:
     if kind is float:
         values = [float(v) if type(v) is int and abs(v) < 2**53 else v for v in values]
     for at, value in enumerate(values):
-        if type(value) is not kind or (kind is float and not math.isfinite(value)):
+        if type(value) is not kind or (type(value) is float and not math.isfinite(value)):
             raise FormatError(f"{where}.values[{at}]", f"must be a {given['type']}")
-        if kind is int and not -(2**63) <= value < 2**64:
+        if type(value) is int and not -(2**63) <= value < 2**64:
             raise FormatError(f"{where}.values[{at}]", "must fit in 64 bits")
     if len(set(values)) != len(values):
         raise FormatError(f"{where}.values", "must be distinct")

@@ -75,15 +75,17 @@ def nodes_from_json(
     feature = _integers(nodes["feature"], f"{where}.feature", -1, len(columns) - 1)
     left, right = _links(feature, nodes, where)
     tree = Tree(
-        feature=feature,
+        feature=feature.astype(np.int32),
         threshold=_thresholds(nodes["threshold"], feature, columns, f"{where}.threshold"),
-        category=_categories(nodes["category"], feature, columns, f"{where}.category"),
+        category=_categories(nodes["category"], feature, columns, f"{where}.category").astype(
+            np.int32
+        ),
         missing_left=_booleans(nodes["missing_left"], f"{where}.missing_left"),
         left=left,
         right=right,
         counts=_counts(nodes["counts"], len(classes), f"{where}.counts"),
         rows=_integers(nodes["rows"], f"{where}.rows", 0, 2**62),
-        label=_integers(nodes["label"], f"{where}.label", 0, len(classes) - 1),
+        label=_integers(nodes["label"], f"{where}.label", 0, len(classes) - 1).astype(np.int32),
         columns=columns,
         classes=classes,
     )

@@ -23,7 +23,7 @@ import numpy as np
 
 from treebound._extras import require
 from treebound.tree import Column, Tree
-from treebound.tree.smoothing import probabilities
+from treebound.tree.smoothing import Smoothing, probabilities
 
 __all__ = ["to_onnx"]
 
@@ -119,7 +119,7 @@ def _ensemble(tree: Tree, graph: _Graph, unknown: str) -> _Ensemble:
             out.true[guard] = out.add(0, 0.0, "LEAF", False, node)
             out.false[guard] = len(out.feature)
         test[node] = _add_test(out, tree, graph, node, unknown)
-    for node in np.flatnonzero(~tree.is_leaf):
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
         out.true[test[node]] = int(entry[tree.left[node]])
         out.false[test[node]] = int(entry[tree.right[node]])
     return out

@@ -144,7 +144,7 @@ def test_c_answers_as_the_tree(unknown: str, case: Case) -> None:
 @settings(max_examples=8)
 def test_c_gives_the_very_probabilities(case: Case) -> None:
     nodes = route(case.tree, case.X, "stop")
-    wanted = probabilities(case.tree.counts, "laplace")[nodes]
+    wanted = probabilities(case.tree.counts, "m-estimate")[nodes]
     with TemporaryDirectory() as folder:
         compiled = Compiled(case.tree, folder, "stop", output="proba")
         out = (ctypes.c_double * case.tree.n_classes)()

@@ -127,8 +127,8 @@ def c_code(
     >>> from sklearn.datasets import load_iris
     >>> iris = load_iris(as_frame=True)
     >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
-    >>> print(c_code(clf.tree_).splitlines()[-6])
-        if (petal_width_cm <= 0x1.999999999999ap-1) /* 0.8 */
+    >>> print(c_code(clf.tree_).splitlines()[-5])
+        if (petal_width_cm > 0x1.c000000000000p+0) { /* 1.75 */
     """
     check_options(output, unknown, caller="c_code")
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in _KEYWORDS:

@@ -33,7 +33,7 @@ def dot(tree: Tree, *, max_depth: int | None = None, exact: bool = False) -> str
     digraph tree {
         node [shape=box, style="rounded,filled", fontname="Helvetica", fillcolor="#FFFFFF"];
         edge [fontname="Helvetica", fontsize=10];
-        0 [label="age\n7 rows", fillcolor="#F3F8FB"];
+        0 [label="age\n7 rows", fillcolor="#FEFBF3"];
         1 [label="no (3 / 3)", fillcolor="#99C7E0"];
         2 [label="yes (4 / 4)", fillcolor="#F5D999"];
         0 -> 1 [label="<= 0.5"];

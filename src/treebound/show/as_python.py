@@ -85,7 +85,7 @@ def python_code(
     >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
     >>> module = {}
     >>> exec(python_code(clf.tree_), module)
-    >>> module["predict"]({"petal width (cm)": 0.3})
+    >>> module["predict"]({"petal length (cm)": 1.4, "petal width (cm)": 0.3})
     'setosa'
     """
     check_options(output, unknown, caller="python_code")

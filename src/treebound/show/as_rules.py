@@ -212,7 +212,7 @@ class Rules(Sequence[Rule]):
 
 
 def rules(
-    tree: Tree, *, smoothing: Smoothing | None = "laplace", unknown: Unknown = "majority"
+    tree: Tree, *, smoothing: Smoothing | None = "m-estimate", unknown: Unknown = "majority"
 ) -> Rules:
     """The tree as if/then rules, one a leaf, that together answer exactly as the tree does.
 
@@ -237,7 +237,7 @@ def rules(
     >>> iris = load_iris(as_frame=True)
     >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
     >>> print(rules(clf.tree_)[0].premise)
-    "petal width (cm)" <= 0.8
+    "petal length (cm)" <= 2.45
     """
     check_unknown(unknown, caller="rules")
     chances = probabilities(tree.counts, smoothing).tolist()

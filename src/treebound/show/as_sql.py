@@ -22,6 +22,8 @@ from treebound.tree.smoothing import Smoothing
 
 __all__ = ["sql_code"]
 
+_REMARK = "/* -x < -t is x > t, but false of NaN in every database */"
+
 
 def sql_code(
     tree: Tree,
@@ -68,10 +70,10 @@ def sql_code(
     >>> iris = load_iris(as_frame=True)
     >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
     >>> print(sql_code(clf.tree_))
-    CASE
-        WHEN CAST("petal width (cm)" AS DOUBLE PRECISION) <= 0.8e0 THEN 'setosa'
-        WHEN CAST("petal width (cm)" AS DOUBLE PRECISION) <= 1.75e0 THEN 'versicolor'
-        ELSE 'virginica'
+    CASE  /* -x < -t is x > t, but false of NaN in every database */
+        WHEN CAST("petal length (cm)" AS DOUBLE PRECISION) <= 2.45e0 THEN 'setosa'
+        WHEN -CAST("petal width (cm)" AS DOUBLE PRECISION) < -1.75e0 THEN 'virginica'
+        ELSE 'versicolor'
     END
     """
     check_options(output, unknown, caller="sql_code")
@@ -93,7 +95,7 @@ def sql_code(
 
 def _case(conditions: Sequence[tuple[str, int | None]], given: Sequence[Any]) -> str:
     """The expression, given one answer a node."""
-    lines = ["CASE"]
+    lines = [f"CASE  {_REMARK}" if any(" < " in text for text, _ in conditions) else "CASE"]
     for condition, node in conditions:
         value = "NULL" if node is None else _literal(plain(given[node]))
         lines.append(f"    WHEN {condition} THEN {value}" if condition else f"    ELSE {value}")

@@ -34,8 +34,8 @@ def text(tree: Tree, *, max_depth: int | None = None, exact: bool = False) -> st
     >>> iris = load_iris(as_frame=True)
     >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
     >>> print(text(clf.tree_))
-    petal width (cm) <= 0.8: setosa (50 / 50)
-    petal width (cm) > 0.8
+    petal length (cm) <= 2.45: setosa (50 / 50)
+    petal length (cm) > 2.45
     |   petal width (cm) <= 1.75: versicolor (49 / 54)
     |   petal width (cm) > 1.75: virginica (45 / 46)
     """

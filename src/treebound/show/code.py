@@ -67,7 +67,9 @@ def guards(tree: Tree, *, unknown: Unknown) -> Iterator[Guard | Answer]:
             yield Guard(level, asked, "stop")
             yield Answer(level + 1, node)
         left, right = int(tree.left[node]), int(tree.right[node])
-        small_left = bool(tree.size[left] <= tree.size[right])
+        # Of two equal children, the one that takes no missing values has the shorter condition.
+        sizes = int(tree.size[left]), int(tree.size[right])
+        small_left = sizes[0] < sizes[1] or (sizes[0] == sizes[1] and not asked.missing_left)
         small, large = (left, right) if small_left else (right, left)
         yield Guard(level, asked, "left" if small_left else "right")
         # The small child is written at once, one level deeper; the large one after all of it.

@@ -12,8 +12,14 @@ from numpy.typing import NDArray
 
 from treebound._extras import require
 from treebound.show.colours import class_colours, fill_of
-from treebound.show.layout import tidy
-from treebound.show.questions import one_line, question, rounded_thresholds, short_number
+from treebound.show.layout import tidy, visible
+from treebound.show.questions import (
+    one_line,
+    question,
+    rounded_thresholds,
+    short_number,
+    typeset,
+)
 from treebound.tree import Tree, encode
 
 if TYPE_CHECKING:
@@ -136,7 +142,7 @@ class TreeDisplay:
             The display itself.
         """
         require("matplotlib", extra="plot", why="Drawing a tree")
-        nodes, left, right = _visible(self.tree, self.max_depth)
+        nodes, left, right = visible(self.tree, self.max_depth)
         size = fontsize or _fontsize(left.count(-1))
         boxes = _boxes(self.tree, nodes, left, rounded_thresholds(self.tree, self.X), size)
         across = tidy(left, right, width=[box.width for box in boxes], gap=0.9 * size)
@@ -156,17 +162,6 @@ def _encoded(X: Any, tree: Tree) -> NDArray[np.float64] | None:
     if X is None:
         return None
     return encode(X, tree.columns)
-
-
-def _visible(tree: Tree, max_depth: int | None) -> tuple[list[int], list[int], list[int]]:
-    """The nodes down to a depth, and their children by their places in that list."""
-    shown = tree.depth <= (tree.height if max_depth is None else max_depth)
-    place = np.where(shown, np.cumsum(shown) - 1, -1)
-    nodes = np.flatnonzero(shown)
-    children = []
-    for link in (tree.left[nodes], tree.right[nodes]):
-        children.append(np.where(link >= 0, place[link], -1).tolist())
-    return nodes.tolist(), children[0], children[1]
 
 
 def _fontsize(leaves: int) -> float:
@@ -202,7 +197,7 @@ def _question_lines(tree: Tree, node: int, threshold: str, columns: int) -> list
         return []
     asked = question(tree, node)
     name = wrapped(one_line(asked.column.name), columns)
-    answer = asked.answer(left=True, threshold=threshold).replace("<=", "≤")
+    answer = typeset(asked.answer(left=True, threshold=threshold))
     if len(name) == 1 and len(name[0]) + len(answer) < columns:
         return [f"{name[0]} {answer}"]
     return [*name, *wrapped(answer, columns)]

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["tidy"]
+from treebound.tree import Tree
+
+__all__ = ["tidy", "visible"]
 
 
 @dataclass
@@ -109,3 +111,14 @@ def _joined(
     for contour in two:
         contour.shift += apart / 2
     return one[0].over(two[0]), two[1].over(one[1])
+
+
+def visible(tree: Tree, max_depth: int | None) -> tuple[list[int], list[int], list[int]]:
+    """The nodes down to a depth, and their children by their places in that list."""
+    shown = tree.depth <= (tree.height if max_depth is None else max_depth)
+    place = np.where(shown, np.cumsum(shown) - 1, -1)
+    nodes = np.flatnonzero(shown)
+    children = []
+    for link in (tree.left[nodes], tree.right[nodes]):
+        children.append(np.where(link >= 0, place[link], -1).tolist())
+    return nodes.tolist(), children[0], children[1]

@@ -21,6 +21,7 @@ __all__ = [
     "question",
     "rounded_thresholds",
     "short_number",
+    "typeset",
 ]
 
 Unknown = Literal["majority", "stop", "missing", "error"]
@@ -166,6 +167,11 @@ def one_line(value: Any) -> str:
     if not text.strip():
         return repr(text)
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def typeset(answer: str) -> str:
+    """An answer with the printed sign for at most, for forms that are not read by machines."""
+    return f"≤{answer[2:]}" if answer.startswith("<=") else answer
 
 
 def short_number(value: float, *, digits: int = 4) -> str:

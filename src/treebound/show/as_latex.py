@@ -1,0 +1,215 @@
+"""A tree as LaTeX: a TikZ picture, laid out here, so that any depth and any TeX will do."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import numpy as np
+
+from treebound.show.as_text import answer_of
+from treebound.show.colours import class_colours, fill_of
+from treebound.show.layout import tidy, visible
+from treebound.show.questions import one_line, question, rounded_thresholds, short_number, typeset
+from treebound.tree import Tree
+
+__all__ = ["latex"]
+
+# The page is cut to the size of the tree by hand, so that no class beyond article is needed.
+_DOCUMENT = r"""\documentclass{article}
+\usepackage[T1]{fontenc}
+\usepackage{textcomp}
+\usepackage{tikz}
+\newsavebox{\tree}
+\begin{document}
+\begin{lrbox}{\tree}
+%s
+\end{lrbox}
+\pdfpagewidth=\dimexpr\wd\tree+8pt\relax
+\pdfpageheight=\dimexpr\ht\tree+\dp\tree+8pt\relax
+\pdfhorigin=4pt \pdfvorigin=4pt \hoffset=0pt \voffset=0pt
+\shipout\box\tree
+\end{document}
+"""
+
+_PICTURE = r"""%% needs \usepackage[T1]{fontenc}, \usepackage{textcomp} and \usepackage{tikz}
+%s
+\begin{tikzpicture}[x=1pt, y=1pt,
+  box/.style={draw=gray, rounded corners=2pt, font=\sffamily\footnotesize, align=center,
+    inner sep=3pt},
+  answer/.style={pos=0.7, fill=white, text=black, inner sep=1pt, font=\sffamily\scriptsize}]
+%s
+\end{tikzpicture}"""
+
+_NARROW, _WIDE = frozenset("iljtfr.,:;|'()[]! "), frozenset("mwMW@%…")
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
+    "%": r"\%", "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}", "`": r"\textasciigrave{}", "-": r"-{}", "?": r"?{}", "!": r"!{}",
+    "[": r"{[}", "]": r"{]}", ",": r"{,}", "=": r"{=}", "…": r"\ldots{}", "≤": r"$\leq$",
+    "≠": r"$\neq$",
+}  # fmt: skip
+_ACCENTS = {
+    "\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0308": '"', "\u0304": "=",
+    "\u0307": ".", "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0306": "u", "\u0327": "c",
+    "\u0328": "k",
+}  # fmt: skip
+_LETTERS = {
+    "ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}", "œ": r"\oe{}", "Œ": r"\OE{}", "ø": r"\o{}",
+    "Ø": r"\O{}", "ł": r"\l{}", "Ł": r"\L{}", "µ": r"$\mu$", "°": r"\textdegree{}",
+    "–": r"\textendash{}", "—": r"\textemdash{}", "€": r"\texteuro{}",
+}  # fmt: skip
+_GREEK = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma "
+    "sigma tau upsilon phi chi psi omega"
+)
+
+
+def latex(
+    tree: Tree, *, document: bool = False, max_depth: int | None = None, exact: bool = False
+) -> str:
+    r"""The tree as a ``tikzpicture``, which compiles with pdflatex.
+
+    Names are escaped. Latin letters with accents and Greek letters are written in LaTeX's own
+    way; other characters that pdflatex has no type for come out as their code, such as U+6570.
+
+    Parameters
+    ----------
+    tree : Tree
+    document : bool
+        Whether to write a whole document, its page cut to the tree, rather than the picture alone.
+    max_depth : int, optional
+        Subtrees below this depth are one node that says how many nodes it stands for.
+    exact : bool
+        Write thresholds in full; otherwise they are rounded as far as the tree stays the same.
+
+    Notes
+    -----
+    TeX knows no length beyond 16383 points, about 5.7 metres: a tree that is larger than that
+    needs ``max_depth``.
+
+    Examples
+    --------
+    >>> import numpy as np, treebound as tb
+    >>> tree = tb.Tree(
+    ...     feature=[0, -1, -1], threshold=[0.5, np.nan, np.nan], category=[-1, -1, -1],
+    ...     missing_left=[False] * 3, left=[1, -1, -1], right=[2, -1, -1],
+    ...     counts=[[3, 4], [3, 0], [0, 4]], rows=[7, 3, 4],
+    ...     columns=(tb.Column("age"),), classes=["no", "yes"])
+    >>> print(latex(tree).splitlines()[10])
+    \node[box, fill=fill0] (n0) at (50.2,0) {age\\7 rows};
+    """
+    thresholds = [None] * tree.n_nodes if exact else rounded_thresholds(tree)
+    nodes, left, right = visible(tree, max_depth)
+    answers = _answers(tree, nodes, left, right, thresholds)
+    labels = [_label(tree, node, child < 0) for node, child in zip(nodes, left, strict=True)]
+    width = [
+        max(36.0, *(_width(line) for line in label), 1.4 * _width(answer)) + 8
+        for label, answer in zip(labels, answers, strict=True)
+    ]
+    across = tidy(left, right, width=width, gap=6.0)
+    fills = {
+        fill: f"fill{k}" for k, fill in enumerate(dict.fromkeys(fill_of(tree, n) for n in nodes))
+    }
+    lines = []
+    for place, node in enumerate(nodes):
+        words = r"\\".join(map(escaped, labels[place]))
+        spot = f"({across[place]:.4g},{-52 * int(tree.depth[node])})"
+        lines.append(
+            rf"\node[box, fill={fills[fill_of(tree, node)]}] (n{node}) at {spot} {{{words}}};"
+        )
+    for place, node in enumerate(nodes):
+        for child in (left[place], right[place]):
+            if child >= 0:
+                words = f"node[answer]{{{escaped(answers[child])}}}"
+                lines.append(rf"\draw[gray] (n{node}.south) -- {words} (n{nodes[child]}.north);")
+    lines += [line for node in nodes for line in _bar(tree, node)]
+    colours = {**fills, **{c: f"class{k}" for k, c in enumerate(class_colours(tree.n_classes))}}
+    defined = [rf"\definecolor{{{name}}}{{HTML}}{{{c[1:]}}}" for c, name in colours.items()]
+    made = _PICTURE % ("\n".join(defined), "\n".join(lines))
+    return _DOCUMENT % made if document else made
+
+
+def _answers(
+    tree: Tree,
+    nodes: list[int],
+    left: list[int],
+    right: list[int],
+    thresholds: list[str] | list[None],
+) -> list[str]:
+    """The answer that leads to each node; none to the root."""
+    found = [""] * len(nodes)
+    for place, node in enumerate(nodes):
+        if left[place] < 0:
+            continue
+        asked = question(tree, node)
+        for side, child in ((True, left[place]), (False, right[place])):
+            found[child] = typeset(asked.answer(left=side, threshold=thresholds[node]))
+    return found
+
+
+def _label(tree: Tree, node: int, ends: bool) -> list[str]:
+    """The lines of a node."""
+    hidden = int(tree.size[node]) - 1
+    if ends:
+        return [answer_of(tree, node), *([f"... {hidden} more"] if hidden else [])]
+    name = one_line(tree.columns[tree.feature[node]].name)
+    return [name, f"{short_number(float(tree.rows[node]))} rows"]
+
+
+def _bar(tree: Tree, node: int) -> list[str]:
+    """The proportions of the classes, under the box of a node."""
+    shares = 36 * tree.counts[node] / (float(tree.weight[node]) or 1.0)
+    begins = np.concatenate([[0.0], np.cumsum(shares)]) - 18
+    foot = f"n{node}.south"
+    return [
+        rf"\fill[class{k}] ([shift={{({begin:.4g},-4)}}]{foot}) rectangle +({share:.4g},3);"
+        for k, (begin, share) in enumerate(zip(begins.tolist(), shares.tolist(), strict=False))
+        if share > 0
+    ]
+
+
+def _width(text: str) -> float:
+    """About how wide a line of eight-point sans serif is, in points; rather too much."""
+    units = (
+        0.35 if c in _NARROW else 0.95 if c in _WIDE else 0.72 if c.isupper() else 0.6 for c in text
+    )
+    exotic = sum(not c.isascii() and _character(c).startswith(r"\texttt") for c in text)
+    return 8.0 * (sum(units) + 3.4 * exotic)
+
+
+def escaped(text: str) -> str:
+    r"""Text as LaTeX source in ASCII.
+
+    Examples
+    --------
+    >>> print(escaped("100% of naïve α, 数"))
+    100\% of na{\"\i}ve $\alpha${,} \texttt{U+6570}
+    """
+    return "".join(map(_character, unicodedata.normalize("NFC", text)))
+
+
+def _character(char: str) -> str:
+    known = _SPECIAL.get(char) or _LETTERS.get(char)
+    if known is not None:
+        return known
+    if char.isascii():
+        return char
+    base = unicodedata.normalize("NFD", char)
+    if len(base) == 2 and base[0].isascii() and base[1] in _ACCENTS:
+        letter = rf"\{base[0]}" if base[0] in "ij" else base[0]
+        accent = _ACCENTS[base[1]]
+        return rf"{{\{accent}{{{letter}}}}}" if accent.isalpha() else rf"{{\{accent}{letter}}}"
+    return _greek(char) or rf"\texttt{{U+{ord(char):04X}}}"
+
+
+def _greek(char: str) -> str | None:
+    names = _GREEK.split()
+    place = ord(char) - ord("α")
+    if 0 <= place < len(names):
+        return f"${chr(92)}{names[place]}$" if names[place] != "o" else "o"
+    capital = ord(char) - ord("Α")
+    drawn = {2: "Gamma", 3: "Delta", 7: "Theta", 10: "Lambda", 13: "Xi", 15: "Pi", 18: "Sigma",
+             20: "Upsilon", 21: "Phi", 23: "Psi", 24: "Omega"}  # fmt: skip
+    return rf"$\{drawn[capital]}$" if capital in drawn else None

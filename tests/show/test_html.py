@@ -1,0 +1,183 @@
+"""The report page and the notebook picture: what they hold, and that names stay text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from show.random_trees import Case, cases, random_tree
+
+from treebound.show import html_report, html_repr
+from treebound.tree import Column, Tree
+
+
+class Elements(HTMLParser):
+    """Every element of a page, and the text of the scripts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict]] = []
+        self.inside = False
+        self.scripts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.found.append((tag, dict(attrs)))
+        self.inside = tag in ("script", "style")
+        if self.inside:
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = False
+
+    def handle_data(self, text: str) -> None:
+        if self.inside:
+            self.scripts[-1] += text
+
+
+def document(page: str) -> dict:
+    return json.loads(re.search(r'<script id="data"[^>]*>(.*?)</script>', page, re.S)[1])
+
+
+def rebuilt(data: dict, root: int) -> list[tuple]:
+    """The nodes of a tree of the page, in pre-order: rows, label, counts, words of the test."""
+    found, stack = [], [root]
+    while stack:
+        node = data["nodes"][stack.pop()]
+        rows, label, counts = data["stats"][node[0]]
+        found.append((rows, label, counts, data["tests"][node[1]] if len(node) > 1 else None))
+        stack += reversed(node[2:])
+    return found
+
+
+class FakePath:
+    """A path that collapses one node after the other, from the back."""
+
+    unit = "errors"
+
+    def __init__(self, tree: Tree, chosen: int) -> None:
+        inner = np.flatnonzero(~tree.is_leaf)[::-1]
+        self.trees = [tree, *(tree.collapsed(inner[: k + 1]) for k in range(len(inner)))]
+        self.leaves = np.array([t.n_leaves for t in self.trees])
+        self.errors = np.array([t.errors for t in self.trees])
+        self.scores = self.errors + 0.7 * self.leaves
+        self.chosen = chosen
+
+    def __len__(self) -> int:
+        return len(self.trees)
+
+    def tree(self, step: int) -> Tree:
+        return self.trees[step]
+
+
+@given(case=cases())
+@settings(max_examples=30)
+def test_the_page_holds_the_tree(case: Case) -> None:
+    data = document(html_report(case.tree))
+    nodes = rebuilt(data, data["steps"][data["start"]]["root"])
+    tree = case.tree
+    assert [node[0] for node in nodes] == tree.rows.tolist()
+    assert [node[1] for node in nodes] == tree.label.tolist()
+    assert [node[2] for node in nodes] == tree.counts.tolist()
+    assert [node[3] is None for node in nodes] == tree.is_leaf.tolist()
+
+
+def test_the_page_holds_the_tree_of_every_step() -> None:
+    path = FakePath(random_tree(4, 40), chosen=20)
+    data = document(html_report(path.tree(20), pruning_path=path))
+    assert (data["start"], data["chosen"], data["last"]) == (20, 20, len(path) - 1)
+    assert [step["leaves"] for step in data["steps"]] == path.leaves.tolist()
+    assert [step["score"] for step in data["steps"]] == path.scores.tolist()
+    for step, tree in zip(data["steps"], path.trees, strict=True):
+        assert [node[0] for node in rebuilt(data, step["root"])] == tree.rows.tolist()
+
+
+def test_the_page_opens_at_the_tree_it_was_given() -> None:
+    path = FakePath(random_tree(4, 40), chosen=20)
+    assert document(html_report(path.tree(7), pruning_path=path))["start"] == 7
+
+
+def test_a_long_path_over_a_large_tree_stays_small() -> None:
+    path = FakePath(random_tree(8, 500), chosen=400)
+    page = html_report(path.tree(400), pruning_path=path)
+    data = document(page)
+    assert 140 <= len(data["steps"]) <= 160
+    assert data["steps"][data["chosen"]]["step"] == 400
+    assert len(page) < 400_000
+
+
+def test_a_very_deep_tree_has_a_page() -> None:
+    tree = random_tree(5, 1500, chain=True)
+    data = document(html_report(tree))
+    assert len(rebuilt(data, data["steps"][0]["root"])) == tree.n_nodes
+    assert "... " in html_repr(tree)
+
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>@DATA@ @SCRIPT@"
+
+
+def hostile_tree() -> Tree:
+    return Tree(
+        feature=[0, -1, 1, -1, -1], threshold=[np.nan, np.nan, 0.5, np.nan, np.nan],
+        category=[0, -1, -1, -1, -1], missing_left=[False] * 5, left=[1, -1, 3, -1, -1],
+        right=[2, -1, 4, -1, -1], counts=[[4, 4], [4, 0], [0, 4], [0, 1], [0, 3]],
+        rows=[8, 4, 4, 1, 3],
+        columns=(Column(HOSTILE, "nominal", (HOSTILE, "b")), Column("<!--")),
+        classes=[HOSTILE, "'\"><b>"],
+    )  # fmt: skip
+
+
+def test_hostile_names_add_no_element_to_the_page() -> None:
+    columns = (Column("a", "nominal", ("x", "y")), Column("c"))
+    tame = Tree(**vars_of(hostile_tree()), columns=columns, classes=["u", "v"])
+    hostile = Elements(html_report(hostile_tree(), title=HOSTILE)).found
+    assert hostile == Elements(html_report(tame, title="plain")).found
+    in_notebook = Elements(html_repr(hostile_tree())).found
+    assert {tag for tag, _ in in_notebook} == {"div", "span", "b"}
+    assert not any("onerror" in attrs for _, attrs in in_notebook)
+
+
+def vars_of(tree: Tree) -> dict:
+    names = ("feature", "threshold", "category", "missing_left", "left", "right", "counts", "rows")
+    return {name: getattr(tree, name) for name in names}
+
+
+def test_only_the_script_of_the_page_may_run_and_nothing_is_fetched() -> None:
+    page = html_report(hostile_tree())
+    elements = Elements(page)
+    (policy,) = (attrs["content"] for tag, attrs in elements.found if attrs.get("http-equiv"))
+    style, _, script = elements.scripts
+    for text in (style, script):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    addresses = [attrs.get("src") or attrs.get("href") for _, attrs in elements.found]
+    assert [address for address in addresses if address] == ["data:,"]
+
+
+def test_the_page_is_written_to_a_file(tmp_path: Path) -> None:
+    page = html_report(hostile_tree(), path=tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+
+
+@given(case=cases())
+@settings(max_examples=20)
+def test_the_notebook_picture_has_a_line_a_node(case: Case) -> None:
+    picture = html_repr(case.tree, max_depth=100, max_lines=1000)
+    assert picture.count("padding-left") == case.tree.n_nodes
+
+
+@pytest.mark.parametrize("limit", [{"max_depth": 2}, {"max_lines": 9}])
+def test_the_notebook_picture_counts_what_it_leaves_out(limit: dict) -> None:
+    tree = random_tree(6, 40)
+    picture = html_repr(tree, **limit)
+    hidden = sum(map(int, re.findall(r"\.\.\. (\d+) more", picture)))
+    assert picture.count("padding-left") + hidden == tree.n_nodes

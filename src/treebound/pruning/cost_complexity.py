@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from numbers import Real
 
 import numpy as np
@@ -28,15 +29,24 @@ class CostComplexityPath(NestedPath):
         The alpha from which on each tree is the best; 0 for the unpruned one (or less, where a
         pruning has a smaller risk than the whole tree).
     risks : ndarray of float64
-        Risk of each tree, of all examples: the share of errors, or the mean impurity.
+        Risk of each tree: its share of errors, or the mean impurity of its leaves.
     validated : ndarray of float64 or None
         Share of errors in cross-validation, where there was one.
     """
 
     alphas: Floats
-    risks: Floats
     alpha: float
     validated: Floats | None = None
+    _risk: Floats  # of every node, all examples together counting 1
+
+    @cached_property
+    def risks(self) -> Floats:
+        """Risk of each tree."""
+        return self.along(self._risk)
+
+    @property
+    def scores(self) -> Floats:
+        return self.risks + self.alpha * self.leaves
 
     def at(self, alpha: float) -> int:
         """The step that is best for an alpha; at a tie the smaller tree."""
@@ -46,7 +56,6 @@ class CostComplexityPath(NestedPath):
         """The same path, stopped where it is best for an alpha."""
         self.alpha = min(alpha, float(self.alphas[-1]))  # past the last one nothing changes
         self.chosen = self.at(alpha)
-        self._scores = self.risks + self.alpha * self.leaves
         return self
 
     def explain(self) -> str:
@@ -90,7 +99,7 @@ def weakest_link_path(
     path = CostComplexityPath(tree, when, tree.node_errors)
     steps = alphas[fresh] / total
     path.alphas = np.concatenate([np.minimum(steps[:1], 0.0) if len(steps) else [0.0], steps])
-    path.risks = path.along(risk) / total
+    path._risk = risk / total
     return path.choose(float(path.alphas[0]))
 
 

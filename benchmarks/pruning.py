@@ -1,0 +1,219 @@
+"""How long pruning takes, beside scikit-learn in the same run.
+
+    python benchmarks/pruning.py [--data FOLDER] [--quick]
+
+Prints ratios and keeps them as benchmarks/results/pruning.json:
+
+- a 75-leaf tree, 10 classes, 2,000 examples: every pruner;
+- optimal bound pruning as the tree grows, up to 10,000 leaves and more;
+- the weakest-link path against scikit-learn's ``cost_complexity_pruning_path`` on the same tree;
+- end to end on the paper's data sets: fit and bound pruning against scikit-learn's fit and 5-fold
+  cross-validated ``ccp_alpha`` (``GridSearchCV`` over the alphas of its path).
+
+``--quick`` leaves out the data sets on which scikit-learn takes more than some seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import make_classification
+from sklearn.model_selection import GridSearchCV
+from sklearn.tree import DecisionTreeClassifier
+
+import treebound as tb
+from treebound._files import write_text
+from treebound.pruning import PRUNERS, BoundPruner, make_pruner, weakest_link_path
+from treebound.tree.columns import Column
+from treebound.tree.grow import grow
+from treebound.tree.model import Tree
+
+RESULTS = Path(__file__).parent / "results"
+SLOW = {
+    "spambase", "mushroom", "wall_following_robot24", "yeast", "cardiotocography10",
+    "statlog_german", "diabetic_retinopathy_debrecen", "qsar_biodegradation", "image_segmentation",
+}  # fmt: skip
+
+
+def milliseconds(job: Callable[[], Any], repeat: int) -> float:
+    """The least of some runs."""
+    best = np.inf
+    for _ in range(repeat):
+        start = time.perf_counter()
+        job()
+        best = min(best, time.perf_counter() - start)
+    return 1000 * float(best)
+
+
+def real_columns(n: int) -> tuple[Column, ...]:
+    """Real columns, as the kernel wants them named."""
+    return tuple(Column(f"x{i}") for i in range(n))
+
+
+# -- one tree, every pruner ------------------------------------------------------------------------
+
+
+def every_pruner() -> dict[str, float]:
+    """A 75-leaf tree, 10 classes, 2,000 examples."""
+    X, y = make_classification(2000, 20, n_informative=10, n_classes=10, flip_y=0.2, random_state=0)
+    columns, classes = real_columns(20), np.arange(10)
+
+    def grow_one(X: Any, y: Any, sample_weight: Any = None) -> Tree:
+        return grow(X, y, columns, classes, max_leaves=75, sample_weight=sample_weight)
+
+    tree = grow_one(X, y)
+    shawe_taylor = {"score": "shawe-taylor", "size_prior": "shapes", "search": "greedy"}
+    pruners: dict[str, Any] = {
+        "bound, optimal": BoundPruner(),
+        "bound, tail inversion": BoundPruner(score="tail-inversion"),
+        "bound, greedy with raising": BoundPruner(search="greedy"),
+        "bound, optimal+raise": BoundPruner(search="optimal+raise"),
+        "the paper's (fast, greedy, r = 2^-10.5)": BoundPruner(
+            **shawe_taylor, growth="fast", error_prior=2**-10.5
+        ),
+        "the paper's with r = 2^-3": BoundPruner(**shawe_taylor, growth="fast", error_prior=0.125),
+        **{name: make_pruner(name) for name in PRUNERS if name != "bound"},
+    }
+    found = {"growing it": milliseconds(lambda: grow_one(X, y), 5)}
+    for name, pruner in pruners.items():
+        # A copy has nothing computed yet: no sizes, no depths.
+        found[name] = milliseconds(
+            lambda pruner=pruner: pruner.prune(replace(tree), X, y, grow=grow_one), 7
+        )
+    return found
+
+
+# -- large trees -----------------------------------------------------------------------------------
+
+
+def large_tree(leaves: int) -> tuple[NDArray[Any], NDArray[Any], Tree]:
+    """A tree of about that many leaves, grown to purity on noise with a little signal."""
+    rng = np.random.default_rng(0)
+    rows = int(leaves * 5)
+    X = rng.random((rows, 10))
+    y = ((X[:, 0] > 0.5) ^ (rng.random(rows) < 0.35)).astype(np.int64)
+    tree = grow(X, y, real_columns(10), np.arange(2), max_leaves=leaves)
+    return X, y, tree
+
+
+def optimal_by_size() -> dict[str, dict[str, float]]:
+    """Optimal search: the answer, and the whole curve of every size."""
+    found = {}
+    for leaves in (100, 1000, 10_000, 50_000):
+        tree = large_tree(leaves)[2]
+        whole = leaves <= 20_000
+        found[f"{tree.n_leaves:,} leaves"] = {
+            "answer": milliseconds(lambda tree=tree: BoundPruner().prune(replace(tree)), 3),
+            "every size": milliseconds(
+                lambda tree=tree: BoundPruner().prune(replace(tree)).path.errors, 2
+            )
+            if whole
+            else np.nan,
+        }
+    return found
+
+
+def weakest_link(leaves: int) -> dict[str, float]:
+    """The path of one tree, by scikit-learn and here, scikit-learn's own fit taken off."""
+    X, y, _ = large_tree(leaves)
+    theirs = DecisionTreeClassifier(random_state=0)
+    fitting = milliseconds(lambda: theirs.fit(X, y), 1)
+    tree = tb.from_sklearn(theirs, X, y)
+    both = milliseconds(lambda: theirs.cost_complexity_pruning_path(X, y), 1)
+    ours = milliseconds(lambda: weakest_link_path(replace(tree), measure="impurity").risks, 7)
+    return {"leaves": tree.n_leaves, "scikit-learn": both - fitting, "treebound": ours}
+
+
+# -- end to end ------------------------------------------------------------------------------------
+
+
+def cross_validated(X: NDArray[Any], y: NDArray[Any]) -> GridSearchCV:
+    """What scikit-learn's users do."""
+    tree = DecisionTreeClassifier(random_state=0)
+    alphas = np.unique(tree.cost_complexity_pruning_path(X, y).ccp_alphas.clip(min=0.0))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")
+        return GridSearchCV(tree, {"ccp_alpha": alphas}, cv=5).fit(X, y)
+
+
+def one_hot(data: Any) -> NDArray[np.float64]:
+    """Nominal columns one-hot, the others as numbers: what scikit-learn can take."""
+    import pandas as pd
+
+    frame = data.frame
+    ordered = [c for c in frame if isinstance(frame[c].dtype, pd.CategoricalDtype)]
+    numbers = frame.copy()
+    for column in ordered:
+        if frame[column].dtype.ordered:
+            numbers[column] = frame[column].cat.codes
+    return pd.get_dummies(numbers).to_numpy(dtype=np.float64)
+
+
+def end_to_end(folder: Path | None, quick: bool) -> dict[str, dict[str, float]]:
+    """Every data set: fit and bound pruning against fit and cross-validation."""
+    found = {}
+    for name in tb.datasets.list():
+        if quick and name in SLOW:
+            continue
+        data = tb.datasets.load(name, data=folder)
+        codes = np.unique(data.target.to_numpy(), return_inverse=True)[1]
+        wide = one_hot(data)
+        mixed = wide.shape[1] != data.frame.shape[1] or not all(
+            kind.kind in "fiu" for kind in data.frame.dtypes if hasattr(kind, "kind")
+        )
+        given = data.frame if mixed else wide  # all-real data: the same array for both
+        ours = milliseconds(lambda given=given, y=codes: tb.BoundTreeClassifier().fit(given, y), 7)
+        theirs = milliseconds(lambda X=wide, y=codes: cross_validated(X, y), 1)
+        found[str(name)] = {"treebound": ours, "scikit-learn": theirs, "ratio": theirs / ours}
+        print(f"  {name:40} {ours:9.2f} ms {theirs:11.1f} ms {theirs / ours:8.0f} x", flush=True)
+    return found
+
+
+def main() -> None:
+    """Run, print, keep."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="folder with the files of the data sets")
+    parser.add_argument("--quick", action="store_true", help="only the small data sets")
+    options = parser.parse_args()
+
+    print("A 75-leaf tree, 10 classes, 2,000 examples")
+    pruners = every_pruner()
+    for name, took in pruners.items():
+        print(f"  {name:40} {took:9.2f} ms")
+    print("Optimal bound pruning: the answer, and the best tree of every size")
+    sizes = optimal_by_size()
+    for name, row in sizes.items():
+        print(f"  {name:40} {row['answer']:9.1f} ms {row['every size']:11.1f} ms")
+    link = weakest_link(20_000)
+    ratio = link["scikit-learn"] / link["treebound"]
+    print(f"Weakest-link path of {link['leaves']:,} leaves")
+    print(f"  treebound {link['treebound']:.1f} ms, scikit-learn {link['scikit-learn']:.0f} ms,"
+          f" {ratio:.0f} x")  # fmt: skip
+    print("Fit and prune: bound pruning, and 5-fold cross-validated ccp_alpha")
+    sets = end_to_end(options.data, options.quick)
+    ratios = np.array([row["ratio"] for row in sets.values()])
+    mean = float(np.exp(np.log(ratios).mean()))
+    print(f"  geometric mean {mean:.0f} x, least {ratios.min():.0f} x, {len(ratios)} data sets")
+
+    document = {
+        "unit": "milliseconds",
+        "pruners": pruners,
+        "optimal": sizes,
+        "weakest_link": {**link, "ratio": ratio},
+        "end_to_end": {"sets": sets, "geometric_mean": mean, "least": float(ratios.min())},
+    }
+    RESULTS.mkdir(exist_ok=True)
+    write_text(RESULTS / "pruning.json", json.dumps(document, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

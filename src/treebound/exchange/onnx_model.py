@@ -36,7 +36,7 @@ def to_onnx(
     tree: Tree,
     *,
     unknown: str = "majority",
-    smoothing: str | None = "m-estimate",
+    smoothing: Smoothing | None = "m-estimate",
     missing_text: str = "",
 ) -> Any:
     """An ONNX model that answers as the tree does.

@@ -68,7 +68,7 @@ def log_binomial(n: int, k: int) -> float:
 
 
 def falling_factorial(n: int, c: int) -> int:
-    """``(n)_c = n (n-1) ... (n-c+1)``, the labellings of ``c`` parts by different classes.
+    """``(n)_c = n (n-1)...(n-c+1)``, the labellings of ``c`` parts by different classes.
 
     Examples
     --------

@@ -34,14 +34,18 @@ def goes_left(columns, test, values):
     return np.where(missing, side, held)
 
 
-def errors_of(node, rows, X, y, weight, costs, columns):
-    """Errors of a subtree on some rows; its leaves take the answer of least cost there."""
+def errors_of(node, rows, X, y, weight, costs, columns, labels=None):
+    """Errors of a subtree on some rows; its leaves take the answer of least cost there.
+
+    With ``labels`` every node has the answer it is given.
+    """
     if node.test is None:
         counts = np.bincount(y[rows], weights=weight[rows], minlength=len(costs))
-        return float((counts @ costs).min())
+        prices = counts @ costs
+        return float(prices.min() if labels is None else prices[labels[node.name]])
     mask = goes_left(columns, node.test, X[rows, node.test[0]])
     return sum(
-        errors_of(child, rows[part], X, y, weight, costs, columns)
+        errors_of(child, rows[part], X, y, weight, costs, columns, labels)
         for child, part in ((node.left, mask), (node.right, ~mask))
     )
 
@@ -67,13 +71,14 @@ def inner_nodes(node):
     return [node, *inner_nodes(node.left), *inner_nodes(node.right)]
 
 
-def prune_tree_with_bound(tree, X, y, score, *, weight=None, costs=None):
+def prune_tree_with_bound(tree, X, y, score, *, weight=None, costs=None, labels=None):
     """The steps taken: (node, replaced by, leaves, errors, score), the tree as it was first."""
     weight = np.ones(len(y)) if weight is None else weight
     costs = 1.0 - np.eye(tree.n_classes) if costs is None else costs
 
     def judged(candidate):
-        errors = errors_of(candidate, np.arange(len(y)), X, y, weight, costs, tree.columns)
+        every = np.arange(len(y))
+        errors = errors_of(candidate, every, X, y, weight, costs, tree.columns, labels)
         shape = shape_of(candidate)
         return shape.leaves, errors, score(shape, errors)
 

@@ -51,12 +51,30 @@ def test_greedy_takes_the_steps_of_the_paper(growth, missing, seed, r):
         np.testing.assert_array_equal(values, before[name])
 
 
+@pytest.mark.parametrize("growth", FORMS)
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6), r=st.sampled_from([2**-0.5, 2**-3, 2**-10.5]))
+def test_answers_stay_as_they_were_grown_where_that_is_asked(growth, seed, r):
+    tree, X, y = grown_tree(np.random.default_rng(seed))
+    pruner = BoundPruner(**{**OURS, "growth": growth, "error_prior": r}, relabel=False)
+    objective = pruner.objective(tree)
+
+    def score(shape, errors):
+        return objective.one(shape.leaves, errors, objective.log_growth_shape(shape))
+
+    result = pruner.prune(tree, X, y)
+    assert_same_steps(result, prune_tree_with_bound(tree, X, y, score, labels=tree.label))
+    wrong = np.sum(result.tree.predict_codes(X) != y)
+    assert result.tree.errors == wrong == result.path.errors[result.path.chosen]
+    assert result.tree.counts[0].tolist() == tree.counts[0].tolist()
+
+
 @pytest.mark.parametrize(("rows", "n_classes"), [(400, 2), (400, 5), (60, 4)])
 @settings(max_examples=3)
 @given(seed=st.integers(0, 10**6))
 def test_fast_form_of_every_candidate_is_that_of_its_shape(rows, n_classes, seed):
     from treebound.pruning.base import examples_of
-    from treebound.pruning.greedy import _BoundScorer, _candidate_shapes
+    from treebound.pruning.greedy import BoundScorer, _candidate_shapes
     from treebound.pruning.replace import raiser_for
 
     tree, X, y = grown_tree(
@@ -64,7 +82,7 @@ def test_fast_form_of_every_candidate_is_that_of_its_shape(rows, n_classes, seed
     )
     objective = BoundPruner(**OURS, growth="fast").objective(tree)
     state = raiser_for(tree, examples_of(tree, X, y))
-    scorer = _BoundScorer(state, objective)
+    scorer = BoundScorer(state, objective)
     for _ in range(3):
         nodes = state.inner()
         leaves, _, symmetric = state.candidates(nodes)

@@ -60,6 +60,10 @@ class BoundPruner(BasePruner):
         What a mistake costs: a matrix (row: the true class, column: the answer), or a weight for
         each true class. The answers of the leaves then have the least cost, and the score counts
         the cost as a share of the worst possible, times m.
+    relabel : bool
+        Whether the greedy search lets the leaves below a raised child answer anew, for all the
+        examples that now reach them. False keeps the answers they were grown with, which is what
+        the paper's figures rest on.
 
     Notes
     -----
@@ -96,6 +100,7 @@ class BoundPruner(BasePruner):
         delta: float = 0.05,
         size_prior: str = "leaves",
         costs: Any = None,
+        relabel: bool = True,
     ) -> None:
         self.score = score
         self.growth = growth
@@ -105,6 +110,7 @@ class BoundPruner(BasePruner):
         self.delta = delta
         self.size_prior = size_prior
         self.costs = costs
+        self.relabel = relabel
 
     def _search(self, tree: Tree, examples: Examples | None, grow: Grow | None) -> Found:
         search = self._one_of("search", "optimal", "greedy", "optimal+raise")
@@ -116,7 +122,7 @@ class BoundPruner(BasePruner):
             return self._optimal(tree, costs, objective)
         given = self._needs(examples, "raise subtrees (search other than 'optimal')")
         if search == "greedy":
-            return greedy(tree, given, objective, costs=costs)
+            return greedy(tree, given, objective, costs=costs, relabel=self.relabel)
         return self._alternate(tree, given, costs, objective)
 
     def objective(self, tree: Tree) -> Objective:

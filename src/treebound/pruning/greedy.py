@@ -21,7 +21,7 @@ from treebound.pruning.scores import Objective
 from treebound.shapes import TreeShape
 from treebound.tree.model import Tree
 
-__all__ = ["greedy", "greedy_on"]
+__all__ = ["BoundScorer", "greedy", "greedy_on", "search"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -36,17 +36,34 @@ class Scorer(Protocol):
 
 
 def greedy(
-    tree: Tree, examples: Examples, objective: Objective, *, costs: Costs | None = None
+    tree: Tree,
+    examples: Examples,
+    objective: Objective,
+    *,
+    costs: Costs | None = None,
+    relabel: bool = True,
 ) -> Found:
     """Replace the node that lowers the score most, until no replacement lowers it or leaves it.
 
     Every inner node, in pre-order, may give way to its left child, its right child or a leaf; of
     equal candidates the last wins. The errors of a raised child are counted anew with all examples
-    of the node it replaces, and so are the answers below it.
+    of the node it replaces, and so are the answers below it unless ``relabel`` is false.
     """
+    if not relabel:
+        return _greedy_as_labelled(tree, examples, objective, costs)
     state = raiser_for(tree, examples, costs=costs)
     tree = _as_counted(tree, state)
-    return _search(tree, state, _BoundScorer(state, objective))
+    return search(tree, state, BoundScorer(state, objective))
+
+
+def _greedy_as_labelled(
+    tree: Tree, examples: Examples, objective: Objective, costs: Costs | None
+) -> Found:
+    """The search with the answers of the grown tree; counts are taken anew at the end."""
+    state = raiser_for(tree, None, judge=examples, costs=costs)
+    found = search(tree, state, BoundScorer(state, objective), keep_counts=True)
+    counted = found.tree.recounted(examples.X, examples.y, examples.weight)
+    return found._replace(tree=replace(counted, label=found.tree.label))
 
 
 def greedy_on(
@@ -57,10 +74,10 @@ def greedy_on(
     Answers stay as they are unless ``learn`` has the examples to count them anew.
     """
     state = raiser_for(tree, learn, judge=judge)
-    return _search(tree, state, _ErrorScorer(state), unit=unit, keep_counts=learn is None)
+    return search(tree, state, _ErrorScorer(state), unit=unit, keep_counts=learn is None)
 
 
-def _search(
+def search(
     tree: Tree,
     state: Raiser,
     scorer: Scorer,
@@ -114,7 +131,7 @@ class _ErrorScorer:
         return errors
 
 
-class _BoundScorer:
+class BoundScorer:
     """The score is an objective of leaves, errors and the growth function."""
 
     def __init__(self, state: Raiser, objective: Objective) -> None:

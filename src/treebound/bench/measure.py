@@ -41,10 +41,8 @@ def measure_draw(
     The same rows whatever the process, machine or order, times apart: everything random comes
     from ``seed``, and numerical libraries are held to one thread.
     """
-    from threadpoolctl import threadpool_limits
-
     table = parcel.open()
-    with threadpool_limits(limits=1):
+    with _thread_pools().limit(limits=1):
         one = Draw(table, seed, test_fraction=test_fraction)
         return [
             {
@@ -121,6 +119,15 @@ def brier_score(chances: NDArray[np.float64], y: NDArray[np.int64]) -> float:
     gap = chances.copy()
     gap[np.arange(len(y)), y] -= 1.0
     return float((gap**2).sum(axis=1).mean())
+
+
+@lru_cache(maxsize=1)
+def _thread_pools() -> Any:
+    """The thread pools of this process; looking for them takes longer than many a fit."""
+    import sklearn.utils.parallel  # noqa: F401  # its OpenMP pool is one of them
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 @lru_cache(maxsize=1)

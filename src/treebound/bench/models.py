@@ -161,9 +161,7 @@ class PrunedTree(Model):
         tree, grow_seconds = draw.grown(self.growth, grown_on)
         bound, prune_seconds = None, None
         if self.pruner is not None:
-            start = perf_counter()
-            result = self._prune(tree, draw)
-            prune_seconds = perf_counter() - start
+            result, prune_seconds = self._prune(tree, draw)
             tree = result.tree
             bound = float(result.score) if self.bound else None
         return Fitted(
@@ -179,14 +177,17 @@ class PrunedTree(Model):
             judged_on="validation" if self.prune_on == "validation" else None,
         )
 
-    def _prune(self, tree: Tree, draw: Draw) -> Any:
+    def _prune(self, tree: Tree, draw: Draw) -> tuple[Any, float]:
         from sklearn.base import clone
 
         def grow_again(X: Matrix, y: Codes, sample_weight: Any = None) -> Tree:
             return self.growth(draw.table, X, y, sample_weight)
 
         X, y = draw.part(self.prune_on)
-        return clone(self.pruner).prune(tree, X, y, grow=grow_again)
+        pruner = clone(self.pruner)
+        start = perf_counter()
+        result = pruner.prune(tree, X, y, grow=grow_again)
+        return result, perf_counter() - start
 
 
 @dataclass(frozen=True)

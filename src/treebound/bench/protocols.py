@@ -98,6 +98,7 @@ def paper_pruner(exponent: float = 10.5) -> Any:
         error_prior=2.0**-exponent,
         size_prior="shapes",
         delta=0.05,
+        relabel=False,
     )
 
 

@@ -3,11 +3,17 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from treebound.tree._layout cimport Packing
 
 
+cdef struct Part:
+    # The rows of a node that is split, and which of its children are wanted.
+    Py_ssize_t start
+    Py_ssize_t stop
+    bint keep_left
+    bint keep_right
+    const uint8_t* goes_left  # by row
+
+
 cdef void partition_entries(
-    uint64_t* entries, Py_ssize_t start, Py_ssize_t stop, const uint8_t* goes_left,
-    const Packing* packing, uint64_t* scratch,
+    uint64_t* entries, const Part* part, const Packing* packing, uint64_t* scratch
 ) noexcept nogil
 
-cdef void partition_rows(
-    uint32_t* rows, Py_ssize_t start, Py_ssize_t stop, const uint8_t* goes_left, uint32_t* scratch,
-) noexcept nogil
+cdef void partition_rows(uint32_t* rows, const Part* part, uint32_t* scratch) noexcept nogil

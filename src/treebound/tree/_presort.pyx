@@ -43,32 +43,42 @@ cdef void ordered_keys(
         keys[i] = bits if value == value else MISSING_KEY
 
 
-cdef Py_ssize_t presort(
+cdef Presorted presort(
     const uint64_t* keys, Py_ssize_t n_rows, const uint32_t* labels, const Packing* packing,
-    uint64_t* entries, uint64_t* scratch,
+    uint64_t* buffer, uint64_t* other,
 ) noexcept nogil:
-    """Fill ``entries`` in order of their keys, missing last; return the number of distinct values.
+    """Entries in order of their keys, missing last, in one of the two buffers.
 
     The rank of a value is the number of distinct values below it; missing has the rank after them.
     """
+    cdef uint32_t starts[PASSES * BUCKETS]
     cdef KeyRange span = key_range(keys, n_rows, packing)
-    cdef Py_ssize_t i
+    cdef Presorted result
     cdef uint64_t rank
-    pack_keys(keys, n_rows, &span, labels, packing, entries)
-    radix_sort(entries, scratch, span.present, packing.rank_shift)
+    cdef Py_ssize_t i
+    memset(starts, 0, sizeof(starts))
+    pack_keys(keys, n_rows, &span, labels, packing, buffer, starts)
+    if radix_sort(buffer, other, span.present, packing.rank_shift, starts):
+        memcpy(
+            other + span.present, buffer + span.present, (n_rows - span.present) * sizeof(uint64_t)
+        )
+        buffer = other
     if span.cut:
-        repair_runs(entries, span.present, keys, packing)
-    rank = replace_keys(entries, span.present, keys, packing, span.cut)
+        repair_runs(buffer, span.present, keys, packing)
+    rank = replace_keys(buffer, span.present, keys, packing, span.cut)
     for i in range(span.present, n_rows):
-        entries[i] |= rank << packing.rank_shift
-    return <Py_ssize_t>rank
+        buffer[i] |= rank << packing.rank_shift
+    result.entries = buffer
+    result.n_values = <Py_ssize_t>rank
+    result.n_present = span.present
+    return result
 
 
 cdef KeyRange key_range(
     const uint64_t* keys, Py_ssize_t n_rows, const Packing* packing
 ) noexcept nogil:
     cdef KeyRange span
-    cdef uint64_t high = 0, different = 0, any_key = 0, key
+    cdef uint64_t high = 0, different = 0, any_key = MISSING_KEY, key
     cdef int room = min(PASSES * DIGIT_BITS, 64 - packing.rank_shift)
     cdef Py_ssize_t i
     span.low = MISSING_KEY
@@ -76,15 +86,16 @@ cdef KeyRange key_range(
     span.shift = 0
     span.cut = False
     for i in range(n_rows):
+        if keys[i] != MISSING_KEY:
+            any_key = keys[i]
+            break
+    for i in range(n_rows):
         key = keys[i]
         if key != MISSING_KEY:
-            any_key = key
             span.low = min(span.low, key)
             high = max(high, key)
+            different |= key ^ any_key
             span.present += 1
-    for i in range(n_rows):
-        if keys[i] != MISSING_KEY:
-            different |= keys[i] ^ any_key
     if different == 0:
         return span
     # bits that no two keys differ in go first: whole numbers and float32 lose nothing
@@ -98,57 +109,59 @@ cdef KeyRange key_range(
 
 cdef void pack_keys(
     const uint64_t* keys, Py_ssize_t n_rows, const KeyRange* span, const uint32_t* labels,
-    const Packing* packing, uint64_t* entries,
+    const Packing* packing, uint64_t* entries, uint32_t* starts,
 ) noexcept nogil:
-    """The cut key, row and label of the present rows, then row and label of the missing ones."""
+    """Cut key, row and label of the present rows, then row and label of the missing ones.
+
+    ``starts`` counts the digits of the cut keys, one table after the other.
+    """
     cdef Py_ssize_t i, present = 0, missing = span.present
-    cdef uint64_t entry
+    cdef int row_shift = packing.row_shift, rank_shift = packing.rank_shift, shift = span.shift
+    cdef uint64_t entry, key, low = span.low
     for i in range(n_rows):
-        entry = <uint64_t>i << packing.row_shift | labels[i]
+        entry = <uint64_t>i << row_shift | labels[i]
         if keys[i] != MISSING_KEY:
-            entries[present] = entry | ((keys[i] - span.low) >> span.shift) << packing.rank_shift
+            key = (keys[i] - low) >> shift
+            starts[key & (BUCKETS - 1)] += 1
+            starts[BUCKETS + ((key >> DIGIT_BITS) & (BUCKETS - 1))] += 1
+            starts[2 * BUCKETS + (key >> (2 * DIGIT_BITS))] += 1
+            entries[present] = entry | key << rank_shift
             present += 1
         else:
             entries[missing] = entry
             missing += 1
 
 
-cdef void radix_sort(uint64_t* entries, uint64_t* scratch, Py_ssize_t n, int shift) noexcept nogil:
-    """Sort by the 33 bits above ``shift``, stable; a digit that all entries share costs nothing."""
-    cdef uint32_t starts[PASSES][BUCKETS]
+cdef bint radix_sort(
+    uint64_t* entries, uint64_t* other, Py_ssize_t n, int shift, uint32_t* starts
+) noexcept nogil:
+    """Sort by the digits above ``shift``, stable; whether the result stands in ``other``.
+
+    A digit that all entries share costs nothing.
+    """
     cdef uint64_t* source = entries
-    cdef uint64_t* target = scratch
+    cdef uint64_t* target = other
     cdef Py_ssize_t i
     cdef uint64_t entry
     cdef uint32_t total, count, digit
     cdef int p
-    if n == 0:
-        return
-    memset(starts, 0, sizeof(starts))
-    for i in range(n):
-        entry = entries[i] >> shift
-        starts[0][entry & (BUCKETS - 1)] += 1
-        starts[1][(entry >> DIGIT_BITS) & (BUCKETS - 1)] += 1
-        starts[2][(entry >> (2 * DIGIT_BITS)) & (BUCKETS - 1)] += 1
-    for p in range(PASSES):
-        if starts[p][(source[0] >> shift) & (BUCKETS - 1)] == <uint32_t>n:
-            shift += DIGIT_BITS
-            continue
-        total = 0
-        for digit in range(BUCKETS):
-            count = starts[p][digit]
-            starts[p][digit] = total
-            total += count
-        # invariant: starts[p][digit] is where the next entry of that digit goes
-        for i in range(n):
-            entry = source[i]
-            digit = <uint32_t>((entry >> shift) & (BUCKETS - 1))
-            target[starts[p][digit]] = entry
-            starts[p][digit] += 1
-        source, target = target, source
+    for p in range(PASSES if n else 0):
+        if starts[(source[0] >> shift) & (BUCKETS - 1)] < <uint32_t>n:
+            total = 0
+            for digit in range(BUCKETS):
+                count = starts[digit]
+                starts[digit] = total
+                total += count
+            # invariant: starts[digit] is where the next entry of that digit goes
+            for i in range(n):
+                entry = source[i]
+                digit = <uint32_t>((entry >> shift) & (BUCKETS - 1))
+                target[starts[digit]] = entry
+                starts[digit] += 1
+            source, target = target, source
         shift += DIGIT_BITS
-    if source != entries:
-        memcpy(entries, source, n * sizeof(uint64_t))
+        starts += BUCKETS
+    return source != entries
 
 
 cdef void repair_runs(

@@ -1,7 +1,6 @@
 from libc.stdint cimport uint64_t
 
-from treebound.tree._layout cimport Problem, Split
-from treebound.tree._split cimport NodeView, Scratch
+from treebound.tree._layout cimport NodeView, Problem, Scratch, Split
 
 
 cdef struct Segment:

@@ -13,12 +13,11 @@ takes the scan from half of the time of growth to a sixth.
 """
 
 from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memset
 
 from treebound.tree._layout cimport (
-    ENTROPY, GINI, Packing, Problem, Split, int128_t, label_of, row_of, square_t, weight_of, xlogx,
+    ENTROPY, GINI, NodeView, Packing, Problem, Scratch, Split, int128_t, label_of, row_of, square_t,
+    weight_of, xlogx,
 )
-from treebound.tree._split cimport NodeView, Scratch
 
 cdef enum:
     SHORT_LEAP = 8   # a leap costs about as much as a few boundaries
@@ -28,8 +27,10 @@ cdef enum:
 
 
 cdef struct Pair:
-    int64_t zeros    # rows of each of the two classes at the node
-    int64_t ones
+    int64_t rows     # of the node,
+    int64_t ones     # of its second class,
+    double all_rows  # and both as floats
+    double all_ones
 
 
 cdef void scan(
@@ -67,56 +68,56 @@ cdef inline Py_ssize_t leap_to(
 
 
 cdef inline double left_and_right(
-    const Pair* node, int64_t zeros, int64_t ones, const Problem* problem
+    const Pair* node, int64_t left, int64_t ones, const Problem* problem
 ) noexcept nogil:
-    """The score with so many rows of each class on the left, times ``scale`` below."""
-    cdef int64_t right_zeros = node.zeros - zeros, right_ones = node.ones - ones
-    cdef double left, right
+    """The score with ``left`` rows on the left, ``ones`` of class 1, times ``scale`` below."""
+    cdef double left_rows, left_ones, left_zeros, right_rows, right_ones, right_zeros
+    cdef int64_t right = node.rows - left
     if problem.criterion == GINI:
         # squares_left / left + squares_right / right, without the divisions
-        left = <double>(zeros + ones)
-        right = <double>(right_zeros + right_ones)
-        return (
-            (<double>zeros * <double>zeros + <double>ones * <double>ones) * right
-            + (<double>right_zeros * <double>right_zeros + <double>right_ones * <double>right_ones)
-            * left
-        )
+        left_rows = <double>left
+        left_ones = <double>ones
+        left_zeros = left_rows - left_ones
+        right_rows = node.all_rows - left_rows
+        right_ones = node.all_ones - left_ones
+        right_zeros = right_rows - right_ones
+        return (left_zeros * left_zeros + left_ones * left_ones) * right_rows + (
+            right_zeros * right_zeros + right_ones * right_ones
+        ) * left_rows
     return <double>(
-        xlogx(zeros, problem) + xlogx(ones, problem) - xlogx(zeros + ones, problem)
-        + xlogx(right_zeros, problem) + xlogx(right_ones, problem)
-        - xlogx(right_zeros + right_ones, problem)
+        xlogx(left - ones, problem) + xlogx(ones, problem) - xlogx(left, problem)
+        + xlogx(right - node.ones + ones, problem) + xlogx(node.ones - ones, problem)
+        - xlogx(right, problem)
     )
 
 
-cdef inline double scale(
-    const Pair* node, int64_t zeros, int64_t ones, const Problem* problem
-) noexcept nogil:
+cdef inline double scale(const Pair* node, int64_t left, const Problem* problem) noexcept nogil:
     if problem.criterion == GINI:
-        return <double>(zeros + ones) * <double>(node.zeros + node.ones - zeros - ones)
+        return <double>left * (node.all_rows - <double>left)
     return problem.xlogx_unit
 
 
 cdef inline bint beats(
-    const Pair* node, int64_t zeros, int64_t ones, double bar, const Problem* problem
+    const Pair* node, int64_t left, int64_t ones, double bar, const Problem* problem
 ) noexcept nogil:
-    return left_and_right(node, zeros, ones, problem) > bar * scale(node, zeros, ones, problem)
+    return left_and_right(node, left, ones, problem) > bar * scale(node, left, problem)
 
 
 cdef inline bint may_beat(
-    const Pair* node, int64_t zeros, int64_t ones, int64_t rows, double bar, const Problem* problem
+    const Pair* node, int64_t left, int64_t ones, int64_t rows, double bar, const Problem* problem
 ) noexcept nogil:
     """Whether the next ``rows`` rows can lift the score above the bar.
 
     The score is convex in the counts of the left side, so on all the counts that so many rows can
     lead to it is greatest in a corner: first all they can have of one class, then of the other.
     """
-    cdef int64_t most_zeros = min(rows, node.zeros - zeros)
     cdef int64_t most_ones = min(rows, node.ones - ones)
+    cdef int64_t most_zeros = min(rows, node.rows - left - node.ones + ones)
     return (
-        beats(node, zeros + most_zeros, ones + rows - most_zeros, bar, problem)
-        or beats(node, zeros + rows - most_ones, ones + most_ones, bar, problem)
-        or (most_zeros < rows and beats(node, zeros + most_zeros, ones, bar, problem))
-        or (most_ones < rows and beats(node, zeros, ones + most_ones, bar, problem))
+        beats(node, left + rows, ones + rows - most_zeros, bar, problem)
+        or beats(node, left + rows, ones + most_ones, bar, problem)
+        or (most_zeros < rows and beats(node, left + most_zeros, ones, bar, problem))
+        or (most_ones < rows and beats(node, left + most_ones, ones + most_ones, bar, problem))
     )
 
 
@@ -131,14 +132,16 @@ cdef void scan_pair(
     cdef int64_t ones = scratch.left[1]
     cdef double bar = scratch.floor
     cdef Pair pair
-    pair.zeros = node.counts[0]
+    pair.rows = node.weight
     pair.ones = node.counts[1]
+    pair.all_rows = <double>pair.rows
+    pair.all_ones = <double>pair.ones
     for k in range(i):
         ones += entries[k] & 1
     # invariant: the left side has entries[:i] and what was there before, ``ones`` of class 1
     while i < segment.last:
         leap = min(leap, segment.last - i)
-        if leap >= SHORT_LEAP and not may_beat(&pair, before + i - ones, ones, leap, bar, problem):
+        if leap >= SHORT_LEAP and not may_beat(&pair, before + i, ones, leap, bar, problem):
             for k in range(i, i + leap):
                 ones += entries[k] & 1
             i += leap
@@ -153,10 +156,10 @@ cdef void scan_pair(
             ones += entries[i] & 1
             i += 1
             if entries[i] ^ entries[i - 1] > below_rank and beats(
-                &pair, before + i - ones, ones, bar, problem
+                &pair, before + i, ones, bar, problem
             ):
-                best.score = left_and_right(&pair, before + i - ones, ones, problem) / scale(
-                    &pair, before + i - ones, ones, problem
+                best.score = left_and_right(&pair, before + i, ones, problem) / scale(
+                    &pair, before + i, problem
                 )
                 best.place = i
                 bar = best.score + node.tolerance

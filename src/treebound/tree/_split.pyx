@@ -5,17 +5,18 @@ less than ``NodeView.tolerance`` are ties.
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from treebound.tree._layout cimport (
-    NOMINAL, SORTED, Packing, Problem, Split, label_of, purity_of, rank_of, row_of, weight_of,
+    NOMINAL, SORTED, Column, NodeView, Packing, Problem, Scratch, Split, label_of, purity_of, rank_of,
+    row_of, weight_of,
 )
 from treebound.tree._scan cimport Segment, scan
 
 
 cdef Split best_split(
-    const ColumnStore* column, Py_ssize_t index, const NodeView* node, const Problem* problem,
+    const Column* column, Py_ssize_t index, const NodeView* node, const Problem* problem,
     Scratch* scratch,
 ) noexcept nogil:
     """The best test of a column; score -inf where there is none, or none above the floor."""
@@ -24,7 +25,7 @@ cdef Split best_split(
     best.column = index
     best.place = best.follow = -1
     best.missing_left = False
-    if column.kind == SORTED:
+    if column.form == SORTED:
         search_sorted(column, node, problem, scratch, &best)
     elif node.tables != NULL:
         search_table(column, node, problem, scratch, node.tables + column.offset, &best)
@@ -72,7 +73,7 @@ cdef void start_left(
 
 
 cdef void search_sorted(
-    const ColumnStore* column, const NodeView* node, const Problem* problem, Scratch* scratch,
+    const Column* column, const NodeView* node, const Problem* problem, Scratch* scratch,
     Split* best,
 ) noexcept nogil:
     """Scan with missing on the right, and where there are missing rows, with missing on the left."""
@@ -109,7 +110,7 @@ cdef void search_sorted(
 
 
 cdef Py_ssize_t present_rows(
-    const ColumnStore* column, const NodeView* node, const Packing* packing
+    const Column* column, const NodeView* node, const Packing* packing
 ) noexcept nogil:
     """Rows of the node that are not missing: a binary search, as missing has the last rank."""
     cdef Py_ssize_t low = node.start, high = node.stop, middle
@@ -117,7 +118,7 @@ cdef Py_ssize_t present_rows(
         return high - low
     while low < high:
         middle = (low + high) // 2
-        if rank_of(column.entries[middle], packing) < <uint64_t>column.n_codes:
+        if rank_of(column.entries[middle], packing) < column.n_codes:
             low = middle + 1
         else:
             high = middle
@@ -128,7 +129,7 @@ cdef Py_ssize_t present_rows(
 
 
 cdef void fill_table(
-    const ColumnStore* column, const uint32_t* rows, Py_ssize_t n_rows, const Problem* problem,
+    const Column* column, const uint32_t* rows, Py_ssize_t n_rows, const Problem* problem,
     int64_t* table,
 ) noexcept nogil:
     """Add up weight per code and class, and in the last place of each code its number of rows."""
@@ -152,7 +153,7 @@ cdef void fill_table(
 
 
 cdef void search_table(
-    const ColumnStore* column, const NodeView* node, const Problem* problem, Scratch* scratch,
+    const Column* column, const NodeView* node, const Problem* problem, Scratch* scratch,
     const int64_t* table, Split* best,
 ) noexcept nogil:
     cdef const int64_t* missing = NULL
@@ -171,7 +172,7 @@ cdef void search_table(
 
 
 cdef void search_rows(
-    const ColumnStore* column, const NodeView* node, const Problem* problem, Scratch* scratch,
+    const Column* column, const NodeView* node, const Problem* problem, Scratch* scratch,
     Split* best,
 ) noexcept nogil:
     """A nominal column with more codes than rows here: look only at the codes that occur."""
@@ -214,7 +215,7 @@ cdef inline double score_of(
 
 
 cdef void try_code(
-    const ColumnStore* column, const NodeView* node, const Problem* problem, Scratch* scratch,
+    const Column* column, const NodeView* node, const Problem* problem, Scratch* scratch,
     const int64_t* table, Py_ssize_t code, Split* best,
 ) noexcept nogil:
     """``x == code``; missing is a code too."""
@@ -231,7 +232,7 @@ cdef void try_code(
 
 
 cdef void walk_codes(
-    const ColumnStore* column, const NodeView* node, const Problem* problem, Scratch* scratch,
+    const Column* column, const NodeView* node, const Problem* problem, Scratch* scratch,
     const int64_t* table, const int64_t* missing, bint missing_right, Split* best,
 ) noexcept nogil:
     """Move one code after the other to the left, where ``missing`` (or NULL) stands already."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treebound.tree._grow import Grower
+from treebound.tree import _grow
 from treebound.tree.columns import Column
 from treebound.tree.model import Tree
 
@@ -97,33 +97,26 @@ def grow(
         if not keep.all():
             X, y, sample_weight = X[keep], y[keep], sample_weight[keep]
         weights, unit = _integer_weights(sample_weight)
-    has_missing = [
-        column.missing or (column.kind != "real" and bool(np.isnan(X[:, j]).any()))
-        for j, column in enumerate(columns)
-    ]
-    grower = Grower(
+    arrays, missing = _grow.grow(
         X,
         np.ascontiguousarray(y, dtype=np.uint32),
         weights,
-        np.array([_KINDS[column.kind] for column in columns], dtype=np.uint8),
-        [len(column.categories or ()) for column in columns],
-        has_missing,
         len(classes),
-        _CRITERIA[criterion],
-        {
-            "n_threads": _threads(n_jobs),
-            "max_leaves": -1 if max_leaves is None else max_leaves,
-            "max_depth": _NO_LIMIT if max_depth is None else max_depth,
-            "min_samples_leaf": min_samples_leaf,
-            "min_samples_split": min_samples_split,
-            "min_gain": min_gain,
-            "by_impurity": growth_order == "impurity",
-        },
+        [_KINDS[column.kind] for column in columns],
+        [len(column.categories or ()) for column in columns],
+        [column.missing for column in columns],
+        criterion=_CRITERIA[criterion],
+        by_impurity=growth_order == "impurity",
+        max_leaves=-1 if max_leaves is None else max_leaves,
+        max_depth=_NO_LIMIT if max_depth is None else max_depth,
+        min_samples_leaf=min_samples_leaf,
+        min_samples_split=min_samples_split,
+        min_gain=min_gain,
+        n_threads=_threads(n_jobs),
     )
-    arrays = grower.grow()
     columns = tuple(
-        column if column.missing or not has else column.with_missing(True)
-        for column, has in zip(columns, arrays.pop("missing"), strict=True)
+        column.with_missing(True) if has and not column.missing else column
+        for column, has in zip(columns, missing, strict=True)
     )
     arrays["counts"] = arrays["counts"] * unit
     return Tree(**arrays, columns=columns, classes=classes)

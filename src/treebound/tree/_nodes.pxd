@@ -1,0 +1,39 @@
+from libc.stdint cimport int32_t, int64_t
+
+from treebound.tree._layout cimport Split
+
+
+cdef struct Node:
+    Py_ssize_t start      # its rows
+    Py_ssize_t stop
+    Py_ssize_t depth
+    int64_t weight
+    double purity
+    double priority       # the frontier's order: the greatest first
+    Split split           # column -1: none
+    double threshold
+    int32_t category
+    int32_t left          # children; -1 for a leaf
+    int32_t right
+    int64_t* tables       # counts per code, kept while the node may be expanded; or NULL
+
+
+cdef class Nodes:
+    cdef Node* nodes
+    cdef int64_t* counts      # n_classes per node
+    cdef int32_t* frontier    # a heap, or a stack where order does not matter
+    cdef Py_ssize_t n_nodes, n_frontier, n_classes, capacity
+    cdef double tolerance     # priorities closer than this are a tie
+    cdef bint in_order
+
+    cdef int32_t add(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth) except -1 nogil
+    cdef int64_t* counts_of(self, int32_t index) noexcept nogil
+    cdef Py_ssize_t rows_in(self, int32_t index) noexcept nogil
+    cdef void push(self, int32_t index) noexcept nogil
+    cdef int32_t pop(self) noexcept nogil
+
+    # used inside only
+    cdef int enlarge(self, Py_ssize_t capacity) except -1 nogil
+    cdef bint before(self, int32_t a, int32_t b) noexcept nogil
+    cdef void swap(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
+    cdef void preorder(self, int32_t[::1] order, int32_t[::1] place)

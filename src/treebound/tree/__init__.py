@@ -1,7 +1,18 @@
 """The learned object: typed columns, growth, and the tree itself."""
 
-from treebound.tree.columns import Column, Kind, landscape_of
+from treebound.tree.columns import Column, Kind, encode, landscape_of, learn_columns
 from treebound.tree.grow import grow
 from treebound.tree.model import Tree
+from treebound.tree.sklearn_tree import from_sklearn, to_sklearn
 
-__all__ = ["Column", "Kind", "Tree", "grow", "landscape_of"]
+__all__ = [
+    "Column",
+    "Kind",
+    "Tree",
+    "encode",
+    "from_sklearn",
+    "grow",
+    "landscape_of",
+    "learn_columns",
+    "to_sklearn",
+]

@@ -75,6 +75,21 @@ class TreeExports:
         self._fitted_tree()
         return html_report(self, path=path, **options)
 
+    def _picture(self) -> str:
+        """The small picture for notebooks, nothing before fitting."""
+        from treebound.show import html_repr
+
+        return html_repr(self.tree_) if hasattr(self, "tree_") else ""
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._picture()  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += self._picture()
+        return bundle
+
     # -- to run elsewhere ------------------------------------------------------------------
 
     def to_python(self, **options: Any) -> str:

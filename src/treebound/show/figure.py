@@ -20,7 +20,8 @@ from treebound.show.questions import (
     short_number,
     typeset,
 )
-from treebound.tree import Tree, encode
+from treebound.tree import Tree
+from treebound.tree.columns import encode
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

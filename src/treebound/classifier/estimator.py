@@ -254,8 +254,12 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
 
     def _nodes(self, X: Any) -> NDArray[np.int32]:
         encoded = self._encoded(X)
-        at_unknown: Unknown = "stop" if self.unknown == "stop" else "majority"
-        return self.tree_.apply(encoded, unknown=at_unknown)
+        return self.tree_.apply(encoded, unknown=self._at_unknown)
+
+    @property
+    def _at_unknown(self) -> str:
+        """What the tree does where it meets an unknown category; ``encode`` does the rest."""
+        return "stop" if self.unknown == "stop" else "majority"
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row of a table.
@@ -299,7 +303,7 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
     def decision_path(self, X: Any) -> csr_matrix:
         """The nodes every row passes, as a sparse indicator of shape (n_rows, n_nodes)."""
         encoded = self._encoded(X)
-        return self.tree_.decision_path(encoded)
+        return self.tree_.decision_path(encoded, unknown=self._at_unknown)
 
     # -- what was learned ------------------------------------------------------------------
 

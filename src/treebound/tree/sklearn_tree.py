@@ -40,7 +40,9 @@ def from_sklearn(
     Returns
     -------
     Tree
-        On the training data it answers as ``estimator.predict`` for every float64 input.
+        With the training data it answers as ``estimator.predict`` for every float64 input (where
+        scikit-learn counted right: version 1.6 sends some missing values another way at prediction
+        than in training, and the counts here are those of the prediction).
 
     Examples
     --------

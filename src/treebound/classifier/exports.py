@@ -121,6 +121,10 @@ class TreeExports:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as JSON, in the written format of the documentation.
 
+        All that is needed to answer, to certify and to move along the pruning path is kept (of a
+        path with more than 200 leaves, the steps up to there). Parameters that JSON cannot hold,
+        such as a pruner object, are not: they have their defaults again if the model is refitted.
+
         Parameters
         ----------
         path : str or path-like

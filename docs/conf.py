@@ -21,13 +21,17 @@ templates_path = ["_templates"]
 html_theme = "pydata_sphinx_theme"
 html_title = "treebound"
 html_static_path = ["_static"]
-html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}
+html_css_files = ["treebound.css"]
+html_theme_options = {
+    "show_prev_next": False,
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 6,
+}
+toc_object_entries_show_parents = "hide"
 
 autosummary_generate = True
 autodoc_typehints = "none"
-numpydoc_show_class_members = True
-numpydoc_class_members_toctree = False
-numpydoc_show_inherited_class_members = False
+numpydoc_show_class_members = False
 
 # Two short examples run whenever the docs are built; TREEBOUND_GALLERY=all runs every one.
 _quick = r"plot_(01|02)_.*\.py"

@@ -36,7 +36,6 @@ def importances(tree: Tree, criterion: str) -> NDArray[np.float64]:
     inner = np.flatnonzero(~tree.is_leaf)
     decrease = mass[inner] - mass[tree.left[inner]] - mass[tree.right[inner]]
     found = np.bincount(tree.feature[inner], weights=decrease, minlength=len(tree.columns))
-    found = np.maximum(found, 0.0, dtype=np.float64)  # a rounding error below zero
-    total = found.sum()
-    shares: NDArray[np.float64] = found / total if total > 0 else found
-    return shares
+    shares: NDArray[np.float64] = np.maximum(found, 0.0).astype(np.float64)  # rounding errors
+    total = shares.sum()
+    return shares / total if total > 0 else shares

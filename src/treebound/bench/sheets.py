@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -54,23 +55,55 @@ class Sheet:
     notes: Sequence[str] = field(default_factory=tuple)
 
 
-def rich_table(sheet: Sheet) -> RichTable:
-    """The table for a terminal."""
-    table = RichTable(title=sheet.title, title_justify="left")
-    for at, name in enumerate(sheet.header):
-        table.add_column(name, justify="right" if at else "left", no_wrap=at > 0)
+def rich_table(sheet: Sheet, columns: Sequence[int] | None = None) -> RichTable:
+    """The table for a terminal, with all of its columns or the first and some others."""
+    shown = list(range(1, len(sheet.header))) if columns is None else list(columns)
+    table = RichTable(title=sheet.title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for at in [0, *shown]:
+        width = _width(sheet, at)
+        table.add_column(
+            sheet.header[at],
+            justify="right" if at else "left",
+            width=width,
+            overflow="ellipsis",
+        )
     for rows, last in ((sheet.rows, bool(sheet.footer)), (sheet.footer, False)):
-        for at, row in enumerate(rows):
-            cells = [Text(cell.text, style="bold green" if cell.bold else "") for cell in row]
-            table.add_row(*cells, end_section=last and at == len(rows) - 1)
+        for place, row in enumerate(rows):
+            cells = [row[at] for at in [0, *shown]]
+            texts = [Text(cell.text, style="bold green" if cell.bold else "") for cell in cells]
+            table.add_row(*texts, end_section=last and place == len(rows) - 1)
     return table
 
 
 def print_sheet(sheet: Sheet, console: Console) -> None:
-    """Print the table and its notes."""
-    console.print(rich_table(sheet))
+    """Print the table and its notes; one that is too wide for the terminal, in several pieces."""
+    for columns in _pieces(sheet, console.width):
+        console.print(rich_table(sheet, columns))
     for note in sheet.notes:
         console.print(note, style="dim", markup=False, highlight=False)
+
+
+def _width(sheet: Sheet, at: int) -> int:
+    """What a column needs: its longest cell, and the longest word of its name."""
+    cells = [len(row[at].text) for row in [*sheet.rows, *sheet.footer]]
+    words = [len(word) for word in sheet.header[at].split()]
+    needed = max([1, *cells, *words])
+    return needed if at else min(needed, 34)
+
+
+def _pieces(sheet: Sheet, width: int) -> list[list[int]]:
+    """The columns to show together so that each piece fits the width, one at the least."""
+    left = width - _width(sheet, 0) - 2
+    pieces: list[list[int]] = [[]]
+    room = left
+    for at in range(1, len(sheet.header)):
+        needed = _width(sheet, at) + 3
+        if pieces[-1] and needed > room:
+            pieces.append([])
+            room = left
+        pieces[-1].append(at)
+        room -= needed
+    return pieces
 
 
 def as_markdown(sheet: Sheet) -> str:

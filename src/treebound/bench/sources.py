@@ -62,7 +62,7 @@ class Table:
     ) -> Table:
         """A table of real columns from plain arrays."""
         X = np.ascontiguousarray(X, dtype=np.float64)
-        names = names or [f"x{i}" for i in range(X.shape[1])]
+        names = list(names) or [f"x{i}" for i in range(X.shape[1])]
         columns = tuple(Column(str(column)) for column in names)
         classes, codes = np.unique(np.asarray(y), return_inverse=True)
         return cls(name, title or name, X, codes.astype(np.int64), columns, classes)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 from rich.console import Console
 
-from treebound._files import write_text
+from treebound._files import atomic_write, write_text
 from treebound.cli.app import app, console
 
 __all__ = ["bench", "report"]
@@ -18,6 +20,7 @@ bench = App(name="bench", help="Run the study of pruners, or go on with one that
 app.command(bench)
 
 Words = Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())]
+_WIDE = 220
 Format = Literal["terminal", "markdown", "latex", "csv", "html"]
 
 
@@ -176,7 +179,9 @@ def report(
         return
     sheets = sheets_of(results, table or (("accuracy",) if form == "csv" else TABLES))
     if form == "terminal":
-        _print(sheets, print_sheet, output)
+        with _terminal(output) as screen:
+            for sheet in sheets:
+                print_sheet(sheet, screen)
         return
     if form == "latex":
         text = as_latex(sheets)
@@ -190,14 +195,13 @@ def report(
         write_text(output, text)
 
 
-def _print(sheets: list, show: object, output: Path | None) -> None:
-    from treebound._files import atomic_write
-
-    if output is None:
-        for sheet in sheets:
-            show(sheet, console)  # type: ignore[operator]
-        return
-    with atomic_write(output) as stream:
-        plain = Console(file=stream, width=160)
-        for sheet in sheets:
-            show(sheet, plain)  # type: ignore[operator]
+@contextmanager
+def _terminal(output: Path | None) -> Iterator[Console]:
+    """The console; a file or a pipe is as wide as any table."""
+    if output is not None:
+        with atomic_write(output) as stream:
+            yield Console(file=stream, width=_WIDE)
+    elif console.is_terminal:
+        yield console
+    else:
+        yield Console(file=sys.stdout, width=_WIDE)

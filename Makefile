@@ -23,7 +23,7 @@ test-all: test $(VENV)/.installed-heavy
 	TREEBOUND_GALLERY=all $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 bench: $(STAMP)
-	for name in theory growth predict pruning; do \
+	for name in theory oracle growth predict pruning; do \
 	  OMP_NUM_THREADS=$(JOBS) $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 # The whole study of the README: both protocols on all 25 data sets.

@@ -16,6 +16,7 @@ from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.patches import FancyBboxPatch  # noqa: E402
 from matplotlib.testing.compare import compare_images  # noqa: E402
 
+import treebound as tb  # noqa: E402
 from treebound.show import CertificateDisplay, PruningPathDisplay, TreeDisplay  # noqa: E402
 from treebound.tree import Column, Tree, grow  # noqa: E402
 
@@ -146,6 +147,19 @@ def test_the_path_display_marks_the_chosen_step() -> None:
     _, axes = plt.subplots(1, 2)
     inside = PruningPathDisplay([9, 7.5, 8], [0, 1, 4], [9, 4, 1], chosen=1).plot(axes[1])
     assert inside.figure_ is axes[1].figure
+
+
+def test_the_displays_of_a_fitted_classifier() -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    clf = tb.BoundTreeClassifier().fit(X, y)
+    path = PruningPathDisplay.from_estimator(clf)
+    assert path.scores.tolist() == clf.pruning_path_.scores.tolist()
+    drawn = CertificateDisplay.from_estimator(clf)
+    assert drawn.leaves[drawn.chosen] == clf.n_leaves_
+    assert drawn.bounds[drawn.chosen] == pytest.approx(clf.certificate_.risk)
+    assert drawn.risks[drawn.chosen] == pytest.approx(1 - clf.score(X, y))
+    tree = TreeDisplay.from_estimator(clf, X=X)
+    assert len(tree.places_) == clf.tree_.n_nodes
 
 
 # -- stored images ---------------------------------------------------------------------------

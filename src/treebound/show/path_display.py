@@ -222,7 +222,10 @@ class CertificateDisplay:
         words = f"chosen: {self.bounds[self.chosen]:.3g}"
         at = [self.leaves[self.chosen]], [self.bounds[self.chosen]]
         ax.plot(*at, "o", color=_CHOSEN, label=words, zorder=3)
-        ax.set_xscale("log" if self.leaves.max() > 50 else "linear")
+        if self.leaves.max() > 50:
+            ax.set_xscale("log")
+        else:
+            ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
         ax.set_ylim(0, max(1.0, float(np.nanmax(self.bounds))) * 1.02)
         ax.set_xlabel("leaves")
         ax.set_ylabel("risk")
@@ -233,10 +236,16 @@ class CertificateDisplay:
 
 
 def spread(path: Any, most: int) -> list[int]:
-    """At most so many steps of a path, spread evenly, with the first, last and chosen ones."""
-    last = len(path) - 1
-    picked = np.unique(np.linspace(0, last, min(max(most, 2), len(path))).round().astype(int))
-    return sorted({*picked.tolist(), int(path.chosen)})
+    """About so many steps of a path: every one near the chosen step, the others spread evenly.
+
+    The first, the last and the chosen step are always among them.
+    """
+    count, chosen = len(path), int(path.chosen)
+    if count <= most:
+        return list(range(count))
+    near = range(max(0, chosen - most // 6), min(count, chosen + most // 6 + 1))
+    far = np.linspace(0, count - 1, max(most - len(near), 2)).round().astype(int)
+    return sorted({*near, *far.tolist()})
 
 
 def certified_path(path: Any, steps: list[int], *, delta: float) -> list[float]:

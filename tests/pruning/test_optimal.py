@@ -86,6 +86,7 @@ def test_gap_covers_the_best_pruning_when_the_shape_counts(tree, growth):
     best = exhaustive(tree, pruner.objective(tree))[0][0]
     assert best <= result.score + 1e-9
     assert result.score - result.gap <= best + 1e-9
+    assert ("No pruning has a score" in result.explain()) == (result.gap > 0)
 
 
 @given(tree=trees)
@@ -96,9 +97,11 @@ def test_input_is_never_changed(tree):
         np.testing.assert_array_equal(values, before[name])
 
 
-def test_large_tree_needs_no_whole_curve_and_finds_the_same():
-    tree = random_tree(np.random.default_rng(5), 700, most=3)
-    result = BoundPruner().prune(tree)
+@pytest.mark.parametrize("score", ["code-length", "shawe-taylor", "vapnik"])
+@pytest.mark.parametrize("seed", range(3))
+def test_large_tree_needs_no_whole_curve_and_finds_the_same(score, seed):
+    tree = random_tree(np.random.default_rng(seed), 700, most=3, fractional=seed == 2)
+    result = BoundPruner(score=score).prune(tree)
     path = result.path
     assert result.path._collapses._cap < 700
     leaves = np.argmin(path.scores[::-1]) + 1

@@ -58,6 +58,20 @@ def test_tree_and_classifier_in_and_out():
     assert pruned.predict(X).shape == y.shape
 
 
+@pytest.mark.parametrize("name", sorted(PRUNERS))
+def test_classifier_of_mixed_columns_in_and_out(name):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {"size": rng.random(120), "colour": rng.choice(["red", "green", "blue"], 120)}
+    )
+    y = np.where((frame["size"] > 0.5) ^ (rng.random(120) < 0.2), "yes", "no")
+    clf = tb.BoundTreeClassifier(pruning=None).fit(frame, y)
+    pruned = tb.prune(clf, frame, y, pruner=name)
+    assert pruned.n_leaves_ < clf.n_leaves_
+    assert set(pruned.predict(frame)) <= {"yes", "no"}
+
+
 def test_what_is_missing_is_named():
     X, y = load_wine(return_X_y=True)
     grown = DecisionTreeClassifier().fit(X, y)

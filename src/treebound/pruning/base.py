@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from treebound.pruning.path import PruningPath
+from treebound.pruning.path import PruningPath, number
 from treebound.tree.model import Tree
 
 __all__ = ["BasePruner", "Examples", "Found", "Grow", "Pruner", "PruningResult", "examples_of"]
@@ -70,7 +70,10 @@ class PruningResult:
 
     def explain(self) -> str:
         """In words, why the tree has this size: what the neighbouring ones gain and pay."""
-        return self.path.explain()
+        words = self.path.explain()
+        if self.gap > 0.0:
+            words += f"\nNo pruning has a score more than {number(self.gap)} below this one."
+        return words
 
 
 class Found(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treebound.pruning.base import Grow, Pruner
 from treebound.pruning.registry import make_pruner
+from treebound.tree.grow import grow
 from treebound.tree.model import Tree
 from treebound.tree.sklearn_tree import from_sklearn, to_sklearn
 
@@ -90,8 +92,8 @@ def _prune_sklearn(estimator: Any, X: Any, y: Any, pruner: Pruner, sample_weight
     tree = from_sklearn(estimator, X, y, sample_weight)
     matrix = np.asarray(X, dtype=np.float64)
     codes = np.searchsorted(estimator.classes_, np.asarray(y).ravel()).astype(np.int64)
-    grow = _GrowLike(estimator)
-    result = pruner.prune(tree, matrix, codes, sample_weight=sample_weight, grow=grow)
+    again = _GrowLike(estimator)
+    result = pruner.prune(tree, matrix, codes, sample_weight=sample_weight, grow=again)
     return to_sklearn(result.tree)
 
 
@@ -117,16 +119,36 @@ def _with_all_classes(tree: Tree, seen: NDArray[np.int64], classes: NDArray[Any]
 
     counts = np.zeros((tree.n_nodes, len(classes)))
     counts[:, seen] = tree.counts
-    return replace(tree, counts=counts, classes=classes, label=None)
+    return replace(tree, counts=counts, classes=classes, label=counts.argmax(axis=1))
 
 
 def _prune_classifier(classifier: Any, X: Any, y: Any, pruner: Pruner, sample_weight: Any) -> Any:
     """A copy of a fitted classifier of this package, with its grown tree pruned."""
     tree = getattr(classifier, "grown_tree_", classifier.tree_)
-    grow: Grow | None = getattr(classifier, "_grow_one", None)
-    result = pruner.prune(tree, X, y, sample_weight=sample_weight, grow=grow)
+    options = {name: getattr(classifier, name) for name in _GROWTH if hasattr(classifier, name)}
+    grow_one: Grow = partial(_grow_again, tree=tree, options=options)
+    result = pruner.prune(tree, X, y, sample_weight=sample_weight, grow=grow_one)
     moved = copy(classifier)
     moved.tree_ = result.tree
     moved.pruning_result_ = result
     moved._certificate = None
     return moved
+
+
+# The parameters of a classifier that say how it grows.
+_GROWTH = (
+    "criterion", "growth_order", "max_leaves", "max_depth", "min_samples_leaf",
+    "min_samples_split", "min_gain", "n_jobs",
+)  # fmt: skip
+
+
+def _grow_again(
+    X: NDArray[np.float64],
+    y: NDArray[np.int64],
+    sample_weight: Any = None,
+    *,
+    tree: Tree,
+    options: dict[str, Any],
+) -> Tree:
+    """A tree on part of the examples, grown as the classifier grows."""
+    return grow(X, y, tree.columns, tree.classes, sample_weight=sample_weight, **options)

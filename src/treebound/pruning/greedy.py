@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from math import exp, log, log1p
+from math import log
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
-from treebound.bounds import log_growth
+import treebound.pruning._dp as _dp
 from treebound.pruning._raise import Raiser
 from treebound.pruning.base import Examples, Found
 from treebound.pruning.costs import Costs
-from treebound.pruning.optimal import log_orders
 from treebound.pruning.replace import RaisedPath, raised, raiser_for, replaced
 from treebound.pruning.scores import Objective
+from treebound.pruning.shape_growth import fast_prices, log_orders, uncut
 from treebound.shapes import TreeShape
 from treebound.tree.model import Tree
 
@@ -145,7 +144,8 @@ class BoundScorer:
         if self._form == "closed":
             self._by_leaves = self._by_leaves - log_orders(sizes)
         elif self._form == "fast":
-            self._prices = _fast_prices(objective, state.leaves)
+            height = int(_dp.depths(state.arrays["left"], state.arrays["right"]).max())
+            self._prices = fast_prices(objective, height)
         self._known: dict[TreeShape, float] = {}
 
     def now(self) -> float:
@@ -174,7 +174,7 @@ class BoundScorer:
         Its partitions are counted for each number of parts c and cut off at ``S(m, c)``, which is
         at least ``c^(m-c)``; values below what that gives are as they should be.
         """
-        many = np.flatnonzero(found > _uncut(self._objective, leaves))
+        many = np.flatnonzero(found > uncut(self._objective, leaves))
         if len(many):
             shapes = _candidate_shapes(self._state, nodes, many.tolist())
             found[many] = [self._of(shape) for shape in shapes]
@@ -192,31 +192,6 @@ class BoundScorer:
         if shape not in self._known:
             self._known[shape] = self._objective.log_growth_shape(shape)
         return self._known[shape]
-
-
-def _fast_prices(objective: Objective, most: int) -> Floats:
-    """Log of the factor of a node at every depth, read off the growth function of a stump.
-
-    For two classes a stump has ``2 + (m - 1) R``.
-    """
-    stump = TreeShape.node(TreeShape.leaf(), TreeShape.leaf())
-    prices = np.full(most, -np.inf)
-    for depth in range(min(most, objective.sample - 1)):
-        found = log_growth(stump, objective.sample - depth, 2, objective.landscape, form="fast")
-        if found > log(2.0):
-            prices[depth] = found + log1p(-2.0 * exp(-found))
-    return prices
-
-
-def _uncut(objective: Objective, leaves: Ints) -> Floats:
-    """A fast growth function below this is nowhere cut off."""
-    n = objective.n_classes
-    most = np.minimum(n, leaves)
-    ends = [
-        (objective.sample - leaves - c) * np.log(c) + gammaln(n + 1) - gammaln(n - c + 1)
-        for c in (np.minimum(2, most), most)
-    ]
-    return np.where(most < 2, np.inf, np.minimum(*ends))
 
 
 # -- shapes one by one, for the forms that have no shortcut --------------------------------------

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import log
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds import log_catalan
+import treebound.pruning._dp as _dp
 from treebound.pruning.base import Found
 from treebound.pruning.collapses import Collapses
 from treebound.pruning.path import PruningPath, count, number, replacement_between
 from treebound.pruning.scores import Objective
+from treebound.pruning.shape_growth import least_log_growth
 from treebound.tree.model import Tree
 
 __all__ = ["OptimalPath", "optimal", "optimal_shape"]
@@ -94,7 +94,8 @@ def optimal_shape(collapses: Collapses, objective: Objective) -> Found:
     whole = collapses.tree.n_leaves
     leaves = np.arange(1, whole + 1)
     errors = collapses.errors()
-    lower = objective(leaves, errors, least_log_growth(objective, whole))
+    height = int(_dp.depths(collapses.tree.left, collapses.tree.right).max())
+    lower = objective(leaves, errors, least_log_growth(objective, whole, height))
     best, size, tree = np.inf, 0, collapses.tree
     for place in np.argsort(lower, kind="stable").tolist():
         if objective.monotone and lower[place] > best:
@@ -107,35 +108,6 @@ def optimal_shape(collapses: Collapses, objective: Objective) -> Found:
     path = OptimalPath(collapses, objective, chosen=whole - size)
     gap = max(0.0, best - float(lower.min())) if objective.monotone else np.nan
     return Found(tree, path, best, gap)
-
-
-def least_log_growth(objective: Objective, most: int) -> Floats:
-    """A value that the log growth of no shape with 1, ..., ``most`` leaves is below.
-
-    Every shape labels points on a line by at most L intervals in every way, with one real feature,
-    and every form of the growth function is at least the number of those labellings.
-    In the closed form shapes differ only by their symmetries, and a shape with L leaves has at
-    most ``L - (ones of L in binary)``: its automorphisms are a subgroup of the permutations of its
-    leaves, so ``2^sym`` divides ``L!``.
-    """
-    leaves = np.arange(1, most + 1)
-    n, m = objective.n_classes, objective.sample
-    intervals = leaves if objective.landscape.real else np.ones_like(leaves)
-    changes = np.arange(1, int(min(intervals.max(), m)))
-    steps = np.log((m - changes) / changes) + log(max(n - 1, 1))
-    terms = np.concatenate(([0.0], steps.cumsum()))
-    total = np.logaddexp.accumulate(terms) + log(n)
-    least: Floats = total[np.minimum(intervals, len(total)) - 1]
-    if objective.growth == "closed":
-        ones = np.array([one.bit_count() for one in leaves.tolist()])
-        ordered = objective.log_growth_leaves(leaves) - log_orders(leaves)
-        least = np.maximum(least, ordered - (leaves - ones) * log(2.0))
-    return least
-
-
-def log_orders(leaves: Ints) -> Floats:
-    """Log of ``Catalan(L-1) / 2^(L-1)``, the sum of ``2^-sym`` over the shapes with L leaves."""
-    return log_catalan(leaves - 1) - (leaves - 1) * log(2.0)
 
 
 # -- the path --------------------------------------------------------------------------------------

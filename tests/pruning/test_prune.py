@@ -38,6 +38,20 @@ def test_answers_are_those_of_the_pruned_tree():
     assert pruned.get_n_leaves() == expected.n_leaves
 
 
+def test_weights_of_the_classes_count():
+    pandas = pytest.importorskip("pandas")
+    X, y = make_classification(400, 5, n_informative=3, flip_y=0.3, weights=[0.9], random_state=1)
+    frame = pandas.DataFrame(X, columns=list("abcde"))
+    grown = DecisionTreeClassifier(class_weight={0: 1.0, 1: 6.0}, random_state=0).fit(frame, y)
+    weight = np.where(y == 1, 6.0, 1.0)
+    expected = BoundPruner().prune(tb.from_sklearn(grown, frame, y, weight)).tree
+    for pruned in (tb.prune(grown, frame, y), tb.prune(grown, frame, y, search="optimal+raise")):
+        assert 1 < pruned.get_n_leaves() < grown.get_n_leaves()
+    assert tb.prune(grown, frame, y).get_n_leaves() == expected.n_leaves
+    folded = tb.prune(grown, frame, y, pruner="cost-complexity")
+    assert folded.predict(frame).mean() > y.mean()
+
+
 def test_folds_without_a_rare_class():
     X, y = load_wine(return_X_y=True)
     X, y = np.vstack([X, X[:1]]), np.append(y, 7)  # one example of a class of its own

@@ -89,12 +89,23 @@ def _prune_sklearn(estimator: Any, X: Any, y: Any, pruner: Pruner, sample_weight
             "The 'X' and 'y' parameters of prune must be what the scikit-learn tree was fitted on. "
             "Got None instead."
         )
-    tree = from_sklearn(estimator, X, y, sample_weight)
+    weight = _weights(estimator, y, sample_weight)
+    tree = from_sklearn(estimator, X, y, weight)
     matrix = np.asarray(X, dtype=np.float64)
     codes = np.searchsorted(estimator.classes_, np.asarray(y).ravel()).astype(np.int64)
     again = _GrowLike(estimator)
-    result = pruner.prune(tree, matrix, codes, sample_weight=sample_weight, grow=again)
+    result = pruner.prune(tree, matrix, codes, sample_weight=weight, grow=again)
     return to_sklearn(result.tree)
+
+
+def _weights(estimator: Any, y: Any, sample_weight: Any) -> Any:
+    """The weights the estimator was fitted with, those of its classes included."""
+    from sklearn.utils.class_weight import compute_sample_weight
+
+    if getattr(estimator, "class_weight", None) is None:
+        return sample_weight
+    weight = compute_sample_weight(estimator.class_weight, y)
+    return weight if sample_weight is None else weight * np.asarray(sample_weight)
 
 
 class _GrowLike:
@@ -108,7 +119,8 @@ class _GrowLike:
     ) -> Tree:
         from sklearn.base import clone
 
-        fitted = clone(self._estimator).fit(X, y, sample_weight=sample_weight)
+        again = clone(self._estimator).set_params(class_weight=None)  # already in the weights
+        fitted = again.fit(X, y, sample_weight=sample_weight)
         part = from_sklearn(fitted, X, y, sample_weight)
         return _with_all_classes(part, fitted.classes_, self._estimator.classes_)
 

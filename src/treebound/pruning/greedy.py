@@ -172,8 +172,11 @@ class BoundScorer:
         """The fast form where so large a tree could label the few examples in every way.
 
         Its partitions are counted for each number of parts c and cut off at ``S(m, c)``, which is
-        at least ``c^(m-c)``; values below what that gives are as they should be.
+        at least ``c^(m-c)``; values below what that gives are as they should be. With two classes
+        only ``S(m, 2)`` cuts, and where it cuts a subtree it cuts the whole tree.
         """
+        if self._objective.n_classes == 2:
+            return np.minimum(found, self._objective.sample * log(2.0))
         many = np.flatnonzero(found > uncut(self._objective, leaves))
         if len(many):
             shapes = _candidate_shapes(self._state, nodes, many.tolist())

@@ -84,6 +84,9 @@ class Certificate:
         """Whether the bound says nothing: every risk is at most 1."""
         return self.risk >= 1.0
 
+    def __float__(self) -> float:
+        return self.risk
+
     def __str__(self) -> str:
         if self.leaves is None:
             what = f"{self.errors:,} of {self.m:,} held-out examples were"

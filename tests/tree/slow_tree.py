@@ -7,6 +7,7 @@ whatever the order of the sums; of equal candidates the first one counts.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import floor, inf, isnan, log2, nan
 
 import numpy as np
@@ -37,8 +38,9 @@ class SlowTree:
     """Grows on an encoded matrix with the options of ``treebound.tree.grow``."""
 
     def __init__(
-        self, X, y, columns, n_classes, *, sample_weight=None, criterion="gini", growth_order="gain",
-        max_leaves=None, max_depth=None, min_samples_leaf=1, min_samples_split=2, min_gain=0.0,
+        self, X, y, columns, n_classes, *, sample_weight=None, criterion="gini",
+        growth_order="gain", max_leaves=None, max_depth=None, min_samples_leaf=1,
+        min_samples_split=2, min_gain=0.0,
     ):  # fmt: skip
         self.X, self.y, self.columns, self.n_classes = X, y, columns, n_classes
         self.weight = [1.0] * len(y) if sample_weight is None else [float(w) for w in sample_weight]
@@ -103,7 +105,7 @@ class SlowTree:
     def threshold_candidates(self, node, j, kind):
         values = sorted({self.X[i][j] for i in node.rows if not isnan(self.X[i][j])})
         has_missing = any(isnan(self.X[i][j]) for i in node.rows)
-        thresholds = [middle(a, b, kind) for a, b in zip(values, values[1:], strict=False)]
+        thresholds = [middle(a, b, kind) for a, b in pairwise(values)]
         for threshold in [*thresholds, inf] if has_missing else thresholds:
             for missing_left in (False, True) if has_missing else (None,):
                 left, right = [], []
@@ -132,9 +134,8 @@ class SlowTree:
             if gain > held and gain >= least:
                 best[split.column] = gain, split
         for gain, split in best.values():
-            if node.split is None or gain > self.gain(node, node.split):
-                node.split = split
-            elif gain == self.gain(node, node.split) and self.wins_tie(node.split, split):
+            held = 0.0 if node.split is None else self.gain(node, node.split)
+            if gain > held or (gain == held and self.wins_tie(node.split, split)):
                 node.split = split
 
     def wins_tie(self, held, split):

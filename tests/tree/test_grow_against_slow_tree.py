@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_tree import SlowTree
 
-from treebound.tree import Column, grow
+from treebound.tree import Column
+from treebound.tree.grow import grow
 
 CRITERIA = ("gini", "entropy", "misclassification")
 

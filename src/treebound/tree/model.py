@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +86,13 @@ class Tree:
         array = array if array.base is None and not array.flags.writeable else array.view()
         array.flags.writeable = False
         object.__setattr__(self, name, array)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.__post_init__()  # arrays that were stored come back writeable
 
     # -- size and form ---------------------------------------------------------------------
 
@@ -186,6 +193,11 @@ class Tree:
             stays at the node that asks for it, which then is not a leaf.
         """
         return route.apply(self, X, unknown)
+
+    @cached_property
+    def _tests(self) -> dict[str, NDArray[np.void]]:
+        """What routing has prepared, for each rule about unknown categories."""
+        return {}
 
     def predict_codes(self, X: NDArray[np.float64], unknown: str = "majority") -> NDArray[np.int32]:
         """The answer for every row of an encoded matrix, an index into ``classes``."""

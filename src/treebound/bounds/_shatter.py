@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from math import log, prod
+from math import comb, log, prod
 from threading import Lock
 
 import numpy as np
@@ -18,19 +18,20 @@ from numpy.typing import NDArray
 
 from treebound.bounds import _sums
 from treebound.bounds._closed import log_closed_growth
-from treebound.bounds._recursion import Features, children, cut, with_categories
+from treebound.bounds._recursion import Features, children, with_categories
 from treebound.bounds._sizes import node_budgets, split_rooms
 from treebound.bounds._wide import Wide
 from treebound.bounds.partitions import is_one_threshold, one_feature_partitions
-from treebound.bounds.stumps import best_attribution
 from treebound.shapes import TreeShape
 
 __all__ = ["largest_shattered"]
 
 FloatArray = NDArray[np.float64]
 _lock = Lock()
-# (subtree, landscape) pairs up to which categories are followed down the tree.
-_MOST_STATES = 4000
+# Ways to share categories, over all subtrees and landscapes, up to which they are followed down.
+_MOST_WAYS = 20_000
+# (subtree, landscape) pairs kept for other shapes.
+_MOST_KEPT = 10_000
 # Multiplications up to which sums over part sizes are tried at all.
 _MOST_WORK = 4e9
 # Whole numbers above 2**53 are rounded: a count this close to 2**m is taken to reach it.
@@ -112,7 +113,7 @@ class _Growth:
         needed = self._needed(shape, features)
         if needed is None:
             return False
-        if len(self.values) > 4 * _MOST_STATES:
+        if len(self.values) > _MOST_KEPT:
             self.values.clear()
         for part in shape.subshapes():
             for one in needed.get(part, ()):
@@ -133,18 +134,20 @@ class _Growth:
         needed: dict[TreeShape, dict[Features, None]] = {shape: {features: None}}
         total = 0
         for part in reversed(_by_leaves(shape)):
-            if part.leaves <= 2:
+            if part.is_leaf:
                 continue
-            asked = needed.get(part, {})
-            total += len(asked)
-            if total > _MOST_STATES and self.refine:
+            below: dict[Features, None] = {}
+            for one in needed.get(part, ()):
+                if part.leaves == 2:
+                    total += len(set(one.ordinal + one.nominal)) // 2
+                    continue
+                sides = [side for pair in self._all_sides(one) for side in pair]
+                below.update((left, None) for left in (one, *sides) if not left.is_empty)
+                total += 1 + len(sides) // 2
+                if total > _MOST_WAYS and self.refine:
+                    return None
+            if total > _MOST_WAYS and self.refine:
                 return None
-            below = dict.fromkeys(
-                left
-                for one in asked
-                for left in (one, *(side for pair in self._all_sides(one) for side in pair))
-                if not left.is_empty
-            )
             for child in children(part):
                 if not child.is_leaf:
                     needed.setdefault(child, {}).update(below)
@@ -197,14 +200,7 @@ class _Growth:
         return Wide.of_integers([2, *counts])
 
     def _stump(self, features: Features) -> Wide:
-        counts = [0, 0]
-        enough = 2 * features.real + 2 * len(features.ordinal) + sum(features.nominal)
-        for m in range(2, min(self.size, enough) + 1):
-            counts.append(_attribution(m, cut(features, m)))
-        # Then taking all splits of a size whole never pays: every feature does all it can.
-        budgets = node_budgets(features, len(counts), self.size)
-        values = 2.0 + 2.0 * np.concatenate((np.array(counts, dtype=float), budgets))
-        return Wide.of(values).least(self.cap)
+        return Wide.of(2.0 + 2.0 * _attributions(features, self.size)).least(self.cap)
 
     def _by_size(self, shape: TreeShape, features: Features) -> Wide:
         """Splits by part size within the node's budget."""
@@ -304,7 +300,47 @@ def _distinct(features: Features) -> Iterable[tuple[str, int, int]]:
             yield kind, counts.index(one), counts.count(one)
 
 
-_attribution = lru_cache(maxsize=1 << 16)(best_attribution)
+def _attributions(features: Features, size: int) -> FloatArray:
+    """The largest attribution of splits to features (stumps.best_attribution) for every m."""
+    m = np.arange(size + 1)
+    even = (m % 2 == 0) & (m > 0)
+    halves = np.where(even, [comb(int(one), int(one) // 2) // 2 for one in np.minimum(m, 60)], 0.0)
+    best = np.full(size + 1, np.inf)
+    whole, choices, t = np.zeros(size + 1), np.ones(size + 1), 0
+    while True:
+        best = np.minimum(best, whole + _made_beyond(features, size, t, even))
+        best = np.minimum(best, whole + halves + _made_beyond(features, size, t, even & False))
+        t += 1
+        choices = np.maximum(choices * (m - t + 1) / t, 0.0)
+        whole = whole + choices
+        if not ((whole < best) & (2 * t < m)).any():
+            return best
+
+
+def _made_beyond(features: Features, size: int, t: int, with_half: NDArray[np.bool_]) -> FloatArray:
+    """Splits that features make with part sizes above ``t``, each feature within its budget."""
+    m = np.arange(size + 1)
+    sizes = np.maximum((m - 1) // 2 - t, 0)
+    made = features.real * (2.0 * sizes + with_half)
+    for kind, at, times in _distinct(features):
+        categories = getattr(features, kind)[at]
+        if kind == "ordinal":
+            each = np.minimum(categories - 1, min(2, categories - 1) * sizes + with_half)
+        else:
+            sums, budget = _nominal_sums(categories, size)
+            last = np.maximum((m - 1) // 2, 0)
+            each = np.minimum(budget, sums[m, last] - sums[m, np.minimum(t, last)] + with_half)
+        made = made + times * each
+    return made
+
+
+@lru_cache(maxsize=64)
+def _nominal_sums(categories: int, size: int) -> tuple[FloatArray, FloatArray]:
+    """For every m, splits of a nominal feature with part sizes up to k, and how many in all."""
+    room, budget = _feature_rooms("nominal", categories, size)
+    sums = np.zeros((size + 1, room.shape[1]))
+    sums[2:, 1:] = np.cumsum(room[:, 1:], axis=1)
+    return sums, np.concatenate(([0.0, 0.0], budget))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -265,7 +265,7 @@ def log_fast_growth(
     shape: TreeShape, m: int, n_classes: int, features: Features, *, total: bool
 ) -> float:
     """Algorithm LogGrowthFuncUB: ``ln sum_c (n)_c pi^c`` with a fast form of ``pi^c``."""
-    if m == 1 or shape.left is None or features.is_empty:
+    if n_classes == 1 or m == 1 or shape.left is None or features.is_empty:
         return log(n_classes)
     if m > shape.leaves:
         value = _log_product(shape, m, n_classes, features, total=total)

@@ -1,0 +1,73 @@
+"""The shell transcripts of the documentation, run again: they must print what the pages show."""
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from treebound.cli import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("command_line", "study")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+BLOCK = re.compile(r"^\.\. code-block:: console\n\n((?: {4}.*\n|\n)+)", re.MULTILINE)
+COMMAND = re.compile(r"^ {4}\$ (.*)\n((?: {4}(?!\$ ).*\n|\n)*)", re.MULTILINE)
+# Seconds differ from run to run.
+SECONDS = re.compile(r"(Mean pruning time \(s\)).*")
+
+
+def transcript(page):
+    """The commands of a page and what it says they print."""
+    text = (ROOT / "docs" / f"{page}.rst").read_text(encoding="utf-8")
+    for block in BLOCK.findall(text):
+        for command, printed in COMMAND.findall(block):
+            if not command.endswith("# not run here"):
+                yield command, re.sub(r"^ {4}", "", printed, flags=re.MULTILINE)
+
+
+def run(command):
+    """What a command prints, errors included; treebound alone runs in this process."""
+    if not command.startswith("treebound ") or re.search("[|;]", command):
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(
+            ["bash", "-c", command],
+            env={**os.environ, "PATH": path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            check=False,
+        )
+        return done.stdout
+    printed = io.StringIO()
+    with (
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+        contextlib.suppress(SystemExit),
+    ):
+        main(shlex.split(command)[1:])
+    return printed.getvalue()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_print_what_the_page_shows(page, tmp_path, monkeypatch):
+    for file in (ROOT / "examples").glob("parcels*"):
+        shutil.copy(file, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setenv("PYTHONIOENCODING", "utf-8")
+    checker = doctest.OutputChecker()
+    commands = list(transcript(page))
+    assert len(commands) >= 5
+    for command, expected in commands:
+        expected, found = (SECONDS.sub(r"\1", text) for text in (expected, run(command)))
+        message = f"{command}\nprints\n{found}\nwhere the page has\n{expected}"
+        assert checker.check_output(expected, found, FLAGS), message

@@ -52,9 +52,9 @@ def took(results: Results) -> str:
     seconds = [results.cube(name) for name in ("grow_seconds", "prune_seconds")]
     total = sum(float(np.nansum(cube)) for cube in seconds)
     return (
-        f"{len(results.datasets)} data sets, {results.n_draws} draws, {len(results.models)} models: "
-        f"{len(results.rows):,} results, {len(results.failures)} failed; "
-        f"growing and pruning took {total:,.1f} s in all."
+        f"{len(results.datasets)} data sets, {results.n_draws} draws, "
+        f"{len(results.models)} models: {len(results.rows):,} results, "
+        f"{len(results.failures)} failed; growing and pruning took {total:,.1f} s in all."
     )
 
 

@@ -58,7 +58,7 @@ class Sheet:
 def rich_table(sheet: Sheet, columns: Sequence[int] | None = None) -> RichTable:
     """The table for a terminal, with all of its columns or the first and some others."""
     shown = list(range(1, len(sheet.header))) if columns is None else list(columns)
-    table = RichTable(title=sheet.title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table = RichTable(box=SIMPLE_HEAD, pad_edge=False)
     for at in [0, *shown]:
         width = _width(sheet, at)
         table.add_column(
@@ -77,6 +77,7 @@ def rich_table(sheet: Sheet, columns: Sequence[int] | None = None) -> RichTable:
 
 def print_sheet(sheet: Sheet, console: Console) -> None:
     """Print the table and its notes; one that is too wide for the terminal, in several pieces."""
+    console.print(Text(sheet.title, style="bold"))
     for columns in _pieces(sheet, console.width):
         console.print(rich_table(sheet, columns))
     for note in sheet.notes:

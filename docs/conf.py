@@ -43,6 +43,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "capture_repr": (),
     "abort_on_example_error": True,
     "min_reported_time": 1e9,
     "copyfile_regex": r".*\.(csv|toml)",

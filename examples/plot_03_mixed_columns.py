@@ -1,0 +1,65 @@
+"""
+Mixed columns, missing values, unknown categories
+=================================================
+
+Real, ordinal and nominal columns as they are: no one-hot encoding, no imputation. The table is
+made up: parcels, and whether they came late.
+"""
+
+import numpy as np
+import pandas as pd
+
+import treebound as tb
+
+rng = np.random.default_rng(3)
+rows = 800
+speeds = ["economy", "standard", "express"]
+parcels = pd.DataFrame(
+    {
+        "weight": rng.gamma(2.0, 1.5, rows).round(2),
+        "service": pd.Categorical(rng.choice(speeds, rows), speeds, ordered=True),
+        "country": rng.choice(["FR", "DE", "IT", "IS"], rows, p=[0.4, 0.3, 0.2, 0.1]),
+        "insured": rng.random(rows) < 0.3,
+    }
+)
+slow = parcels["service"] < "express"
+late = (parcels["country"] == "IS") | ((parcels["weight"] > 4) & slow)
+late ^= rng.random(rows) < 0.05
+
+# %%
+# Some values are missing. Those of late parcels more often: that is information, and the tree may
+# use it.
+
+parcels.loc[rng.random(rows) < np.where(late, 0.3, 0.02), "weight"] = np.nan
+parcels.loc[rng.random(rows) < 0.1, "country"] = None
+print(parcels.head())
+
+# %%
+# Numbers are real columns, the ordered categorical is ordinal, texts and booleans are nominal.
+
+clf = tb.BoundTreeClassifier().fit(parcels, np.where(late, "late", "on time"))
+for column in clf.columns_:
+    print(f"{column.name:8} {column.kind:8} {column.categories or ''}")
+
+# %%
+# In a real or ordinal column every split learns where missing values go; in a nominal column
+# missing is a category of its own.
+
+print(clf.to_text())
+
+# %%
+
+tb.show.TreeDisplay.from_estimator(clf)
+
+# %%
+# Norway was never seen. What happens then is a choice, made by ``unknown``.
+
+new = pd.DataFrame({"weight": [1.2], "service": ["express"], "country": ["NO"], "insured": [False]})
+for choice in ("majority", "stop", "missing"):
+    clf.set_params(unknown=choice)
+    print(f"{choice:8} {clf.predict(new)[0]:7} {clf.predict_proba(new)[0].round(3)}")
+
+try:
+    clf.set_params(unknown="error").predict(new)
+except ValueError as error:
+    print(error)

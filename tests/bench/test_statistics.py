@@ -14,9 +14,11 @@ from treebound.bench.statistics import (
 )
 
 
-def tables(models=st.integers(3, 6), sets=st.integers(3, 12)):
-    return st.tuples(sets, models, st.integers(0, 10**6)).map(
-        lambda given: np.random.default_rng(given[2]).integers(0, 6, size=given[:2]) / 7.0
+def tables():
+    """Means of 3 to 12 sets by 3 to 6 models, with ties."""
+    size = st.tuples(st.integers(3, 12), st.integers(3, 6))
+    return st.tuples(size, st.integers(0, 10**6)).map(
+        lambda given: np.random.default_rng(given[1]).integers(0, 6, size=given[0]) / 7.0
     )
 
 

@@ -1,7 +1,11 @@
 """How the documentation is built."""
 
 import os
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "treebound"
 author = "The treebound developers"
@@ -11,11 +15,12 @@ release = version = installed_version("treebound")
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "mathml",
 ]
+html_math_renderer = "mathml"
 exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 html_theme = "pydata_sphinx_theme"
@@ -27,6 +32,9 @@ html_theme_options = {
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
 }
+# Only the index of the API and of the gallery have pages to list at the side.
+_alone = "learning pruning showing command_line study schema model_format theory gallery/plot_*"
+html_sidebars = {page: [] for page in _alone.split()}
 toc_object_entries_show_parents = "hide"
 
 autosummary_generate = True

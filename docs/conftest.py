@@ -2,7 +2,7 @@
 
 import pytest
 
-collect_ignore_glob = ["conf.py", "_build/*", "api/*", "gallery/*"]
+collect_ignore_glob = ["conf.py", "_ext/*", "_build/*", "api/*", "gallery/*"]
 
 
 @pytest.fixture(autouse=True)

@@ -27,7 +27,7 @@ parcels = pd.DataFrame(
 late = (parcels["country"] == "IS") | (parcels["weight"] > 4)
 late ^= rng.random(800) < 0.05
 clf = tb.BoundTreeClassifier().fit(parcels, np.where(late, "late", "on time"))
-print(clf.to_text())
+tb.show.TreeDisplay.from_estimator(clf)
 
 # %%
 # New rows, with a gap and a country that training did not have.

@@ -66,7 +66,6 @@ cdef class Grower:
         cdef int64_t* counts
         cdef int64_t* tables = NULL
         cdef bint may_split
-        self.spare = <int64_t*>allocate(self.sample.table_size, sizeof(int64_t))
         self.tree.add(0, n, 0)
         counts = self.tree.counts_of(0)
         for i in range(n):
@@ -75,6 +74,7 @@ cdef class Grower:
         # the paper's priorities are impurities, at most a few units; gains are weights
         self.tree.tolerance = TOLERANCE * (1.0 if self.by_impurity else <double>self.total())
         if may_split and 0 < self.sample.table_size <= n:
+            self.spare = <int64_t*>allocate(self.sample.table_size, sizeof(int64_t))
             tables = self.count_tables(0)
         self.consider(0, may_split, tables)
         self.n_leaves = 1

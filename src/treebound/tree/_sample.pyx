@@ -59,6 +59,11 @@ cdef class Sample:
         self.columns = <Column*>zeros(X.shape[1], sizeof(Column))
         self.n_columns = X.shape[1]
         for j in range(self.n_columns):
+            if (n_codes[j] + 1) * (n_classes + 1) >= 2**32:
+                raise ValueError(
+                    f"grow counts categories times classes in 32 bits. Got {n_codes[j]} categories "
+                    f"of column {j} and {n_classes} classes instead."
+                )
             self.columns[j].kind = kinds[j]
             self.columns[j].n_codes = n_codes[j]
             self.columns[j].has_missing = may_miss[j]
@@ -318,15 +323,16 @@ cdef class Sample:
     ) noexcept nogil:
         """Note for every row of a node whether it goes left; count those that do."""
         cdef Py_ssize_t i, row, n_left = 0
+        cdef int64_t to_left
         if self.columns[split.column].form == SORTED:
             self.mark_sorted(start, stop, split)
         else:
             self.mark_coded(start, stop, split)
         for i in range(start, stop):
             row = self.rows[i]
-            if self.goes_left[row]:
-                n_left += 1
-                left_counts[self.y[row]] += weight_of(row, &self.problem)
+            to_left = self.goes_left[row]
+            n_left += to_left
+            left_counts[self.y[row]] += to_left * weight_of(row, &self.problem)
         return n_left
 
     cdef void mark_sorted(
@@ -350,13 +356,14 @@ cdef class Sample:
         cdef uint32_t stride = <uint32_t>(self.problem.n_classes + 1), cell
         cdef uint32_t high = <uint32_t>(split.place + 1) * stride
         cdef uint32_t low = high - stride if column.kind == NOMINAL else 0
+        cdef uint32_t width = high - low
         cdef uint32_t missing = <uint32_t>column.n_codes * stride
-        cdef bint missing_left = split.missing_left
+        cdef uint8_t missing_left = split.missing_left
         cdef Py_ssize_t i
         for i in range(start, stop):
             cell = column.cells[self.rows[i]]
-            self.goes_left[self.rows[i]] = (cell >= low and cell < high) or (
-                missing_left and cell >= missing
+            self.goes_left[self.rows[i]] = (cell - low < width) | (
+                missing_left & (cell >= missing)
             )
 
     cdef void partition(

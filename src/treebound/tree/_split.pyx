@@ -6,11 +6,11 @@ less than ``NodeView.tolerance`` are ties.
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint32_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from treebound.tree._layout cimport (
-    NOMINAL, SORTED, Column, NodeView, Packing, Problem, Scratch, Split, label_of, purity_of, rank_of,
-    row_of, weight_of,
+    ENTROPY, GINI, NOMINAL, SORTED, Column, NodeView, Packing, Problem, Scratch, Split, int128_t,
+    label_of, rank_of, row_of, weight_of, xlogx,
 )
 from treebound.tree._scan cimport Segment, scan
 
@@ -160,15 +160,15 @@ cdef void search_table(
     cdef Py_ssize_t code
     if column.kind == NOMINAL:
         for code in range(column.n_codes + column.has_missing):
-            try_code(column, node, problem, scratch, table, code, best)
+            try_code(column, node, problem, table, code, best)
         return
     if column.has_missing and (
         table[(column.n_codes + 1) * (problem.n_classes + 1) - 1] > 0
     ):
         missing = table + column.n_codes * (problem.n_classes + 1)
-    walk_codes(column, node, problem, scratch, table, NULL, missing != NULL, best)
+    walk_codes(column, node, problem, scratch.left, table, NULL, missing != NULL, best)
     if missing != NULL:
-        walk_codes(column, node, problem, scratch, table, missing, False, best)
+        walk_codes(column, node, problem, scratch.left, table, missing, False, best)
 
 
 cdef void search_rows(
@@ -189,63 +189,72 @@ cdef void search_rows(
         code = column.cells[node.rows[i]] // stride
         if scratch.table[code * stride + problem.n_classes] == 0:
             continue
-        try_code(column, node, problem, scratch, scratch.table, code, best)
+        try_code(column, node, problem, scratch.table, code, best)
         memset(scratch.table + code * stride, 0, stride * sizeof(int64_t))
 
 
-cdef inline int64_t move_left(
-    const int64_t* cell, Py_ssize_t n_classes, Scratch* scratch
+cdef double score_of(
+    const int64_t* left, const NodeView* node, const Problem* problem
 ) noexcept nogil:
-    """Move the rows of one code to the left; their weight."""
+    """Purity of the rows counted on the left plus that of all others, as ``purity_of`` has it."""
+    cdef const int64_t* counts = node.counts
+    cdef int64_t weight = 0, most_left = 0, most_right = 0
+    cdef int64_t left_sum = 0, right_sum = 0
+    cdef int128_t left_squares = 0, right_squares = 0
     cdef Py_ssize_t k
-    cdef int64_t weight = 0
-    for k in range(n_classes):
-        scratch.left[k] += cell[k]
-        scratch.right[k] -= cell[k]
-        weight += cell[k]
-    return weight
+    for k in range(problem.n_classes):
+        weight += left[k]
+    if problem.criterion == GINI and problem.wide:
+        for k in range(problem.n_classes):
+            left_squares += <int128_t>left[k] * left[k]
+            right_squares += <int128_t>(counts[k] - left[k]) * (counts[k] - left[k])
+        return <double>left_squares / <double>weight + (
+            <double>right_squares / <double>(node.weight - weight)
+        )
+    if problem.criterion == GINI:
+        for k in range(problem.n_classes):
+            left_sum += left[k] * left[k]
+            right_sum += (counts[k] - left[k]) * (counts[k] - left[k])
+        return <double>left_sum / <double>weight + (
+            <double>right_sum / <double>(node.weight - weight)
+        )
+    if problem.criterion == ENTROPY:
+        for k in range(problem.n_classes):
+            left_sum += xlogx(left[k], problem) + xlogx(counts[k] - left[k], problem)
+        left_sum -= xlogx(weight, problem) + xlogx(node.weight - weight, problem)
+        return <double>left_sum / problem.xlogx_unit
+    for k in range(problem.n_classes):
+        most_left = max(most_left, left[k])
+        most_right = max(most_right, counts[k] - left[k])
+    return <double>(most_left + most_right)
 
 
-cdef inline double score_of(
-    const NodeView* node, const Problem* problem, Scratch* scratch, int64_t left_weight
-) noexcept nogil:
-    return purity_of(scratch.left, left_weight, problem) + purity_of(
-        scratch.right, node.weight - left_weight, problem
-    )
-
-
-cdef void try_code(
-    const Column* column, const NodeView* node, const Problem* problem, Scratch* scratch,
-    const int64_t* table, Py_ssize_t code, Split* best,
+cdef inline void try_code(
+    const Column* column, const NodeView* node, const Problem* problem, const int64_t* table,
+    Py_ssize_t code, Split* best,
 ) noexcept nogil:
     """``x == code``; missing is a code too."""
     cdef const int64_t* cell = table + code * (problem.n_classes + 1)
-    cdef int64_t rows = cell[problem.n_classes], weight
-    if rows < problem.min_leaf or node.stop - node.start - rows < problem.min_leaf:
-        return
-    start_left(node, problem, NULL, scratch)
-    weight = move_left(cell, problem.n_classes, scratch)
-    offer(
-        best, score_of(node, problem, scratch, weight), node.tolerance, code, -1,
-        column.has_missing and code == column.n_codes,
-    )
+    cdef int64_t rows = cell[problem.n_classes]
+    if problem.min_leaf <= rows <= node.stop - node.start - problem.min_leaf:
+        offer(
+            best, score_of(cell, node, problem), node.tolerance, code, -1,
+            column.has_missing and code == column.n_codes,
+        )
 
 
 cdef void walk_codes(
-    const Column* column, const NodeView* node, const Problem* problem, Scratch* scratch,
+    const Column* column, const NodeView* node, const Problem* problem, int64_t* left,
     const int64_t* table, const int64_t* missing, bint missing_right, Split* best,
 ) noexcept nogil:
     """Move one code after the other to the left, where ``missing`` (or NULL) stands already."""
     cdef Py_ssize_t n_classes = problem.n_classes
     cdef int64_t most = node.stop - node.start - problem.min_leaf
     cdef Py_ssize_t code, k, last = -1
-    cdef int64_t weight = 0, rows = 0
+    cdef int64_t rows = 0 if missing == NULL else missing[n_classes]
     cdef const int64_t* cell
-    start_left(node, problem, missing, scratch)
-    if missing != NULL:
-        rows = missing[n_classes]
-        for k in range(n_classes):
-            weight += missing[k]
+    for k in range(n_classes):
+        left[k] = 0 if missing == NULL else missing[k]
     # invariant: the codes up to ``last``, which is not empty, stand on the left
     for code in range(column.n_codes):
         cell = table + code * (n_classes + 1)
@@ -253,11 +262,11 @@ cdef void walk_codes(
             continue
         if last >= 0 and problem.min_leaf <= rows <= most:
             offer(
-                best, score_of(node, problem, scratch, weight), node.tolerance, last, code,
-                missing != NULL,
+                best, score_of(left, node, problem), node.tolerance, last, code, missing != NULL
             )
-        weight += move_left(cell, n_classes, scratch)
+        for k in range(n_classes):
+            left[k] += cell[k]
         rows += cell[n_classes]
         last = code
     if missing_right and last >= 0 and problem.min_leaf <= rows <= most:
-        offer(best, score_of(node, problem, scratch, weight), node.tolerance, last, -1, False)
+        offer(best, score_of(left, node, problem), node.tolerance, last, -1, False)

@@ -1,0 +1,295 @@
+"""How long growing a tree takes, beside scikit-learn and LightGBM in the same run.
+
+    python benchmarks/growth.py [--quick] [--huge]
+
+Prints ratios and keeps them as benchmarks/results/growth.json. Everything is end to end,
+``BoundTreeClassifier(pruning=None, max_leaves=75).fit`` on one thread, with the criterion of the
+peer; runs alternate with the peer's and the best of each counts.
+
+- 20 real columns, 10^3 to 10^6 rows, against ``DecisionTreeClassifier(max_leaf_nodes=75)`` and, for
+  information, one LightGBM tree of 75 leaves (which is not exact: it looks at 255 bins a column);
+- 5 real and 5 nominal columns of 10, 100 and 1,000 categories, against one-hot columns and
+  scikit-learn, sparse or dense, whichever is faster there;
+- memory: the peak of a process beyond what it held before ``fit``;
+- how the time grows with rows, columns, classes, categories and leaves, and with two threads.
+
+``--quick`` leaves out 10^6 rows; ``--huge`` adds 10^7 rows of 20 columns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.datasets import make_classification
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
+
+import treebound as tb
+from treebound._files import write_text
+
+RESULTS = Path(__file__).parent / "results"
+LEAVES = 75
+Job = Callable[[], Any]
+Table = dict[str, dict[str, float]]
+
+
+# -- data ----------------------------------------------------------------------------------
+
+
+def real_sample(
+    rows: int, columns: int = 20, n_classes: int = 2
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Real columns, ten of them informative, a twentieth of the labels wrong."""
+    informative = min(10, columns)
+    X, y = make_classification(
+        rows, columns, n_informative=informative, n_redundant=min(2, columns - informative),
+        n_classes=n_classes, flip_y=0.05, random_state=0,
+    )  # fmt: skip
+    return X.astype(np.float32).astype(np.float64), y  # scikit-learn looks at 32 bits
+
+
+def mixed_sample(rows: int, categories: int) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+    """Five real and five nominal columns; every category has its own effect."""
+    rng = np.random.default_rng(0)
+    real = rng.normal(size=(rows, 5)).astype(np.float32).astype(np.float64)
+    codes = rng.integers(0, categories, size=(rows, 5))
+    effects = rng.normal(size=(5, categories))
+    score = real[:, 0] + rng.normal(size=rows)
+    frame = pd.DataFrame(real, columns=[f"r{j}" for j in range(5)])
+    names = [f"c{k}" for k in range(categories)]
+    for j in range(5):
+        score += effects[j][codes[:, j]]
+        frame[f"n{j}"] = pd.Categorical.from_codes(codes[:, j], names)
+    return frame, (score > 0).astype(np.int64)
+
+
+# -- who grows -----------------------------------------------------------------------------
+
+
+def ours(X: Any, y: Any, leaves: int = LEAVES, **options: Any) -> Job:
+    """A fit of the classifier without pruning."""
+    options = {"criterion": "gini", **options}
+    return lambda: tb.BoundTreeClassifier(pruning=None, max_leaves=leaves, **options).fit(X, y)
+
+
+def scikit_learn(X: Any, y: Any, criterion: str = "gini") -> Job:
+    """scikit-learn's best-first tree."""
+    tree = DecisionTreeClassifier(max_leaf_nodes=LEAVES, criterion=criterion, random_state=0)
+    return lambda: tree.fit(X, y)
+
+
+def one_hot(X: pd.DataFrame, y: Any, as_sparse: bool) -> Job:
+    """scikit-learn's tree on one-hot columns, their making included."""
+    real = X.select_dtypes("number").columns
+    nominal = X.columns.difference(real)
+
+    def fit() -> Any:
+        hot = OneHotEncoder(sparse_output=as_sparse, dtype=np.float32).fit_transform(X[nominal])
+        numbers = X[real].to_numpy(np.float32)
+        if as_sparse:
+            return scikit_learn(sparse.hstack([sparse.csc_matrix(numbers), hot], "csc"), y)()
+        return scikit_learn(np.hstack([numbers, hot]), y)()
+
+    return fit
+
+
+def light_gbm(X: Any, y: Any) -> Job | None:
+    """One boosted tree, its binning included; None where LightGBM is not installed."""
+    try:
+        from lightgbm import LGBMClassifier
+    except ImportError:
+        return None
+    model = LGBMClassifier(
+        n_estimators=1, num_leaves=LEAVES, min_child_samples=1, n_jobs=1, verbose=-1
+    )
+    return lambda: model.fit(X, y)
+
+
+# -- time ----------------------------------------------------------------------------------
+
+
+def seconds(jobs: dict[str, Job], budget: float = 3.0, most: int = 30) -> dict[str, float]:
+    """The best time of each job; they take turns, until the budget of each is spent."""
+    best = dict.fromkeys(jobs, np.inf)
+    spent = dict.fromkeys(jobs, 0.0)
+    for turn in range(most):
+        for name, job in jobs.items():
+            if turn and spent[name] > budget:
+                continue
+            start = time.perf_counter()
+            job()
+            took = time.perf_counter() - start
+            best[name] = min(best[name], took)
+            spent[name] += took
+    return best
+
+
+def real_columns(rows: list[int]) -> Table:
+    """Exact growth on 20 real columns."""
+    found = {}
+    for n in rows:
+        X, y = real_sample(n)
+        for criterion in ("gini", "entropy"):
+            jobs = {
+                "treebound": ours(X, y, criterion=criterion),
+                "scikit-learn": scikit_learn(X, y, criterion),
+            }
+            peer = light_gbm(X, y)
+            if peer is not None and criterion == "gini":
+                jobs["LightGBM"] = peer
+            found[f"{n:,} rows, {criterion}"] = seconds(jobs)
+    return found
+
+
+def nominal_columns(rows: list[int]) -> Table:
+    """Unitary comparison against one-hot columns."""
+    found = {}
+    for n in rows:
+        for categories in (10, 100, 1000):
+            X, y = mixed_sample(n, categories)
+            # dense columns would not fit, or take minutes, where they are many
+            peers = {"one-hot, sparse": one_hot(X, y, True)}
+            if n * categories <= 10**6:
+                peers["one-hot, dense"] = one_hot(X, y, False)
+            took = seconds({"treebound": ours(X, y), **peers})
+            found[f"{n:,} rows, {categories:,} categories"] = {
+                "treebound": took["treebound"],
+                "scikit-learn": min(took[name] for name in peers),
+            }
+    return found
+
+
+# -- memory --------------------------------------------------------------------------------
+
+MEMORY_CASES = ("real", "mixed")
+
+
+def memory() -> Table:
+    """Peak memory of a fit beyond the data, in MB, each in a process of its own."""
+    found: Table = {}
+    for case in MEMORY_CASES:
+        found[case] = {}
+        for who in ("treebound", "scikit-learn"):
+            command = [sys.executable, __file__, "--memory-of", case, who]
+            lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            found[case].update(json.loads(lines.splitlines()[-1]))
+    return found
+
+
+def memory_of(case: str, who: str) -> None:
+    """Print the data's size and how far the peak of this process rises in a fit."""
+    X: Any
+    if case == "real":
+        X, y = real_sample(10**6)
+        size, peer = X.nbytes, scikit_learn(X, y)
+        ours(X[:100], y[:100])()
+    else:
+        X, y = mixed_sample(10**5, 1000)
+        size, peer = int(X.memory_usage(index=False).sum()), one_hot(X, y, True)
+        ours(X.head(100), y[:100])()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    (ours(X, y) if who == "treebound" else peer)()
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps({"data": size / 1e6, who: (after - before) / 1e3}))
+
+
+# -- how the time grows --------------------------------------------------------------------
+
+
+def scaling(quick: bool) -> dict[str, dict[str, float]]:
+    """The time of one fit as one thing changes: 10^5 rows, 20 columns, 2 classes, 75 leaves."""
+    n = 10**4 if quick else 10**5
+    X, y = real_sample(n)
+    found: dict[str, dict[str, float]] = {}
+
+    def note(what: str, value: Any, job: Job) -> None:
+        found.setdefault(what, {})[f"{value:,}"] = seconds({"": job}, budget=1.0, most=5)[""]
+
+    for rows in (n // 100, n // 10, n):
+        note("rows", rows, ours(X[:rows], y[:rows]))
+    for columns in (5, 10, 20, 40, 80):
+        note("columns", columns, ours(*real_sample(n, columns)))
+    for n_classes in (2, 5, 10, 50, 100):
+        note("classes", n_classes, ours(*real_sample(n, n_classes=n_classes)))
+    for categories in (2, 10, 100, 1000, 10000):
+        note("categories", categories, ours(*mixed_sample(n, categories)))
+    for leaves in (2, 10, 75, 1000, 10000):
+        note("leaves", leaves, ours(X, y, leaves))
+    for threads in (1, 2):
+        note("threads", threads, ours(X, y, n_jobs=threads))
+    return found
+
+
+def huge() -> Table:
+    """10^7 rows of 20 columns: 1.6 GB."""
+    rng = np.random.default_rng(0)
+    X = rng.random((10**7, 20))
+    y = ((X[:, :4].sum(axis=1) > 2) ^ (rng.random(10**7) < 0.05)).astype(np.int64)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    took = seconds({"treebound": ours(X, y)}, most=1)["treebound"]
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {"10,000,000 rows": {"seconds": took, "data MB": X.nbytes / 1e6,
+                                "beyond it MB": (after - before) / 1e3}}  # fmt: skip
+
+
+# -- printing ------------------------------------------------------------------------------
+
+
+def print_times(title: str, table: Table) -> None:
+    """Milliseconds, and how many times as long each peer takes."""
+    print(f"\n{title}\n")
+    for name, took in table.items():
+        mine = took["treebound"]
+        peers = "".join(
+            f"{peer:>14} {1000 * t:10.2f} ms {t / mine:6.1f}x"
+            for peer, t in took.items()
+            if peer != "treebound"
+        )
+        print(f"  {name:<32} {1000 * mine:10.2f} ms  {peers}")
+
+
+def main() -> None:
+    """Run, print and keep."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="leave out 10^6 rows")
+    parser.add_argument("--huge", action="store_true", help="add 10^7 rows of 20 columns")
+    parser.add_argument("--memory-of", nargs=2, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.memory_of:
+        memory_of(*asked.memory_of)
+        return
+    rows = [10**3, 10**4, 10**5] + ([] if asked.quick else [10**6])
+    found: dict[str, Any] = {"real columns": real_columns(rows)}
+    print_times("fit, 20 real columns, 75 leaves", found["real columns"])
+    found["nominal columns"] = nominal_columns([10**4] if asked.quick else [10**4, 10**5])
+    print_times("fit, 5 real and 5 nominal columns, 75 leaves", found["nominal columns"])
+    found["memory"] = memory()
+    print("\npeak memory of a fit beyond the data: 10^6 x 20 real; 10^5 x (5 real, 5 nominal)\n")
+    for case, sizes in found["memory"].items():
+        print(f"  {case:<8}" + "".join(f"{who:>16} {mb:8.0f} MB" for who, mb in sizes.items()))
+    found["scaling"] = scaling(asked.quick)
+    print("\ntime of a fit as one thing changes, in ms\n")
+    for what, times in found["scaling"].items():
+        cells = "".join(f"{value:>10}: {1000 * t:<9.2f}" for value, t in times.items())
+        print(f"  {what:<12}{cells}")
+    if asked.huge:
+        found["huge"] = huge()
+        print("\n", found["huge"])
+    RESULTS.mkdir(exist_ok=True)
+    write_text(RESULTS / "growth.json", json.dumps(found, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

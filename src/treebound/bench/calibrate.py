@@ -1,9 +1,9 @@
 """Choosing the parameters of the bound pruner by cross-validation, as the paper chose its r.
 
 The paper cross-validates r over inverse powers of two on Wine with five folds and takes the
-geometric mean over ten draws of the folds; it reports 2^-10.5. The same is done here for the weight
-of the growth term in our own score. Of equally good values the first of the grid is taken: the one
-that prunes most for r, the one that prunes least for the weight.
+geometric mean over ten draws; it reports 2^-10.5. Here the folds are those of the training part of
+each draw, so that no test row has a say. The same is done for the weight of the growth term in our
+own score. Of equally good values the one that prunes most is taken.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bench.models import Growth
+from treebound.bench.models import Draw, Growth
 from treebound.bench.sheets import Cell, Sheet
 from treebound.bench.sources import Parcel, Table, load_tables
 from treebound.bench.splits import seeds_of
@@ -49,8 +49,8 @@ class Calibration:
 
     @property
     def chosen(self) -> list[float]:
-        """The best value of every draw, the first of equals."""
-        return [self.grid[at] for at in self.errors.argmin(axis=1)]
+        """The best value of every draw; of equals the one that prunes most."""
+        return [low if self.of == "error-prior" else high for low, high in self.ties]
 
     @property
     def ties(self) -> list[tuple[float, float]]:
@@ -103,19 +103,19 @@ def calibrate(
 
 
 def error_rates(of: Parameter, parcel: Parcel, seed: int, folds: int) -> list[float]:
-    """The error rate of every value of the grid on one shuffle of one table."""
+    """The error rate of every value of the grid on the training part of one draw, by folds."""
     from sklearn.model_selection import KFold
 
     table = parcel.open()
+    X, y = Draw(table, seed).part("train")
     growth = _growth(of)
     wrong = np.zeros(len(_grid(of)))
-    splitter = KFold(folds, shuffle=True, random_state=seed)
-    for train, test in splitter.split(table.X):
-        tree = growth(table, table.X[train], table.y[train])
+    for inside, outside in KFold(folds, shuffle=True, random_state=seed).split(X):
+        tree = growth(table, X[inside], y[inside])
         for at, value in enumerate(_grid(of)):
-            pruned = _pruner(of, value).prune(tree, table.X[train], table.y[train]).tree
-            wrong[at] += np.sum(pruned.predict_codes(table.X[test]) != table.y[test])
-    return (wrong / table.n_examples).tolist()
+            pruned = _pruner(of, value).prune(tree, X[inside], y[inside]).tree
+            wrong[at] += np.sum(pruned.predict_codes(X[outside]) != y[outside])
+    return (wrong / len(y)).tolist()
 
 
 def _grid(of: Parameter) -> tuple[float, ...]:
@@ -154,7 +154,8 @@ def calibration_sheet(found: Calibration) -> Sheet:
         f"{low:g}" if low == high else f"{low:g}-{high:g}" for low, high in found.ties
     )
     notes = [
-        f"{chosen}. {len(found.errors)} draws of the folds on {', '.join(found.sets)}.",
+        f"{chosen}. Choices deviate by {np.std(found.chosen):.2g} over {len(found.errors)} draws, "
+        f"on {', '.join(found.sets)}.",
         f"Equally good in each draw: {spans}.",
     ]
     return Sheet("calibration", title, ["Value", "Accuracy (%)", "Chosen"], rows, (), notes)

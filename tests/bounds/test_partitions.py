@@ -207,6 +207,11 @@ def test_deep_shapes_do_not_exhaust_the_stack():
     assert bounds.tree_partitions_by_size(shape, 2, 20, landscape) == 2**19 - 1
 
 
+def test_work_is_estimated_for_shapes_of_any_depth():
+    landscape = Landscape(2, (5,) * 9, (7,) * 9)
+    assert bounds.partitions(chain(1500), 2, 3, landscape) == 3
+
+
 def test_wide_landscapes_give_a_bound_without_the_sum_over_features():
     landscape = Landscape(3, tuple(range(20, 40)), tuple(range(20, 40)))
     shape = chain(6)

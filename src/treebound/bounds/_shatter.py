@@ -20,7 +20,7 @@ from treebound.bounds import _sums
 from treebound.bounds._closed import log_closed_growth
 from treebound.bounds._recursion import Features, children, with_categories
 from treebound.bounds._sizes import node_budgets, split_rooms
-from treebound.bounds._wide import Wide
+from treebound.bounds._wide import NOTHING, Wide
 from treebound.bounds.partitions import is_one_threshold, one_feature_partitions
 from treebound.shapes import TreeShape
 
@@ -107,6 +107,7 @@ class _Growth:
         self.cap = Wide.powers(2, size + 1)
         self.two = Wide.constant(2, size + 1)
         self.values: dict[tuple[TreeShape, Features], Wide] = {}
+        self.rooms: dict[tuple[Features, int], tuple[FloatArray, FloatArray]] = {}
 
     def require(self, shape: TreeShape, features: Features) -> bool:
         """Compute a shape and all below it; False, and nothing done, if that is too much."""
@@ -115,6 +116,7 @@ class _Growth:
             return False
         if len(self.values) > _MOST_KEPT:
             self.values.clear()
+            self.rooms.clear()
         for part in shape.subshapes():
             for one in needed.get(part, ()):
                 if (part, one) not in self.values:
@@ -158,19 +160,7 @@ class _Growth:
             yield from self._sides(features, kind, at)
 
     def _sides(self, features: Features, kind: str, at: int) -> list[tuple[Features, Features]]:
-        """How the two parts of a split on one feature can share its categories."""
-        categories = getattr(features, kind)[at]
-        if categories > self.refine:
-            return [(features, features)]
-        if kind == "ordinal":
-            shares = [(theta, categories - theta) for theta in range(1, categories)]
-        else:
-            shares = [(1, categories - 1), (categories - 1, 1)]
-
-        def left_with(categories: int) -> Features:
-            return _merged(with_categories(features, kind, at, categories))
-
-        return [(left_with(x), left_with(y)) for x, y in dict.fromkeys(shares)]
+        return _sides(features, kind, at, self.refine)
 
     def _bound(self, shape: TreeShape, features: Features) -> Wide:
         """The least of all forms for one subtree, as a function of the sample size."""
@@ -213,7 +203,7 @@ class _Growth:
         _sums.by_size(
             *self.of(left, features),
             *self.of(right, features),
-            *_node_rooms(features, first, self.size),
+            *self._rooms(features, first),
             2.0,
             *least,
             left is right,
@@ -221,6 +211,18 @@ class _Growth:
             *found,
             first,
         )
+        return found
+
+    def _rooms(self, features: Features, first: int) -> tuple[FloatArray, FloatArray]:
+        """Splits by size and in all, kept while the tables are small."""
+        found = self.rooms.get((features, first))
+        if found is None:
+            found = (
+                split_rooms(features, first, self.size),
+                node_budgets(features, first, self.size),
+            )
+            if self.size <= 128:
+                self.rooms[features, first] = found
         return found
 
     def _total(self, shape: TreeShape, features: Features) -> Wide:
@@ -242,16 +244,17 @@ class _Growth:
         """Each feature within its own budget, subtrees with the categories left to them."""
         left, right = children(shape)
         size = self.size
-        every = inner = Wide.constant(0.0, size + 1)
+        every = inner = _zeros(size + 1)
         if features.real:
             rooms = _feature_rooms("ordinal", size + 1, size)
             pair = self._fill(shape, [(features, features)], *rooms)
-            every = every.plus(pair[0].times(float(features.real)))
+            every = pair[0].times(float(features.real))
         for kind, at, times in _distinct(features):
             rooms = _feature_rooms(kind, getattr(features, kind)[at], size)
             pair = self._fill(shape, self._sides(features, kind, at), *rooms)
-            every = every.plus(pair[0].times(float(times)))
-            inner = inner.plus(pair[1].times(float(times)))
+            every = every.plus(pair[0].times(float(times)) if times > 1 else pair[0])
+            if not features.real:
+                inner = inner.plus(pair[1].times(float(times)) if times > 1 else pair[1])
         if not features.real:
             sizes = np.maximum(np.arange(size + 1) - 1, 1)
             ones = np.ones(size + 1, dtype=np.int64)
@@ -270,7 +273,7 @@ class _Growth:
     ) -> tuple[Wide, Wide]:
         left, right = children(shape)
         small, large = zip(*sides, strict=True)
-        every, inner = (Wide.constant(0.0, self.size + 1) for _ in range(2))
+        every, inner = _zeros(self.size + 1), _zeros(self.size + 1)
         _sums.by_feature(
             *self._stack(left, small),
             *self._stack(right, large),
@@ -286,10 +289,23 @@ class _Growth:
         return every, inner
 
     def _stack(self, shape: TreeShape, landscapes: tuple[Features, ...]) -> Wide:
+        if shape.is_leaf:
+            return _repeated(self.size, len(landscapes))
         found = [self.of(shape, one) for one in landscapes]
         return Wide(
             np.array([one.mantissa for one in found]), np.array([one.power for one in found])
         )
+
+
+@lru_cache(maxsize=64)
+def _repeated(size: int, rows: int) -> Wide:
+    """A leaf, once for every way to share categories: two labels whatever the sample."""
+    one = Wide.constant(2, size + 1)
+    return Wide(np.tile(one.mantissa, (rows, 1)), np.tile(one.power, (rows, 1)))
+
+
+def _zeros(count: int) -> Wide:
+    return Wide(np.zeros(count), np.full(count, NOTHING, dtype=np.int64))
 
 
 def _distinct(features: Features) -> Iterable[tuple[str, int, int]]:
@@ -351,14 +367,26 @@ def _merged(features: Features) -> Features:
     return Features(features.real, features.ordinal + (2,) * twos, nominal)
 
 
+@lru_cache(maxsize=1 << 16)
+def _sides(features: Features, kind: str, at: int, refine: int) -> list[tuple[Features, Features]]:
+    """How the two parts of a split on one feature can share its categories."""
+    categories = getattr(features, kind)[at]
+    if categories > refine:
+        return [(features, features)]
+    if kind == "ordinal":
+        shares = [(theta, categories - theta) for theta in range(1, categories)]
+    else:
+        shares = [(1, categories - 1), (categories - 1, 1)]
+
+    def left_with(some: int) -> Features:
+        return _merged(with_categories(features, kind, at, some))
+
+    return [(left_with(x), left_with(y)) for x, y in dict.fromkeys(shares)]
+
+
 def _by_leaves(shape: TreeShape) -> list[TreeShape]:
     """The distinct subtrees, smaller ones first."""
     return sorted(shape.subshapes(), key=lambda part: part.leaves)
-
-
-@lru_cache(maxsize=64)
-def _node_rooms(features: Features, first: int, size: int) -> tuple[FloatArray, FloatArray]:
-    return split_rooms(features, first, size), node_budgets(features, first, size)
 
 
 @lru_cache(maxsize=64)

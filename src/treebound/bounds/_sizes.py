@@ -85,7 +85,9 @@ def growth_by_size(
     for part in inner:
         values[part] = Wide(caps[part].mantissa.copy(), caps[part].power.copy())
     while start <= m:
-        last = min(m, start + max(1, _TABLE // (start + 64)) - 1)
+        # As many rows as fill the table: r rows have (start + r) / 2 columns.
+        rows = int((start * start + 8 * _TABLE) ** 0.5 - start) // 2
+        last = min(m, start + max(rows, 1) - 1)
         rooms = split_rooms(features, start, last)
         budgets = node_budgets(features, start, last)
         if not budgeted:
@@ -137,9 +139,9 @@ def _caps(
 ) -> tuple[dict[TreeShape, Wide], int]:
     """What no growth function exceeds, and up to which size that is already the full sum."""
     trivial = Wide.powers(n_classes, m + 1)
-    stump = Wide.of_integers(
-        [n_classes + n_classes * (n_classes - 1) * ((1 << max(k - 1, 0)) - 1) for k in range(m + 1)]
-    )
+    # n + n (n-1) (2^(k-1) - 1): all there is for one split, or for two classes.
+    pairs = n_classes * (n_classes - 1)
+    stump = Wide.powers(2, m + 1).times(pairs / 2).minus(float(pairs - n_classes))
     inner = [part for part in shape.subshapes() if not part.is_leaf]
     few = {part: min(n_classes, part.leaves) <= 2 for part in inner}
     caps = {part: stump if few[part] else trivial for part in inner}

@@ -29,7 +29,8 @@ class Wide(NamedTuple):
     def of(cls, mantissa: FloatArray, power: NDArray[np.int64] | int = 0) -> Wide:
         """The same numbers with the mantissa in range."""
         fraction, more = np.frexp(mantissa)
-        total = np.where(fraction == 0, NOTHING, power + more.astype(np.int64))
+        total = more + np.asarray(power, dtype=np.int64)
+        total[fraction == 0] = NOTHING
         return cls(fraction, total)
 
     @classmethod

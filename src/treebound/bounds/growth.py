@@ -36,11 +36,11 @@ __all__ = ["log_growth", "log_growth_leaves"]
 IntArray = NDArray[np.integer[Any]]
 FloatArray = NDArray[np.float64]
 # Multiplications (some nanoseconds each) up to which "best" tries the sums over part sizes.
-_SIZES_WORK = 2e9
+_SIZES_WORK = 1e9
 
 
 def log_growth(
-    shape: TreeShape, m: int, n_classes: int, landscape: Landscape, *, form: str = "best"
+    shape: TreeShape, m: int, n_classes: int, landscape: Landscape, form: str = "best"
 ) -> float:
     """Upper bound on the natural log of the growth function of a shape.
 
@@ -94,18 +94,23 @@ def log_growth(
 _features = lru_cache(maxsize=1024)(features_of)
 
 
+def _is_simple(shape: TreeShape, m: int, n_classes: int, features: Features) -> bool:
+    """Whether one label for all examples is all there is."""
+    return n_classes == 1 or m == 1 or shape.is_leaf or features.is_empty
+
+
 def _fast(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
     return log_fast_growth(shape, m, n_classes, features, total=False)
 
 
 def _tight(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
-    if m == 1 or shape.is_leaf or features.is_empty:
+    if _is_simple(shape, m, n_classes, features):
         return log(n_classes)
     return growth_by_size(shape, m, n_classes, features, budgeted=False)
 
 
 def _best(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
-    if m == 1 or shape.is_leaf or features.is_empty:
+    if _is_simple(shape, m, n_classes, features):
         return log(n_classes)
     found = [
         m * log(n_classes),

@@ -12,7 +12,7 @@ from math import comb, prod
 
 from treebound.bounds._checks import check_int, check_landscape, check_shape
 from treebound.bounds._recursion import Features, Recursion, children, features_of
-from treebound.bounds._rules import budget_rule, feature_rule
+from treebound.bounds._rules import budget_rule, feature_rule, splits_of_left_size, sum_over_sizes
 from treebound.bounds.counting import stirling
 from treebound.bounds.fast import splits_of_node
 from treebound.bounds.stumps import best_attribution
@@ -22,8 +22,9 @@ from treebound.shapes import TreeShape
 
 __all__ = ["one_feature_partitions", "partitions"]
 
-# Elementary steps (about a microsecond each) up to which the sum over features is tried.
-_REFINED_STEPS = 2e7
+# Steps, generously counted, up to which the sum over features is tried: some seconds.
+_REFINED_STEPS = 5e7
+_by_size = sum_over_sizes(splits_of_left_size)
 
 
 def partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
@@ -46,7 +47,7 @@ def partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
     Notes
     -----
     The sum over features visits every landscape that splitting can leave. It is left out where
-    that would take more than some ten seconds; what remains is still a bound.
+    that would take more than some seconds; what remains is still a bound.
 
     Examples
     --------
@@ -100,7 +101,7 @@ def _steps(shape: TreeShape, c: int, m: int, features: Features) -> float:
     """About how many steps the sum over features takes."""
     counts = [min(one, m) for one in features.ordinal + features.nominal]
     ways = sum(o - 1 for o in features.ordinal if o <= m) + 2 * len(features.nominal)
-    depth = max(shape.height - 1, 0)
+    depth = min(max(shape.height - 1, 0), 60)
     landscapes = min(float(prod(counts)), float(1 + ways) ** depth)
     inner = max(shape.nodes - 1, 1)
     return landscapes * inner * m * m * (1 + ways) * min(c, 2) ** 2
@@ -113,7 +114,9 @@ def plain_rule(recursion: Recursion, shape: TreeShape, m: int, features: Feature
         twice = 1 + (shape.left is shape.right)
         counts = range(1, recursion.parts + 1)
         return [twice * one_feature_partitions(shape.leaves, c, m) for c in counts]
-    return _least(recursion, shape, m, features, budget_rule(recursion, shape, m, features))
+    # With real features only, the splits of all sizes together are within the budget.
+    rule = _by_size if features.is_real else budget_rule
+    return _least(recursion, shape, m, features, rule(recursion, shape, m, features))
 
 
 def refined_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:

@@ -171,12 +171,12 @@ def test_ties_between_leaves_go_to_the_older_one():
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "misclassification"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_threads_do_not_show_in_the_tree(criterion, weighted):
-    X, y, columns, rng = mixed_sample(9000)
+    X, y, columns, rng = mixed_sample(40_000)
     X = np.column_stack([X, X[:, 0]])  # a copy of the first column ties with it everywhere
     columns = (*columns, Column("f"))
     weight = rng.random(len(y)) if weighted else None
     kwargs = {"sample_weight": weight, "criterion": criterion, "max_leaves": 60}
-    trees = [grow(X, y, columns, range(3), n_jobs=n, **kwargs) for n in (1, 2, 3, -1)]
+    trees = [grow(X, y, columns, range(3), n_jobs=n, **kwargs) for n in (1, 2, 3)]
     for tree in trees[1:]:
         assert_same(trees[0], tree)
     assert trees[0].n_leaves > 5

@@ -18,11 +18,11 @@ from treebound.tree._partition cimport Part, partition_entries, partition_rows
 from treebound.tree._presort cimport Presorted, ordered_keys, presort
 
 cdef enum:
-    FEW_VALUES = 256    # a threshold column of no more values is kept as codes,
-    ROWS_A_VALUE = 8    # if it has that many rows for each of them
-    THREAD_ROWS = 4096  # below, starting threads costs more than they save
-    MOST_LOGARITHMS = 65536
-    TILE = 64           # rows read at a time when columns are taken out of a C-ordered matrix
+    FEW_VALUES = 256     # a threshold column of no more values is kept as codes,
+    ROWS_A_VALUE = 8     # if it has that many rows for each of them
+    THREAD_ROWS = 16384  # below, threads that wait for each other lose more than they save
+    MOST_LOGARITHMS = 65536  # kept in a table, or four for each row
+    TILE = 64            # rows read at a time when columns are taken out of a C-ordered matrix
 
 
 cdef class Sample:

@@ -9,7 +9,7 @@ from treebound.pruning.certificate import (
     certify,
     certify_holdout,
 )
-from treebound.pruning.collapse import collapse
+from treebound.pruning.merge import collapse
 from treebound.pruning.cost_complexity import CostComplexityPruner, weakest_link_path
 from treebound.pruning.entry import prune
 from treebound.pruning.kearns_mansour import KearnsMansourPruner

@@ -67,7 +67,7 @@ class Tree:
     rows: NDArray[np.int64]
     columns: tuple[Column, ...]
     classes: NDArray[Any]
-    label: NDArray[np.int32] = field(default=None)  # type: ignore[assignment]
+    label: NDArray[np.int32] = field(default=None)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         dtypes = {

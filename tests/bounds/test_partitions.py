@@ -217,3 +217,31 @@ def test_wide_landscapes_give_a_bound_without_the_sum_over_features():
     shape = chain(6)
     found = bounds.partitions(shape, 2, 15, landscape)
     assert found <= bounds.tree_partitions_within_budget(shape, 2, 15, landscape)
+
+
+GRID = [
+    Landscape(real=1),
+    Landscape(real=2),
+    Landscape(ordinal=(3,)),
+    Landscape(ordinal=(3, 2)),
+    Landscape(ordinal=(2, 2, 2)),
+    Landscape(nominal=(3,)),
+    Landscape(nominal=(4, 2)),
+    Landscape(nominal=(2, 2, 1)),
+    Landscape(real=1, nominal=(3,)),
+    Landscape(real=1, ordinal=(2,), nominal=(2,)),
+    Landscape(ordinal=(3,), nominal=(3,)),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("landscape", GRID, ids=str)
+def test_every_theorem_holds_on_the_worst_sample(landscape):
+    for shape in (shape for leaves in range(2, 6) for shape in TreeShape.enumerate(leaves)):
+        for m in range(2, 6):
+            for c in range(2, min(m, shape.leaves) + 1):
+                worst = bounds.worst_sample(shape, c, m, landscape, max_samples=3000).count
+                assert worst <= bounds.partitions(shape, c, m, landscape)
+                for name, theorem in THEOREMS.items():
+                    if applies(name, landscape):
+                        assert worst <= theorem(shape, c, m, landscape), name

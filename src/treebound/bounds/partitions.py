@@ -8,6 +8,7 @@ level is a valid bound.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import comb, prod
 
 from treebound.bounds._checks import check_int, check_landscape, check_shape
@@ -127,7 +128,7 @@ def refined_rule(recursion: Recursion, shape: TreeShape, m: int, features: Featu
 
 
 def _least(
-    recursion: Recursion, shape: TreeShape, m: int, features: Features, sums: list[int]
+    recursion: Recursion, shape: TreeShape, m: int, features: Features, sums: Sequence[int]
 ) -> list[int]:
     if shape.leaves == 2:
         # Twice, because the recursion halves what equal subtrees count in both directions.

@@ -83,6 +83,15 @@ def test_bound_is_attained_by_no_accident():
     assert 0 < attained < 60
 
 
+def test_the_same_sample_every_time():
+    """The matching library picks any of many optimal matchings; ours must be one of its own."""
+    from treebound.bounds.witnesses import _orders
+
+    first = witness(9, 20)
+    _orders.cache_clear()
+    np.testing.assert_array_equal(first, witness(9, 20))
+
+
 @pytest.mark.parametrize("m", range(2, 9))
 def test_networkx_serves_as_well(m, monkeypatch):
     pytest.importorskip("networkx")

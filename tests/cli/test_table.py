@@ -197,6 +197,7 @@ def test_what_is_wrong_is_said_in_one_line(model, table, tmp_path, capsys):
         (["show", model, "--as", "poem"], "poem"),
         (["show", model, "--as", "sql", "--max-depth", "2"], "--max-depth"),
         (["certify", model, other], "'colour'"),
+        (["prune", model, table, "--pruning", "none"], "none"),
     ]:
         code, out, err = run(capsys, *argv)
         assert code == 2, argv

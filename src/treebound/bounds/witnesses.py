@@ -246,7 +246,13 @@ def _step(rows: list[_Row], m: int, k: int) -> tuple[list[_Row], list[_Row]]:
 
 
 def _matching(edges: list[Edge]) -> list[Edge]:
-    """A matching of most edges in a general graph, by whichever library is there."""
+    """A matching of most edges in a general graph, by whichever library is there.
+
+    Which of many it finds differs from run to run; weights that no two matchings share (in all
+    likelihood: the isolation lemma) make it one and the same.
+    """
+    weights = np.random.default_rng(0).integers(1, 2**40, size=len(edges)).tolist()
+    weighted = [(i, j, weight) for (i, j), weight in zip(edges, weights, strict=True)]
     try:
         rustworkx = require("rustworkx", extra="theory", why="A witness sample")
     except ModuleNotFoundError as missing:
@@ -254,10 +260,14 @@ def _matching(edges: list[Edge]) -> list[Edge]:
             networkx = require("networkx", extra="theory", why="A witness sample")
         except ModuleNotFoundError:
             raise missing from None
-        return sorted(networkx.max_weight_matching(networkx.Graph(edges), maxcardinality=True))
-    graph = rustworkx.PyGraph(multigraph=False)
-    graph.extend_from_edge_list(edges)
-    return sorted(rustworkx.max_weight_matching(graph, max_cardinality=True))
+        graph = networkx.Graph()
+        graph.add_weighted_edges_from(weighted)
+        found = networkx.max_weight_matching(graph, maxcardinality=True)
+    else:
+        graph = rustworkx.PyGraph(multigraph=False)
+        graph.extend_from_weighted_edge_list(weighted)
+        found = rustworkx.max_weight_matching(graph, max_cardinality=True, weight_fn=int)
+    return sorted((min(pair), max(pair)) for pair in found)
 
 
 def _subsets(m: int, k: int) -> list[int]:

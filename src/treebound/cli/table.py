@@ -30,9 +30,10 @@ __all__: list[str] = []
 # What is said besides the result goes here, so that the result can be piped.
 _aside = Console(stderr=True)
 
-Pruning = Literal[
-    "bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", "mdl", "none"
+Pruner = Literal[
+    "bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", "mdl"
 ]
+Pruning = Literal[Pruner, "none"]
 Output = Annotated[Path | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)]
 Data = Annotated[Path, Parameter(allow_leading_hyphen=True)]
 Form = Literal[
@@ -170,7 +171,7 @@ def prune(
     *,
     target: str | None = None,
     schema: Path | None = None,
-    pruning: Pruning = "bound",
+    pruning: Pruner = "bound",
     leaves: int | None = None,
     output: Output = None,
 ) -> None:
@@ -197,8 +198,7 @@ def prune(
         check_writable(output)
     classifier = tb.BoundTreeClassifier.load(model)
     table = _labelled(classifier, data, schema, target)
-    chosen = None if pruning == "none" else pruning
-    pruned: Any = tb.prune(classifier, table.frame, table.target, pruner=chosen)
+    pruned: Any = tb.prune(classifier, table.frame, table.target, pruner=pruning)
     if leaves is not None:
         pruned = pruned.prune_to(leaves=leaves)
     _aside.print(_summary(pruned), highlight=False, soft_wrap=True)

@@ -174,6 +174,15 @@ def test_weights_repeat_and_leave_out_rows(seed, class_weight):
     np.testing.assert_allclose(weighted.tree_.counts, repeated.tree_.counts)
 
 
+def test_every_leaf_has_its_share_of_the_weight():
+    X, y = mixed_table()
+    weight = np.random.default_rng(0).exponential(size=len(y))
+    clf = BoundTreeClassifier(pruning=None, min_weight_fraction_leaf=0.1)
+    tree = clf.fit(X, y, sample_weight=weight).tree_
+    assert tree.n_leaves > 2
+    assert tree.weight[tree.is_leaf].min() >= 0.1 * weight.sum()
+
+
 def test_balanced_gives_every_class_the_same_weight():
     X, y = mixed_table()
     clf = BoundTreeClassifier(class_weight="balanced", pruning=None).fit(X, y)

@@ -50,7 +50,11 @@ def fruit():
 
 
 @parametrize_with_checks(
-    [BoundTreeClassifier(), BoundTreeClassifier(criterion="gini", unknown="stop")]
+    [
+        BoundTreeClassifier(),
+        BoundTreeClassifier(criterion="gini", unknown="stop"),
+        BoundTreeClassifier(pruning=None, growth_order="impurity"),
+    ]
 )
 def test_every_check_of_scikit_learn(estimator, check):
     check(estimator)

@@ -40,7 +40,7 @@ class SlowTree:
     def __init__(
         self, X, y, columns, n_classes, *, sample_weight=None, criterion="gini",
         growth_order="gain", max_leaves=None, max_depth=None, min_samples_leaf=1,
-        min_samples_split=2, min_gain=0.0,
+        min_samples_split=2, min_weight_fraction_leaf=0.0, min_gain=0.0,
     ):  # fmt: skip
         self.X, self.y, self.columns, self.n_classes = X, y, columns, n_classes
         self.weight = [1.0] * len(y) if sample_weight is None else [float(w) for w in sample_weight]
@@ -48,7 +48,7 @@ class SlowTree:
         self.max_leaves = inf if max_leaves is None else max_leaves
         self.max_depth = inf if max_depth is None else max_depth
         self.min_samples_leaf, self.min_samples_split = min_samples_leaf, min_samples_split
-        self.min_gain = min_gain
+        self.min_weight_fraction_leaf, self.min_gain = min_weight_fraction_leaf, min_gain
         self.root = SlowNode([i for i in range(len(y)) if self.weight[i] > 0], 0)
         self.missing = [any(isnan(X[i][j]) for i in self.root.rows) for j in range(len(columns))]
         self.grow()
@@ -116,7 +116,7 @@ class SlowTree:
                 yield SlowSplit(j, threshold, -1, side, left, right)
 
     def heavier(self, left, right):
-        return sum(self.counts(left)) >= sum(self.counts(right))
+        return round(sum(self.counts(left)) - sum(self.counts(right)), 9) >= 0
 
     def search(self, node):
         """Give the node its best split, if it may have one and one gains."""
@@ -127,7 +127,7 @@ class SlowTree:
         least = max(0.0, round(self.min_gain * sum(self.counts(self.root.rows)), 9))
         best = {}
         for split in self.candidates(node):
-            if min(len(split.left), len(split.right)) < max(1, self.min_samples_leaf):
+            if not (self.may_be_leaf(split.left) and self.may_be_leaf(split.right)):
                 continue
             gain = self.gain(node, split)
             held = best.get(split.column, (0.0, None))[0]
@@ -138,16 +138,24 @@ class SlowTree:
             if gain > held or (gain == held and self.wins_tie(node.split, split)):
                 node.split = split
 
+    def may_be_leaf(self, rows):
+        """Enough rows, and enough of the sample's weight."""
+        share = sum(self.counts(rows)) / sum(self.counts(self.root.rows))
+        return len(rows) >= max(1, self.min_samples_leaf) and (
+            round(share, 9) >= round(self.min_weight_fraction_leaf, 9)
+        )
+
     def wins_tie(self, held, split):
-        """The first of equals is held, but in the paper's order that with fewest rows left."""
+        """The first of equals is held, but in the paper's order that with least weight left."""
         if self.growth_order == "gain":
             return False
         return self.present_left(split) < self.present_left(held)
 
     def present_left(self, split):
-        """Rows on the left whose value is known; in a nominal column missing is a value."""
+        """Weight on the left whose value is known; in a nominal column missing is a value."""
         nominal = self.columns[split.column].kind == "nominal"
-        return sum(nominal or not isnan(self.X[i][split.column]) for i in split.left)
+        known = [i for i in split.left if nominal or not isnan(self.X[i][split.column])]
+        return round(sum(self.weight[i] for i in known), 9)
 
     # -- growth ------------------------------------------------------------------------------
 

@@ -215,12 +215,19 @@ def test_the_first_expansions_are_the_same_with_and_without_a_limit():
 # -- weights -------------------------------------------------------------------------------
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from(["gini", "entropy", "misclassification"]))
-@settings(max_examples=20)
-def test_integer_weights_repeat_and_zero_leaves_out(seed, criterion):
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["gini", "entropy", "misclassification"]),
+    st.sampled_from(["gain", "impurity"]),
+)
+@settings(max_examples=40)
+def test_integer_weights_repeat_and_zero_leaves_out(seed, criterion, growth_order):
     X, y, columns, rng = mixed_sample(120, seed)
     weight = rng.integers(0, 4, size=len(y))
-    kwargs = {"criterion": criterion, "max_leaves": 12}
+    kwargs = {
+        "criterion": criterion, "growth_order": growth_order, "max_leaves": 12,
+        "min_weight_fraction_leaf": 0.02,
+    }  # fmt: skip
     tree = grow(X, y, columns, range(3), sample_weight=weight, **kwargs)
     repeated = grow(X.repeat(weight, axis=0), y.repeat(weight), columns, range(3), **kwargs)
     for name in ARRAYS[:-1]:  # a repeated row counts once in ``rows``
@@ -301,6 +308,7 @@ def test_the_impurity_order_expands_the_leaf_with_the_purest_children():
         ({"max_leaves": 0}, "'max_leaves' parameter of grow must be an int >= 1 or None. Got 0"),
         ({"max_depth": 1.5}, "'max_depth' parameter"),
         ({"min_samples_leaf": 0}, "'min_samples_leaf' parameter"),
+        ({"min_weight_fraction_leaf": 0.6}, "'min_weight_fraction_leaf' parameter"),
         ({"min_samples_split": 1}, "'min_samples_split' parameter"),
         ({"min_gain": -1.0}, "'min_gain' parameter"),
         ({"n_jobs": 0}, "'n_jobs' parameter"),

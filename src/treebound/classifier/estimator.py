@@ -17,7 +17,7 @@ from treebound.classifier.parameters import check_parameters
 from treebound.classifier.weights import class_weights, row_weights, warn_if_light
 from treebound.landscape import Landscape
 from treebound.tree.columns import Column, Unknown, encode, learn_columns
-from treebound.tree.grow import grow
+from treebound.tree.grow import OPTIONS, grow
 from treebound.tree.importance import importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
@@ -52,6 +52,8 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
         Limits of the grown tree; None is no limit.
     min_samples_leaf, min_samples_split : int
         Least number of rows in a leaf, and in a node to be split.
+    min_weight_fraction_leaf : float
+        Least share of all weight in a leaf, from 0 to 0.5.
     min_gain : float
         A split must gain more than this.
     pruning : {"bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", \
@@ -133,6 +135,7 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
         min_samples_split: int = 2,
+        min_weight_fraction_leaf: float = 0.0,
         min_gain: float = 0.0,
         pruning: str | Pruner | None = "bound",
         categorical_features: Any = "from_dtype",
@@ -149,6 +152,7 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.min_samples_split = min_samples_split
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_gain = min_gain
         self.pruning = pruning
         self.categorical_features = categorical_features
@@ -231,11 +235,7 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
         return table, classes, codes, class_weights(self.class_weight, classes, codes, weight)
 
     def _growth(self) -> dict[str, Any]:
-        names = (
-            "criterion", "growth_order", "max_leaves", "max_depth", "min_samples_leaf",
-            "min_samples_split", "min_gain", "n_jobs",
-        )  # fmt: skip
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in OPTIONS}
 
     def _pruner(self) -> Pruner | None:
         if self.pruning is None:

@@ -17,7 +17,7 @@ _CHOICES: dict[str, tuple[str | None, ...]] = {
 # Least value, and whether None is allowed.
 _COUNTS = {
     "max_leaves": (1, True),
-    "max_depth": (0, True),
+    "max_depth": (1, True),
     "min_samples_leaf": (1, False),
     "min_samples_split": (2, False),
 }
@@ -34,6 +34,9 @@ def check_parameters(estimator: Any) -> None:
         if (value is None and optional) or (_is_int(value) and value >= least):
             continue
         raise _wrong(estimator, name, f"an int >= {least}" + (" or None" if optional else ""))
+    share = estimator.min_weight_fraction_leaf
+    if not (_is_real(share) and 0 <= share <= 0.5):
+        raise _wrong(estimator, "min_weight_fraction_leaf", "a number from 0 to 0.5")
     if not (_is_real(estimator.min_gain) and 0 <= estimator.min_gain < float("inf")):
         raise _wrong(estimator, "min_gain", "a finite number >= 0")
     if not (_is_real(estimator.delta) and 0 < estimator.delta < 1):

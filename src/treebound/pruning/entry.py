@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treebound.pruning.base import Grow, Pruner
 from treebound.pruning.registry import make_pruner
-from treebound.tree.grow import grow
+from treebound.tree.grow import OPTIONS, grow
 from treebound.tree.model import Tree
 from treebound.tree.sklearn_tree import from_sklearn, to_sklearn
 
@@ -137,7 +137,7 @@ def _with_all_classes(tree: Tree, seen: NDArray[np.int64], classes: NDArray[Any]
 def _prune_classifier(classifier: Any, X: Any, y: Any, pruner: Pruner, sample_weight: Any) -> Any:
     """A copy of a fitted classifier of this package, with its grown tree pruned."""
     tree = getattr(classifier, "grown_tree_", classifier.tree_)
-    options = {name: getattr(classifier, name) for name in _GROWTH if hasattr(classifier, name)}
+    options = {name: getattr(classifier, name) for name in OPTIONS if hasattr(classifier, name)}
     grow_one: Grow = partial(_grow_again, tree=tree, options=options)
     result = pruner.prune(tree, X, y, sample_weight=sample_weight, grow=grow_one)
     moved = copy(classifier)
@@ -145,13 +145,6 @@ def _prune_classifier(classifier: Any, X: Any, y: Any, pruner: Pruner, sample_we
     moved.pruning_result_ = result
     moved._certificate = None
     return moved
-
-
-# The parameters of a classifier that say how it grows.
-_GROWTH = (
-    "criterion", "growth_order", "max_leaves", "max_depth", "min_samples_leaf",
-    "min_samples_split", "min_gain", "n_jobs",
-)  # fmt: skip
 
 
 def _grow_again(

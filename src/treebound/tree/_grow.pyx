@@ -20,7 +20,7 @@ cdef double LOG2_E = 1.4426950408889634
 
 def grow(
     X, y, weights, n_classes, kinds, n_codes, may_miss, *, criterion, by_impurity, max_leaves,
-    max_depth, min_samples_leaf, min_samples_split, min_gain, n_threads,
+    max_depth, min_samples_leaf, min_weight, min_samples_split, min_gain, n_threads,
 ):
     """The arrays of the grown tree, and which columns have missing values.
 
@@ -32,6 +32,7 @@ def grow(
     cdef Py_ssize_t bad, j
     sample.problem.criterion = criterion
     sample.problem.min_leaf = min_samples_leaf
+    sample.problem.min_weight = min_weight
     grower.sample = sample
     grower.tree = Nodes(n_classes, max_leaves >= 0)
     grower.by_impurity = by_impurity
@@ -165,8 +166,8 @@ cdef class Grower:
         return (
             self.by_impurity
             and split.score >= node.split.score - tolerance
-            and self.sample.left_rows(node.start, node.stop, split)
-            < self.sample.left_rows(node.start, node.stop, &node.split)
+            and self.sample.left_weight(node.start, node.stop, split)
+            < self.sample.left_weight(node.start, node.stop, &node.split)
         )
 
     cdef double mean_purity(self, const Node* node) noexcept nogil:
@@ -221,8 +222,10 @@ cdef class Grower:
         if nominal and self.sample.columns[node.split.column].has_missing:
             return
         if nominal or not self.sample.has_missing_rows(node.start, node.stop, node.split.column):
+            # weights that were rounded to integers may miss a tie by a few units
             node.split.missing_left = (
-                self.tree.nodes[node.left].weight >= self.tree.nodes[node.right].weight
+                <double>(self.tree.nodes[node.left].weight - self.tree.nodes[node.right].weight)
+                >= -TOLERANCE * <double>node.weight
             )
 
     cdef int search_children(

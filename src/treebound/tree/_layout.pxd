@@ -63,7 +63,8 @@ cdef struct Problem:
     # What stays the same during growth.
     Py_ssize_t n_rows
     Py_ssize_t n_classes
-    Py_ssize_t min_leaf
+    Py_ssize_t min_leaf     # rows
+    int64_t min_weight      # and weight that every leaf must have; 0 where weights are 1
     Criterion criterion
     bint wide               # total weight of 2^31 or more
     Packing packing

@@ -26,7 +26,7 @@ cdef class Sample:
     cdef bint has_missing_rows(
         self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t column
     ) noexcept nogil
-    cdef Py_ssize_t left_rows(
+    cdef int64_t left_weight(
         self, Py_ssize_t start, Py_ssize_t stop, const Split* split
     ) noexcept nogil
     cdef Py_ssize_t mark(

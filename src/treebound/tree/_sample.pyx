@@ -302,21 +302,27 @@ cdef class Sample:
                 return True
         return False
 
-    cdef Py_ssize_t left_rows(
+    cdef int64_t left_weight(
         self, Py_ssize_t start, Py_ssize_t stop, const Split* split
     ) noexcept nogil:
-        """Rows that a split sends left, missing ones apart: how the paper's code settles ties."""
+        """Weight that a split sends left, missing rows apart: how the paper's code settles ties."""
         cdef const Column* column = &self.columns[split.column]
         cdef uint32_t stride = <uint32_t>(self.problem.n_classes + 1), cell
         cdef uint32_t high = <uint32_t>(split.place + 1) * stride
         cdef uint32_t low = high - stride if column.kind == NOMINAL else 0
-        cdef Py_ssize_t i, rows = 0
+        cdef Py_ssize_t i
+        cdef int64_t weight = 0
         if column.form == SORTED:
-            return split.place
+            if self.problem.weights == NULL:
+                return split.place
+            for i in range(start, start + split.place):
+                weight += self.problem.weights[row_of(column.entries[i], &self.problem.packing)]
+            return weight
         for i in range(start, stop):
             cell = column.cells[self.rows[i]]
-            rows += cell >= low and cell < high
-        return rows
+            if low <= cell < high:
+                weight += weight_of(self.rows[i], &self.problem)
+        return weight
 
     cdef Py_ssize_t mark(
         self, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts

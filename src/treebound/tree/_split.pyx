@@ -80,6 +80,7 @@ cdef void search_sorted(
     cdef Packing packing = problem.packing
     cdef Py_ssize_t n_rows = node.stop - node.start
     cdef Py_ssize_t i, missing
+    cdef int64_t weight, missing_weight = 0
     cdef Segment segment
     cdef Split other = best[0]
     segment.entries = column.entries + node.start
@@ -92,21 +93,43 @@ cdef void search_sorted(
         return
     segment.first = problem.min_leaf
     segment.last = min(n_rows - problem.min_leaf, segment.present - (missing == 0))
+    keep_heavy(&segment, node, problem, 0)
     start_left(node, problem, NULL, scratch)
     scan(&segment, node, problem, scratch, best)
     if missing == 0:
         return
     memset(scratch.missing, 0, problem.n_classes * sizeof(int64_t))
     for i in range(segment.present, n_rows):
-        scratch.missing[label_of(segment.entries[i], &packing)] += weight_of(
-            row_of(segment.entries[i], &packing), problem
-        )
+        weight = weight_of(row_of(segment.entries[i], &packing), problem)
+        scratch.missing[label_of(segment.entries[i], &packing)] += weight
+        missing_weight += weight
     segment.first = max(1, problem.min_leaf - missing)
     segment.last = min(n_rows - problem.min_leaf - missing, segment.present - 1)
+    keep_heavy(&segment, node, problem, missing_weight)
     start_left(node, problem, scratch.missing, scratch)
     scan(&segment, node, problem, scratch, &other)
     if other.place >= 0:
         offer(best, other.score, node.tolerance, other.place, -1, True)
+
+
+cdef void keep_heavy(
+    Segment* segment, const NodeView* node, const Problem* problem, int64_t weight
+) noexcept nogil:
+    """Leave out the boundaries with too little weight on a side; ``weight`` is left of the first.
+
+    The weight on the left grows with the place, so those that stay are next to each other.
+    """
+    cdef Packing packing = problem.packing
+    cdef Py_ssize_t i
+    if problem.min_weight == 0:
+        return
+    for i in range(segment.last):
+        weight += weight_of(row_of(segment.entries[i], &packing), problem)
+        if weight < problem.min_weight:
+            segment.first = max(segment.first, i + 2)
+        elif node.weight - weight < problem.min_weight:
+            segment.last = i
+            return
 
 
 cdef Py_ssize_t present_rows(
@@ -229,6 +252,19 @@ cdef double score_of(
     return <double>(most_left + most_right)
 
 
+cdef inline bint is_heavy(
+    const int64_t* left, const NodeView* node, const Problem* problem
+) noexcept nogil:
+    """Whether both sides have enough weight."""
+    cdef int64_t weight = 0
+    cdef Py_ssize_t k
+    if problem.min_weight == 0:
+        return True
+    for k in range(problem.n_classes):
+        weight += left[k]
+    return problem.min_weight <= weight <= node.weight - problem.min_weight
+
+
 cdef inline void try_code(
     const Column* column, const NodeView* node, const Problem* problem, const int64_t* table,
     Py_ssize_t code, Split* best,
@@ -236,7 +272,8 @@ cdef inline void try_code(
     """``x == code``; missing is a code too."""
     cdef const int64_t* cell = table + code * (problem.n_classes + 1)
     cdef int64_t rows = cell[problem.n_classes]
-    if problem.min_leaf <= rows <= node.stop - node.start - problem.min_leaf:
+    cdef int64_t most = node.stop - node.start - problem.min_leaf
+    if problem.min_leaf <= rows <= most and is_heavy(cell, node, problem):
         offer(
             best, score_of(cell, node, problem), node.tolerance, code, -1,
             column.has_missing and code == column.n_codes,
@@ -260,7 +297,7 @@ cdef void walk_codes(
         cell = table + code * (n_classes + 1)
         if cell[n_classes] == 0:
             continue
-        if last >= 0 and problem.min_leaf <= rows <= most:
+        if last >= 0 and problem.min_leaf <= rows <= most and is_heavy(left, node, problem):
             offer(
                 best, score_of(left, node, problem), node.tolerance, last, code, missing != NULL
             )
@@ -268,5 +305,8 @@ cdef void walk_codes(
             left[k] += cell[k]
         rows += cell[n_classes]
         last = code
-    if missing_right and last >= 0 and problem.min_leaf <= rows <= most:
+    if (
+        missing_right and last >= 0 and problem.min_leaf <= rows <= most
+        and is_heavy(left, node, problem)
+    ):
         offer(best, score_of(left, node, problem), node.tolerance, last, -1, False)

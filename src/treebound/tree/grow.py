@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from math import ceil
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -20,8 +21,13 @@ from treebound.tree._grow import grow as grow_arrays
 from treebound.tree.columns import Column
 from treebound.tree.model import Tree
 
-__all__ = ["grow"]
+__all__ = ["OPTIONS", "grow"]
 
+# The names of everything that says how to grow; the classifier has parameters of these names.
+OPTIONS = (
+    "criterion", "growth_order", "max_leaves", "max_depth", "min_samples_leaf",
+    "min_samples_split", "min_weight_fraction_leaf", "min_gain", "n_jobs",
+)  # fmt: skip
 _CRITERIA = {"gini": 0, "entropy": 1, "misclassification": 2}
 _ORDERS = {"gain": False, "impurity": True}
 _KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
@@ -43,6 +49,7 @@ def grow(
     max_depth: int | None = None,
     min_samples_leaf: int = 1,
     min_samples_split: int = 2,
+    min_weight_fraction_leaf: float = 0.0,
     min_gain: float = 0.0,
     n_jobs: int | None = None,
 ) -> Tree:
@@ -69,6 +76,8 @@ def grow(
         Limits of the tree.
     min_samples_leaf, min_samples_split : int
         Least number of rows in a leaf, and in a node that is split.
+    min_weight_fraction_leaf : float
+        Least share of the sample's weight in a leaf, from 0 to 0.5.
     min_gain : float
         Least gain of a split: how much it lowers the impurity, times the share of the sample's
         weight that reaches the node.
@@ -89,7 +98,7 @@ def grow(
 
     *Ties.* Of splits with the same gain the first is taken by column, then threshold or category,
     then missing to the right; of leaves with the same gain, the one made first. In the order
-    "impurity" a tie between columns goes to the split with the fewest rows on its left, as in the
+    "impurity" a tie between columns goes to the split with the least weight on its left, as in the
     paper's code. Gains are the same when they differ by less than 2^-45 of the node's weight: all
     class counts are exact integers, so neither the order of the rows nor the number of threads
     shows in the tree. Weights that are not integers are rounded to 2^-52 of their sum.
@@ -111,10 +120,11 @@ def grow(
     (2, 1.5)
     """
     _check_options(criterion, growth_order, max_leaves, max_depth)
-    _check_least(min_samples_leaf, min_samples_split, min_gain)
+    _check_least(min_samples_leaf, min_samples_split, min_weight_fraction_leaf, min_gain)
     columns, classes = tuple(columns), np.asarray(classes)
     X, y, weight = _checked_sample(X, y, sample_weight, len(columns), len(classes))
     units, unit = (None, 1.0) if weight is None else _integer_weights(weight)
+    least = _least_weight(min_weight_fraction_leaf, len(y) if units is None else int(units.sum()))
     try:
         arrays, missing = grow_arrays(
             X,
@@ -128,8 +138,9 @@ def grow(
             by_impurity=_ORDERS[growth_order],
             max_leaves=-1 if max_leaves is None else max_leaves,
             max_depth=_NO_LIMIT if max_depth is None else min(max_depth, _NO_LIMIT),
-            min_samples_leaf=min_samples_leaf,
-            min_samples_split=min_samples_split,
+            min_samples_leaf=min(max(min_samples_leaf, least if units is None else 1), _NO_LIMIT),
+            min_weight=0 if units is None else least,
+            min_samples_split=min(min_samples_split, _NO_LIMIT),
             min_gain=min_gain,
             n_threads=_threads(n_jobs),
         )
@@ -153,6 +164,11 @@ def _integer_weights(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64] | N
     shift = _WEIGHT_BITS - 1 - int(np.floor(np.log2(total)))
     scaled = np.rint(np.ldexp(weight, shift))
     return np.maximum(scaled, 1.0).astype(np.int64), float(np.ldexp(1.0, -shift))
+
+
+def _least_weight(fraction: float, total: int) -> int:
+    """The least whole weight that is a fraction of the total; rounding does not make it more."""
+    return ceil(fraction * total * (1.0 - 2.0**-45))
 
 
 def _threads(n_jobs: int | None) -> int:
@@ -182,11 +198,18 @@ def _check_options(criterion: str, growth_order: str, *limits: int | None) -> No
             raise _wrong(name, "an int >= 1 or None", limit)
 
 
-def _check_least(min_samples_leaf: int, min_samples_split: int, min_gain: float) -> None:
+def _check_least(
+    min_samples_leaf: int,
+    min_samples_split: int,
+    min_weight_fraction_leaf: float,
+    min_gain: float,
+) -> None:
     if not (_is_int(min_samples_leaf) and min_samples_leaf >= 1):
         raise _wrong("min_samples_leaf", "an int >= 1", min_samples_leaf)
     if not (_is_int(min_samples_split) and min_samples_split >= 2):
         raise _wrong("min_samples_split", "an int >= 2", min_samples_split)
+    if not (isinstance(min_weight_fraction_leaf, Real) and 0 <= min_weight_fraction_leaf <= 0.5):
+        raise _wrong("min_weight_fraction_leaf", "a float from 0 to 0.5", min_weight_fraction_leaf)
     if not (isinstance(min_gain, Real) and min_gain >= 0):
         raise _wrong("min_gain", "a float >= 0", min_gain)
 

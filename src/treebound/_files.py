@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["atomic_write", "write_bytes", "write_text"]
+__all__ = ["atomic_write", "is_special", "write_bytes", "write_text"]
 
 
 @contextmanager
@@ -17,18 +17,23 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w", **kwargs: Any) -
     """Open a file that appears under ``path`` only when the block ends without an error.
 
     The bytes go to a temporary file in the same folder, which then replaces ``path`` in one step;
-    on an error the temporary file is removed and what stood at ``path`` is untouched.
+    on an error the temporary file is removed and what stood at ``path`` is untouched. A link stays
+    a link: the file it leads to is replaced. A pipe or a device is written to as it is.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     if "b" not in mode:
         kwargs.setdefault("encoding", "utf-8")
         kwargs.setdefault("newline", "")
+    if is_special(target):
+        with open(target, mode, **kwargs) as stream:
+            yield stream
+        return
     try:
         handle, name = tempfile.mkstemp(
             dir=target.parent, prefix=f".{target.name}.", suffix=".part"
         )
     except OSError as error:  # name the file that was wanted, not the temporary one
-        raise type(error)(error.errno, error.strerror, str(target)) from None
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
     try:
         with os.fdopen(handle, mode, **kwargs) as stream:
             yield stream
@@ -51,6 +56,11 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a whole binary file, atomically."""
     with atomic_write(path, "wb") as stream:
         stream.write(data)
+
+
+def is_special(path: Path) -> bool:
+    """Whether something other than a file or folder stands there: a pipe, a device, a socket."""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _mode_of(target: Path) -> int:

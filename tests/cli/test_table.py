@@ -93,14 +93,40 @@ def test_predict_to_parquet_and_from_it_keeping_the_columns(model, table, capsys
     assert len(answers) == 300
 
 
-def test_predict_reads_and_writes_pipes(model, table, capsys, monkeypatch):
+def pipe(monkeypatch, content):
     class Stdin:
-        buffer = io.BytesIO(table.read_bytes())
+        buffer = io.BytesIO(content)
 
     monkeypatch.setattr(sys, "stdin", Stdin())
+
+
+def test_predict_reads_and_writes_pipes(model, table, capsys, monkeypatch):
+    pipe(monkeypatch, table.read_bytes())
     code, out, err = run(capsys, "predict", model, "-", "-o", "-")
     assert code == 0, err
     assert len(out.splitlines()) == 301
+    parquet = io.BytesIO()
+    pd.read_csv(table).to_parquet(parquet)
+    pipe(monkeypatch, parquet.getvalue())
+    assert run(capsys, "predict", model, "-")[:2] == (0, out)
+    pipe(monkeypatch, b"PAR1 and no more")
+    code, _, err = run(capsys, "predict", model, "-")
+    assert code == 2
+    assert "standard input is not a Parquet file" in err
+
+
+def test_a_model_comes_through_a_pipe_too(model, table, capsys, monkeypatch):
+    for argv in (["show"], ["certify"], ["predict", table], ["prune", table], ["certify", table]):
+        command, *rest = argv
+        from_file = run(capsys, command, model, *rest)
+        pipe(monkeypatch, model.read_bytes())
+        assert run(capsys, command, "-", *rest) == from_file, argv
+        assert from_file[0] == 0
+    pipe(monkeypatch, table.read_bytes())
+    assert run(capsys, "certify", model, "-") == from_file
+    code, _, err = run(capsys, "predict", "-", "-")
+    assert code == 2
+    assert "cannot both" in err
 
 
 def test_a_schema_says_how_the_file_to_predict_is_laid_out(model, table, capsys):
@@ -202,9 +228,9 @@ def test_what_is_wrong_is_said_in_one_line(model, table, tmp_path, capsys):
         code, out, err = run(capsys, *argv)
         assert code == 2, argv
         assert out == ""
-        lines = [line for line in err.strip().splitlines() if line.startswith("treebound:")]
-        assert len(lines) == 1
-        assert said in lines[0]
+        (line,) = err.strip().splitlines()
+        assert line.startswith("treebound:")
+        assert said in line
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

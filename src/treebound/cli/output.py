@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from treebound._extras import require
-from treebound._files import atomic_write
+from treebound._files import atomic_write, is_special
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,5 +100,7 @@ def check_writable(path: Path) -> None:
         raise IsADirectoryError(f"Cannot write {path}: it is a folder.")
     if not folder.is_dir():
         raise FileNotFoundError(f"Cannot write {path}: there is no folder {folder}.")
-    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+    if not (is_special(path) or os.access(folder, os.W_OK)) or (
+        path.exists() and not os.access(path, os.W_OK)
+    ):
         raise PermissionError(f"Cannot write {path}: permission denied.")

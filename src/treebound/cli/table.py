@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,6 +17,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 import treebound as tb
+from treebound.classifier.parameters import check_parameters
 from treebound.cli.app import app, console
 from treebound.cli.output import check_writable, table_writer, write_result
 from treebound.datasets import Schema, iter_table, read_schema, read_table
@@ -59,7 +61,7 @@ def fit(
     report: Path | None = None,
     quiet: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
-    """Fit a tree to a table: a CSV or Parquet file, or '-' for CSV on standard input.
+    """Fit a tree to a table: a CSV or Parquet file, or '-' for one on standard input.
 
     Parameters
     ----------
@@ -93,11 +95,6 @@ def fit(
     for path in (output, report):
         if path is not None and str(path) != "-":
             check_writable(path)
-    with _progress(f"reading {data}", quiet):
-        table = read_table(str(data), schema, target=target)
-    _need_target(table)
-    if not quiet:
-        _aside.print(_types(table.schema), soft_wrap=not _aside.is_terminal)
     classifier = tb.BoundTreeClassifier(
         criterion=criterion,
         max_leaves=max_leaves,
@@ -107,6 +104,12 @@ def fit(
         delta=delta,
         n_jobs=jobs,
     )
+    check_parameters(classifier)
+    with _progress(f"reading {data}", quiet):
+        table = read_table(str(data), schema, target=target)
+    _need_target(table)
+    if not quiet:
+        _aside.print(_types(table.schema), soft_wrap=not _aside.is_terminal)
     with _progress(f"fitting {len(table.frame):,} rows", quiet):
         classifier.fit(table.frame, table.target)
     if not quiet:
@@ -121,7 +124,7 @@ def fit(
 
 @app.command
 def predict(
-    model: Path,
+    model: Data,
     data: Data,
     /,
     *,
@@ -137,9 +140,9 @@ def predict(
     Parameters
     ----------
     model
-        A model that 'treebound fit' wrote.
+        A model that 'treebound fit' wrote, or '-' for one on standard input.
     data
-        A CSV or Parquet file, or '-' for CSV on standard input.
+        A CSV or Parquet file, or '-' for one on standard input.
     schema
         A TOML file that says how the file is laid out and which texts are missing values.
     output
@@ -153,7 +156,7 @@ def predict(
     quiet
         Show no progress.
     """
-    classifier = tb.BoundTreeClassifier.load(model)
+    classifier = _loaded(model, data)
     columns = _schema_of(classifier, schema)
     with table_writer(output) as writer, _progress(f"reading {data}", quiet) as say:
         done = 0
@@ -165,7 +168,7 @@ def predict(
 
 @app.command
 def prune(
-    model: Path,
+    model: Data,
     data: Data,
     /,
     *,
@@ -180,7 +183,8 @@ def prune(
     Parameters
     ----------
     model
-        A model that 'treebound fit' wrote; if it kept the grown tree, that one is pruned.
+        A model that 'treebound fit' wrote, or '-' for one on standard input; if it kept the grown
+        tree, that one is pruned.
     data
         The training table, or another one.
     target
@@ -196,7 +200,7 @@ def prune(
     """
     if output is not None and str(output) != "-":
         check_writable(output)
-    classifier = tb.BoundTreeClassifier.load(model)
+    classifier = _loaded(model, data)
     table = _labelled(classifier, data, schema, target)
     pruned: Any = tb.prune(classifier, table.frame, table.target, pruner=pruning)
     if leaves is not None:
@@ -210,7 +214,7 @@ def prune(
 
 @app.command
 def show(
-    model: Path,
+    model: Data,
     /,
     *,
     as_: Annotated[Form, Parameter(name=["--as"])] = "text",
@@ -222,7 +226,7 @@ def show(
     Parameters
     ----------
     model
-        A model that 'treebound fit' wrote.
+        A model that 'treebound fit' wrote, or '-' for one on standard input.
     as_
         The form.
     max_depth
@@ -230,14 +234,14 @@ def show(
     output
         A file; by default standard output.
     """
-    classifier = tb.BoundTreeClassifier.load(model)
+    classifier = _loaded(model)
     write_result(_shown(classifier, as_, max_depth), output)
 
 
 @app.command
 def certify(
-    model: Path,
-    data: Path | None = None,
+    model: Data,
+    data: Annotated[Path | None, Parameter(allow_leading_hyphen=True)] = None,
     /,
     *,
     target: str | None = None,
@@ -250,7 +254,7 @@ def certify(
     Parameters
     ----------
     model
-        A model that 'treebound fit' wrote.
+        A model that 'treebound fit' wrote, or '-' for one on standard input.
     data
         Labelled rows that took no part in fitting: the promise is then the Clopper-Pearson bound
         of a test set, and usually better.
@@ -266,7 +270,7 @@ def certify(
     from dataclasses import asdict
     from json import dumps
 
-    classifier = tb.BoundTreeClassifier.load(model)
+    classifier = _loaded(model, data)
     level = classifier.delta if delta is None else delta
     if data is not None:
         table = _labelled(classifier, data, schema, target)
@@ -282,7 +286,19 @@ def certify(
         console.print(str(certificate), highlight=False, soft_wrap=True)
 
 
-# -- tables and answers ------------------------------------------------------------------------
+# -- models, tables and answers ----------------------------------------------------------------
+
+
+def _loaded(model: Path, data: Path | None = None) -> tb.BoundTreeClassifier:
+    if str(model) != "-":
+        return tb.BoundTreeClassifier.load(model)
+    if str(data) == "-":
+        raise ValueError("The model and the table cannot both come on standard input.")
+    from treebound.classifier.storage import restored
+    from treebound.exchange import loads
+
+    piped: tb.BoundTreeClassifier = restored(tb.BoundTreeClassifier, loads(sys.stdin.buffer.read()))
+    return piped
 
 
 def _need_target(table: Dataset) -> None:

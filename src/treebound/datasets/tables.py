@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -39,8 +42,8 @@ def read_table(
     Parameters
     ----------
     table : path-like, "-" or data frame
-        A CSV file (also gzipped), a Parquet file, ``"-"`` for CSV on standard input, or a pandas,
-        polars or pyarrow table.
+        A CSV file (also gzipped), a Parquet file, ``"-"`` for either on standard input, or a
+        pandas, polars or pyarrow table.
     schema : Schema or path-like, optional
         What the columns mean, or a TOML file that says so (see :class:`Schema`). Columns it does
         not name are inferred as by :func:`infer_schema`.
@@ -237,11 +240,8 @@ def _raw_chunks(
     if not isinstance(table, str | os.PathLike):
         yield _frame_chunks(table, chunk_rows), False, "the table"
     elif str(table) == "-":
-        stream = decoded(sys.stdin.buffer, schema.layout)
-        try:
-            yield text_chunks(stream, schema, chunk_rows, "standard input"), True, "standard input"
-        finally:
-            stream.detach()  # type: ignore[attr-defined]
+        with _piped_chunks(schema, chunk_rows, "standard input") as found:
+            yield found
     elif Path(table).suffix.lower() in _PARQUET:
         with _opened(table, _open_parquet) as file:
             yield _parquet_chunks(file, chunk_rows, str(table)), False, str(table)
@@ -251,6 +251,25 @@ def _raw_chunks(
             stream = decoded(file, layout)
             chunks = text_chunks(stream, replace(schema, layout=layout), chunk_rows, str(table))
             yield chunks, True, str(table)
+
+
+@contextmanager
+def _piped_chunks(
+    schema: Schema, chunk_rows: int | None, name: str
+) -> Iterator[tuple[Iterator[Raw], bool, str]]:
+    """What comes on standard input: Parquet if it starts as such, else text."""
+    source: Any = sys.stdin.buffer
+    pipe = source if hasattr(source, "peek") else io.BufferedReader(source)
+    if pipe.peek(4)[:4] == b"PAR1":
+        with tempfile.TemporaryFile() as file:  # Parquet is read from its end
+            shutil.copyfileobj(pipe, file)
+            yield _parquet_chunks(_parquet_file(file, name), chunk_rows, name), False, name
+        return
+    stream = decoded(pipe, schema.layout)
+    try:
+        yield text_chunks(stream, schema, chunk_rows, name), True, name
+    finally:
+        stream.detach()  # type: ignore[attr-defined]
 
 
 def _frame_chunks(table: Any, chunk_rows: int | None) -> Iterator[Raw]:
@@ -309,13 +328,17 @@ def _open_binary(path: Path) -> IO[bytes]:
 
 
 def _open_parquet(path: Path) -> Any:
-    parquet = require("pyarrow.parquet", extra="study", why="Reading Parquet")
     with open(path, "rb"):  # a missing or forbidden file is said in the usual words
         pass
+    return _parquet_file(path, str(path))
+
+
+def _parquet_file(source: Any, name: str) -> Any:
+    parquet = require("pyarrow.parquet", extra="study", why="Reading Parquet")
     try:
-        return parquet.ParquetFile(path)
+        return parquet.ParquetFile(source)
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path} is not a Parquet file that can be read: {error}") from None
+        raise ValueError(f"{name} is not a Parquet file that can be read: {error}") from None
 
 
 def _layout_for(path: Any, layout: Layout) -> Layout:

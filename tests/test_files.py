@@ -1,0 +1,44 @@
+"""Files appear whole or not at all, wherever they are written."""
+
+import os
+import threading
+
+import pytest
+
+from treebound._files import atomic_write, write_text
+
+
+def test_an_error_leaves_what_was_there(tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text("as it was")
+
+    def write_half():
+        with atomic_write(path) as stream:
+            stream.write("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_half()
+    assert path.read_text() == "as it was"
+    assert os.listdir(tmp_path) == ["model.json"]
+
+
+def test_a_link_stays_a_link(tmp_path):
+    path, link = tmp_path / "real.txt", tmp_path / "link.txt"
+    path.write_text("old")
+    link.symlink_to("real.txt")
+    write_text(link, "new")
+    assert link.is_symlink()
+    assert path.read_text() == "new"
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    write_text(pipe, "hello")
+    reader.join()
+    assert read == ["hello"]
+    assert pipe.is_fifo()

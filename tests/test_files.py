@@ -32,6 +32,14 @@ def test_a_link_stays_a_link(tmp_path):
     assert path.read_text() == "new"
 
 
+def test_a_pipe_may_have_no_name_but_that_of_its_end():
+    reader, writer = os.pipe()
+    write_text(f"/dev/fd/{writer}", "hello")
+    os.close(writer)
+    with open(reader) as stream:
+        assert stream.read() == "hello"
+
+
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

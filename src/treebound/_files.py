@@ -20,14 +20,14 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w", **kwargs: Any) -
     on an error the temporary file is removed and what stood at ``path`` is untouched. A link stays
     a link: the file it leads to is replaced. A pipe or a device is written to as it is.
     """
-    target = Path(os.path.realpath(path))
     if "b" not in mode:
         kwargs.setdefault("encoding", "utf-8")
         kwargs.setdefault("newline", "")
-    if is_special(target):
-        with open(target, mode, **kwargs) as stream:
+    if is_special(Path(path)):
+        with open(path, mode, **kwargs) as stream:
             yield stream
         return
+    target = Path(os.path.realpath(path))
     try:
         handle, name = tempfile.mkstemp(
             dir=target.parent, prefix=f".{target.name}.", suffix=".part"

@@ -146,10 +146,25 @@ class SlowTree:
         )
 
     def wins_tie(self, held, split):
-        """The first of equals is held, but in the paper's order that with least weight left."""
+        """The split with the widest gap wins, in the paper's order that with least weight left."""
         if self.growth_order == "gain":
-            return False
+            return self.gap(split) > self.gap(held)
         return self.present_left(split) < self.present_left(held)
+
+    def gap(self, split):
+        """Between the two sides, as a share of the column's range; 1 for a category."""
+        if self.columns[split.column].kind == "nominal":
+            return 1.0
+        if split.threshold == inf:
+            return 0.0
+
+        def known(rows):
+            values = [self.X[i][split.column] for i in rows]
+            return [x for x in values if not isnan(x)]
+
+        low, high = max(known(split.left)), min(known(split.right))
+        everywhere = known(self.root.rows)
+        return (high - low) / (max(everywhere) - min(everywhere))
 
     def present_left(self, split):
         """Weight on the left whose value is known; in a nominal column missing is a value."""

@@ -41,11 +41,11 @@ class ReducedErrorPruner(BasePruner):
     Examples
     --------
     >>> import treebound as tb
-    >>> from sklearn.datasets import load_wine
-    >>> X, y = load_wine(return_X_y=True)
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
     >>> grown = tb.BoundTreeClassifier(pruning=None).fit(X[::2], y[::2]).tree_
     >>> grown.n_leaves, ReducedErrorPruner().prune(grown, X[1::2], y[1::2]).tree.n_leaves
-    (5, 4)
+    (10, 5)
     """
 
     def __init__(

@@ -163,11 +163,14 @@ cdef class Grower:
         """Whether a column's split replaces that of the columns before it."""
         if split.score > node.split.score + tolerance:
             return True
-        return (
-            self.by_impurity
-            and split.score >= node.split.score - tolerance
-            and self.sample.left_weight(node.start, node.stop, split)
-            < self.sample.left_weight(node.start, node.stop, &node.split)
+        if split.score < node.split.score - tolerance:
+            return False
+        if self.by_impurity:
+            return self.sample.left_weight(node.start, node.stop, split) < self.sample.left_weight(
+                node.start, node.stop, &node.split
+            )
+        return self.sample.gap_of(node.start, node.stop, split) > self.sample.gap_of(
+            node.start, node.stop, &node.split
         )
 
     cdef double mean_purity(self, const Node* node) noexcept nogil:

@@ -49,6 +49,7 @@ cdef struct Column:
     Py_ssize_t n_codes  # codes of present values; SORTED: distinct values
     Py_ssize_t offset   # CODED: where its table stands among the tables of a node
     bint has_missing    # missing rows have the code (or rank) n_codes
+    double span         # thresholds: from the least to the greatest value
 
 
 cdef struct Split:

@@ -26,6 +26,7 @@ cdef class Sample:
     cdef bint has_missing_rows(
         self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t column
     ) noexcept nogil
+    cdef double gap_of(self, Py_ssize_t start, Py_ssize_t stop, const Split* split) noexcept nogil
     cdef int64_t left_weight(
         self, Py_ssize_t start, Py_ssize_t stop, const Split* split
     ) noexcept nogil
@@ -37,6 +38,9 @@ cdef class Sample:
     ) noexcept nogil
 
     # used inside only
+    cdef bint ends_of(
+        self, Py_ssize_t start, Py_ssize_t stop, const Split* split, double* low, double* high
+    ) noexcept nogil
     cdef int set_packing(self) except -1
     cdef bint codes_in_range(self, Py_ssize_t j) noexcept nogil
     cdef int set_form(self, Py_ssize_t j) except -1 nogil

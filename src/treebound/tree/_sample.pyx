@@ -190,19 +190,28 @@ cdef class Sample:
         column.entries = result.entries
         column.n_codes = result.n_values
         column.has_missing = result.n_present < self.problem.n_rows
+        if result.n_present:
+            column.span = (
+                self.X[row_of(column.entries[result.n_present - 1], &self.problem.packing), j]
+                - self.X[row_of(column.entries[0], &self.problem.packing), j]
+            )
 
     cdef void code_column(self, Py_ssize_t j) noexcept nogil:
         """The code of each row of an ordinal or nominal column."""
         cdef Column* column = &self.columns[j]
         cdef uint32_t stride = <uint32_t>(self.problem.n_classes + 1)
         cdef Py_ssize_t i
-        cdef double value
+        cdef double value, least = INFINITY, most = -INFINITY
         for i in range(self.problem.n_rows):
             value = self.X[i, j]
             if value != value:
                 column.has_missing = True
                 value = <double>column.n_codes
+            else:
+                least = min(least, value)
+                most = max(most, value)
             column.cells[i] = <uint32_t>value * stride + self.y[i]
+        column.span = most - least
 
     cdef int code_values(self, Py_ssize_t j) except -1 nogil:
         """A real column of few values: a code per row in place of the sorted entries."""
@@ -264,27 +273,52 @@ cdef class Sample:
 
     # -- at every split ------------------------------------------------------------------------
 
+    cdef bint ends_of(
+        self, Py_ssize_t start, Py_ssize_t stop, const Split* split, double* low, double* high
+    ) noexcept nogil:
+        """The neighbours of a threshold split; False where only missing rows go right."""
+        cdef const Column* column = &self.columns[split.column]
+        cdef const uint64_t* entries = column.entries + start
+        if column.form == SORTED:
+            if rank_of(entries[split.place], &self.problem.packing) == column.n_codes:
+                return False
+            low[0] = self.X[row_of(entries[split.place - 1], &self.problem.packing), split.column]
+            high[0] = self.X[row_of(entries[split.place], &self.problem.packing), split.column]
+        elif split.follow < 0:
+            return False
+        elif column.kind == REAL:
+            low[0] = column.values[split.place]
+            high[0] = column.values[split.follow]
+        else:
+            low[0] = <double>split.place
+            high[0] = <double>split.follow
+        return True
+
     cdef double threshold_of(
         self, Py_ssize_t start, Py_ssize_t stop, const Split* split
     ) noexcept nogil:
         """Halfway between the neighbours of a split; +inf where only missing rows go right."""
-        cdef const Column* column = &self.columns[split.column]
-        cdef const uint64_t* entries = column.entries + start
-        cdef double low, high
-        if column.form == SORTED:
-            if rank_of(entries[split.place], &self.problem.packing) == column.n_codes:
-                return INFINITY
-            low = self.X[row_of(entries[split.place - 1], &self.problem.packing), split.column]
-            high = self.X[row_of(entries[split.place], &self.problem.packing), split.column]
-        elif split.follow < 0:
+        cdef double low = 0.0, high = 0.0
+        if not self.ends_of(start, stop, split, &low, &high):
             return INFINITY
-        elif column.kind == REAL:
-            low = column.values[split.place]
-            high = column.values[split.follow]
-        else:
-            low = <double>split.place
-            high = <double>split.follow
-        return midpoint(low, high) if column.kind == REAL else floor(midpoint(low, high))
+        if self.columns[split.column].kind == REAL:
+            return midpoint(low, high)
+        return floor(midpoint(low, high))
+
+    cdef double gap_of(
+        self, Py_ssize_t start, Py_ssize_t stop, const Split* split
+    ) noexcept nogil:
+        """Room between the two sides of a split, as a share of the column's range.
+
+        1 for a category, 0 where only missing rows go right. Of equal splits the one with more
+        room is the surer one, and the order of the columns has no say.
+        """
+        cdef double low = 0.0, high = 0.0
+        if self.columns[split.column].kind == NOMINAL:
+            return 1.0
+        if not self.ends_of(start, stop, split, &low, &high):
+            return 0.0
+        return (high - low) / self.columns[split.column].span
 
     cdef bint has_missing_rows(
         self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t column

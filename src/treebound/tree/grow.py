@@ -96,12 +96,14 @@ def grow(
     a node is missing, missing goes to the heavier child, left on a tie. A node of one class is not
     split, and a split must lower the impurity.
 
-    *Ties.* Of splits with the same gain the first is taken by column, then threshold or category,
-    then missing to the right; of leaves with the same gain, the one made first. In the order
-    "impurity" a tie between columns goes to the split with the least weight on its left, as in the
-    paper's code. Gains are the same when they differ by less than 2^-45 of the node's weight: all
-    class counts are exact integers, so neither the order of the rows nor the number of threads
-    shows in the tree. Weights that are not integers are rounded to 2^-52 of their sum.
+    *Ties.* Of splits of a column with the same gain the first is taken by threshold or category,
+    then missing to the right. Between columns the one with the widest gap between its sides is
+    taken, as a share of the column's range (1 for a category), so that the order of the columns
+    has no say; then the first column. Of leaves with the same gain, the one made first. In the
+    order "impurity" a tie between columns goes to the split with the least weight on its left, as
+    in the paper's code. Gains are the same when they differ by less than 2^-45 of the node's
+    weight: all class counts are exact integers, so neither the order of the rows nor the number of
+    threads shows in the tree. Weights that are not integers are rounded to 2^-52 of their sum.
 
     *Time and memory.* O(n d) for sorting and O(n d) for each level of the tree, on n rows and d
     columns, whatever the number of classes. Beside ``X``: 8 bytes for each value of a real column
@@ -116,8 +118,8 @@ def grow(
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 2.0]])
     >>> columns = [Column("age"), Column("colour", "nominal", ("blue", "green", "red"))]
     >>> tree = grow(X, np.array([0, 0, 1, 1]), columns, ["no", "yes"])
-    >>> tree.n_leaves, float(tree.threshold[0])
-    (2, 1.5)
+    >>> tree.n_leaves, int(tree.category[0])
+    (2, 2)
     """
     _check_options(criterion, growth_order, max_leaves, max_depth)
     _check_least(min_samples_leaf, min_samples_split, min_weight_fraction_leaf, min_gain)

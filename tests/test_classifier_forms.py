@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import NotFittedError
+from sklearn.tree import DecisionTreeClassifier
 
-from treebound import BoundTreeClassifier
-from treebound.exchange import FormatError
+from treebound import BoundTreeClassifier, show
+from treebound.exchange import FormatError, to_onnx
 from treebound.pruning import BoundPruner
 
 
@@ -39,6 +40,29 @@ def test_every_form_is_made_of_a_fitted_tree(form, fruit):
         getattr(BoundTreeClassifier(), form)()
     clf = BoundTreeClassifier(unknown="stop").fit(*fruit)
     assert getattr(clf, form)()
+
+
+@pytest.mark.parametrize(
+    ("function", "method"),
+    [(show.text, "to_text"), (show.rules, "rules"), (show.dot, "to_dot"), (show.latex, "to_latex"),
+     (show.html_report, "to_html"), (show.python_code, "to_python"), (show.c_code, "to_c"),
+     (show.sql_code, "to_sql"), (to_onnx, "to_onnx")],
+)  # fmt: skip
+def test_functions_take_a_classifier_as_well_as_a_tree(function, method, fruit):
+    clf = BoundTreeClassifier(unknown="stop", smoothing=None).fit(*fruit)
+    assert str(function(clf)) == str(getattr(clf, method)())
+    assert function(clf.tree_)
+    with pytest.raises(NotFittedError):
+        function(BoundTreeClassifier())
+    grown = DecisionTreeClassifier().fit([[0], [1]], [0, 1])
+    for wrong, hint in ((3, ""), (grown, "from_sklearn")):
+        with pytest.raises(TypeError, match=f"needs a Tree or a fitted .*{hint}"):
+            function(wrong)
+
+
+def test_a_picture_needs_a_fitted_classifier():
+    with pytest.raises(NotFittedError):
+        show.TreeDisplay.from_estimator(BoundTreeClassifier())
 
 
 def test_code_answers_as_the_classifier_is_told_to(fruit):

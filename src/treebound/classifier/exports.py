@@ -20,16 +20,6 @@ class TreeExports:
     """How a fitted tree is read, printed, shipped and kept."""
 
     tree_: Tree
-    unknown: Any
-    smoothing: Any
-
-    def _fitted_tree(self) -> Tree:
-        check_is_fitted(self)
-        return self.tree_
-
-    def _answering(self, options: dict[str, Any]) -> dict[str, Any]:
-        """How this classifier answers, unless the caller says otherwise."""
-        return {"unknown": self.unknown, "smoothing": self.smoothing, **options}
 
     # -- to read ---------------------------------------------------------------------------
 
@@ -37,25 +27,25 @@ class TreeExports:
         """The tree as indented text, see :func:`treebound.show.text`."""
         from treebound.show import text
 
-        return text(self._fitted_tree(), **options)
+        return text(self, **options)
 
     def rules(self, **options: Any) -> Rules:
         """The tree as if-then rules, one a leaf, see :func:`treebound.show.rules`."""
         from treebound.show import rules
 
-        return rules(self._fitted_tree(), **self._answering(options))
+        return rules(self, **options)
 
     def to_dot(self, **options: Any) -> str:
         """The tree in the DOT language of Graphviz, see :func:`treebound.show.dot`."""
         from treebound.show import dot
 
-        return dot(self._fitted_tree(), **options)
+        return dot(self, **options)
 
     def to_latex(self, **options: Any) -> str:
         """The tree as LaTeX, see :func:`treebound.show.latex`."""
         from treebound.show import latex
 
-        return latex(self._fitted_tree(), **options)
+        return latex(self, **options)
 
     def to_html(self, path: str | os.PathLike[str] | None = None, **options: Any) -> str:
         """One self-contained page with the tree, see :func:`treebound.show.html_report`.
@@ -72,7 +62,6 @@ class TreeExports:
         """
         from treebound.show import html_report
 
-        self._fitted_tree()
         return html_report(self, path=path, **options)
 
     def _picture(self) -> str:
@@ -96,25 +85,25 @@ class TreeExports:
         """The tree as a Python function, see :func:`treebound.show.python_code`."""
         from treebound.show import python_code
 
-        return python_code(self._fitted_tree(), **self._answering(options))
+        return python_code(self, **options)
 
     def to_c(self, **options: Any) -> str:
         """The tree as a C function, see :func:`treebound.show.c_code`."""
         from treebound.show import c_code
 
-        return c_code(self._fitted_tree(), **self._answering(options))
+        return c_code(self, **options)
 
     def to_sql(self, **options: Any) -> str:
         """The tree as an SQL expression, see :func:`treebound.show.sql_code`."""
         from treebound.show import sql_code
 
-        return sql_code(self._fitted_tree(), **self._answering(options))
+        return sql_code(self, **options)
 
     def to_onnx(self, **options: Any) -> Any:
         """The tree as an ONNX model, see :func:`treebound.exchange.to_onnx`."""
         from treebound.exchange import to_onnx
 
-        return to_onnx(self._fitted_tree(), **self._answering(options))
+        return to_onnx(self, **options)
 
     # -- to keep ---------------------------------------------------------------------------
 
@@ -145,7 +134,7 @@ class TreeExports:
         from treebound.classifier.storage import model_of
         from treebound.exchange import save
 
-        self._fitted_tree()
+        check_is_fitted(self)
         save(model_of(self), path)
 
     @classmethod

@@ -23,6 +23,7 @@ import numpy as np
 
 from treebound._extras import require
 from treebound.tree import Column, Tree
+from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing, probabilities
 
 __all__ = ["to_onnx"]
@@ -32,6 +33,7 @@ _OPSET = 17
 _BELOW = -1.0  # a code below every category
 
 
+@takes_classifier
 def to_onnx(
     tree: Tree,
     *,
@@ -43,7 +45,8 @@ def to_onnx(
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or BoundTreeClassifier
+        A fitted classifier gives its tree, and ``unknown`` and ``smoothing`` as it has them.
     unknown : {"majority", "stop", "missing"}
         What to do with a category never seen, as in the classifier. A graph cannot refuse an
         example, so "error" is not possible here.

@@ -18,6 +18,7 @@ from treebound.show.code import (
 )
 from treebound.show.questions import Question, Unknown, plain
 from treebound.tree import Tree
+from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing, probabilities
 
 __all__ = ["c_code"]
@@ -92,6 +93,7 @@ _FINDERS = {
 }
 
 
+@takes_classifier
 def c_code(
     tree: Tree,
     *,
@@ -109,7 +111,8 @@ def c_code(
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or BoundTreeClassifier
+        A fitted classifier gives its tree, and ``unknown`` and ``smoothing`` as it has them.
     name : str
         Name of the function, and prefix of everything else.
     output : {"label", "proba"}

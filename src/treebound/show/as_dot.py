@@ -6,16 +6,19 @@ from treebound.show.as_text import answer_of
 from treebound.show.colours import fill_of
 from treebound.show.questions import one_line, question, rounded_thresholds, short_number
 from treebound.tree import Tree
+from treebound.tree.fitted import takes_classifier
 
 __all__ = ["dot"]
 
 
+@takes_classifier
 def dot(tree: Tree, *, max_depth: int | None = None, exact: bool = False) -> str:
     r"""The tree in the DOT language; ``dot -Tsvg`` draws it.
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or BoundTreeClassifier
+        A fitted classifier gives its tree.
     max_depth : int, optional
         Subtrees below this depth are one node that says how many nodes it stands for.
     exact : bool

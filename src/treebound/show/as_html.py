@@ -24,6 +24,7 @@ from treebound.show.questions import (
     typeset,
 )
 from treebound.tree import Tree
+from treebound.tree.fitted import tree_of
 
 __all__ = ["html_report"]
 
@@ -72,7 +73,7 @@ def html_report(
     >>> page.splitlines()[0], "<title>Irises</title>" in page
     ('<!doctype html>', True)
     """
-    tree = source if isinstance(source, Tree) else source.tree_
+    tree = tree_of(source, "html_report")
     if pruning_path is None:
         pruning_path = getattr(source, "pruning_path_", None)
     if certificate is None:

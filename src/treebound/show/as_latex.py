@@ -11,6 +11,7 @@ from treebound.show.colours import class_colours, fill_of
 from treebound.show.layout import tidy, visible
 from treebound.show.questions import one_line, question, rounded_thresholds, short_number, typeset
 from treebound.tree import Tree
+from treebound.tree.fitted import takes_classifier
 
 __all__ = ["latex"]
 
@@ -66,6 +67,7 @@ _GREEK = (
 )
 
 
+@takes_classifier
 def latex(
     tree: Tree, *, document: bool = False, max_depth: int | None = None, exact: bool = False
 ) -> str:
@@ -76,7 +78,8 @@ def latex(
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or BoundTreeClassifier
+        A fitted classifier gives its tree.
     document : bool
         Whether to write a whole document, its page cut to the tree, rather than the picture alone.
     max_depth : int, optional

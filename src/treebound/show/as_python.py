@@ -19,6 +19,7 @@ from treebound.show.code import (
 )
 from treebound.show.questions import Question, Unknown, plain
 from treebound.tree import Tree
+from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing
 
 __all__ = ["python_code"]
@@ -52,6 +53,7 @@ def rank(value, known):
 '''
 
 
+@takes_classifier
 def python_code(
     tree: Tree,
     *,
@@ -67,7 +69,8 @@ def python_code(
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or BoundTreeClassifier
+        A fitted classifier gives its tree, and ``unknown`` and ``smoothing`` as it has them.
     name : str
         Name of the function.
     output : {"label", "proba"}

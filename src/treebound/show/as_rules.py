@@ -19,6 +19,7 @@ from treebound.show.questions import (
     short_number,
 )
 from treebound.tree import Tree
+from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing, probabilities
 
 __all__ = ["Condition", "Rule", "Rules", "rules"]
@@ -211,6 +212,7 @@ class Rules(Sequence[Rule]):
         return pandas.DataFrame(table)
 
 
+@takes_classifier
 def rules(
     tree: Tree, *, smoothing: Smoothing | None = "m-estimate", unknown: Unknown = "majority"
 ) -> Rules:
@@ -218,7 +220,8 @@ def rules(
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or BoundTreeClassifier
+        A fitted classifier gives its tree, and ``unknown`` and ``smoothing`` as it has them.
     smoothing : {"laplace", "m-estimate", None}
         How probabilities are made of counts.
     unknown : {"majority", "stop", "missing", "error"}

@@ -18,6 +18,7 @@ from treebound.show.code import (
 )
 from treebound.show.questions import Question, Unknown, plain
 from treebound.tree import Column, Tree
+from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing
 
 __all__ = ["sql_code"]
@@ -25,6 +26,7 @@ __all__ = ["sql_code"]
 _REMARK = "/* -x < -t is x > t, but false of NaN in every database */"
 
 
+@takes_classifier
 def sql_code(
     tree: Tree,
     *,
@@ -44,7 +46,8 @@ def sql_code(
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or BoundTreeClassifier
+        A fitted classifier gives its tree, and ``unknown`` and ``smoothing`` as it has them.
     table : str, optional
         With it, the text is a whole query, ``SELECT *, CASE ... AS prediction FROM table``.
     name : str

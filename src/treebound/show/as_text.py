@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from treebound.show.questions import one_line, question, rounded_thresholds, short_number
 from treebound.tree import Tree
+from treebound.tree.fitted import takes_classifier
 
 __all__ = ["answer_of", "text"]
 
 _DEEP = 40
 
 
+@takes_classifier
 def text(tree: Tree, *, max_depth: int | None = None, exact: bool = False) -> str:
     """The tree as indented text, one line an answer of a test.
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or BoundTreeClassifier
+        A fitted classifier gives its tree.
     max_depth : int, optional
         Nodes deeper than this are left out and counted.
     exact : bool

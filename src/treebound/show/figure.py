@@ -22,6 +22,7 @@ from treebound.show.questions import (
 )
 from treebound.tree import Tree
 from treebound.tree.columns import encode
+from treebound.tree.fitted import tree_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,7 +125,7 @@ class TreeDisplay:
         fontsize : float, optional
             In points; by default it depends on how many leaves there are.
         """
-        tree = estimator.tree_
+        tree = tree_of(estimator, "TreeDisplay.from_estimator")
         return cls(tree, max_depth=max_depth, X=_encoded(X, tree)).plot(ax=ax, fontsize=fontsize)
 
     def plot(self, ax: Axes | None = None, *, fontsize: float | None = None) -> TreeDisplay:

@@ -8,6 +8,7 @@ from treebound.show.as_text import answer_of
 from treebound.show.colours import class_colours
 from treebound.show.questions import one_line, question, rounded_thresholds, short_number, typeset
 from treebound.tree import Tree
+from treebound.tree.fitted import takes_classifier
 
 __all__ = ["html_repr"]
 
@@ -15,12 +16,14 @@ _FRAME = "font-family:monospace;font-size:12px;line-height:1.5;overflow-x:auto;m
 _BAR = "display:inline-flex;width:60px;height:9px;vertical-align:middle;margin-right:6px"
 
 
+@takes_classifier
 def html_repr(tree: Tree, *, max_depth: int = 4, max_lines: int = 40) -> str:
     """The tree as a few lines of HTML: one an answer, with a bar of class proportions.
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or BoundTreeClassifier
+        A fitted classifier gives its tree.
     max_depth : int
         Nodes deeper than this are left out and counted.
     max_lines : int

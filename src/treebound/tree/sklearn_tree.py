@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.tree.columns import Column
+from treebound.tree.fitted import takes_classifier
 from treebound.tree.foreign import float64_threshold, preorder
 from treebound.tree.model import Tree
 
@@ -70,6 +71,7 @@ def from_sklearn(
     return tree.recounted(matrix, codes, sample_weight)
 
 
+@takes_classifier
 def to_sklearn(tree: Tree) -> DecisionTreeClassifier:
     """A real, fitted ``DecisionTreeClassifier`` with the tests and counts of a tree.
 
@@ -79,7 +81,7 @@ def to_sklearn(tree: Tree) -> DecisionTreeClassifier:
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or BoundTreeClassifier
         A tree without tests on nominal columns, whose answers are the most frequent classes.
 
     Notes

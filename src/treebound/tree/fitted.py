@@ -1,0 +1,59 @@
+"""A tree, or a fitted classifier that has one: what shows and exports trees takes both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from treebound.tree.model import Tree
+
+__all__ = ["takes_classifier", "tree_of"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def tree_of(model: Any, caller: str) -> Tree:
+    """The tree of a fitted classifier; a tree is its own.
+
+    Parameters
+    ----------
+    model : Tree or classifier
+    caller : str
+        Who asks, for the error.
+    """
+    if isinstance(model, Tree):
+        return model
+    if hasattr(model, "fit"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(model)
+    tree = getattr(model, "tree_", None)
+    if isinstance(tree, Tree):
+        return tree
+    hint = (
+        "" if tree is None else " Hint: treebound.from_sklearn makes a Tree of a scikit-learn one."
+    )
+    raise TypeError(
+        f"{caller} needs a Tree or a fitted BoundTreeClassifier. Got {model!r:.80} instead.{hint}"
+    )
+
+
+def takes_classifier(function: Callable[Concatenate[Tree, P], R]) -> Callable[..., R]:
+    """Let a function of a tree take a fitted classifier too: its tree, and how it answers."""
+    answering = [
+        name for name in ("unknown", "smoothing") if name in signature(function).parameters
+    ]
+
+    @wraps(function)
+    def either(tree: Any, *args: P.args, **options: P.kwargs) -> R:
+        if not isinstance(tree, Tree):
+            found = tree_of(tree, function.__name__)
+            for name in answering:
+                options.setdefault(name, getattr(tree, name))
+            tree = found
+        return function(tree, *args, **options)
+
+    return either

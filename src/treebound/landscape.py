@@ -55,7 +55,7 @@ class Landscape:
 
     @property
     def informative(self) -> Landscape:
-        """The same landscape without the features that have one category: no test is made on them."""
+        """The same landscape without features of one category: no test is made on them."""
         return Landscape(
             self.real,
             tuple(o for o in self.ordinal if o > 1),

@@ -15,7 +15,7 @@ written                 meaning
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from threading import Lock
 from typing import ClassVar
 from weakref import WeakValueDictionary
@@ -232,7 +232,7 @@ def _parse_error(text: str, at: int, why: str) -> ValueError:
     return ValueError(f"Not a tree shape: {text!r}, at character {at + 1}: {why}.")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _all_shapes(leaves: int) -> tuple[TreeShape, ...]:
     if leaves == 1:
         return (TreeShape.leaf(),)

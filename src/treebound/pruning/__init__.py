@@ -9,11 +9,11 @@ from treebound.pruning.certificate import (
     certify,
     certify_holdout,
 )
-from treebound.pruning.merge import collapse
 from treebound.pruning.cost_complexity import CostComplexityPruner, weakest_link_path
 from treebound.pruning.entry import prune
 from treebound.pruning.kearns_mansour import KearnsMansourPruner
 from treebound.pruning.mdl import MDLPruner
+from treebound.pruning.merge import collapse
 from treebound.pruning.path import PruningPath
 from treebound.pruning.pessimistic import PessimisticPruner
 from treebound.pruning.reduced_error import ReducedErrorPruner

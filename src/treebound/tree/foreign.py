@@ -1,4 +1,4 @@
-"""What reading another library's tree takes: nodes in pre-order, thresholds of our own precision."""
+"""What reading another library's tree takes: nodes in pre-order, thresholds in float64."""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
@@ -198,3 +200,23 @@ def test_any_distribution_is_sorted(values):
     tree = grow(values[:, None], y, [Column("x")], [0, 1], criterion="entropy")
     assert tree.errors == 0
     np.testing.assert_array_equal(tree.predict_codes(values[:, None]), y)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(CRITERIA), st.sampled_from([None, 2, 3.3]))
+@settings(max_examples=150)
+def test_columns_with_many_ties_take_the_best_boundary(seed, criterion, heaviest):
+    """Runs of equal values, whole runs of one class: a leap may not pass a boundary inside."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(50, 500))
+    X = rng.integers(0, rng.integers(2, n), size=(n, 2)).astype(float)
+    X = np.where(np.median(X) > X, X, X + rng.random((n, 2)).round(2))
+    n_classes = int(rng.integers(2, 4))
+    block = np.argsort(np.argsort(X[:, 0])) // rng.integers(1, n)
+    y = (block + (rng.random(n) < 0.1) * rng.integers(0, n_classes, n)) % n_classes
+    weight = np.ones(n) if heaviest is None else 0.5 + rng.integers(0, 2, n) * heaviest
+    columns = [Column("a"), Column("b")]
+    options = {"criterion": criterion, "max_leaves": 2}
+    tree = grow(X, y, columns, range(n_classes), sample_weight=weight, **options)
+    best = best_gain(X, y, weight, n_classes, criterion)
+    found = 0.0 if tree.n_nodes == 1 else node_gains(tree, criterion)[0]
+    assert found == pytest.approx(best, rel=1e-9, abs=1e-9)

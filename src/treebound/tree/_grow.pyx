@@ -7,9 +7,11 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from treebound.tree._layout cimport (
-    CODED, ENTROPY, GINI, NOMINAL, NodeView, Problem, Split, allocate, purity_of, weight_of,
+    CODED, ENTROPY, GINI, NOMINAL, Column, NodeView, Problem, Scratch, Split, allocate, purity_of,
+    weight_of,
 )
 from treebound.tree._nodes cimport Node, Nodes
+from treebound.tree._partition cimport Part
 from treebound.tree._sample cimport Sample
 from treebound.tree._split cimport best_split, fill_table
 
@@ -40,6 +42,8 @@ def grow(
     grower.max_depth = max_depth
     grower.min_split = max(min_samples_split, 2 * min_samples_leaf)
     grower.min_gain = min_gain
+    grower.quests[0].splits = <Split*>allocate(sample.n_columns, sizeof(Split))
+    grower.quests[1].splits = <Split*>allocate(sample.n_columns, sizeof(Split))
     with nogil:
         bad = sample.prepare()
         if bad < 0:
@@ -50,35 +54,49 @@ def grow(
     return grower.tree.arrays(), missing
 
 
+cdef struct Quest:
+    # A node whose best split is looked for.
+    int32_t index
+    bint wanted         # whether it may be split at all
+    NodeView view
+    double least        # the score that a split must beat
+    Split* splits       # the best of each column
+
+
 cdef class Grower:
     cdef Sample sample
     cdef Nodes tree
+    cdef Quest[2] quests  # the smaller and the larger child of the node that is expanded
     cdef Py_ssize_t max_leaves, max_depth, min_split, n_leaves
     cdef double min_gain
     cdef bint by_impurity
-    cdef int64_t* spare  # tables of a node that is too small to keep its own
+    cdef int64_t* spare   # tables of a node that is too small to keep its own
 
     def __dealloc__(self):
         free(self.spare)
+        free(self.quests[0].splits)
+        free(self.quests[1].splits)
 
     cdef int grow(self) except -1 nogil:
         """Expand leaves until none gains or the leaves are as many as allowed."""
         cdef Py_ssize_t n = self.sample.problem.n_rows, i
         cdef int64_t* counts
-        cdef int64_t* tables = NULL
         cdef bint may_split
         self.tree.add(0, n, 0)
         counts = self.tree.counts_of(0)
         for i in range(n):
             counts[self.sample.y[i]] += weight_of(i, &self.sample.problem)
         may_split = self.settle(0) and self.max_leaves != 1
+        self.n_leaves = 1
         # the paper's priorities are impurities, at most a few units; gains are weights
         self.tree.tolerance = TOLERANCE * (1.0 if self.by_impurity else <double>self.total())
         if may_split and 0 < self.sample.table_size <= n:
             self.spare = <int64_t*>allocate(self.sample.table_size, sizeof(int64_t))
-            tables = self.count_tables(0)
-        self.consider(0, may_split, tables)
-        self.n_leaves = 1
+            self.quests[0].view.tables = self.tables_for(0)
+        self.set_quest(&self.quests[0], 0, may_split)
+        self.quests[1].wanted = False
+        self.search(NULL, NULL)
+        self.conclude(&self.quests[0])
         while self.tree.n_frontier and self.n_leaves != self.max_leaves:
             self.expand(self.tree.pop())
         return 0
@@ -101,83 +119,6 @@ cdef class Grower:
             and self.tree.rows_in(index) >= self.min_split
             and node.depth < self.max_depth
         )
-
-    # -- search ------------------------------------------------------------------------------
-
-    cdef void consider(self, int32_t index, bint may_split, const int64_t* tables) noexcept nogil:
-        """Put a leaf on the frontier if it has a split.
-
-        A node keeps its tables only if it has a row for every cell of them, so the tables of the
-        whole frontier never have more cells than the sample has rows.
-        """
-        if may_split and self.search(index, tables):
-            self.tree.push(index)
-            if self.tree.rows_in(index) >= self.sample.table_size:
-                return
-        free(self.tree.nodes[index].tables)
-        self.tree.nodes[index].tables = NULL
-
-    cdef bint search(self, int32_t index, const int64_t* tables) noexcept nogil:
-        """Find the node's best split; whether it gains enough."""
-        cdef Node* node = &self.tree.nodes[index]
-        cdef Split* splits = self.sample.splits
-        cdef NodeView view
-        cdef Py_ssize_t j
-        cdef double least
-        view.start = node.start
-        view.stop = node.stop
-        view.weight = node.weight
-        view.purity = node.purity
-        view.counts = self.tree.counts_of(index)
-        view.tables = tables
-        view.rows = self.sample.rows
-        view.tolerance = TOLERANCE * <double>node.weight
-        view.rise = rise_of(node.weight, &self.sample.problem)
-        # a split must lower the impurity, and by ``min_gain``
-        least = node.purity + max(
-            view.tolerance, self.min_gain * <double>self.total() - view.tolerance
-        )
-        for j in range(self.sample.n_threads):
-            self.sample.scratch[j].floor = least
-        for j in prange(
-            self.sample.n_columns, num_threads=self.sample.threads_for(node.stop - node.start),
-            schedule="dynamic", chunksize=1,
-        ):
-            splits[j] = best_split(
-                &self.sample.columns[j], j, &view, &self.sample.problem,
-                &self.sample.scratch[threadid()],
-            )
-        node.split.score = -INFINITY
-        for j in range(self.sample.n_columns):
-            if splits[j].place >= 0 and self.wins(node, &splits[j], view.tolerance):
-                node.split = splits[j]
-        if not node.split.score > least:
-            node.split.column = -1
-            return False
-        node.priority = node.split.score - node.purity
-        if self.by_impurity:
-            node.priority = self.mean_purity(node)
-        return True
-
-    cdef bint wins(self, const Node* node, const Split* split, double tolerance) noexcept nogil:
-        """Whether a column's split replaces that of the columns before it."""
-        if split.score > node.split.score + tolerance:
-            return True
-        if split.score < node.split.score - tolerance:
-            return False
-        if self.by_impurity:
-            return self.sample.left_weight(node.start, node.stop, split) < self.sample.left_weight(
-                node.start, node.stop, &node.split
-            )
-        return self.sample.gap_of(node.start, node.stop, split) > self.sample.gap_of(
-            node.start, node.stop, &node.split
-        )
-
-    cdef double mean_purity(self, const Node* node) noexcept nogil:
-        """Minus the mean impurity of the two children (ERRATA 15)."""
-        if self.sample.problem.criterion == ENTROPY:
-            return node.split.score / <double>node.weight
-        return node.split.score / <double>node.weight - 1.0
 
     # -- expansion ---------------------------------------------------------------------------
 
@@ -204,27 +145,23 @@ cdef class Grower:
         if self.n_leaves == self.max_leaves or not (search_left or search_right):
             free(node.tables)
             node.tables = NULL
-            return 0
-        # the smaller child is counted where tables are kept, even if it is not searched
-        self.sample.partition(
-            start, stop,
-            search_left or (node.tables != NULL and 2 * (middle - start) <= stop - start),
-            search_right or (node.tables != NULL and 2 * (middle - start) > stop - start),
-        )
-        if 2 * (middle - start) <= stop - start:
-            return self.search_children(index, left, right, search_left, search_right)
-        return self.search_children(index, right, left, search_right, search_left)
+        elif middle - start <= stop - middle:
+            self.search_children(index, left, right, search_left, search_right)
+        else:
+            self.search_children(index, right, left, search_right, search_left)
+        return 0
 
     cdef void set_test(self, Node* node) noexcept nogil:
         """Threshold or category; where no row is missing, missing goes to the heavier child."""
-        cdef bint nominal = self.sample.columns[node.split.column].kind == NOMINAL
-        if nominal:
+        cdef const Column* column = &self.sample.columns[node.split.column]
+        cdef bint learned
+        if column.kind == NOMINAL:
             node.category = <int32_t>node.split.place
+            learned = column.has_missing
         else:
             node.threshold = self.sample.threshold_of(node.start, node.stop, &node.split)
-        if nominal and self.sample.columns[node.split.column].has_missing:
-            return
-        if nominal or not self.sample.has_missing_rows(node.start, node.stop, node.split.column):
+            learned = self.sample.has_missing_rows(node.start, node.stop, node.split.column)
+        if not learned:
             # weights that were rounded to integers may miss a tie by a few units
             node.split.missing_left = (
                 <double>(self.tree.nodes[node.left].weight - self.tree.nodes[node.right].weight)
@@ -234,40 +171,162 @@ cdef class Grower:
     cdef int search_children(
         self, int32_t index, int32_t small, int32_t large, bint search_small, bint search_large
     ) except -1 nogil:
-        """Search the new leaves; codes are counted in the smaller one, the other is the rest."""
-        cdef int64_t* tables = self.tree.nodes[index].tables
-        cdef int64_t* small_tables = NULL
-        cdef Py_ssize_t cell
-        if tables != NULL:
-            small_tables = self.count_tables(small)
-            if search_large:
-                for cell in range(self.sample.table_size):
-                    tables[cell] -= small_tables[cell]
-            self.tree.nodes[index].tables = NULL
-            self.tree.nodes[large].tables = tables
-        self.consider(small, search_small, small_tables)
-        self.consider(large, search_large, tables)
+        """Part the rows of a node and search its children.
+
+        Where the node has tables, codes are counted in the smaller child, whether it is searched or
+        not; the tables of the larger one are the rest.
+        """
+        cdef Node* node = &self.tree.nodes[index]
+        cdef int64_t* tables = node.tables
+        cdef bint keep_small = search_small or tables != NULL
+        cdef Part part
+        part.start = node.start
+        part.stop = node.stop
+        part.goes_left = self.sample.goes_left
+        part.keep_left = keep_small if small == node.left else search_large
+        part.keep_right = keep_small if small == node.right else search_large
+        node.tables = NULL
+        self.tree.nodes[large].tables = tables
+        self.quests[0].view.tables = NULL if tables == NULL else self.tables_for(small)
+        self.quests[1].view.tables = tables
+        self.set_quest(&self.quests[0], small, search_small)
+        self.set_quest(&self.quests[1], large, search_large)
+        self.sample.partition_rows(&part)
+        self.search(&part, tables)
+        self.conclude(&self.quests[0])
+        self.conclude(&self.quests[1])
         return 0
 
-    cdef int64_t* count_tables(self, int32_t index) except NULL nogil:
-        """Count the codes of a node's rows, in memory of its own if it is large enough."""
-        cdef Node* node = &self.tree.nodes[index]
+    cdef int64_t* tables_for(self, int32_t index) except NULL nogil:
+        """Memory for a node's tables, all zero; its own if it is large enough to keep them.
+
+        A node keeps its tables only if it has a row for every cell of them, so the tables of the
+        whole frontier never have more cells than the sample has rows.
+        """
         cdef int64_t* tables = self.spare
-        cdef Py_ssize_t n_rows = node.stop - node.start, j
-        if n_rows >= self.sample.table_size:
+        if self.tree.rows_in(index) >= self.sample.table_size:
             tables = <int64_t*>allocate(self.sample.table_size, sizeof(int64_t))
-            node.tables = tables
+            self.tree.nodes[index].tables = tables
         memset(tables, 0, self.sample.table_size * sizeof(int64_t))
+        return tables
+
+    # -- search ------------------------------------------------------------------------------
+
+    cdef void set_quest(self, Quest* quest, int32_t index, bint wanted) noexcept nogil:
+        """Prepare the search of a node; its tables are set already."""
+        cdef const Node* node = &self.tree.nodes[index]
+        cdef double tolerance = TOLERANCE * <double>node.weight
+        quest.index = index
+        quest.wanted = wanted
+        quest.view.start = node.start
+        quest.view.stop = node.stop
+        quest.view.weight = node.weight
+        quest.view.purity = node.purity
+        quest.view.counts = self.tree.counts_of(index)
+        quest.view.rows = self.sample.rows
+        quest.view.tolerance = tolerance
+        quest.view.rise = rise_of(node.weight, &self.sample.problem)
+        # a split must lower the impurity, and by ``min_gain``
+        quest.least = node.purity + max(
+            tolerance, self.min_gain * <double>self.total() - tolerance
+        )
+
+    cdef void search(self, const Part* part, int64_t* tables) noexcept nogil:
+        """Find the best split of every column for the nodes in quest, one column a thread.
+
+        A column is parted and searched at once, while it is in the cache.
+        """
+        cdef Py_ssize_t n_rows = 0, j, t
+        cdef int q
+        for q in range(2):
+            if self.quests[q].wanted:
+                n_rows += self.quests[q].view.stop - self.quests[q].view.start
+            for t in range(self.sample.n_threads):
+                self.sample.scratch[t].floors[q] = self.quests[q].least
         for j in prange(
             self.sample.n_columns, num_threads=self.sample.threads_for(n_rows),
             schedule="dynamic", chunksize=1,
         ):
-            if self.sample.columns[j].form == CODED:
-                fill_table(
-                    &self.sample.columns[j], self.sample.rows + node.start, n_rows,
-                    &self.sample.problem, tables + self.sample.columns[j].offset,
+            self.search_column(j, part, tables, &self.sample.scratch[threadid()])
+
+    cdef void search_column(
+        self, Py_ssize_t j, const Part* part, int64_t* tables, Scratch* scratch
+    ) noexcept nogil:
+        cdef const Column* column = &self.sample.columns[j]
+        cdef Quest* quest
+        cdef int q
+        if part != NULL:
+            self.sample.partition_column(j, part, scratch)
+        if column.form == CODED and self.quests[0].view.tables != NULL:
+            self.count_codes(column, tables)
+        for q in range(2):
+            quest = &self.quests[q]
+            if quest.wanted:
+                scratch.floor = scratch.floors[q]
+                quest.splits[j] = best_split(
+                    column, j, &quest.view, &self.sample.problem, scratch
                 )
-        return tables
+                scratch.floors[q] = scratch.floor
+
+    cdef void count_codes(self, const Column* column, int64_t* rest) noexcept nogil:
+        """Count the codes of the first quest, and take them out of the tables of the second."""
+        cdef const NodeView* view = &self.quests[0].view
+        cdef int64_t* table = <int64_t*>view.tables + column.offset
+        cdef Py_ssize_t size = (column.n_codes + column.has_missing) * (self.tree.n_classes + 1)
+        cdef Py_ssize_t cell
+        fill_table(
+            column, view.rows + view.start, view.stop - view.start, &self.sample.problem, table
+        )
+        if rest != NULL:
+            for cell in range(size):
+                rest[column.offset + cell] -= table[cell]
+
+    cdef void conclude(self, const Quest* quest) noexcept nogil:
+        """Put a leaf on the frontier if a split gains enough; else it needs no tables."""
+        cdef Node* node = &self.tree.nodes[quest.index]
+        if quest.wanted and self.choose(node, quest):
+            self.tree.push(quest.index)
+            if self.tree.rows_in(quest.index) >= self.sample.table_size:
+                return
+        free(node.tables)
+        node.tables = NULL
+
+    cdef bint choose(self, Node* node, const Quest* quest) noexcept nogil:
+        """Take the best of the columns' splits; whether it gains enough."""
+        cdef Py_ssize_t j
+        node.split.score = -INFINITY
+        for j in range(self.sample.n_columns):
+            if quest.splits[j].place >= 0 and self.wins(
+                node, &quest.splits[j], quest.view.tolerance
+            ):
+                node.split = quest.splits[j]
+        if not node.split.score > quest.least:
+            node.split.column = -1
+            return False
+        node.priority = node.split.score - node.purity
+        if self.by_impurity:
+            node.priority = self.mean_purity(node)
+        return True
+
+    cdef bint wins(self, const Node* node, const Split* split, double tolerance) noexcept nogil:
+        """Whether a column's split replaces that of the columns before it."""
+        if split.score > node.split.score + tolerance:
+            return True
+        if split.score < node.split.score - tolerance:
+            return False
+        if self.by_impurity:
+            return self.sample.left_weight(node.start, node.stop, split) < self.sample.left_weight(
+                node.start, node.stop, &node.split
+            )
+        return self.sample.gap_of(node.start, node.stop, split) > self.sample.gap_of(
+            node.start, node.stop, &node.split
+        )
+
+    cdef double mean_purity(self, const Node* node) noexcept nogil:
+        """Minus the mean impurity of the two children (ERRATA 15)."""
+        if self.sample.problem.criterion == ENTROPY:
+            return node.split.score / <double>node.weight
+        return node.split.score / <double>node.weight - 1.0
 
 
 cdef double rise_of(int64_t weight, const Problem* problem) noexcept nogil:

@@ -97,7 +97,8 @@ cdef struct Scratch:
     int64_t* right         # n_classes
     int64_t* missing       # n_classes
     int64_t* table         # the largest table; all zero between two uses
-    double floor           # a score below it cannot be the node's best
+    double floor           # a score below it cannot be the best of the node being searched
+    double floors[2]       # the same for each child of a node that is expanded
 
 
 cdef inline void* allocate(Py_ssize_t count, size_t size) except NULL nogil:

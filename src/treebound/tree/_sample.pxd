@@ -1,13 +1,13 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from treebound.tree._layout cimport Column, Problem, Scratch, Split
+from treebound.tree._partition cimport Part
 
 
 cdef class Sample:
     cdef Problem problem
     cdef Column* columns
     cdef Scratch* scratch      # one a thread
-    cdef Split* splits         # one a column: the best of the node that is being searched
     cdef uint32_t* rows        # node after node, ascending inside a node
     cdef uint8_t* goes_left    # by row, for the node that is being split
     cdef int64_t* xlogx_table
@@ -33,24 +33,24 @@ cdef class Sample:
     cdef Py_ssize_t mark(
         self, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
     ) noexcept nogil
-    cdef void partition(
-        self, Py_ssize_t start, Py_ssize_t stop, bint keep_left, bint keep_right
-    ) noexcept nogil
+    cdef void partition_column(self, Py_ssize_t j, const Part* part, Scratch* scratch) noexcept nogil
+    cdef void partition_rows(self, const Part* part) noexcept nogil
 
     # used inside only
     cdef bint ends_of(
         self, Py_ssize_t start, Py_ssize_t stop, const Split* split, double* low, double* high
     ) noexcept nogil
     cdef int set_packing(self) except -1
-    cdef bint codes_in_range(self, Py_ssize_t j) noexcept nogil
     cdef int set_form(self, Py_ssize_t j) except -1 nogil
     cdef void load_keys(self) noexcept nogil
     cdef void sort_column(self, Py_ssize_t j, Scratch* scratch) noexcept nogil
-    cdef void code_column(self, Py_ssize_t j) noexcept nogil
+    cdef bint read_codes(self, Py_ssize_t j) noexcept nogil
     cdef int code_values(self, Py_ssize_t j) except -1 nogil
     cdef int set_criterion(self) except -1 nogil
     cdef int allocate_tables(self) except -1 nogil
-    cdef void mark_sorted(
-        self, Py_ssize_t start, Py_ssize_t stop, const Split* split
+    cdef Py_ssize_t mark_sorted(
+        self, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
     ) noexcept nogil
-    cdef void mark_coded(self, Py_ssize_t start, Py_ssize_t stop, const Split* split) noexcept nogil
+    cdef Py_ssize_t mark_coded(
+        self, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
+    ) noexcept nogil

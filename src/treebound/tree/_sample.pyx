@@ -11,8 +11,8 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
 from treebound.tree._layout cimport (
-    CODED, ENTROPY, NOMINAL, ORDINAL, REAL, SORTED, Column, Scratch, Split, allocate, rank_of,
-    row_of, weight_of, xlogx, zeros,
+    CODED, ENTROPY, NOMINAL, ORDINAL, REAL, SORTED, Column, Packing, Scratch, Split, allocate,
+    label_of, rank_of, row_of, weight_of, xlogx, zeros,
 )
 from treebound.tree._partition cimport Part, partition_entries, partition_rows
 from treebound.tree._presort cimport Presorted, ordered_keys, presort
@@ -31,7 +31,6 @@ cdef class Sample:
     def __cinit__(self):
         self.columns = NULL
         self.scratch = NULL
-        self.splits = NULL
         self.rows = NULL
         self.goes_left = NULL
         self.xlogx_table = NULL
@@ -55,7 +54,6 @@ cdef class Sample:
         self.rows = <uint32_t*>allocate(self.problem.n_rows, sizeof(uint32_t))
         self.goes_left = <uint8_t*>allocate(self.problem.n_rows, 1)
         self.scratch = <Scratch*>zeros(n_threads, sizeof(Scratch))
-        self.splits = <Split*>zeros(X.shape[1], sizeof(Split))
         self.columns = <Column*>zeros(X.shape[1], sizeof(Column))
         self.n_columns = X.shape[1]
         for j in range(self.n_columns):
@@ -85,7 +83,6 @@ cdef class Sample:
                 free(self.scratch[j].table)
         free(self.columns)
         free(self.scratch)
-        free(self.splits)
         free(self.rows)
         free(self.goes_left)
         free(self.xlogx_table)
@@ -114,9 +111,9 @@ cdef class Sample:
         """Sort or code every column; return the first with a code out of range, or -1."""
         cdef Py_ssize_t n = self.problem.n_rows, i, j
         for j in range(self.n_columns):
-            if self.columns[j].kind != REAL and not self.codes_in_range(j):
-                return j
             self.set_form(j)
+            if self.columns[j].kind != REAL and not self.read_codes(j):
+                return j
         for j in range(self.n_threads):
             self.scratch[j].entries = <uint64_t*>allocate(n, sizeof(uint64_t))
             self.scratch[j].other = <uint64_t*>allocate(n, sizeof(uint64_t))
@@ -130,26 +127,13 @@ cdef class Sample:
             free(self.scratch[j].other)
             self.scratch[j].other = NULL
         for j in range(self.n_columns):
-            if self.columns[j].form == CODED:
-                self.code_column(j)
-            elif self.columns[j].kind == REAL and self.columns[j].n_codes <= FEW_VALUES:
+            if self.columns[j].kind == REAL and self.columns[j].n_codes <= FEW_VALUES:
                 self.code_values(j)
         for i in range(n):
             self.rows[i] = <uint32_t>i
         self.set_criterion()
         self.allocate_tables()
         return -1
-
-    cdef bint codes_in_range(self, Py_ssize_t j) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef double value
-        for i in range(self.problem.n_rows):
-            value = self.X[i, j]
-            if not (0.0 <= value < <double>self.columns[j].n_codes and value == floor(value)) and (
-                value == value
-            ):
-                return False
-        return True
 
     cdef int set_form(self, Py_ssize_t j) except -1 nogil:
         cdef Column* column = &self.columns[j]
@@ -160,6 +144,27 @@ cdef class Sample:
         else:
             column.entries = <uint64_t*>allocate(self.problem.n_rows, sizeof(uint64_t))
         return 0
+
+    cdef bint read_codes(self, Py_ssize_t j) noexcept nogil:
+        """Read the codes of an ordinal or nominal column; whether all are in range."""
+        cdef Column* column = &self.columns[j]
+        cdef uint32_t stride = <uint32_t>(self.problem.n_classes + 1)
+        cdef Py_ssize_t i
+        cdef double value, n_codes = <double>column.n_codes, least = n_codes, most = 0.0
+        for i in range(self.problem.n_rows):
+            value = self.X[i, j]
+            if value != value:
+                column.has_missing = True
+                value = n_codes
+            elif not 0.0 <= value < n_codes or value != floor(value):
+                return False
+            else:
+                least = min(least, value)
+                most = max(most, value)
+            if column.form == CODED:
+                column.cells[i] = <uint32_t>value * stride + self.y[i]
+        column.span = most - least
+        return True
 
     cdef void load_keys(self) noexcept nogil:
         """Write the sort keys of every sorted column where its entries will stand.
@@ -195,23 +200,6 @@ cdef class Sample:
                 self.X[row_of(column.entries[result.n_present - 1], &self.problem.packing), j]
                 - self.X[row_of(column.entries[0], &self.problem.packing), j]
             )
-
-    cdef void code_column(self, Py_ssize_t j) noexcept nogil:
-        """The code of each row of an ordinal or nominal column."""
-        cdef Column* column = &self.columns[j]
-        cdef uint32_t stride = <uint32_t>(self.problem.n_classes + 1)
-        cdef Py_ssize_t i
-        cdef double value, least = INFINITY, most = -INFINITY
-        for i in range(self.problem.n_rows):
-            value = self.X[i, j]
-            if value != value:
-                column.has_missing = True
-                value = <double>column.n_codes
-            else:
-                least = min(least, value)
-                most = max(most, value)
-            column.cells[i] = <uint32_t>value * stride + self.y[i]
-        column.span = most - least
 
     cdef int code_values(self, Py_ssize_t j) except -1 nogil:
         """A real column of few values: a code per row in place of the sorted entries."""
@@ -362,71 +350,60 @@ cdef class Sample:
         self, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
     ) noexcept nogil:
         """Note for every row of a node whether it goes left; count those that do."""
-        cdef Py_ssize_t i, row, n_left = 0
-        cdef int64_t to_left
         if self.columns[split.column].form == SORTED:
-            self.mark_sorted(start, stop, split)
-        else:
-            self.mark_coded(start, stop, split)
-        for i in range(start, stop):
-            row = self.rows[i]
-            to_left = self.goes_left[row]
-            n_left += to_left
-            left_counts[self.y[row]] += to_left * weight_of(row, &self.problem)
-        return n_left
+            return self.mark_sorted(start, stop, split, left_counts)
+        return self.mark_coded(start, stop, split, left_counts)
 
-    cdef void mark_sorted(
-        self, Py_ssize_t start, Py_ssize_t stop, const Split* split
+    cdef Py_ssize_t mark_sorted(
+        self, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
     ) noexcept nogil:
+        """The first rows go left, and the missing ones, which are the last, if so found."""
         cdef const Column* column = &self.columns[split.column]
         cdef const uint64_t* entries = column.entries
-        cdef Py_ssize_t middle = start + split.place, i
+        cdef Packing packing = self.problem.packing
+        cdef Py_ssize_t middle = start + split.place, missing = stop, i, row
+        while split.missing_left and rank_of(entries[missing - 1], &packing) == column.n_codes:
+            missing -= 1
         for i in range(start, stop):
-            self.goes_left[row_of(entries[i], &self.problem.packing)] = i < middle
-        i = stop - 1
-        while split.missing_left and rank_of(entries[i], &self.problem.packing) == column.n_codes:
-            self.goes_left[row_of(entries[i], &self.problem.packing)] = True
-            i -= 1
+            row = row_of(entries[i], &packing)
+            self.goes_left[row] = i < middle or i >= missing
+            if i < middle or i >= missing:
+                left_counts[label_of(entries[i], &packing)] += weight_of(row, &self.problem)
+        return split.place + stop - missing
 
-    cdef void mark_coded(
-        self, Py_ssize_t start, Py_ssize_t stop, const Split* split
+    cdef Py_ssize_t mark_coded(
+        self, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
     ) noexcept nogil:
-        """Cells from ``low`` to before ``high`` go left, and missing where that was better."""
+        """Cells from ``low`` to before ``high`` go left, and missing ones if so found."""
         cdef const Column* column = &self.columns[split.column]
         cdef uint32_t stride = <uint32_t>(self.problem.n_classes + 1), cell
         cdef uint32_t high = <uint32_t>(split.place + 1) * stride
         cdef uint32_t low = high - stride if column.kind == NOMINAL else 0
         cdef uint32_t width = high - low
         cdef uint32_t missing = <uint32_t>column.n_codes * stride
-        cdef uint8_t missing_left = split.missing_left
-        cdef Py_ssize_t i
+        cdef uint8_t missing_left = split.missing_left, to_left
+        cdef Py_ssize_t i, row, n_left = 0
         for i in range(start, stop):
-            cell = column.cells[self.rows[i]]
-            self.goes_left[self.rows[i]] = (cell - low < width) | (
-                missing_left & (cell >= missing)
+            row = self.rows[i]
+            cell = column.cells[row]
+            to_left = (cell - low < width) | (missing_left & (cell >= missing))
+            self.goes_left[row] = to_left
+            n_left += to_left
+            left_counts[self.y[row]] += to_left * weight_of(row, &self.problem)
+        return n_left
+
+    cdef void partition_column(
+        self, Py_ssize_t j, const Part* part, Scratch* scratch
+    ) noexcept nogil:
+        """Bring the entries of each child together; codes stay where they are."""
+        if self.columns[j].form == SORTED:
+            partition_entries(
+                self.columns[j].entries, part, &self.problem.packing, scratch.entries
             )
 
-    cdef void partition(
-        self, Py_ssize_t start, Py_ssize_t stop, bint keep_left, bint keep_right
-    ) noexcept nogil:
-        """Bring the rows of each child together, in every column."""
-        cdef Py_ssize_t j
-        cdef Part part
-        part.start = start
-        part.stop = stop
-        part.keep_left = keep_left
-        part.keep_right = keep_right
-        part.goes_left = self.goes_left
-        partition_rows(self.rows, &part, <uint32_t*>self.scratch[0].entries)
-        for j in prange(
-            self.n_columns, num_threads=self.threads_for(stop - start), schedule="dynamic",
-            chunksize=1,
-        ):
-            if self.columns[j].form == SORTED:
-                partition_entries(
-                    self.columns[j].entries, &part, &self.problem.packing,
-                    self.scratch[threadid()].entries,
-                )
+    cdef void partition_rows(self, const Part* part) noexcept nogil:
+        """Bring the rows of each child together."""
+        partition_rows(self.rows, part, <uint32_t*>self.scratch[0].entries)
 
 
 cdef inline double midpoint(double low, double high) noexcept nogil:

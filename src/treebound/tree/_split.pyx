@@ -76,7 +76,7 @@ cdef void search_sorted(
     const Column* column, const NodeView* node, const Problem* problem, Scratch* scratch,
     Split* best,
 ) noexcept nogil:
-    """Scan with missing on the right, and where there are missing rows, with missing on the left."""
+    """Scan with missing on the right, and where rows are missing, with missing on the left."""
     cdef Packing packing = problem.packing
     cdef Py_ssize_t n_rows = node.stop - node.start
     cdef Py_ssize_t i, missing

@@ -167,6 +167,14 @@ def test_weights_leave_no_certificate_in_the_file(tmp_path):
         (lambda d: d["parameters"].update(max_leaves=-3), "parameters"),
         (lambda d: d["pruning"].update(chosen=99), "pruning.chosen"),
         (lambda d: d["pruning"]["steps"][0].update(leaves="many"), "steps[0].leaves"),
+        (lambda d: d["pruning"]["steps"][0].update(leaves=-1), "steps[0].leaves must be 9"),
+        (lambda d: d["pruning"]["steps"][1].update(errors=-1), "steps[1].errors"),
+        (lambda d: d["pruning"]["steps"][1].update(errors=10**400), "steps[1].errors"),
+        (lambda d: d["pruning"]["steps"][1].update(score=[]), "steps[1].score"),
+        (lambda d: d["pruning"]["steps"][0].update(cut=[2, 3]), "steps[0].cut has node 3"),
+        (lambda d: d["parameters"].update(pruning=7), "parameters"),
+        (lambda d: d.update(named="yes"), "named"),
+        (lambda d: d.update(made_by=3), "made_by"),
         (lambda d: d["pruning"]["steps"][0].update(cut=[999]), "steps[0].cut"),
         (lambda d: d["pruning"]["steps"].__setitem__(0, 7), "steps[0]"),
     ],
@@ -180,6 +188,24 @@ def test_what_is_not_a_model_is_refused(change, place, tmp_path):
     with pytest.raises(FormatError) as found:
         BoundTreeClassifier.load(tmp_path / "model.json")
     assert place in str(found.value)
+
+
+def test_a_step_without_a_score_is_a_step(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    BoundTreeClassifier().fit(X, y).save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    del document["pruning"]["steps"][0]["score"]
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    assert np.isnan(BoundTreeClassifier.load(tmp_path / "model.json").pruning_path_.scores[0])
+
+
+@pytest.mark.filterwarnings("error")
+def test_names_like_those_of_unnamed_columns_are_names(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    frame = pd.DataFrame(X, columns=["x0", "x1", "x2", "x3"])
+    for table in (X, frame):
+        BoundTreeClassifier().fit(table, y).save(tmp_path / "model.json")
+        BoundTreeClassifier.load(tmp_path / "model.json").predict(table)
 
 
 def test_skops_round_trip(fruit):

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from treebound.classifier.parameters import check_parameters
 from treebound.exchange import FormatError, SavedModel
 from treebound.exchange.nodes import nodes_from_json, nodes_to_json
-from treebound.pruning import PruningPath, PruningResult
+from treebound.exchange.nodes import number as _number
+from treebound.pruning import PruningPath, PruningResult, make_pruner
 from treebound.tree.model import Tree
 
 __all__ = ["StoredPath", "model_of", "restored"]
@@ -34,6 +35,7 @@ def model_of(classifier: Any) -> SavedModel:
         certificate=_fields(certificate) if is_dataclass(certificate) else None,
         pruning=_pruning(classifier),
         target=classifier.target_name_,
+        named=hasattr(classifier, "feature_names_in_"),
     )
 
 
@@ -46,12 +48,13 @@ def restored(cls: Any, model: SavedModel) -> Any:
     classifier = cls(**model.parameters, **model.prediction)
     try:
         check_parameters(classifier)
+        make_pruner(classifier.pruning)
     except ValueError as error:
         raise FormatError("parameters", str(error)) from None
     tree = model.tree
     names = [column.name for column in tree.columns]
     classifier.n_features_in_ = len(names)
-    if names != [f"x{i}" for i in range(len(names))]:
+    if model.named:
         classifier.feature_names_in_ = np.array(names, dtype=object)
     classifier.target_name_ = model.target
     classifier.classes_ = tree.classes
@@ -174,22 +177,36 @@ class StoredPath(PruningPath):
         where = f"pruning.steps[{at}]"
         if not isinstance(step, dict):
             raise FormatError(where, "must be an object")
-        for name in ("leaves", "errors", "score"):
-            value = step.get(name)
-            if type(value) not in (int, float) and not (name == "score" and value is None):
-                raise FormatError(f"{where}.{name}", "must be a number")
+        number = _number(step.get("errors"), f"{where}.errors")
+        if number < 0:
+            raise FormatError(f"{where}.errors", f"must not be negative, found {number:g}")
+        if step.setdefault("score", None) is not None:
+            _number(step["score"], f"{where}.score")
         if "nodes" in step:
             tree = nodes_from_json(
                 step["nodes"], self.grown.columns, self.grown.classes, where=f"{where}.nodes"
             )
-            return {**step, "nodes": tree}
-        cut = step.get("cut")
-        inner = ~self.grown.is_leaf
+            step, leaves = {**step, "nodes": tree}, tree.n_leaves
+        else:
+            leaves = self._leaves_left(step.get("cut"), f"{where}.cut")
+        if type(step.get("leaves")) is not int or step["leaves"] != leaves:
+            raise FormatError(f"{where}.leaves", f"must be {leaves}, as the tree of this step has")
+        return step
+
+    def _leaves_left(self, cut: Any, where: str) -> int:
+        """Leaves of the grown tree with some of its nodes made leaves."""
+        inner, size = ~self.grown.is_leaf, self.grown.size
+        leaves, end = self.grown.n_leaves, 0
         if not isinstance(cut, list) or not all(
             type(node) is int and 0 <= node < len(inner) and inner[node] for node in cut
         ):
-            raise FormatError(f"{where}.cut", "must be a list of inner nodes of the grown tree")
-        return step
+            raise FormatError(where, "must be a list of inner nodes of the grown tree")
+        for node in sorted(cut):
+            if node < end:
+                raise FormatError(where, f"has node {node}, which is below another one or twice")
+            end = node + int(size[node])
+            leaves -= int(size[node]) // 2
+        return leaves
 
     def _column(self, name: str) -> NDArray[np.float64]:
         return np.array([step[name] for step in self._steps], dtype=np.float64)

@@ -29,7 +29,7 @@ FORMAT = "treebound-model"
 VERSION = 1
 _KINDS = ("real", "ordinal", "nominal")
 _TOP = {
-    "format", "version", "made_by", "target", "columns", "classes", "nodes", "prediction",
+    "format", "version", "made_by", "target", "named", "columns", "classes", "nodes", "prediction",
     "parameters", "certificate", "pruning",
 }  # fmt: skip
 _TYPES: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool}
@@ -53,6 +53,8 @@ class SavedModel:
         The pruning path: the grown tree's ``nodes`` and one entry a step.
     target : str or None
         The name of what is predicted.
+    named : bool
+        Whether the training table named its columns; else they are called x0, x1, ...
     """
 
     tree: Tree
@@ -61,6 +63,7 @@ class SavedModel:
     certificate: dict[str, Any] | None = None
     pruning: dict[str, Any] | None = None
     target: str | None = None
+    named: bool = True
 
 
 def dumps(model: SavedModel) -> str:
@@ -75,6 +78,7 @@ def dumps(model: SavedModel) -> str:
         "version": VERSION,
         "made_by": f"treebound {installed_version('treebound')}",
         "target": model.target,
+        "named": model.named,
         "columns": [_column_to_json(column) for column in tree.columns],
         "classes": _values_to_json(list(tree.classes), "classes", dtype=tree.classes.dtype),
         "nodes": nodes_to_json(tree),
@@ -105,7 +109,8 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
     try:
         return loads(raw)
     except FormatError as error:
-        raise FormatError(f"{os.fspath(path)}: {error.path}", error.problem) from None
+        place = f"{os.fspath(path)}: {error.path}" if error.path else os.fspath(path)
+        raise FormatError(place, error.problem) from None
 
 
 def loads(text: str | bytes) -> SavedModel:
@@ -121,6 +126,8 @@ def loads(text: str | bytes) -> SavedModel:
     for name in document:
         if name not in _TOP:
             raise FormatError(name, "is not a field of version 1")
+    if type(document.get("made_by", "")) is not str:
+        raise FormatError("made_by", "must be a string")
     columns = _columns_from_json(document.get("columns"))
     classes = _classes_from_json(document.get("classes"))
     tree = nodes_from_json(document.get("nodes"), columns, classes)
@@ -134,6 +141,7 @@ def loads(text: str | bytes) -> SavedModel:
         certificate=_optional_object(document, "certificate"),
         pruning=pruning,
         target=_target(document),
+        named=_named(document, columns),
     )
 
 
@@ -187,6 +195,15 @@ def _target(document: dict[str, Any]) -> str | None:
     if target is not None and type(target) is not str:
         raise FormatError("target", "must be a string or null")
     return target
+
+
+def _named(document: dict[str, Any], columns: tuple[Column, ...]) -> bool:
+    named = document.get("named")
+    if named is None:
+        return any(column.name != f"x{at}" for at, column in enumerate(columns))
+    if type(named) is not bool:
+        raise FormatError("named", "must be true or false")
+    return named
 
 
 def _prediction(document: dict[str, Any]) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def _thresholds(
         if value == "inf" and isinstance(value, str):
             threshold[node] = np.inf
             continue
-        threshold[node] = _number(value, f"{where}[{node}]")
+        threshold[node] = number(value, f"{where}[{node}]")
     return threshold
 
 
@@ -173,7 +173,7 @@ def _counts(rows: list[Any], n_classes: int, where: str) -> NDArray[np.float64]:
                 f"{where}[{node}]", f"must be a list of {n_classes} numbers, one for each class"
             )
         for at, value in enumerate(row):
-            if _number(value, f"{where}[{node}][{at}]") < 0:
+            if number(value, f"{where}[{node}][{at}]") < 0:
                 raise FormatError(f"{where}[{node}][{at}]", f"must not be negative, found {value}")
     return np.array(rows, dtype=np.float64).reshape(len(rows), n_classes)
 
@@ -214,16 +214,17 @@ def _booleans(values: list[Any], where: str) -> NDArray[np.bool_]:
     return np.array(values, dtype=bool)
 
 
-def _number(value: Any, where: str) -> float:
+def number(value: Any, where: str) -> float:
+    """A finite number, or a FormatError that names the place."""
     if type(value) not in (int, float):
         raise FormatError(where, f"must be a number, found {_kind(value)}")
     try:
-        number = float(value)
+        read = float(value)
     except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
+        read = math.inf
+    if not math.isfinite(read):
         raise FormatError(where, "must be a finite number that a double can hold")
-    return number
+    return read
 
 
 def _plain(value: float) -> int | float:

@@ -93,6 +93,8 @@ def test_a_table_of_ones_own_takes_part(tmp_path, capsys):
     words = ["--sets", f"{table}:label", "--draws", 2, "--models", "Bound", "Unpruned, sklearn"]
     assert treebound("bench", *words, "--store", path) == 0
     shown = capsys.readouterr().out
+    assert "Types inferred from" in shown
+    assert "colour  nominal  blue, red (found in the data)" in shown
     assert "mine: complete" in shown
     assert "4 results added" in shown
     assert treebound("bench", *words, "--store", path) == 0

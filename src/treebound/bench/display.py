@@ -124,16 +124,18 @@ class LiveTable(_Tally):
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._live = Live(console=console, get_renderable=self.render, refresh_per_second=4)
+        self._live: Live | None = None
 
     def __enter__(self) -> LiveTable:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._live.stop()
+        if self._live is not None:
+            self._live.stop()
 
     def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
         super().start(study, rows)
+        self._live = Live(console=self._console, get_renderable=self.render, refresh_per_second=4)
         self._live.start()
 
     def render(self) -> RichTable:

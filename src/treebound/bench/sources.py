@@ -20,7 +20,9 @@ from treebound.tree.columns import Column
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BUNDLED", "Parcel", "Table", "load_table", "load_tables"]
+    from treebound.datasets import Schema
+
+__all__ = ["BUNDLED", "Parcel", "Table", "inferred_schema", "load_table", "load_tables"]
 
 BUNDLED = ("sklearn:iris", "sklearn:wine", "sklearn:breast_cancer")
 _FILES = (".csv", ".csv.gz", ".parquet", ".pq")
@@ -199,6 +201,16 @@ def load_table(name: str, *, data: str | Path | None = None) -> Table:
             f"in {str(schema)!r}."
         )
     return Table.of_frame(path.stem, found.frame, found.target)
+
+
+def inferred_schema(name: str) -> tuple[Path, Schema] | None:
+    """The file and the types inferred for it; None for a set whose types are declared."""
+    from treebound import datasets
+
+    path, target = _file_of(name)
+    if path is None or path.with_suffix(".toml").is_file():
+        return None
+    return path, datasets.read_table(path, target=target).schema
 
 
 def _file_of(name: str) -> tuple[Path | None, str | None]:

@@ -37,6 +37,7 @@ def run_study(
     scheduler: str | None = None,
     store: Path = Path("results.sqlite"),
     retry: Annotated[bool, Parameter(negative=())] = False,
+    yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative=())] = False,
 ) -> None:
     """Run the study of pruners, or go on with one that was stopped.
 
@@ -67,10 +68,14 @@ def run_study(
         The file of results.
     retry
         Run models again that failed before.
+    yes
+        Do not ask whether inferred types are right.
     """
     from treebound.bench import run
     from treebound.bench.display import display_for
 
+    if not _types_confirmed(sets, yes):
+        raise ValueError("Nothing was run. Hint: say what the columns are in a schema file.")
     with display_for(console) as display:
         added = run(
             protocol=protocol,
@@ -86,6 +91,23 @@ def run_study(
             observer=display,
         )
     console.print(f"{added:,} results added to {store}. Next: treebound report {store}")
+
+
+def _types_confirmed(sets: list[str] | None, yes: bool) -> bool:
+    """Show the types that were inferred for tables of one's own; on a terminal, ask."""
+    from treebound.bench.sources import inferred_schema
+
+    inferred = [found for found in map(inferred_schema, sets or ()) if found]
+    for path, schema in inferred:
+        console.print(
+            f"Types inferred from {path} (say otherwise in {path.with_suffix('.toml')}):\n{schema}",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+    if not inferred or yes or not (console.is_terminal and sys.stdin.isatty()):
+        return True
+    return console.input("Is this right? [Y/n] ").strip().lower() in ("", "y", "yes")
 
 
 @bench.command

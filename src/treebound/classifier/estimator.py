@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from treebound.classifier.exports import TreeExports
+from treebound.classifier.output import FrameOutput
 from treebound.classifier.parameters import check_parameters
 from treebound.classifier.weights import class_weights, row_weights, warn_if_light
 from treebound.landscape import Landscape
@@ -35,7 +36,7 @@ __all__ = ["BoundTreeClassifier"]
 Criterion = Literal["gini", "entropy", "misclassification"]
 
 
-class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
+class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimator):
     """A decision tree that prunes itself with a generalization bound.
 
     One readable tree, grown best-first on real, ordinal and nominal columns as they are, and
@@ -276,7 +277,7 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
         nodes = self._nodes(X)
         return self.classes_[self.tree_.label].take(nodes)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Any:
         """The probability of every class, for every row, smoothed as ``smoothing`` says.
 
         Parameters
@@ -286,15 +287,18 @@ class BoundTreeClassifier(TreeExports, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
-            The classes in the order of ``classes_``.
+            The classes in the order of ``classes_``. A frame if :meth:`set_output` said so.
         """
-        nodes = self._nodes(X)
-        return probabilities(self.tree_.counts, self.smoothing).take(nodes, axis=0)
+        return self._framed(self._probabilities(X), X)
 
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: Any) -> Any:
         """The logarithm of :meth:`predict_proba`; minus infinity where that is zero."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return self._framed(np.log(self._probabilities(X)), X)
+
+    def _probabilities(self, X: Any) -> NDArray[np.float64]:
+        nodes = self._nodes(X)
+        return probabilities(self.tree_.counts, self.smoothing).take(nodes, axis=0)
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """The node of ``tree_`` that answers for every row: a leaf, or where ``unknown`` stops."""

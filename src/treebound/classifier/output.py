@@ -1,0 +1,65 @@
+"""Probabilities as arrays or as frames: scikit-learn's ``set_output`` for a classifier."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FrameOutput"]
+
+Container = Literal["default", "pandas", "polars"]
+_CONTAINERS = ("default", "pandas", "polars", None)
+
+
+class FrameOutput:
+    """A classifier whose probabilities may come as a frame with a column for each class."""
+
+    classes_: NDArray[Any]
+
+    def set_output(self, *, transform: Container | None = None) -> Self:
+        """Say what :meth:`predict_proba` and :meth:`predict_log_proba` return.
+
+        Only this classifier is told: a clone of it, as model selection makes them, returns arrays.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"} or None
+            An array, or a frame with a column for each class; None changes nothing.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import treebound as tb
+        >>> iris = load_iris(as_frame=True)
+        >>> clf = tb.BoundTreeClassifier().fit(iris.data, iris.target_names[iris.target])
+        >>> print(clf.set_output(transform="pandas").predict_proba(iris.data.head(2)).round(2))
+           setosa  versicolor  virginica
+        0    0.95        0.02       0.02
+        1    0.95        0.02       0.02
+        """
+        if transform not in _CONTAINERS:
+            raise ValueError(
+                "The 'transform' parameter of set_output must be one of 'default', 'pandas', "
+                f"'polars', None. Got {transform!r} instead."
+            )
+        if transform is not None:
+            self._container = transform
+        return self
+
+    def _framed(self, values: NDArray[np.float64], X: Any) -> Any:
+        """The values in the container that was asked for; a pandas frame keeps the index of X."""
+        container = getattr(self, "_container", "default")
+        if container == "default":
+            return values
+        library: Any = import_module(container)  # whoever asks for its frames has it
+        if container == "polars":
+            return library.DataFrame(values, schema=[str(label) for label in self.classes_])
+        index = X.index if isinstance(X, library.DataFrame) else None
+        return library.DataFrame(values, columns=self.classes_, index=index)

@@ -106,6 +106,12 @@ def test_an_imported_tree_can_be_pruned_and_saved():
     assert tb.exchange.loads(text).tree.n_leaves == result.tree.n_leaves
 
 
+@pytest.mark.parametrize("read", [from_lightgbm, from_xgboost])
+def test_what_is_no_model_is_refused(read):
+    with pytest.raises(TypeError, match=r"'model' parameter must be a fitted .* Got 3 instead"):
+        read(3, [[0.0]], [0])
+
+
 def test_a_wrong_tree_index_is_named():
     xgboost = pytest.importorskip("xgboost")
     X, y = data(0, missing=False)

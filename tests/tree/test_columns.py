@@ -155,7 +155,16 @@ def test_columns_named_by_numbers_are_named_by_position():
 
 
 @pytest.mark.parametrize(
-    "choice", [["b"], [1], [False, True], np.array([1]), np.array([False, True])]
+    "choice",
+    [
+        ["b"],
+        [1],
+        [False, True],
+        np.array([1]),
+        np.array([False, True]),
+        pd.Index(["b"]),
+        {"b": 0}.keys(),
+    ],
 )
 def test_categorical_features_by_name_index_or_mask(choice):
     columns, encoded = learn_columns(

@@ -64,7 +64,7 @@ def from_lightgbm(
     -------
     Tree
     """
-    booster = getattr(model, "booster_", model)
+    booster = _booster(getattr(model, "booster_", model), "dump_model", "LightGBM")
     document = booster.dump_model()
     links = _Links()
     # (what LightGBM says of a node, its parent here, whether it is the left child)
@@ -79,6 +79,15 @@ def from_lightgbm(
         if "split_feature" in said:
             stack += [(said["right_child"], node, False), (said["left_child"], node, True)]
     return _counted(links, X, y, sample_weight)
+
+
+def _booster(model: Any, method: str, library: str) -> Any:
+    if not hasattr(model, method):
+        raise TypeError(
+            f"The 'model' parameter must be a fitted {library} model or booster. "
+            f"Got {model!r:.60} instead."
+        )
+    return model
 
 
 def _add_lightgbm(links: _Links, said: dict[str, Any]) -> int:
@@ -126,7 +135,8 @@ def from_xgboost(
     Tree
         Like XGBoost it compares in single precision: ``float32(x) < condition``.
     """
-    booster = model.get_booster() if hasattr(model, "get_booster") else model
+    model = model.get_booster() if hasattr(model, "get_booster") else model
+    booster = _booster(model, "save_raw", "XGBoost")
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
     given = _tree_of(learner["gradient_booster"]["model"]["trees"], tree_index)
     if given.get("categories_nodes"):

@@ -219,7 +219,8 @@ class _Graph:
         if self.missing_text in keys:
             raise ValueError(
                 f"The 'missing_text' parameter of to_onnx must not be a category. Got "
-                f"{self.missing_text!r}, a category of column {column.name!r}, instead."
+                f"{self.missing_text!r}, a category of column {column.name!r}, instead. "
+                "Hint: choose a text that no column has."
             )
         encoder = self.helper.make_node(
             "LabelEncoder",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -183,7 +183,7 @@ def _chosen(choice: Any, labels: tuple[str, ...], parameter: str) -> set[int]:
         + ("'from_dtype', or " if parameter == "categorical_features" else "None, a mapping, or ")
         + f"a sequence of column names or indices, or a boolean mask. Got {choice!r} instead."
     )
-    if isinstance(choice, str) or not isinstance(choice, Sequence | np.ndarray | set | frozenset):
+    if isinstance(choice, str | Mapping) or not isinstance(choice, Iterable):
         raise ValueError(wrong)
     items = [item.item() if isinstance(item, np.generic) else item for item in choice]
     if items and all(isinstance(item, bool) for item in items):

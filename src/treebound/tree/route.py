@@ -24,8 +24,7 @@ _TEST = np.dtype(
         ("high", np.float64),
         ("known", np.float64),
         ("column", np.int32),
-        ("left", np.int32),
-        ("right", np.int32),
+        ("child", np.int32, 2),
         ("missing", np.int32),
         ("unknown", np.int32),
     ]
@@ -103,7 +102,7 @@ def _tests(tree: Tree, unknown: str) -> NDArray[np.void]:
         return tree._tests[unknown]
     tests = np.zeros(tree.n_nodes, dtype=_TEST)
     tests["column"] = tree.feature
-    tests["left"], tests["right"] = tree.left, tree.right
+    tests["child"] = np.column_stack([tree.right, tree.left])
     inner = np.flatnonzero(~tree.is_leaf)
     column = tree.feature[inner]
     nominal = np.array([c.kind == "nominal" for c in tree.columns], dtype=bool)[column]
@@ -124,7 +123,9 @@ def _tests(tree: Tree, unknown: str) -> NDArray[np.void]:
 
 
 def _matrix(tree: Tree, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    X = np.asarray(X, dtype=np.float64)
+    X = np.asarray(X)
+    if X.dtype not in (np.float64, np.float32):
+        X = X.astype(np.float64)
     if X.ndim != 2 or X.shape[1] != len(tree.columns):
         raise ValueError(
             "The 'X' parameter of Tree.apply must be an encoded matrix of "

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import NotFittedError
@@ -172,6 +172,20 @@ def test_weights_repeat_and_leave_out_rows(seed, class_weight):
         one, other = getattr(weighted.tree_, name), getattr(repeated.tree_, name)
         np.testing.assert_array_equal(one, other, err_msg=name)
     np.testing.assert_allclose(weighted.tree_.counts, repeated.tree_.counts)
+
+
+@pytest.mark.parametrize("pruning", ["bound", "mdl", "pessimistic"])
+@given(st.integers(0, 60))
+@settings(max_examples=30)
+def test_pruning_takes_a_weight_of_two_for_the_row_twice(pruning, seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 6, (40, 3)).astype(float), rng.integers(0, 3, 40)
+    weight = rng.integers(1, 4, 40)
+    clf = BoundTreeClassifier(pruning=pruning)
+    weighted = clf.fit(X, y, sample_weight=weight).tree_
+    repeated = clf.fit(X.repeat(weight, axis=0), y.repeat(weight)).tree_
+    np.testing.assert_array_equal(weighted.threshold, repeated.threshold)
+    np.testing.assert_array_equal(weighted.counts, repeated.counts)
 
 
 def test_every_leaf_has_its_share_of_the_weight():

@@ -53,7 +53,7 @@ def test_bits(tree: Tree) -> Floats:
     for at, column in enumerate(tree.columns):
         here = tree.feature == at
         if column.kind == "real":
-            offered[here] = tree.rows[here] - 1
+            offered[here] = tree.weight[here] - 1.0  # a row of weight two is the row twice
         else:
             size = len(column.categories or ()) + column.missing
             offered[here] = size - (column.kind == "ordinal")

@@ -1,5 +1,6 @@
 """The optimal search against every pruning there is."""
 
+import math
 import pickle
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pruning_trees import all_prunings, arrays, random_tree
 
+from treebound.bounds import shawe_taylor
 from treebound.pruning import BoundPruner
 
 trees = st.builds(
@@ -138,12 +140,20 @@ def test_costs_decide_the_answers_and_the_errors():
     np.testing.assert_array_equal(plain.tree.counts, same.tree.counts)
 
 
-def test_score_may_be_a_function():
-    def leaves_only(*, leaves, **rest):
-        return leaves.astype(float)
+def test_score_may_be_a_function_of_four_numbers():
+    def size_only(m, errors, log_growth, log_prior):
+        assert errors <= m
+        return math.log(1 + log_growth) - log_prior
+
+    def the_papers(m, errors, log_growth, log_prior):
+        return shawe_taylor(m, errors, log_growth, delta=0.05, log_prior=log_prior, error_prior=0.1)
 
     tree = random_tree(np.random.default_rng(4), 9)
-    assert BoundPruner(score=leaves_only).prune(tree).tree.n_leaves == 1
+    assert BoundPruner(score=size_only).prune(tree).tree.n_leaves == 1
+    named = BoundPruner(score="shawe-taylor", error_prior=0.1).prune(tree)
+    given = BoundPruner(score=the_papers).prune(tree)
+    assert given.score == pytest.approx(named.score)
+    assert given.tree.n_leaves == named.tree.n_leaves
 
 
 @pytest.mark.parametrize(

@@ -35,9 +35,9 @@ class BoundPruner(BasePruner):
     score : {"code-length", "shawe-taylor", "vapnik", "tail-inversion"} or callable
         ``"code-length"`` lets the data set the price of an error (see
         :func:`treebound.pruning.scores.code_length`), ``"shawe-taylor"`` is the paper's bound, the
-        others are bounds in :mod:`treebound.bounds`. A callable gets the keywords ``m``,
-        ``errors``, ``log_growth`` (at 2m), ``log_prior``, ``n_classes`` and ``leaves``, all but
-        ``m`` and ``n_classes`` arrays, and returns an array, the smaller the better.
+        others are bounds in :mod:`treebound.bounds`. A callable gets four
+        numbers, the examples m, the errors, the log growth function (at 2m) and the log prior, and
+        returns a number, the smaller the better.
     growth : {"leaves", "closed", "fast", "tight", "best"}
         The growth function: of all trees with as many leaves, or of the shape of the tree in one
         of the forms of :func:`treebound.bounds.log_growth`.

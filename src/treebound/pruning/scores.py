@@ -143,10 +143,11 @@ class Objective:
             found = [self._tail(*one) for one in np.broadcast(errors, log_tau, prior)]
         else:
             assert callable(self.score)
-            found = self.score(
-                m=self.m, errors=errors, log_growth=log_tau, log_prior=prior,
-                n_classes=self.n_classes, leaves=leaves,
-            )  # fmt: skip
+            # One tree at a time, in plain floats: any function of four numbers will do.
+            found = [
+                float(self.score(self.m, *map(float, one)))
+                for one in np.broadcast(errors, log_tau, prior)
+            ]
         return np.asarray(found, dtype=np.float64)
 
     def _tail(self, errors: float, log_tau: float, log_prior: float) -> float:

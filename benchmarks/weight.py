@@ -1,0 +1,69 @@
+"""How the default criterion and the weight of the bound pruner were chosen.
+
+    python benchmarks/weight.py [--data FOLDER] [--draws 25]
+
+Mean test accuracy and leaves over the paper's 25 data sets, on the splits of the study.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import treebound as tb
+from treebound import datasets
+from treebound._files import write_text
+from treebound.bench.splits import seeds_of, split
+from treebound.pruning import BoundPruner
+
+WEIGHTS = (0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.9)
+RESULTS = Path(__file__).parent / "results" / "weight.json"
+
+
+def measure(criterion: str, data: Path | None, draws: int) -> dict[float, tuple[float, float]]:
+    """Accuracy (in percent) and leaves for every weight."""
+    found: dict[float, list[tuple[float, float]]] = {weight: [] for weight in WEIGHTS}
+    for name in datasets.list():
+        table = datasets.load(name, data=data)
+        rows: dict[float, list[tuple[float, float]]] = {weight: [] for weight in WEIGHTS}
+        for seed in seeds_of(draws):
+            parts = split(len(table.frame), seed)
+            train, test = parts.train, parts.test
+            clf = tb.BoundTreeClassifier(criterion=criterion)
+            clf.fit(table.frame.iloc[train], table.target.iloc[train])
+            answer = table.target.iloc[test].to_numpy()
+            for weight in WEIGHTS:
+                pruned = clf.prune_to(leaves=_leaves(clf, weight))
+                right = np.mean(pruned.predict(table.frame.iloc[test]) == answer)
+                rows[weight].append((100 * right, pruned.n_leaves_))
+        for weight in WEIGHTS:
+            found[weight].append(tuple(np.mean(rows[weight], axis=0)))
+    return {weight: tuple(np.mean(values, axis=0)) for weight, values in found.items()}
+
+
+def _leaves(clf: tb.BoundTreeClassifier, weight: float) -> int:
+    return BoundPruner(weight=weight).prune(clf.grown_tree_).tree.n_leaves
+
+
+def main() -> None:
+    """Measure, print and keep."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="folder with the raw files")
+    parser.add_argument("--draws", type=int, default=25)
+    options = parser.parse_args()
+    found = {c: measure(c, options.data, options.draws) for c in ("entropy", "gini")}
+    table = Table("weight", *(f"{c}: accuracy (leaves)" for c in found), box=None)
+    for weight in WEIGHTS:
+        cells = [f"{found[c][weight][0]:.2f} ({found[c][weight][1]:.1f})" for c in found]
+        table.add_row(f"{weight:g}", *cells)
+    Console().print(table)
+    write_text(RESULTS, json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

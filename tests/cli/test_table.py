@@ -220,6 +220,7 @@ def test_what_is_wrong_is_said_in_one_line(model, table, tmp_path, capsys):
         (["predict", broken, table], "broken.json"),
         (["predict", model, other], "'colour'"),
         (["predict", model, "no.csv"], "no.csv"),
+        (["predict", model, table, "-o", tmp_path / "out.xlsx"], ".parquet"),
         (["show", model, "--as", "poem"], "poem"),
         (["show", model, "--as", "sql", "--max-depth", "2"], "--max-depth"),
         (["certify", model, other], "'colour'"),

@@ -63,6 +63,11 @@ def table_writer(path: Path | None) -> Iterator[TableWriter]:
         sys.stdout.flush()
         return
     check_writable(path)
+    if path.suffix.lower() not in ("", ".csv", ".txt", ".parquet", ".pq"):
+        raise ValueError(
+            f"Cannot write {path}: tables are written as CSV or Parquet. Hint: name it .csv or "
+            ".parquet."
+        )
     if path.suffix.lower() in (".parquet", ".pq"):
         with atomic_write(path, "wb") as stream:
             writer = _ParquetWriter(stream)

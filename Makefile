@@ -60,5 +60,6 @@ $(STAMP): pyproject.toml meson.build src/treebound/meson.build | $(BIN)/python
 	@touch $@
 
 $(VENV)/.installed-heavy: $(STAMP)
+	$(BIN)/python -m pip install --quiet setuptools wheel  # PySpark comes as a source package
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev,heavy]"
 	@touch $@

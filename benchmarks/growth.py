@@ -12,9 +12,10 @@ other work on the machine disturbs least; only the comparison of threads is by t
 - 5 real and 5 nominal columns of 10, 100 and 1,000 categories, against one-hot columns and
   scikit-learn, sparse or dense, whichever is faster there;
 - memory: the peak of a process beyond what it held before ``fit``;
-- how the time grows with rows, columns, classes, categories and leaves, and with two threads.
+- how the time grows with rows, columns, classes, categories and leaves.
 
-``--quick`` leaves out 10^6 rows; ``--huge`` adds 10^7 rows of 20 columns.
+``--quick`` leaves out 10^6 rows; ``--huge`` adds 10^7 rows of 20 columns; ``--threads`` adds two
+threads against one, which says something only on an idle machine.
 """
 
 from __future__ import annotations
@@ -230,9 +231,8 @@ def scaling(quick: bool) -> dict[str, dict[str, float]]:
     X, y = real_sample(n)
     found: dict[str, dict[str, float]] = {}
 
-    def note(what: str, value: int, job: Job, clock: Any = time.process_time) -> None:
-        took = seconds({"": job}, budget=1.0, most=5, clock=clock)[""]
-        found.setdefault(what, {})[f"{value:,}"] = took
+    def note(what: str, value: int, job: Job) -> None:
+        found.setdefault(what, {})[f"{value:,}"] = seconds({"": job}, budget=1.0, most=5)[""]
 
     for rows in (n // 100, n // 10, n):
         note("rows", rows, ours(X[:rows], y[:rows]))
@@ -244,8 +244,16 @@ def scaling(quick: bool) -> dict[str, dict[str, float]]:
         note("categories", categories, ours(*mixed_sample(n, categories)))
     for leaves in (2, 10, 75, 1000, 10000):
         note("leaves", leaves, ours(X, y, leaves))
-    for threads in (1, 2):
-        note("threads", threads, ours(X, y, n_jobs=threads), time.perf_counter)
+    return found
+
+
+def threads() -> Table:
+    """One thread and two, by the clock."""
+    found = {}
+    for n in (10**5, 10**6):
+        X, y = real_sample(n)
+        jobs = {"treebound": ours(X, y), "two threads": ours(X, y, n_jobs=2)}
+        found[f"{n:,} rows"] = seconds(jobs, clock=time.perf_counter)
     return found
 
 
@@ -282,6 +290,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="leave out 10^6 rows")
     parser.add_argument("--huge", action="store_true", help="add 10^7 rows of 20 columns")
+    parser.add_argument("--threads", action="store_true", help="add two threads against one")
     parser.add_argument("--memory-of", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.memory_of:
@@ -301,6 +310,9 @@ def main() -> None:
     for what, times in found["scaling"].items():
         cells = "".join(f"{value:>10}: {1000 * t:<9.2f}" for value, t in times.items())
         print(f"  {what:<12}{cells}")
+    if asked.threads:
+        found["threads"] = threads()
+        print_times("one thread and two", found["threads"])
     if asked.huge:
         found["huge"] = huge()
         print("\n", found["huge"])

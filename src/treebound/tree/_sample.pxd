@@ -33,7 +33,9 @@ cdef class Sample:
     cdef Py_ssize_t mark(
         self, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
     ) noexcept nogil
-    cdef void partition_column(self, Py_ssize_t j, const Part* part, Scratch* scratch) noexcept nogil
+    cdef void partition_column(
+        self, Py_ssize_t j, const Part* part, Scratch* scratch
+    ) noexcept nogil
     cdef void partition_rows(self, const Part* part) noexcept nogil
 
     # used inside only

@@ -49,11 +49,12 @@ cdef class Sample:
             self.weights = weights
             self.problem.weights = &self.weights[0]
             self.problem.max_weight = weights.max()
-        self.n_threads = n_threads
+        # no more threads than have work: each needs memory
+        self.n_threads = max(1, min(n_threads, X.shape[1])) if len(X) >= THREAD_ROWS else 1
         self.set_packing()
         self.rows = <uint32_t*>allocate(self.problem.n_rows, sizeof(uint32_t))
         self.goes_left = <uint8_t*>allocate(self.problem.n_rows, 1)
-        self.scratch = <Scratch*>zeros(n_threads, sizeof(Scratch))
+        self.scratch = <Scratch*>zeros(self.n_threads, sizeof(Scratch))
         self.columns = <Column*>zeros(X.shape[1], sizeof(Column))
         self.n_columns = X.shape[1]
         for j in range(self.n_columns):

@@ -8,13 +8,13 @@ other.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from math import ceil
 from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from treebound.tree._grow import grow as grow_arrays
@@ -174,13 +174,10 @@ def _least_weight(fraction: float, total: int) -> int:
 
 
 def _threads(n_jobs: int | None) -> int:
-    if n_jobs is None:
-        return 1
-    if not isinstance(n_jobs, Integral) or n_jobs == 0:
+    """As scikit-learn counts them; one inside a worker of a parallel job."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise _wrong("n_jobs", "an int other than 0 or None", n_jobs)
-    if n_jobs < 0:
-        return max(1, len(os.sched_getaffinity(0)) + 1 + int(n_jobs))
-    return int(n_jobs)
+    return int(effective_n_jobs(n_jobs))
 
 
 # -- what was given ------------------------------------------------------------------------

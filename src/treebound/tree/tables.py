@@ -266,9 +266,10 @@ def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
     native = series.to_native()
     library = series.implementation
     if library.is_pandas_like():
-        categories = tuple(native.cat.categories.tolist())
-        codes = np.asarray(native.cat.codes)
-        return _coded(codes, categories, ordered=bool(native.cat.ordered), declared=True)
+        # pandas' own array: the accessor would make a series of each attribute asked for.
+        held = native.array if library.is_pandas() else native.cat
+        categories = tuple(held.categories.tolist())
+        return _coded(np.asarray(held.codes), categories, ordered=bool(held.ordered), declared=True)
     if library.is_pyarrow():
         return _arrow_codes(native, label)
     categories = tuple(getattr(dtype, "categories", None) or ())

@@ -377,3 +377,22 @@ def test_the_certificate_is_that_of_the_tree():
     assert clf.certificate_ is clf.certificate_
     assert str(clf.prune_to(leaves=2).certificate_) != str(clf.certificate_)
     assert clf.fit(X, y, sample_weight=np.ones(len(y))).certificate_ is not None
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_float32_is_read_as_it_is_and_answered_as_float64(order):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)).astype(np.float32)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = (np.nan_to_num(X[:, 0]) > 0.1).astype(int)
+    narrow = np.asarray(X, order=order)
+    for nominal in ("from_dtype", [3]):
+        X3 = narrow.copy(order=order)
+        X3[:, 3] = rng.integers(0, 3, 300)
+        clf = BoundTreeClassifier(pruning=None, categorical_features=nominal).fit(X3, y)
+        wide = X3.astype(np.float64)
+        np.testing.assert_array_equal(clf.predict_proba(X3), clf.predict_proba(wide))
+        np.testing.assert_array_equal(clf.apply(X3), clf.apply(wide))
+    X3[0, 1] = np.inf
+    with pytest.raises(ValueError, match="inf"):
+        clf.predict(X3)

@@ -249,7 +249,7 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
 
     def _encoded(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        table = read_table(X)
+        table = read_table(X, narrow=True)
         validate_data(self, X, reset=False, skip_check_array=True)
         return encode(table, self.columns_, unknown=self.unknown)
 

@@ -99,8 +99,14 @@ class Table:
         return Table(self.names, shape, raw=tuple(column.rows(keep) for column in self.raw))
 
 
-def read_table(X: Any) -> Table:
+def read_table(X: Any, *, narrow: bool = False) -> Table:
     """Read a data frame (anything narwhals knows), an array or nested lists.
+
+    Parameters
+    ----------
+    X : table
+    narrow : bool
+        Leave an array of float32 as it is: routing reads it, growing does not.
 
     Raises
     ------
@@ -110,7 +116,8 @@ def read_table(X: Any) -> Table:
     """
     if isinstance(X, Table):
         return X
-    if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size:
+    widths = (np.float64, np.float32) if narrow else (np.float64,)
+    if type(X) is np.ndarray and X.dtype in widths and X.ndim == 2 and X.size:
         return Table(None, X.shape, X)
     if not isinstance(X, np.ndarray | list | tuple):
         import narwhals as nw

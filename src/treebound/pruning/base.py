@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -85,7 +86,7 @@ class Found(NamedTuple):
     gap: float = np.nan
 
 
-class BasePruner(BaseEstimator):
+class BasePruner(BaseEstimator, ABC):
     """Parameters as scikit-learn has them, the clock, and the data made ready for the search."""
 
     def prune(
@@ -124,8 +125,9 @@ class BasePruner(BaseEstimator):
         seconds = perf_counter() - start
         return PruningResult(found.tree, found.path, float(found.score), seconds, found.gap)
 
+    @abstractmethod
     def _search(self, tree: Tree, examples: Examples | None, grow: Grow | None) -> Found:
-        raise NotImplementedError
+        """Find the pruned tree."""
 
     def _needs(self, examples: Examples | None, why: str) -> Examples:
         """The examples, or an error that says what they are for."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
 
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from support import shared
+from theory_support import vectors
 
 from treebound import Landscape, TreeShape
 from treebound.bounds import log_growth, risk
@@ -152,10 +151,7 @@ def test_arrays_give_what_scalars_give():
 
 
 def test_shawe_taylor_equals_the_vectors():
-    path = shared("vectors/bounds.json")
-    if path is None:
-        pytest.skip("no vectors beside the project")
-    for row in json.loads(path.read_text())["shawe_taylor"]:
+    for row in vectors("shawe_taylor"):
         leaves = row["shape"].count(".")
         arguments = (row["m"], row["k"], row["ln_tau_2m_loose_printed"])
         options = {"delta": row["delta"], "log_prior": risk.log_shape_prior(leaves)}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import shared
+from theory_support import vectors
 
 from treebound import Landscape, TreeShape
 from treebound.bounds import (
@@ -36,13 +35,6 @@ BOUNDS = (
     tree_partitions_by_size,
     tree_partitions_within_budget,
 )
-
-
-def vectors(key: str) -> list[dict]:
-    path = shared("vectors/bounds.json")
-    if path is None:
-        pytest.skip("no vectors beside the project")
-    return json.loads(path.read_text())[key]
 
 
 def landscape_of(row: dict) -> Landscape:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from treebound._extras import require
 from treebound.datasets.schema import Schema
 from treebound.tree.columns import Column
+from treebound.tree.tables import is_missing as no_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,12 +26,7 @@ def pandas() -> Any:
 
 def is_missing(value: Any, markers: frozenset[str]) -> bool:
     """Whether a raw value stands for a missing one."""
-    return value.strip() in markers if isinstance(value, str) else _is_null(value)
-
-
-def _is_null(value: Any) -> bool:
-    # pandas' own NA first: it answers no comparison.
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+    return value.strip() in markers if isinstance(value, str) else no_value(value)
 
 
 def typed_series(
@@ -186,12 +182,12 @@ class _Lookup(dict[Any, int]):
 
     def __missing__(self, value: Any) -> int:
         code = self._find(value)
-        if not _is_null(value):
+        if not no_value(value):
             self[value] = code
         return code
 
     def _find(self, value: Any) -> int:
-        if _is_null(value):
+        if no_value(value):
             return -1
         text = _text(value).strip()
         if text in self.texts:

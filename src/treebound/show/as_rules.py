@@ -21,6 +21,7 @@ from treebound.show.questions import (
 from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing, probabilities
+from treebound.tree.tables import is_missing
 
 __all__ = ["Condition", "Rule", "Rules", "rules"]
 
@@ -333,14 +334,6 @@ def _conditions(tree: Tree, regions: Mapping[int, _Region]) -> tuple[Condition, 
             )
         )
     return tuple(made)
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or pandas.NA."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # pandas.NA has no truth value
-        return True
 
 
 # -- how names and values are written --------------------------------------------------------

@@ -92,7 +92,7 @@ def random_examples(rng, rows, *, n_classes=3, noise=0.3, missing=False):
 
 def grown_tree(rng, rows=60, *, max_leaves=12, n_classes=3, noise=0.3, missing=False, weights=None):
     """A tree grown on random examples, and the examples."""
-    from treebound.tree.grow import grow
+    from treebound.growing.grow import grow
 
     X, y, columns = random_examples(rng, rows, n_classes=n_classes, noise=noise, missing=missing)
     tree = grow(X, y, columns, np.arange(n_classes), sample_weight=weights, max_leaves=max_leaves)

@@ -12,7 +12,7 @@ import treebound as tb
 from treebound.bounds.risk import binomial_upper
 from treebound.pruning import BoundPruner, certificate_for, certify, certify_holdout
 from treebound.tree.columns import Column
-from treebound.tree.grow import grow
+from treebound.growing.grow import grow
 from treebound.tree.model import Tree
 
 

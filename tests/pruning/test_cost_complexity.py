@@ -68,7 +68,7 @@ def test_given_alpha_is_used_and_explained():
 
 
 def grow_like(tree):
-    from treebound.tree.grow import grow
+    from treebound.growing.grow import grow
 
     def grow_one(X, y, sample_weight=None):
         return grow(X, y, tree.columns, tree.classes, sample_weight=sample_weight)

@@ -21,7 +21,7 @@ from treebound.pruning import (
     make_pruner,
 )
 from treebound.tree.columns import landscape_of
-from treebound.tree.grow import grow
+from treebound.growing.grow import grow
 
 seeds = st.integers(0, 10**6)
 

@@ -1,6 +1,6 @@
-"""Make ``slow_tree`` importable from the test files beside it."""
+"""Make ``slow_tree`` importable from the test files of growing."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "growing"))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from slow_tree import slow_route
 
 from treebound.tree import Column, Tree
-from treebound.tree.grow import grow
+from treebound.growing.grow import grow
 
 
 def sample(n, seed, missing=0.1):

@@ -47,7 +47,7 @@ class Growth:
 
     def __call__(self, table: Table, X: Matrix, y: Codes, sample_weight: Any = None) -> Tree:
         """Grow a tree on rows of a table."""
-        from treebound.tree.grow import grow
+        from treebound.growing.grow import grow
 
         return grow(
             X,

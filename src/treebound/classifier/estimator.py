@@ -18,7 +18,7 @@ from treebound.classifier.parameters import check_parameters
 from treebound.classifier.weights import class_weights, row_weights, warn_if_light
 from treebound.landscape import Landscape
 from treebound.tree.columns import Column, Unknown, encode, learn_columns
-from treebound.tree.grow import OPTIONS, grow
+from treebound.growing.grow import OPTIONS, grow
 from treebound.tree.importance import importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import Smoothing, probabilities

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treebound.pruning.base import Grow, Pruner
 from treebound.pruning.registry import make_pruner
-from treebound.tree.grow import OPTIONS, grow
+from treebound.growing.grow import OPTIONS, grow
 from treebound.tree.model import Tree
 from treebound.tree.sklearn_tree import from_sklearn, to_sklearn
 

@@ -1,7 +1,6 @@
 """The learned object: typed columns, growth, and the tree itself."""
 
 from treebound.tree.columns import Column, Kind, encode, landscape_of, learn_columns
-from treebound.tree.grow import grow
 from treebound.tree.model import Tree
 from treebound.tree.sklearn_tree import from_sklearn, to_sklearn
 
@@ -11,7 +10,6 @@ __all__ = [
     "Tree",
     "encode",
     "from_sklearn",
-    "grow",
     "landscape_of",
     "learn_columns",
     "to_sklearn",

@@ -10,12 +10,12 @@ from libc.math cimport INFINITY, ceil, floor, log2
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
-from treebound.tree._layout cimport (
+from treebound.growing._layout cimport (
     CODED, ENTROPY, NOMINAL, ORDINAL, REAL, SORTED, Column, Packing, Scratch, Split, allocate,
     label_of, rank_of, row_of, weight_of, xlogx, zeros,
 )
-from treebound.tree._partition cimport Part, partition_entries, partition_rows
-from treebound.tree._presort cimport Presorted, ordered_keys, presort
+from treebound.growing._partition cimport Part, partition_entries, partition_rows
+from treebound.growing._presort cimport Presorted, ordered_keys, presort
 
 cdef enum:
     FEW_VALUES = 256     # a threshold column of no more values is kept as codes,

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-from treebound.tree._layout cimport Split
+from treebound.growing._layout cimport Split
 
 
 cdef struct Node:

@@ -8,11 +8,11 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memset
 
-from treebound.tree._layout cimport (
+from treebound.growing._layout cimport (
     ENTROPY, GINI, NOMINAL, SORTED, Column, NodeView, Packing, Problem, Scratch, Split, int128_t,
     label_of, rank_of, row_of, weight_of, xlogx,
 )
-from treebound.tree._scan cimport Segment, scan
+from treebound.growing._scan cimport Segment, scan
 
 
 cdef Split best_split(

@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-from treebound.tree._layout cimport Column, Problem, Scratch, Split
-from treebound.tree._partition cimport Part
+from treebound.growing._layout cimport Column, Problem, Scratch, Split
+from treebound.growing._partition cimport Part
 
 
 cdef class Sample:

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.tree import DecisionTreeClassifier
 
 from treebound.tree import Column
-from treebound.tree.grow import grow
+from treebound.growing.grow import grow
 
 CRITERIA = ("gini", "entropy", "misclassification")
 

@@ -6,14 +6,14 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from treebound.tree._layout cimport (
+from treebound.growing._layout cimport (
     CODED, ENTROPY, GINI, NOMINAL, Column, NodeView, Problem, Scratch, Split, allocate, purity_of,
     weight_of,
 )
-from treebound.tree._nodes cimport Node, Nodes
-from treebound.tree._partition cimport Part
-from treebound.tree._sample cimport Sample
-from treebound.tree._split cimport best_split, fill_table
+from treebound.growing._nodes cimport Node, Nodes
+from treebound.growing._partition cimport Part
+from treebound.growing._sample cimport Sample
+from treebound.growing._split cimport best_split, fill_table
 
 # Scores closer than this share of a node's weight are a tie; a gain below it is rounding.
 cdef double TOLERANCE = 2.0**-45

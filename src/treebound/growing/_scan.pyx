@@ -14,7 +14,7 @@ may leap:
 
 from libc.stdint cimport int64_t, uint64_t
 
-from treebound.tree._layout cimport (
+from treebound.growing._layout cimport (
     ENTROPY, GINI, MISCLASSIFICATION, NodeView, Packing, Problem, Scratch, Split, int128_t,
     label_of, row_of, square_t, weight_of, xlogx,
 )

@@ -6,7 +6,7 @@ A child that will not be searched is not written: its place holds rubbish afterw
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from treebound.tree._layout cimport Packing, row_of
+from treebound.growing._layout cimport Packing, row_of
 
 ctypedef fused item_t:
     uint32_t  # a row

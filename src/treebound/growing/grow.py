@@ -17,7 +17,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
-from treebound.tree._grow import grow as grow_arrays
+from treebound.growing._grow import grow as grow_arrays
 from treebound.tree.columns import Column
 from treebound.tree.model import Tree
 
@@ -114,7 +114,7 @@ def grow(
     --------
     >>> import numpy as np
     >>> from treebound.tree import Column
-    >>> from treebound.tree.grow import grow
+    >>> from treebound.growing.grow import grow
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 2.0]])
     >>> columns = [Column("age"), Column("colour", "nominal", ("blue", "green", "red"))]
     >>> tree = grow(X, np.array([0, 0, 1, 1]), columns, ["no", "yes"])

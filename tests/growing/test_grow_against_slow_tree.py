@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from slow_tree import SlowTree
 
 from treebound.tree import Column
-from treebound.tree.grow import grow
+from treebound.growing.grow import grow
 
 CRITERIA = ("gini", "entropy", "misclassification")
 

@@ -9,7 +9,7 @@ values agree in 33 bits; then O(n log n).
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from treebound.tree._layout cimport Packing, row_of
+from treebound.growing._layout cimport Packing, row_of
 
 cdef enum:
     DIGIT_BITS = 11

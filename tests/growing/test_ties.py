@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from treebound.tree import Column, grow
+from treebound.growing import grow
+from treebound.tree import Column
 
 
 @pytest.mark.parametrize("wide", [0, 1, 2])

@@ -1,6 +1,6 @@
 from libc.stdint cimport uint64_t
 
-from treebound.tree._layout cimport NodeView, Problem, Scratch, Split
+from treebound.growing._layout cimport NodeView, Problem, Scratch, Split
 
 
 cdef struct Segment:

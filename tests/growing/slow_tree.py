@@ -35,7 +35,7 @@ class SlowSplit:
 
 
 class SlowTree:
-    """Grows on an encoded matrix with the options of ``treebound.tree.grow``."""
+    """Grows on an encoded matrix with the options of ``treebound.growing.grow``."""
 
     def __init__(
         self, X, y, columns, n_classes, *, sample_weight=None, criterion="gini",

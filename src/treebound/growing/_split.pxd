@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t, uint32_t
 
-from treebound.tree._layout cimport Column, NodeView, Problem, Scratch, Split
+from treebound.growing._layout cimport Column, NodeView, Problem, Scratch, Split
 
 
 cdef Split best_split(

@@ -1,6 +1,6 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from treebound.tree._layout cimport Packing
+from treebound.growing._layout cimport Packing
 
 
 cdef struct Part:

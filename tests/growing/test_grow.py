@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treebound.tree import Column
-from treebound.tree.grow import grow
+from treebound.growing.grow import grow
 
 ARRAYS = ("feature", "threshold", "category", "missing_left", "left", "right", "counts", "rows")
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from treebound._extras import require
 from treebound.datasets.schema import Schema
-from treebound.tree.columns import Column
-from treebound.tree.tables import is_missing as no_value
+from treebound.data.columns import Column
+from treebound.data.frames import is_missing as no_value
 
 if TYPE_CHECKING:
     import pandas as pd

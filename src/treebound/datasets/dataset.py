@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from treebound.datasets.schema import Schema
 from treebound.landscape import Landscape
-from treebound.tree.columns import landscape_of
+from treebound.data.columns import landscape_of
 
 if TYPE_CHECKING:
     import pandas as pd

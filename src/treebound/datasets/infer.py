@@ -9,7 +9,7 @@ import numpy as np
 
 from treebound.datasets.convert import is_missing, pandas
 from treebound.datasets.schema import Schema
-from treebound.tree.columns import Column
+from treebound.data.columns import Column
 
 __all__ = ["infer_column"]
 

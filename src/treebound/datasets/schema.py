@@ -38,7 +38,7 @@ from pathlib import Path
 from typing import Any
 
 from treebound.landscape import Landscape
-from treebound.tree.columns import Column, Kind, landscape_of
+from treebound.data.columns import Column, Kind, landscape_of
 
 __all__ = ["MISSING", "Layout", "Schema", "SchemaError", "parse_columns", "read_schema"]
 

@@ -21,7 +21,7 @@ from treebound.show.questions import (
 from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.tables import is_missing
+from treebound.data.frames import is_missing
 
 __all__ = ["Condition", "Rule", "Rules", "rules"]
 

@@ -17,7 +17,8 @@ from treebound.show.code import (
     literal_type,
 )
 from treebound.show.questions import Question, Unknown, plain
-from treebound.tree import Column, Tree
+from treebound.data import Column
+from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from treebound.show.questions import Question, Unknown, check_unknown, plain, question
-from treebound.tree import Column, Tree
+from treebound.data import Column
+from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
 
 __all__ = [

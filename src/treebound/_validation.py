@@ -98,11 +98,10 @@ class Number:
             return self.optional
         if not isinstance(value, Real) or isinstance(value, bool):
             return False
-        if not -inf < float(value) < inf:
-            return False
+        number = float(value)
         if self.open:
-            return self.low < value < self.high
-        return self.low <= value <= self.high
+            return self.low < number < self.high
+        return -inf < number < inf and self.low <= number <= self.high
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ class RawColumn:
         if self.family == "empty":
             return np.full(len(self.values), np.nan)
         narrow = self.values.dtype == np.float16
-        floats = self.values.astype(np.float32 if narrow else np.float64)
+        floats: NDArray[np.floating[Any]] = self.values.astype("f4" if narrow else "f8")
         if self.missing is not None:
             floats[self.missing] = np.nan
         return floats

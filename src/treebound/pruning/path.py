@@ -76,8 +76,7 @@ class PruningPath(ABC):
         """For every step, the node (of the first tree) replaced and by what."""
         rows: list[tuple[int | None, str | None]] = [(None, None)]
         for before, now in itertools.pairwise(map(self.cuts, range(len(self)))):
-            whole = before is None or now is None
-            rows.append((None, "rearranged") if whole else _replacement(self.first, before, now))
+            rows.append(_replacement(self.first, before, now))
         return rows
 
     def __len__(self) -> int:
@@ -315,9 +314,11 @@ class ListedPath(PruningPath):
 
 
 def _replacement(
-    tree: Tree, before: NDArray[np.intp], now: NDArray[np.intp]
+    tree: Tree, before: NDArray[np.intp] | None, now: NDArray[np.intp] | None
 ) -> tuple[int | None, str | None]:
     """The single node whose collapse leads from one pruning to the next, if there is one."""
+    if before is None or now is None:
+        return None, "rearranged"
     new = np.setdiff1d(now, before)
     if not len(new) and len(now) == len(before):
         return None, None

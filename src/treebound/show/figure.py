@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._extras import require
+from treebound.data import read_matrix
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.layout import tidy, visible
 from treebound.show.questions import (
@@ -21,9 +22,8 @@ from treebound.show.questions import (
     typeset,
 )
 from treebound.tree import Tree
-from treebound.data import read_matrix
-from treebound.tree.route import float_rows
 from treebound.tree.fitted import tree_of
+from treebound.tree.route import float_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -90,7 +90,7 @@ class Tree:
     rows: NDArray[np.int64]
     columns: tuple[Column, ...]
     classes: NDArray[Any]
-    label: NDArray[np.int32] = field(default=None)  # type: ignore[assignment]
+    label: NDArray[np.int32] = field(default=None)  # type: ignore[arg-type]
     weighted: bool = False
     counted: bool = True
     names: NDArray[np.int64] | None = None
@@ -305,7 +305,7 @@ class Tree:
         moved = self._with_columns(sample.columns)
         counts, rows = moved.counts_on(sample)
         return replace(
-            moved, counts=counts, rows=rows, label=None, weighted=sample.weight is not None,
+            moved, counts=counts, rows=rows, label=counts.argmax(axis=1), weighted=sample.weight is not None,
             counted=True, names=None,
         )  # fmt: skip
 

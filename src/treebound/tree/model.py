@@ -305,9 +305,14 @@ class Tree:
         moved = self._with_columns(sample.columns)
         counts, rows = moved.counts_on(sample)
         return replace(
-            moved, counts=counts, rows=rows, label=counts.argmax(axis=1), weighted=sample.weight is not None,
-            counted=True, names=None,
-        )  # fmt: skip
+            moved,
+            counts=counts,
+            rows=rows,
+            label=counts.argmax(axis=1),
+            weighted=sample.weight is not None,
+            counted=True,
+            names=None,
+        )
 
     def _with_columns(self, columns: tuple[Column, ...]) -> Tree:
         """The tree with columns that differ in nothing but whether values may be missing."""

@@ -38,7 +38,7 @@ def coded_sample(X, y, columns, classes, weight=None):
             missing = np.isnan(codes)
             codes = np.where(missing, -1, np.where(codes < 0, -2, codes)).astype(np.int32)
         values.append(codes)
-    real = columns and all(column.kind == "real" for column in columns)
+    real = all(column.kind == "real" for column in columns)
     has = [bool(np.isnan(X[:, at]).any()) for at in range(len(columns))]
     columns = tuple(c.with_missing(c.missing or m) for c, m in zip(columns, has, strict=True))
     matrix = Matrix(columns, dense=X) if real else Matrix(columns, tuple(values))

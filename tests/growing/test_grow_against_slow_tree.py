@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_tree import SlowTree
+from support import grow_coded
 
-from treebound.tree import Column
-from treebound.growing.grow import grow
+from treebound.data import Column
+
+grow = partial(grow_coded, thresholds="midpoint")
 
 CRITERIA = ("gini", "entropy", "misclassification")
 

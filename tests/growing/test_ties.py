@@ -1,10 +1,14 @@
 """Of splits that are equally good the one with the widest gap is taken, whatever the order."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from support import grow_coded
 
-from treebound.growing import grow
-from treebound.tree import Column
+from treebound.data import Column
+
+grow = partial(grow_coded, thresholds="midpoint")
 
 
 @pytest.mark.parametrize("wide", [0, 1, 2])

@@ -9,16 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_tree import slow_route
-from support import coded_sample, grow_coded
+from support import coded_matrix, coded_sample, grow_coded
 
 from treebound.data import Column, Matrix
 from treebound.growing import grow
 from treebound.tree import Tree
-
-
-def rows_of(X, columns):
-    """The encoded columns of a float matrix of codes."""
-    return coded_sample(X, np.zeros(len(X)), columns, [0]).X
 
 
 def table(n, seed, missing=0.1):
@@ -46,7 +41,7 @@ def test_rows_go_where_the_slow_twin_sends_them(seed, unknown):
     new[:, 1:][rng.random((300, 3)) < 0.2] = -1.0
     new[:5, 0] = -1.0, -np.inf, np.inf, 0.0, -0.0
     expected = [slow_route(tree, row, unknown) for row in new.tolist()]
-    rows = rows_of(new, columns)
+    rows = coded_matrix(new, columns)
     np.testing.assert_array_equal(tree.apply(rows, unknown), expected)
     np.testing.assert_array_equal(tree.predict(rows, unknown), tree.label[expected])
 
@@ -54,7 +49,7 @@ def test_rows_go_where_the_slow_twin_sends_them(seed, unknown):
 def test_an_unknown_category_answers_no_unless_another_rule_is_asked_for():
     columns = [Column("c", "nominal", ("a", "b"))]
     tree = grow_coded([[0.0], [1.0]], [0, 1], columns, [0, 1])
-    unknown = rows_of(np.array([[-1.0]]), columns)
+    unknown = coded_matrix(np.array([[-1.0]]), columns)
     assert tree.category[0] == 0
     np.testing.assert_array_equal(tree.apply(unknown), [2])
     np.testing.assert_array_equal(tree.apply(unknown, "stop"), [0])
@@ -63,7 +58,7 @@ def test_an_unknown_category_answers_no_unless_another_rule_is_asked_for():
 
 def test_the_path_is_the_ancestors_of_the_leaf():
     X, y, columns, _ = table(80, 3)
-    tree, rows = grow_coded(X, y, columns, range(3)), rows_of(X, columns)
+    tree, rows = grow_coded(X, y, columns, range(3)), coded_matrix(X, columns)
     path = tree.decision_path(rows)
     assert path.shape == (80, tree.n_nodes)
     for row, leaf in enumerate(tree.apply(rows)):
@@ -91,7 +86,7 @@ def test_recounting_other_rows_counts_those():
     weight = rng.random(90)
     weight[:10] = 0.0
     again = tree.recounted(coded_sample(other_X, other_y, columns, range(3), weight))
-    path = tree.decision_path(rows_of(other_X, columns)).toarray()
+    path = tree.decision_path(coded_matrix(other_X, columns)).toarray()
     hot = np.eye(3)[other_y] * weight[:, None]
     np.testing.assert_allclose(again.counts, path.T @ hot, atol=1e-12)
     np.testing.assert_array_equal(again.rows, path.T @ (weight > 0))
@@ -102,7 +97,7 @@ def test_recounting_other_rows_counts_those():
 
 def test_layout_and_number_of_rows_do_not_matter():
     X, y, columns, _ = table(1000, 7)
-    tree, rows = grow_coded(X, y, columns, range(3)), rows_of(X, columns)
+    tree, rows = grow_coded(X, y, columns, range(3)), coded_matrix(X, columns)
     reached = tree.apply(rows)
     strided = Matrix(columns, tuple(np.repeat(values, 3)[::3] for values in rows.values))
     np.testing.assert_array_equal(tree.apply(strided), reached)
@@ -114,7 +109,7 @@ def test_layout_and_type_of_a_dense_array_do_not_matter():
     X, y, columns, _ = table(1000, 7)
     X, columns = X[:, :1].repeat(3, axis=1) * [1.0, -2.0, 0.5], [Column(name) for name in "abc"]
     tree = grow_coded(X, y, columns, range(3))
-    reached = tree.apply(rows_of(X, columns))
+    reached = tree.apply(coded_matrix(X, columns))
     for same in (np.asfortranarray(X), np.repeat(X, 3, axis=1)[:, ::3], X[::-1][::-1]):
         np.testing.assert_array_equal(tree.apply(Matrix(columns, dense=same)), reached)
     narrow = X.astype(np.float32)
@@ -134,14 +129,14 @@ def test_one_leaf_takes_every_row():
 def test_a_wrong_matrix_or_rule_is_named():
     tree = grow_coded([[0.0], [1.0]], [0, 1], [Column("x")], [0, 1])
     with pytest.raises(ValueError, match=r"must be a Matrix of 1 columns. Got 2 instead"):
-        tree.apply(rows_of(np.zeros((3, 2)), [Column("x"), Column("y")]))
+        tree.apply(coded_matrix(np.zeros((3, 2)), [Column("x"), Column("y")]))
     with pytest.raises(ValueError, match="'unknown' parameter"):
-        tree.apply(rows_of(np.zeros((3, 1)), [Column("x")]), unknown="guess")
+        tree.apply(coded_matrix(np.zeros((3, 1)), [Column("x")]), unknown="guess")
 
 
 def test_a_stored_tree_routes_the_same_and_stays_frozen():
     X, y, columns, _ = table(100, 8)
-    tree, rows = grow_coded(X, y, columns, range(3)), rows_of(X, columns)
+    tree, rows = grow_coded(X, y, columns, range(3)), coded_matrix(X, columns)
     reached = tree.apply(rows)
     again: Tree = pickle.loads(pickle.dumps(tree))
     np.testing.assert_array_equal(again.apply(rows), reached)

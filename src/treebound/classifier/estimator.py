@@ -56,7 +56,10 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
     min_weight_fraction_leaf : float
         Least share of all weight in a leaf, from 0 to 0.5.
     min_gain : float
-        A split must gain more than this.
+        A split must gain at least this, as a share of the weight of all rows.
+    thresholds : {"decimal", "midpoint", "observed"}
+        Which number between two neighbouring values of a real column becomes the threshold: the
+        decimal with the fewest digits, the middle, or the lower value.
     pruning : {"bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", \
             "mdl"}, Pruner or None
         How the grown tree is pruned; None keeps it as it is.
@@ -138,6 +141,7 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         min_samples_split: int = 2,
         min_weight_fraction_leaf: float = 0.0,
         min_gain: float = 0.0,
+        thresholds: Literal["decimal", "midpoint", "observed"] = "decimal",
         pruning: str | Pruner | None = "bound",
         categorical_features: Any = "from_dtype",
         ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None,
@@ -155,6 +159,7 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         self.min_samples_split = min_samples_split
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_gain = min_gain
+        self.thresholds = thresholds
         self.pruning = pruning
         self.categorical_features = categorical_features
         self.ordinal_features = ordinal_features

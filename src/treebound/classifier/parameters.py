@@ -11,6 +11,7 @@ __all__ = ["check_parameters"]
 _CHOICES: dict[str, tuple[str | None, ...]] = {
     "criterion": ("gini", "entropy", "misclassification"),
     "growth_order": ("gain", "impurity"),
+    "thresholds": ("decimal", "midpoint", "observed"),
     "unknown": ("majority", "stop", "missing", "error"),
     "smoothing": ("laplace", "m-estimate", None),
 }

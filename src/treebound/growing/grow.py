@@ -26,10 +26,11 @@ __all__ = ["OPTIONS", "grow"]
 # The names of everything that says how to grow; the classifier has parameters of these names.
 OPTIONS = (
     "criterion", "growth_order", "max_leaves", "max_depth", "min_samples_leaf",
-    "min_samples_split", "min_weight_fraction_leaf", "min_gain", "n_jobs",
+    "min_samples_split", "min_weight_fraction_leaf", "min_gain", "thresholds", "n_jobs",
 )  # fmt: skip
 _CRITERIA = {"gini": 0, "entropy": 1, "misclassification": 2}
 _ORDERS = {"gain": False, "impurity": True}
+_THRESHOLDS = {"decimal": 0, "midpoint": 1, "observed": 2}
 _KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
 _NO_LIMIT = 2**31 - 1
 # Weights that are not integers are scaled to integers of this sum: as many bits as a float has.
@@ -51,6 +52,7 @@ def grow(
     min_samples_split: int = 2,
     min_weight_fraction_leaf: float = 0.0,
     min_gain: float = 0.0,
+    thresholds: Literal["decimal", "midpoint", "observed"] = "decimal",
     n_jobs: int | None = None,
 ) -> Tree:
     """Grow a tree on an encoded matrix.
@@ -80,7 +82,10 @@ def grow(
         Least share of the sample's weight in a leaf, from 0 to 0.5.
     min_gain : float
         Least gain of a split: how much it lowers the impurity, times the share of the sample's
-        weight that reaches the node.
+        weight that reaches the node. 0 admits a gain of zero, see Notes.
+    thresholds : {"decimal", "midpoint", "observed"}
+        Which number between two neighbouring values of a real column is the threshold: the decimal
+        with the fewest digits, the middle, or the lower value. The rows of the sample part alike.
     n_jobs : int, optional
         Number of threads; None is one, -1 all processors. The tree does not depend on it.
 
@@ -90,11 +95,13 @@ def grow(
 
     Notes
     -----
-    *Splits.* ``x <= threshold`` on real columns, halfway between two neighbours, and on ordinal
-    ones, at a whole rank; ``x == category`` on nominal ones, missing included. Real and ordinal
+    *Splits.* ``x <= threshold`` on real columns, between two neighbours, and on ordinal ones, at a
+    whole rank; ``x == category`` on nominal ones, missing included. Real and ordinal
     columns try missing on both sides, and missing against present (threshold +inf). Where no row of
     a node is missing, missing goes to the heavier child, left on a tie. A node of one class is not
-    split, and a split must lower the impurity.
+    split. With gini and entropy in the order "gain", a split that gains nothing is taken where no
+    other gains more, if ``min_gain`` is 0: the gain may come further down, as with exclusive or.
+    With misclassification and in the order "impurity" a split must lower the impurity.
 
     *Ties.* Of splits of a column with the same gain the first is taken by threshold or category,
     then missing to the right. Between columns the one with the widest gap between its sides is
@@ -121,7 +128,7 @@ def grow(
     >>> tree.n_leaves, int(tree.category[0])
     (2, 2)
     """
-    _check_options(criterion, growth_order, max_leaves, max_depth)
+    _check_options(criterion, growth_order, thresholds, max_leaves, max_depth)
     _check_least(min_samples_leaf, min_samples_split, min_weight_fraction_leaf, min_gain)
     columns, classes = tuple(columns), np.asarray(classes)
     X, y, weight = _checked_sample(X, y, sample_weight, len(columns), len(classes))
@@ -144,6 +151,7 @@ def grow(
             min_weight=0 if units is None else least,
             min_samples_split=min(min_samples_split, _NO_LIMIT),
             min_gain=min_gain,
+            thresholds=_THRESHOLDS[thresholds],
             n_threads=_threads(n_jobs),
         )
     except IndexError as error:
@@ -153,6 +161,7 @@ def grow(
         for column, has in zip(columns, missing, strict=True)
     )
     arrays["counts"] = arrays["counts"] * unit
+    del arrays["names"]
     return Tree(**arrays, columns=columns, classes=classes)
 
 
@@ -187,11 +196,13 @@ def _wrong(name: str, what: str, found: object) -> ValueError:
     return ValueError(f"The {name!r} parameter of grow must be {what}. Got {found!r} instead.")
 
 
-def _check_options(criterion: str, growth_order: str, *limits: int | None) -> None:
+def _check_options(criterion: str, growth_order: str, thresholds: str, *limits: int | None) -> None:
     if criterion not in _CRITERIA:
         raise _wrong("criterion", f"a str among {set(_CRITERIA)}", criterion)
     if growth_order not in _ORDERS:
         raise _wrong("growth_order", f"a str among {set(_ORDERS)}", growth_order)
+    if thresholds not in _THRESHOLDS:
+        raise _wrong("thresholds", f"a str among {set(_THRESHOLDS)}", thresholds)
     for name, limit in zip(("max_leaves", "max_depth"), limits, strict=True):
         if limit is not None and not (_is_int(limit) and limit >= 1):
             raise _wrong(name, "an int >= 1 or None", limit)

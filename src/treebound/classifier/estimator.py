@@ -441,19 +441,22 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         (2, 8)
         """
         check_is_fitted(self)
-        if (leaves is None) == (step is None):
-            raise ValueError(
-                "prune_to needs one of 'leaves' and 'step'. "
-                f"Got leaves={leaves!r} and step={step!r} instead."
-            )
         path = self.pruning_path_
         if path is None:
             raise ValueError(
                 "There is no pruning path: the classifier was fitted with pruning=None. "
                 "Hint: fit it with another 'pruning'."
             )
+        if leaves is not None and step is None:
+            at = path.step_with(leaves)
+        elif leaves is None and step is not None:
+            at = path.step(step)
+        else:
+            raise ValueError(
+                "prune_to needs one of 'leaves' and 'step'. "
+                f"Got leaves={leaves!r} and step={step!r} instead."
+            )
         moved = copy(self)
-        at = path.step_with(leaves) if step is None else path.step(step)
         moved._set_tree(path.tree(at), grown=self.grown_tree_, result=self.pruning_result_, step=at)
         return moved
 

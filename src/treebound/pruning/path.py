@@ -92,7 +92,7 @@ class PruningPath(ABC):
         """The tree at a step; by default at the chosen one."""
         return self._tree(self.chosen if step is None else self.step(step))
 
-    def step_with(self, leaves: int | None) -> int:
+    def step_with(self, leaves: int) -> int:
         """The step with the most leaves that has at most ``leaves`` of them.
 
         Of several such steps, the one with the least score.

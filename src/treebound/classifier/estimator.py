@@ -266,7 +266,7 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
 
     def _checked(self) -> tuple[Pruner | None, GrowOptions]:
         """The pruner and the options of growing; a ValueError names the parameter that is wrong."""
-        check(type(self).__name__, self.get_params(deep=False), _CONSTRAINTS)
+        check(type(self).__name__, vars(self), _CONSTRAINTS)
         weight = self.class_weight
         if not (weight is None or weight == "balanced" or isinstance(weight, Mapping)):
             must = "'balanced', a mapping of classes or None"

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_tree import SlowTree
-from support import grow_coded
+from support import grow_coded as grow
 
 from treebound.data import Column
-
-grow = partial(grow_coded, thresholds="midpoint")
 
 CRITERIA = ("gini", "entropy", "misclassification")
 
@@ -60,6 +56,7 @@ def options():
             "min_samples_split": st.sampled_from([2, 2, 5]),
             "min_weight_fraction_leaf": st.sampled_from([0.0, 0.0, 0.1, 0.25, 0.5]),
             "min_gain": st.sampled_from([0.0, 0.0, 0.03]),
+            "thresholds": st.sampled_from(["decimal", "midpoint", "observed"]),
         }
     )
 

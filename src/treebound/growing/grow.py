@@ -8,6 +8,7 @@ other.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
 from treebound.growing._grow import grow as grow_arrays
+from treebound.growing.naming import naming_rows
 from treebound.growing.options import GrowOptions
 from treebound.tree.model import Tree
 
@@ -23,6 +25,7 @@ __all__ = ["grow"]
 
 _CRITERIA = {"gini": 0, "entropy": 1, "misclassification": 2}
 _KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
+_THRESHOLDS = {"decimal": 0, "midpoint": 1, "observed": 2}
 _NO_LIMIT = 2**31 - 1
 # Weights that are not integers are scaled to integers of this sum: as many bits as a float has.
 _WEIGHT_BITS = 52
@@ -43,11 +46,13 @@ def grow(sample: Sample, options: GrowOptions | None = None) -> Tree:
 
     Notes
     -----
-    *Splits.* ``x <= threshold`` on real columns, halfway between two neighbours, and on ordinal
-    ones, at a whole rank; ``x == category`` on nominal ones, missing included. Real and ordinal
+    *Splits.* ``x <= threshold`` on real columns, between two neighbours, and on ordinal ones, at a
+    whole rank; ``x == category`` on nominal ones, missing included. Real and ordinal
     columns try missing on both sides, and missing against present (threshold +inf). Where no row of
     a node is missing, missing goes to the heavier child, left on a tie. A node of one class is not
-    split, and a split must lower the impurity.
+    split. With gini and entropy in the order "gain", a split that gains nothing is taken where no
+    other gains more, if ``min_gain`` is 0: the gain may come further down, as with exclusive or.
+    With misclassification and in the order "impurity" a split must lower the impurity.
 
     *Ties.* Of splits of a column with the same gain the first is taken by threshold or category,
     then missing to the right. Between columns the one with the widest gap between its sides is
@@ -94,12 +99,17 @@ def grow(sample: Sample, options: GrowOptions | None = None) -> Tree:
         min_weight=0 if units is None else least,
         min_samples_split=min(options.min_samples_split, _NO_LIMIT),
         min_gain=options.min_gain,
+        thresholds=_THRESHOLDS[options.thresholds],
         n_threads=int(effective_n_jobs(options.n_jobs)),
     )
     arrays["counts"] = arrays["counts"] * unit
-    return Tree(
+    arrays["names"] = None
+    tree = Tree(
         **arrays, columns=columns, classes=sample.classes, weighted=sample.weight is not None
     )
+    if options.thresholds == "observed":
+        return replace(tree, names=naming_rows(tree, sample))
+    return tree
 
 
 def _as_floats(X: Matrix) -> NDArray[np.float64]:

@@ -129,7 +129,7 @@ class Tree:
         self._check_counts()
 
     def _check_splits(self) -> None:
-        inner = ~self.is_leaf
+        inner = np.flatnonzero(self.left >= 0)
         asked = self.feature[inner]
         if asked.size and not (asked.min() >= 0 and asked.max() < len(self.columns)):
             raise ValueError(
@@ -150,7 +150,7 @@ class Tree:
             nominal, (category >= 0) & (category < size), ~np.isnan(self.threshold[inner])
         )
         if not right.all():
-            node = int(np.flatnonzero(inner)[right.argmin()])
+            node = int(inner[right.argmin()])
             name = self.columns[self.feature[node]].name
             raise ValueError(
                 f"Node {node} of a Tree splits on column {name!r}: a nominal column needs one of "

@@ -21,7 +21,7 @@ from rich.table import Table
 
 import treebound as tb
 from treebound._files import write_text
-from treebound.bounds import _shatter, fast
+from treebound.bounds import _vc_upper, fast
 
 RESULTS = Path(__file__).parent / "results"
 REAL = tb.Landscape(real=20)

@@ -8,9 +8,9 @@ from math import log
 from scipy.special import lambertw
 
 from treebound.bounds._checks import check_int, check_landscape, check_shape
-from treebound.bounds._lower import shattered_at_least
+from treebound.bounds._stump_covers import shattered_at_least
 from treebound.bounds._recursion import features_of
-from treebound.bounds._shatter import largest_shattered
+from treebound.bounds._vc_upper import largest_shattered
 from treebound.bounds.related import largest_central
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
@@ -85,7 +85,7 @@ def vc_dimension(shape: TreeShape, landscape: Landscape) -> VCDimension:
     if shape.is_leaf or features.is_empty:
         return VCDimension(1, 1)
     lower = shattered_at_least(shape, features)
-    return VCDimension(lower, largest_shattered(shape, features, lower))
+    return VCDimension(lower, largest_vc_uppered(shape, features, lower))
 
 
 def stump_vc_dimension(real: int) -> int:

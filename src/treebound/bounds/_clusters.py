@@ -37,10 +37,10 @@ from numpy.typing import NDArray
 
 from treebound.bounds._recursion import children
 from treebound.bounds.related import largest_central
-from treebound.bounds.witnesses import witness
+from treebound.bounds.witnesses import prefix_orders, shattering_ranks
 from treebound.shapes import TreeShape
 
-__all__ = ["FOUND", "Clusters", "clusters", "prefix_orders"]
+__all__ = ["FOUND", "Clusters", "clusters"]
 
 Counts = tuple[int, ...]
 Sets = tuple[tuple[int, ...], ...]
@@ -325,8 +325,7 @@ class _Builder:
     def _divided(self, dividing: Sequence[int], sets: Sets) -> Built:
         """A cluster that features outside all constraints divide in every way."""
         size = largest_central(2 * len(dividing)) if dividing else 1
-        X = witness(size, len(dividing)) if dividing else np.zeros((1, 0), dtype=np.int64)
-        made = [np.argsort(column).tolist() for column in X.T]
+        made = [np.argsort(ranks).tolist() for ranks in shattering_ranks(size, len(dividing)).T]
         return self._arranged(size, dividing, made, sets, list(range(len(sets))))
 
     def _arranged(
@@ -419,22 +418,3 @@ def _kept_sets(sets: Sets, keepers: Counts, who: int) -> Sets:
 
 def _first(z: int, size: int) -> list[int]:
     return [z, *(i for i in range(size) if i != z)]
-
-
-def prefix_orders(size: int) -> list[list[int]]:
-    """Orders of ``size`` points whose prefixes are all subsets: a symmetric chain decomposition.
-
-    There are binom(size, size // 2) of them, the least possible.
-
-    Examples
-    --------
-    >>> prefix_orders(2)
-    [[0, 1], [1, 0]]
-    """
-    chains: list[tuple[list[int], list[int]]] = [([], [])]  # the smallest set, then what is added
-    for point in range(size):
-        longer = [(start, [*added, point]) for start, added in chains]
-        shorter = [([*start, point], added[:-1]) for start, added in chains if added]
-        chains = longer + shorter
-    orders = [start + added for start, added in chains]
-    return [order + [i for i in range(size) if i not in order] for order in orders]

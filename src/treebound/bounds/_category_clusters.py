@@ -94,7 +94,9 @@ class BinaryClusters:
         one, other = self.sample(left, v, features - own), self.sample(right, w, features - own)
         other ^= other[0] ^ one[0]
         splits = np.arange(1, own + 1)
-        P = np.concatenate([splits >> np.arange(j + 1)[:, None] & 1, np.repeat(one[:1], j + 1, 0)], 1)
+        P = np.concatenate(
+            [splits >> np.arange(j + 1)[:, None] & 1, np.repeat(one[:1], j + 1, 0)], 1
+        )
         below = np.concatenate([np.zeros((v - 1, own), dtype=np.int64), one[1:]], 1)
         above = np.concatenate([np.ones((w - 1, own), dtype=np.int64), other[1:]], 1)
         return np.concatenate([P, below, above])
@@ -198,7 +200,9 @@ def _around_cluster(parts: list[IntArray], choice: _Choice) -> list[IntArray]:
     for column in choice.columns[1]:
         values, here, there = other[:, column.at], one[0, column.at], other[0, column.at]
         if here != there:  # exchange two categories; an ordinal feature has no others
-            other[:, column.at] = np.select([values == here, values == there], [there, here], values)
+            other[:, column.at] = np.select(
+                [values == here, values == there], [there, here], values
+            )
     P = np.repeat(one[:1], stump_shatters(_features(choice.own)), axis=0)
     P[:, [column.at for column in choice.own]] = stump_sample(_features(choice.own))
     for column in choice.own:
@@ -263,9 +267,7 @@ def _own_features(columns: tuple[_Column, ...], at_leaf: bool) -> list[_Choice]:
                 c if at_leaf or c.kind == "ordinal" else c._replace(categories=2)
                 for c in some[:count]
             ]
-            rest = [
-                c if c.kind == "nominal" else c._replace(categories=2) for c in some[count:]
-            ]
+            rest = [c if c.kind == "nominal" else c._replace(categories=2) for c in some[count:]]
             choice = _Choice("cluster", (_sorted(rest), _sorted(rest)), own=_sorted(own))
             found[_features(choice.own), _features(choice.columns[0])] = choice
     return list(found.values())

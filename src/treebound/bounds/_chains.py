@@ -54,9 +54,10 @@ def shares(growth: Wide) -> FloatArray:
     share = ratios(growth)
     share[0] = 1.0
     share = np.minimum.accumulate(np.minimum(share, 1.0))
-    for at in range(len(share) - 2, 0, -1):
-        share[at] = min(share[at], 2 * share[at + 1])
-    return share
+    m = np.arange(len(share))
+    with np.errstate(over="ignore"):
+        counts = np.minimum.accumulate(np.ldexp(share, m)[::-1])[::-1]
+    return np.minimum(share, np.ldexp(counts, -m))
 
 
 def chain_shares(one: FloatArray, other: FloatArray, features: int, same: bool) -> FloatArray:

@@ -35,30 +35,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.bounds._found_samples import FOUND, Found
 from treebound.bounds._recursion import children
 from treebound.bounds.related import largest_central
 from treebound.bounds.witnesses import prefix_orders, shattering_ranks
 from treebound.shapes import TreeShape
 
-__all__ = ["FOUND", "Clusters", "clusters"]
+__all__ = ["Clusters", "clusters"]
 
 Counts = tuple[int, ...]
 Sets = tuple[tuple[int, ...], ...]
 IntArray = NDArray[np.int64]
-# Options looked at for one shape; beyond, fewer constrained points are allowed.
-_MOST_OPTIONS = 300_000
+# Options looked at for one shape, by the most constraints allowed; beyond, fewer are.
+_MOST_OPTIONS = {3: 60_000, 2: 60_000, 1: 400_000}
+# Leaves of the largest shape with a stored sample.
+_MOST_FOUND = max(text.count(".") for text in FOUND)
 # Values kept for other shapes.
 _MOST_KEPT = 50_000
-
-# Samples found by search, larger than the rules give: the order of the points in each feature
-# after the first, whose order is 0, 1, 2, ...
-FOUND: dict[str, tuple[tuple[int, ...], ...]] = {
-    "((..)(..))": ((5, 1, 7, 4, 3, 0, 6, 2),),
-    "(((..).).)": ((5, 0, 3, 7, 4, 2, 1, 6),),
-    "(((..).)(..))": ((2, 7, 4, 0, 3, 9, 5, 8, 1, 6),),
-    "(((..)(..)).)": ((2, 9, 5, 0, 7, 4, 6, 3, 1, 8),),
-    "((((..).).).)": ((2, 9, 5, 0, 7, 4, 6, 3, 1, 8),),
-}
 
 
 class Option(NamedTuple):
@@ -69,7 +62,8 @@ class Option(NamedTuple):
     keepers: Counts = ()
     left: Counts = ()
     right: Counts = ()
-    # Features in which the cluster is extreme for both children, and the points it adds.
+    # Features in which the cluster is extreme for both children, and the points it adds; of a
+    # stored sample its number and its points.
     extreme: int = 0
     gain: int = 0
 
@@ -153,7 +147,7 @@ class Clusters:
             for c in needed.get(part, ()):
                 options = needed[part][c] = list(self._options(part, c, most))
                 total += len(options)
-                if total > _MOST_OPTIONS and most:
+                if total > _MOST_OPTIONS.get(most, total):
                     return None
                 if part.leaves <= 2:
                     continue
@@ -174,26 +168,29 @@ class Clusters:
             mixed = not c and self.stump > size
             yield Option("mixed stump", gain=self.stump) if mixed else Option("stump", gain=size)
             return
-        if str(shape) in FOUND and len(FOUND[str(shape)]) + 1 + sum(c) <= self.real:
-            yield Option("search", gain=len(FOUND[str(shape)][0]))
+        for at, found in enumerate(_found(shape)):
+            cornered = min(max(c, default=0), found.corner)
+            if len(found.orders) + sum(c) - cornered <= self.real:
+                yield Option("search", extreme=at, gain=len(found.orders[0]))
         for keepers in product((1, 2), repeat=len(c)):
             yield Option("side", keepers, _kept(c, keepers, 1), _kept(c, keepers, 2))
         for keepers in product((0, 1, 2), repeat=len(c)):
             if 1 + max(keepers.count(1), keepers.count(2)) <= most:
-                yield from self._around_cluster(shape, c, keepers)
+                yield from self._around_cluster(shape, c, keepers, most)
 
-    def _around_cluster(self, shape: TreeShape, c: Counts, keepers: Counts) -> Iterator[Option]:
+    def _around_cluster(
+        self, shape: TreeShape, c: Counts, keepers: Counts, most: int
+    ) -> Iterator[Option]:
         inside, left, right = (_kept(c, keepers, who) for who in (0, 1, 2))
-        free = self.real - sum(c)
-        for e in _stump_steps(free):
-            size = largest_central(2 * e)
-            if len(inside) <= size:
+        # Large shapes leave out the options that seldom help.
+        few = most == 1
+        for e, size in _stump_steps(self.real - sum(c)):
+            if len(inside) <= (0 if few else size):
                 u = e + sum(inside)
-                gain = size - 2
-                yield Option("cluster", keepers, _with(left, u), _with(right, u), u, gain)
+                yield Option("cluster", keepers, _with(left, u), _with(right, u), u, size - 2)
         if not inside or right or not children(shape)[1].is_leaf:
             return
-        for u in _sizes_that_matter(inside, self.real - sum(left)):
+        for u in _sizes_that_matter(inside, self.real - sum(left))[-1 if few else 0 :]:
             size, _ = cluster_size(u, inside)
             yield Option("cluster at a leaf", keepers, _with(left, u), (), u, size - 2)
 
@@ -211,6 +208,10 @@ def _best(shape: TreeShape, options: list[Option], plans: Plans) -> Plan:
     return best
 
 
+def _found(shape: TreeShape) -> tuple[Found, ...]:
+    return FOUND.get(str(shape), ()) if shape.leaves <= _MOST_FOUND else ()
+
+
 def _kept(c: Counts, keepers: Counts, who: int) -> Counts:
     return tuple(one for one, keeper in zip(c, keepers, strict=True) if keeper == who)
 
@@ -219,18 +220,21 @@ def _with(c: Counts, u: int) -> Counts:
     return tuple(sorted((*c, u), reverse=True))
 
 
-def _stump_steps(most: int) -> Iterator[int]:
-    """The numbers of features, 2 up to ``most``, at which d grows; others give no larger cluster."""
+@lru_cache(maxsize=1 << 12)
+def _stump_steps(most: int) -> tuple[tuple[int, int], ...]:
+    """The numbers of features e, 2 up to ``most``, at which d(e) grows, with d(e)."""
+    found = []
     for d in count(3):
         e = (comb(d, d // 2) + 1) // 2
         if e > most:
-            return
-        yield e
+            return tuple(found)
+        found.append((e, d))
+    return ()
 
 
 def _sizes_that_matter(c: Counts, most: int) -> list[int]:
     """The numbers of features at which p(u; c) grows."""
-    found = {sum(c), sum(c) + 1, *(sum(c) + e for e in _stump_steps(most - sum(c)))}
+    found = {sum(c), sum(c) + 1, *(sum(c) + e for e, _ in _stump_steps(most - sum(c)))}
     for one in c:
         rest = sum(c) - one
         s = 1
@@ -240,6 +244,7 @@ def _sizes_that_matter(c: Counts, most: int) -> list[int]:
     return sorted(u for u in found if u <= most and cluster_size(u, c)[0])
 
 
+@lru_cache(maxsize=1 << 14)
 def cluster_size(u: int, c: Counts) -> tuple[int, int]:
     """p(u; c), and which E_j helps to divide the cluster (-1: none does)."""
     free = u - sum(c)
@@ -279,7 +284,7 @@ class _Builder:
         if shape.leaves == 2:
             return self._cluster(range(self.real), sets)
         if option.rule == "search":
-            return self._found(FOUND[str(shape)], sets)
+            return self._found(_found(shape)[option.extreme], sets)
         if option.rule == "side":
             return self._side_by_side(shape, sets, option)
         return self._joined(shape, sets, option)
@@ -294,17 +299,22 @@ class _Builder:
     def _orders(self, X: IntArray) -> list[list[int]]:
         return [np.argsort(X[:, j]).tolist() for j in range(self.real)]
 
-    def _found(self, stored: tuple[tuple[int, ...], ...], sets: Sets) -> Built:
-        """A stored sample, moved to the features that no constraint needs."""
-        size = len(stored[0])
+    def _found(self, found: Found, sets: Sets) -> Built:
+        """A stored sample, its corner where the largest constraint is, else on free features."""
+        size = len(found.orders[0])
         orders = [list(range(size)) for _ in range(self.real)]
-        taken = {j for one in sets for j in one}
-        free = [j for j in range(self.real) if j not in taken]
-        for j, order in zip(free[1:], stored, strict=False):
-            orders[j] = list(order)
         for z, one in enumerate(sets):
             for j in one:
                 orders[j] = _first(z, size)
+        cornered = list(sets[0][: found.corner]) if sets else []
+        taken = {j for one in sets for j in one}
+        free = [j for j in range(self.real) if j not in taken]
+        for j in cornered:
+            orders[j] = list(found.orders[len(found.orders) - found.corner + cornered.index(j)])
+        rest = [*found.orders[: len(found.orders) - found.corner]]
+        rest += found.orders[len(found.orders) - found.corner + len(cornered) :]
+        for j, order in zip(free, rest, strict=False):
+            orders[j] = list(order)
         return Built(self._table(orders), list(range(len(sets))))
 
     def _cluster(self, features: Sequence[int], sets: Sets) -> Built:

@@ -132,6 +132,7 @@ class _Growth:
         self.two = Wide.constant(2, size + 1)
         self.values: dict[tuple[TreeShape, Features], Wide] = {}
         self.by_chains: dict[tuple[TreeShape, Features], NDArray[np.bool_]] = {}
+        self.shares: dict[tuple[TreeShape, Features], FloatArray] = {}
         self.rooms: dict[tuple[Features, int], tuple[FloatArray, FloatArray]] = {}
 
     def require(self, shape: TreeShape, features: Features) -> bool:
@@ -142,6 +143,7 @@ class _Growth:
         if len(self.values) > _MOST_KEPT:
             self.values.clear()
             self.by_chains.clear()
+            self.shares.clear()
             self.rooms.clear()
         for part in shape.subshapes():
             for one in needed.get(part, ()):
@@ -202,9 +204,7 @@ class _Growth:
             chains = chains.least(Wide.of_integers([1, *sums]))
         return chains.least(found), chains.less_than(found)
 
-    def _by_partitions(
-        self, shape: TreeShape, features: Features, pairs: list[_Pair]
-    ) -> Wide:
+    def _by_partitions(self, shape: TreeShape, features: Features, pairs: list[_Pair]) -> Wide:
         """The least of the partition theorems, as a function of the sample size."""
         if shape.leaves == 2:
             return self._stump(features)
@@ -316,7 +316,7 @@ class _Growth:
         """Chain lemma for real features; for the others the better of it and their own splits."""
         left, right = children(shape)
         same = left is right
-        one, other = (shares(self.of(child, features)) for child in (left, right))
+        one, other = self._shares(left, features), self._shares(right, features)
         if features.real:
             total = chain_shares(one, other, features.real, same)
         else:  # a one-sided root test leaves everything to one child
@@ -325,8 +325,16 @@ class _Growth:
         for pair in pairs:
             # Constant labellings are counted above.
             own = pair.times * ratios(pair.every.times(0.5 if same else 1.0))
-            total = total + (np.minimum(own, pair.times * single) if pair.kind == "ordinal" else own)
+            total = total + (
+                np.minimum(own, pair.times * single) if pair.kind == "ordinal" else own
+            )
         return self._whole(np.minimum(total * (1 + _MARGIN / 1000), 1.0))
+
+    def _shares(self, shape: TreeShape, features: Features) -> FloatArray:
+        key = (shape, features)
+        if key not in self.shares:
+            self.shares[key] = shares(self.of(shape, features))
+        return self.shares[key]
 
     def _whole(self, share: FloatArray) -> Wide:
         """Counts from shares; a class has as many labellings as opposite ones: an even number."""

@@ -28,6 +28,8 @@ from treebound.shapes import TreeShape
 __all__ = ["LowerBound", "shattered_at_least", "shattered_sample"]
 
 IntArray = NDArray[np.int64]
+# Features of each kind, those with most categories, whose categories are shared between children.
+_MOST_FOLLOWED = 24
 _RULES = {
     "side": "sum of children",
     "cluster": "cluster lemma",
@@ -91,48 +93,47 @@ def shattered_at_least(shape: TreeShape, features: Features) -> LowerBound:
     best = LowerBound(1, "one example", lambda: np.zeros((1, width), dtype=np.int64))
     if shape.is_leaf or features.is_empty:
         return best
+    if shape.leaves == 2:
+        size = stump_shatters(features)
+        return LowerBound(size, "stump theorem", partial(stump_sample, features))
     for bound in _constructions(shape, features):
         if bound.size > best.size:
             best = bound
-    return best
+    return _with_ordinal_thresholds(shape, features, best)
 
 
 def _constructions(shape: TreeShape, features: Features) -> Iterator[LowerBound]:
-    if shape.leaves == 2:
-        yield LowerBound(
-            stump_shatters(features), "stump theorem", partial(stump_sample, features)
-        )
-        return
-    yield from _by_thresholds(shape, features)
-    if features.is_real:
-        return
-    yield _with_two_categories(shape, features)
+    if features.real:
+        yield _by_thresholds(shape, features, 0)
+    if not features.is_real:
+        yield _with_two_categories(shape, features)
     if not features.real:
         yield from _by_categories(shape, features)
 
 
-def _by_thresholds(shape: TreeShape, features: Features) -> Iterator[LowerBound]:
-    """Real features, with those ordinal ones that have as many categories as there are points."""
-
-    def bound(ordinal: int) -> LowerBound:
-        used = Features(features.real + ordinal, features.ordinal[ordinal:], features.nominal)
-        size, option = clusters(used.real, stump_shatters(used)).plan(shape)
-        if ordinal:
-            size = min(size, features.ordinal[ordinal - 1])
-        return LowerBound(size, _RULES[option.rule], partial(_threshold_sample, shape, used, size))
-
-    if features.real:
-        yield bound(0)
+def _with_ordinal_thresholds(shape: TreeShape, features: Features, best: LowerBound) -> LowerBound:
+    """The best use of ordinal features as real ones, if larger than what is known."""
     # More features shatter more, and the least of their categories falls: bisect for the crossing.
-    low, high = 0, len(features.ordinal)
+    low, high = 0, sum(o > best.size for o in features.ordinal)
     while low < high:
         middle = (low + high + 1) // 2
-        found = bound(middle)
-        yield found
+        found = _by_thresholds(shape, features, middle)
+        if found.size > best.size:
+            best = found
         if found.size < features.ordinal[middle - 1]:
             low = middle
         else:
             high = middle - 1
+    return best
+
+
+def _by_thresholds(shape: TreeShape, features: Features, ordinal: int) -> LowerBound:
+    """Real features, and so many ordinal ones on no more points than they have categories."""
+    used = Features(features.real + ordinal, features.ordinal[ordinal:], features.nominal)
+    size, option = clusters(used.real, stump_shatters(used)).plan(shape)
+    if ordinal:
+        size = min(size, features.ordinal[ordinal - 1])
+    return LowerBound(size, _RULES[option.rule], partial(_threshold_sample, shape, used, size))
 
 
 def _threshold_sample(shape: TreeShape, features: Features, size: int) -> IntArray:
@@ -153,19 +154,33 @@ def _with_two_categories(shape: TreeShape, features: Features) -> LowerBound:
 
 
 def _by_categories(shape: TreeShape, features: Features) -> Iterator[LowerBound]:
+    if max(features.ordinal + features.nominal) == 2:
+        return
     for categories in (10, 6, 4, 3):
         fewer = Features(
             0,
-            tuple(min(o, categories) for o in features.ordinal),
-            tuple(min(n, categories) for n in features.nominal),
+            tuple(min(o, categories) for o in features.ordinal[:_MOST_FOLLOWED]),
+            tuple(min(n, categories) for n in features.nominal[:_MOST_FOLLOWED]),
         )
         table = CategoryClusters()
         try:
             size = table.size(shape, fewer)
         except TooMany:
             continue
-        yield LowerBound(size, "clusters of categories", partial(table.sample, shape, fewer))
+        build = partial(_category_sample, shape, table, fewer, features)
+        yield LowerBound(size, "clusters of categories", build)
         return
+
+
+def _category_sample(
+    shape: TreeShape, table: CategoryClusters, fewer: Features, features: Features
+) -> IntArray:
+    found = table.sample(shape, fewer)
+    X = np.zeros((len(found), len(features.ordinal) + len(features.nominal)), dtype=np.int64)
+    X[:, : len(fewer.ordinal)] = found[:, : len(fewer.ordinal)]
+    start = len(features.ordinal)
+    X[:, start : start + len(fewer.nominal)] = found[:, len(fewer.ordinal) :]
+    return X
 
 
 def _columns_of(landscape: Landscape) -> list[int]:

@@ -82,16 +82,19 @@ class BinaryClusters:
             found.pop()
         return found
 
-    def sample(self, shape: TreeShape, points: int, features: int) -> IntArray:
-        """A row of bits for each point."""
+    def sample_of(self, shape: TreeShape) -> IntArray:
+        """The sample: a row of bits for each point."""
+        return self._sample(shape, self.size(shape), self.features)
+
+    def _sample(self, shape: TreeShape, points: int, features: int) -> IntArray:
         if points == 1:
             return np.zeros((1, features), dtype=np.int64)
         left, right = children(shape)
         if (shape, points) not in self.choice:
-            return self.sample(left, points, features)
+            return self._sample(left, points, features)
         v, w, j = self.choice[shape, points]
         own = (1 << j) - 1
-        one, other = self.sample(left, v, features - own), self.sample(right, w, features - own)
+        one, other = self._sample(left, v, features - own), self._sample(right, w, features - own)
         other ^= other[0] ^ one[0]
         splits = np.arange(1, own + 1)
         P = np.concatenate(

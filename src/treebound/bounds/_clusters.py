@@ -119,13 +119,13 @@ class Clusters:
         """
         return _Builder(self.real, self._plans(shape), stump)(shape, ()).X
 
-    def _plans(self, shape: TreeShape) -> Plans:
+    def _plans(self, shape: TreeShape, c: Counts = (), most: int = 3) -> Plans:
         """Plans for a shape and all below it, with as many constraints as time allows."""
-        for most in (3, 2, 1, 0):
+        for most in range(most, -1, -1):
             plans = self.tables.setdefault(most, {})
-            if (shape, ()) in plans:
+            if (shape, c) in plans:
                 return plans
-            needed = self._needed(shape, most)
+            needed = self._needed(shape, c, most)
             if needed is None:
                 continue
             if len(plans) > _MOST_KEPT:
@@ -138,10 +138,10 @@ class Clusters:
         raise AssertionError("without constraints a node has one option")
 
     def _needed(
-        self, shape: TreeShape, most: int
+        self, shape: TreeShape, c: Counts, most: int
     ) -> dict[TreeShape, dict[Counts, list[Option]]] | None:
         """The constraints each subtree is asked for, with its options; None if too many."""
-        needed: dict[TreeShape, dict[Counts, list[Option]]] = {shape: {(): []}}
+        needed: dict[TreeShape, dict[Counts, list[Option]]] = {shape: {c: []}}
         total = 0
         for part in sorted(shape.subshapes(), key=lambda one: -one.leaves):
             for c in needed.get(part, ()):

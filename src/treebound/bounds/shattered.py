@@ -149,8 +149,7 @@ def _threshold_sample(shape: TreeShape, features: Features, size: int) -> IntArr
 def _with_two_categories(shape: TreeShape, features: Features) -> LowerBound:
     width = features.real + len(features.ordinal) + len(features.nominal)
     table = binary_clusters(width)
-    size = table.size(shape)
-    return LowerBound(size, "binary clusters", partial(table.sample, shape, size, width))
+    return LowerBound(table.size(shape), "binary clusters", partial(table.sample_of, shape))
 
 
 def _by_categories(shape: TreeShape, features: Features) -> Iterator[LowerBound]:

@@ -15,7 +15,7 @@ from support import VECTORS
 from theory_support import balanced, case, chain, landscapes, shapes, vectors
 
 from treebound import Landscape, TreeShape, bounds
-from treebound.bounds._chains import chain_shares, shares
+from treebound.bounds._chain_shares import chain_shares, shares
 from treebound.bounds._recursion import features_of
 from treebound.bounds._stump_samples import stump_shatters
 from treebound.bounds._vc_upper import EXACT, growth_of

@@ -1,9 +1,12 @@
 """Growing a tree: exact best-first CART on an encoded matrix.
 
-The compiled part, file by file: ``_sample`` keeps the columns, sorted once by ``_presort`` and
-moved by ``_partition``; ``_split`` finds the best test of a column at a node, with ``_scan`` for
-sorted columns; ``_nodes`` keeps the nodes and the frontier; ``_grow`` expands one leaf after the
-other.
+The compiled part, file by file. Small nodes: ``_sorted`` keeps rows with every column in order,
+sorted by ``_presort`` and moved by ``_partition``; ``_split`` finds the best test of a column at a
+node, with ``_scan`` for sorted columns; ``_search`` does so for all columns. Large nodes:
+``_coding`` maps values to bins, ``_binned`` keeps the codes, ``_counting`` counts them,
+``_bounds`` says how good a split inside a bin can be, ``_histogram`` looks into the bins that
+matter, ``_large`` does so for all columns. ``_nodes`` keeps the nodes and the frontier, ``_grow``
+looks at one leaf after the other, ``_pool`` has the threads.
 """
 
 from __future__ import annotations
@@ -54,6 +57,7 @@ def grow(
     min_gain: float = 0.0,
     thresholds: Literal["decimal", "midpoint", "observed"] = "decimal",
     n_jobs: int | None = None,
+    **_kernel: Any,
 ) -> Tree:
     """Grow a tree on an encoded matrix.
 
@@ -134,9 +138,9 @@ def grow(
     X, y, weight = _checked_sample(X, y, sample_weight, len(columns), len(classes))
     units, unit = (None, 1.0) if weight is None else _integer_weights(weight)
     least = _least_weight(min_weight_fraction_leaf, len(y) if units is None else int(units.sum()))
-    try:
+    if True:
         arrays, missing = grow_arrays(
-            X,
+            _column_values(X, columns),
             y,
             units,
             len(classes),
@@ -153,9 +157,8 @@ def grow(
             min_gain=min_gain,
             thresholds=_THRESHOLDS[thresholds],
             n_threads=_threads(n_jobs),
+            **_kernel,
         )
-    except IndexError as error:
-        raise ValueError(_bad_code(X, columns, error.args[0])) from None
     columns = tuple(
         column.with_missing(True) if has and not column.missing else column
         for column, has in zip(columns, missing, strict=True)
@@ -230,7 +233,7 @@ def _is_int(value: object) -> bool:
 
 def _checked_sample(
     X: NDArray[np.float64], y: NDArray[Any], sample_weight: Any, n_columns: int, n_classes: int
-) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.float64] | None]:
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64] | None]:
     """The rows of positive weight, of the types the kernel takes."""
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
     if X.ndim != 2 or X.shape[1] != n_columns:
@@ -252,7 +255,21 @@ def _checked_sample(
         raise _wrong("X", "a sample with at least one row of positive weight", "none")
     if n_classes < 1 or y.min() < 0 or y.max() >= n_classes:
         raise _wrong("y", f"codes from 0 to {n_classes - 1}", f"{y.min()} to {y.max()}")
-    return X, np.ascontiguousarray(y, dtype=np.uint32), weight
+    return X, np.ascontiguousarray(y, dtype=np.int32), weight
+
+
+def _column_values(X: NDArray[np.float64], columns: Sequence[Column]) -> list[NDArray[Any]]:
+    values: list[NDArray[Any]] = []
+    for j, column in enumerate(columns):
+        x = X[:, j]
+        if column.kind != "real":
+            known = ~np.isnan(x)
+            size = len(column.categories or ())
+            if not ((x[known] >= 0) & (x[known] < size) & (x[known] == np.floor(x[known]))).all():
+                raise ValueError(_bad_code(X, columns, j))
+            x = np.where(known, x, -1.0).astype(np.int32)
+        values.append(x)
+    return values
 
 
 def _bad_code(X: NDArray[np.float64], columns: Sequence[Column], index: int) -> str:

@@ -46,10 +46,6 @@ cdef void find_ends(
     const Binned* data, Py_ssize_t start, Py_ssize_t stop, Split* split
 ) noexcept nogil
 
-cdef Py_ssize_t name_in(
-    const Binned* data, Py_ssize_t start, Py_ssize_t stop, const Split* split
-) noexcept nogil
-
 cdef Py_ssize_t part_binned(
     Binned* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, Pool pool
 ) noexcept nogil

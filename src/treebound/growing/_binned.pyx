@@ -203,34 +203,6 @@ cdef void find_ends(
     split.known = True
 
 
-cdef Py_ssize_t name_in(
-    const Binned* data, Py_ssize_t start, Py_ssize_t stop, const Split* split
-) noexcept nogil:
-    """The row on the left that is last by value, then by number; rows stand in their order.
-
-    Before the rows are parted. Missing rows do not count, but in a nominal column.
-    """
-    cdef const Source* source = &data.sources[split.column]
-    cdef bint any_value = (
-        source.kind == NOMINAL or data.columns[split.column].coder.single[split.bin]
-    )
-    cdef Py_ssize_t i, name = -1
-    cdef double value, most = -INFINITY
-    for i in range(stop - 1, start - 1, -1):
-        if code_at(data, split.column, data.rows[i]) != split.bin:
-            continue
-        if any_value:
-            return data.rows[i]
-        value = value_at(source, data.rows[i])
-        if split.known:
-            if value == split.low:
-                return data.rows[i]
-        elif value > most:
-            most = value
-            name = data.rows[i]
-    return name
-
-
 cdef struct Parting:
     Binned* data
     const Split* split

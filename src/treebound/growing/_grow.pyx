@@ -11,7 +11,7 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from treebound.growing._binned cimport (
-    code_at, count_classes, find_ends, name_in, part_binned,
+    code_at, count_classes, find_ends, part_binned,
 )
 from treebound.growing._bounds cimport Reach
 from treebound.growing._counting cimport subtract_counts
@@ -30,7 +30,7 @@ from treebound.growing._search cimport Quest, Search, search_sorted
 from treebound.growing._signals cimport Watch, look_for_signals
 from treebound.growing._sorted cimport (
     Sorted, category_of, ends_of, enlarge_scratch, free_scratch, has_missing_rows, left_weight,
-    mark, name_of, new_sorted, part_rows,
+    mark, new_sorted, part_rows,
 )
 from treebound.growing._thresholds cimport Rule, pick
 
@@ -315,7 +315,6 @@ cdef class Grower:
         node = &self.tree.nodes[index]
         if self.sources[node.split.column].kind != NOMINAL:
             find_ends(self.large.data, node.start, node.stop, &node.split)
-        node.name = name_in(self.large.data, node.start, node.stop, &node.split)
         middle = node.start + part_binned(
             self.large.data, node.start, node.stop, &node.split, self.pool
         )
@@ -402,8 +401,6 @@ cdef class Grower:
         cdef const Source* source = &self.sources[node.split.column]
         cdef double low = 0.0, high = 0.0
         cdef bint learned = source.may_miss, ended
-        if node.home != NULL:
-            node.name = name_of(node.home, node.start, node.stop, &node.split)
         if source.kind == NOMINAL:
             node.category = <int32_t>node.split.bin
             if node.home != NULL:

@@ -19,7 +19,6 @@ cdef struct Node:
     Split split           # column -1: none
     double threshold
     int32_t category
-    int64_t name          # the row that names the split; -1: none
     int32_t left          # children; -1 for a leaf
     int32_t right
     State state

@@ -44,10 +44,6 @@ cdef bint has_missing_rows(
     const Sorted* data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t column
 ) noexcept nogil
 
-cdef Py_ssize_t name_of(
-    const Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split
-) noexcept nogil
-
 cdef Py_ssize_t category_of(const Sorted* data, const Split* split) noexcept nogil
 
 cdef Py_ssize_t mark(

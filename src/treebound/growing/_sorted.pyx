@@ -271,25 +271,6 @@ cdef Py_ssize_t category_of(const Sorted* data, const Split* split) noexcept nog
     return <Py_ssize_t>data.columns[split.column].values[split.place]
 
 
-cdef Py_ssize_t name_of(
-    const Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split
-) noexcept nogil:
-    """The row on the left that is last by value, then by number; -1 for none.
-
-    Missing rows do not count, but in a nominal column, where all rows on the left are alike.
-    """
-    cdef const Column* column = &data.columns[split.column]
-    cdef Py_ssize_t stride = data.problem.n_classes + 1, i
-    if column.form == SORTED:
-        return id_of(
-            data, row_of(column.entries[start + split.place - 1], &data.problem.packing)
-        )
-    for i in range(stop - 1, start - 1, -1):
-        if <Py_ssize_t>column.cells[data.rows[i]] // stride == split.place:
-            return id_of(data, data.rows[i])
-    return -1
-
-
 cdef bint has_missing_rows(
     const Sorted* data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t column
 ) noexcept nogil:

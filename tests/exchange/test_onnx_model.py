@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from show.random_trees import Case, cases, random_rows, random_tree, route
+from random_trees import Case, cases, random_rows, random_tree, route
 
 from treebound.exchange import to_onnx
 from treebound.tree import Column, Tree
@@ -52,7 +52,7 @@ def fits_doubles(tree: Tree) -> bool:
     return all(float(value) == value for value in values)
 
 
-@given(cases(leaves=15, rows=30), st.sampled_from(["majority", "stop", "missing"]))
+@given(cases(leaves=15, rows=30), st.sampled_from(["other", "majority", "stop", "missing"]))
 @settings(max_examples=80)
 def test_it_answers_as_the_tree_does(case, unknown):
     assume(fits_doubles(case.tree))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from show.random_trees import random_tree
+from random_trees import random_tree
 
 from treebound.show.layout import tidy
 

@@ -15,7 +15,7 @@ from treebound.tree.tables import Family, RawColumn, Table, family_of, read_tabl
 __all__ = ["Column", "Kind", "Unknown", "encode", "landscape_of", "learn_columns"]
 
 Kind = Literal["real", "ordinal", "nominal"]
-Unknown = Literal["majority", "stop", "missing", "error"]
+Unknown = Literal["other", "majority", "stop", "missing", "error"]
 
 
 @dataclass(frozen=True)

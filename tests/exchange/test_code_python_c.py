@@ -12,21 +12,21 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from show.random_trees import Case, cases, random_rows, random_tree, route
-from show.random_trees import decoded as decoded_rows
+from random_trees import Case, cases, random_rows, random_tree, route
+from random_trees import decoded as decoded_rows
 
-from treebound.show import c_code, python_code
-from treebound.show.code import columns_tested, identifiers
+from treebound.exchange import to_c, to_python
+from treebound.exchange.code import columns_used, identifiers
 from treebound.tree import Column, Tree
 from treebound.tree.smoothing import probabilities
 
-POLICIES = ["majority", "stop", "missing"]
+POLICIES = ["other", "majority", "stop", "missing"]
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
 
 def python_function(tree: Tree, **options):
     module: dict = {}
-    exec(python_code(tree, **options), module)
+    exec(to_python(tree, **options), module)
     return module["predict"]
 
 
@@ -50,7 +50,7 @@ def test_python_raises_for_a_category_never_seen_in_any_column(case: Case) -> No
     nodes = route(case.tree, case.X)
     for x, row, label in zip(case.X, case.rows, case.labels(nodes), strict=True):
         if (x[kinds] == -1).any():
-            with pytest.raises(ValueError, match="has a category never seen"):
+            with pytest.raises(ValueError, match="has an unknown category"):
                 predict(row)
         else:
             assert predict(row) == label
@@ -61,7 +61,7 @@ def test_python_needs_no_import_and_takes_every_kind_of_missing() -> None:
     tree = next(
         t for t in (random_tree(s, 8) for s in range(99)) if t.columns[t.feature[0]].kind == "real"
     )
-    text = python_code(tree)
+    text = to_python(tree)
     assert "import" not in text
     predict = python_function(tree)
     rows = [
@@ -76,7 +76,7 @@ def test_python_needs_no_import_and_takes_every_kind_of_missing() -> None:
 def test_nesting_grows_with_the_logarithm_of_the_leaves(chain: bool) -> None:
     tree = random_tree(2, 3000, chain=chain)
     X = random_rows(tree, 2, 50)
-    lines = python_code(tree).splitlines()
+    lines = to_python(tree).splitlines()
     deepest = max((len(line) - len(line.lstrip())) // 4 for line in lines)
     assert deepest <= math.log2(3000) + 2
     predict = python_function(tree)
@@ -92,7 +92,7 @@ class Compiled:
 
     def __init__(self, tree: Tree, folder: str, unknown: str, output: str = "label") -> None:
         source = Path(folder, "tree.c")
-        source.write_text(c_code(tree, unknown=unknown, output=output), encoding="ascii")
+        source.write_text(to_c(tree, unknown=unknown, output=output), encoding="ascii")
         library = Path(folder, "tree.so")
         flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O0"]
         command = ["cc", *flags, "-shared", "-fPIC", "-o", str(library), str(source), "-lm"]
@@ -100,7 +100,7 @@ class Compiled:
         assert made.returncode == 0, made.stderr
         self.tree = tree
         self.function = ctypes.CDLL(str(library)).predict
-        self.used = columns_tested(tree, unknown=unknown)
+        self.used = columns_used(tree, unknown=unknown)
         names = identifiers(tree.columns, frozenset())
         fields = [(f"{names[j]}{j}", self.type_of(tree.columns[j])) for j in self.used]
         self.row = type("Row", (ctypes.Structure,), {"_fields_": fields})
@@ -180,15 +180,15 @@ def test_c_of_a_very_deep_tree_compiles(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"output": "leaf"}, "The 'output' parameter of python_code must be"),
-        ({"unknown": "guess"}, "The 'unknown' parameter of python_code must be"),
-        ({"name": "two words"}, "The 'name' parameter of python_code must be"),
-        ({"name": "class"}, "The 'name' parameter of python_code must be"),
+        ({"output": "leaf"}, "The 'output' parameter of to_python must be"),
+        ({"unknown": "guess"}, "The 'unknown' parameter of to_python must be"),
+        ({"name": "two words"}, "The 'name' parameter of to_python must be"),
+        ({"name": "class"}, "The 'name' parameter of to_python must be"),
     ],
 )
 def test_options_are_checked(options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        python_code(random_tree(0, 2), **options)
+        to_python(random_tree(0, 2), **options)
 
 
 def test_categories_of_mixed_types_are_refused_with_the_column_named() -> None:
@@ -197,7 +197,7 @@ def test_categories_of_mixed_types_are_refused_with_the_column_named() -> None:
         missing_left=[False] * 3, left=[1, -1, -1], right=[2, -1, -1], counts=np.ones((3, 2)),
         rows=[2, 1, 1], columns=(Column("mix", "nominal", ("a", 1)),), classes=[0, 1],
     )  # fmt: skip
-    for form in (python_code, c_code):
+    for form in (to_python, to_c):
         with pytest.raises(ValueError, match="The categories of the column 'mix' must be all text"):
             form(tree)
 
@@ -208,4 +208,4 @@ def test_c_refuses_the_character_nul() -> None:
         right=[-1], counts=[[1, 1]], rows=[2], columns=(), classes=["a\0b", "c"],
     )  # fmt: skip
     with pytest.raises(ValueError, match="cannot hold the character NUL"):
-        c_code(tree)
+        to_c(tree)

@@ -169,7 +169,7 @@ def test_c_returns_minus_one_for_a_category_never_seen_that_is_an_error(case: Ca
 def test_c_of_a_very_deep_tree_compiles(tmp_path: Path) -> None:
     tree = random_tree(4, 2000, chain=True)
     X = random_rows(tree, 4, 50)
-    compiled = Compiled(tree, str(tmp_path), "majority")
+    compiled = Compiled(tree, str(tmp_path), "other")
     rows = decoded_rows(X, tree.columns)
     assert [compiled(row) for row in rows] == tree.label[route(tree, X)].tolist()
 

@@ -174,6 +174,79 @@ def test_c_of_a_very_deep_tree_compiles(tmp_path: Path) -> None:
     assert [compiled(row) for row in rows] == tree.label[route(tree, X)].tolist()
 
 
+NAMES = (
+    "classes", "find_text", "find_whole", "find_real", "probabilities", "give", "asm", "typeof",
+    "math_errhandling", "NULL", "NAN", "INFINITY", "unix", "linux", "signgam", "errno", "main",
+    "row", "out", "predict", "predict_classes", "CLASSES", "UNKNOWN", "int", "isnan", "x_give", "x",
+    "float", "_missing", "_number", "_UNKNOWN", "known", "value", "None", "match", "class", "1", "",
+)  # fmt: skip
+
+
+def named_tree(name: str, kind: str) -> Tree:
+    """A tree that splits on two columns, one with a name that code may use itself."""
+    texts = ("a", "b")
+    given = Column(name) if kind == "real" else Column(name, "nominal", texts)
+    other = Column("other", "nominal", (1, 2))
+    return Tree(
+        feature=[0, -1, 1, -1, -1], threshold=[0.5 if kind == "real" else np.nan, *[np.nan] * 4],
+        category=[-1 if kind == "real" else 0, -1, 0, -1, -1], missing_left=[False] * 5,
+        left=[1, -1, 3, -1, -1], right=[2, -1, 4, -1, -1],
+        counts=[[3, 3], [3, 0], [0, 3], [0, 1], [0, 2]], rows=[6, 3, 3, 1, 2],
+        columns=(given, other), classes=["no", "yes"],
+    )  # fmt: skip
+
+
+@needs_cc
+@pytest.mark.parametrize("kind", ["real", "nominal"])
+@pytest.mark.parametrize("output", ["label", "proba"])
+def test_names_of_columns_never_meet_names_of_the_code(kind, output, tmp_path) -> None:
+    texts = []
+    for place, name in enumerate(NAMES):
+        tree = named_tree(name, kind)
+        texts.append(to_c(tree, name=f"tree{place}", output=output, unknown="error"))
+        module: dict = {}
+        exec(to_python(tree, output=output), module)
+        row = {name: 0.2 if kind == "real" else "a", "other": 1}
+        assert module["predict"](row) == ("no" if output == "label" else [5 / 7, 2 / 7])
+    source = tmp_path / "trees.c"
+    source.write_text("\n".join(texts), encoding="ascii")
+    for flags in (["-std=c99", "-pedantic"], ["-std=gnu17"]):
+        command = ["cc", *flags, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", str(source)]
+        made = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert made.returncode == 0, made.stderr
+
+
+@needs_cc
+def test_what_predict_refuses_is_refused(tmp_path) -> None:
+    tree = next(t for t in (random_tree(s, 8) for s in range(99)) if (t.category < 0).all())
+    compiled = Compiled(tree, str(tmp_path), "other")
+    module: dict = {}
+    exec(to_python(tree), module)
+    (real,) = [c for j, c in enumerate(tree.columns) if j in tree.feature and c.kind == "real"][:1]
+    for infinity in (math.inf, -math.inf):
+        row = {column.name: None for column in tree.columns} | {real.name: infinity}
+        with pytest.raises(ValueError, match="Infinity is not a value"):
+            module["predict"](row)
+        assert compiled(row) == -1
+
+
+@needs_cc
+def test_whole_numbers_above_two_to_the_53_stay_apart(tmp_path) -> None:
+    big = 2**53
+    column = Column("id", "nominal", (big, big + 1, 2**63 - 1, -(2**63)))
+    tree = Tree(
+        feature=[0, -1, -1], threshold=[np.nan] * 3, category=[1, -1, -1],
+        missing_left=[False] * 3, left=[1, -1, -1], right=[2, -1, -1],
+        counts=[[1, 3], [1, 0], [0, 3]], rows=[4, 1, 3], columns=(column,), classes=["a", "b"],
+    )  # fmt: skip
+    compiled = Compiled(tree, str(tmp_path), "other")
+    module: dict = {}
+    exec(to_python(tree), module)
+    for value in column.categories:
+        assert compiled({"id": value}) == int(value != big + 1)
+        assert module["predict"]({"id": value}) == ("a" if value == big + 1 else "b")
+
+
 # -- what is refused -------------------------------------------------------------------------
 
 
@@ -184,11 +257,19 @@ def test_c_of_a_very_deep_tree_compiles(tmp_path: Path) -> None:
         ({"unknown": "guess"}, "The 'unknown' parameter of to_python must be"),
         ({"name": "two words"}, "The 'name' parameter of to_python must be"),
         ({"name": "class"}, "The 'name' parameter of to_python must be"),
+        ({"name": "_number"}, "The 'name' parameter of to_python must be"),
+        ({"name": "CLASSES"}, "The 'name' parameter of to_python must be"),
     ],
 )
 def test_options_are_checked(options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         to_python(random_tree(0, 2), **options)
+
+
+@pytest.mark.parametrize("name", ["two words", "asm", "x_age", "é", "", "1st"])
+def test_the_name_of_a_c_function_is_checked(name: str) -> None:
+    with pytest.raises(ValueError, match="The 'name' parameter of to_c must be a C identifier"):
+        to_c(random_tree(0, 2), name=name)
 
 
 def test_categories_of_mixed_types_are_refused_with_the_column_named() -> None:

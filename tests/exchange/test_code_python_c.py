@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from random_trees import Case, cases, random_rows, random_tree, route
 from random_trees import decoded as decoded_rows
 
+from treebound.data import Column
 from treebound.exchange import to_c, to_python
 from treebound.exchange.code import columns_used, identifiers
-from treebound.tree import Column, Tree
+from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
 POLICIES = ["other", "majority", "stop", "missing"]

@@ -12,8 +12,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_trees import Case, cases, random_rows, random_tree, route
 
+from treebound.data import Column
 from treebound.exchange import to_onnx
-from treebound.tree import Column, Tree
+from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
 onnxruntime = pytest.importorskip("onnxruntime")

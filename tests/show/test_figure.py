@@ -18,9 +18,10 @@ from matplotlib.patches import FancyBboxPatch  # noqa: E402
 from matplotlib.testing.compare import compare_images  # noqa: E402
 
 import treebound as tb  # noqa: E402
-from treebound.growing import grow  # noqa: E402
+from treebound.data import Column, Sample  # noqa: E402
+from treebound.growing import GrowOptions, grow  # noqa: E402
 from treebound.show import CertificateDisplay, PruningPathDisplay, TreeDisplay  # noqa: E402
-from treebound.tree import Column, Tree  # noqa: E402
+from treebound.tree import Tree  # noqa: E402
 
 IMAGES = Path(__file__).parent / "images"
 # Type is set differently by other releases; the stored images were made with this one.
@@ -36,11 +37,9 @@ def _plain_style():
 
 
 def grown(load, leaves: int) -> Tree:
-    data = load()
-    X = np.ascontiguousarray(data.data, dtype=float)
-    columns = tuple(Column(str(name)) for name in data.feature_names)
-    y = data.target.astype(np.int32)
-    return grow(X, y, columns, np.array(data.target_names), max_leaves=leaves)
+    data = load(as_frame=True)
+    sample = Sample.learn(data.data, data.target_names[data.target])
+    return grow(sample, GrowOptions(max_leaves=leaves))
 
 
 def categories() -> Tree:
@@ -104,7 +103,7 @@ def test_a_depth_limit_says_how_many_nodes_it_hides() -> None:
     assert_readable(display)
     hidden = [int(t.get_text().split()[1]) for t in display.ax_.texts if "more" in t.get_text()]
     assert len(display.places_) + sum(hidden) == tree.n_nodes
-    assert max(tree.depth[node] for node in display.places_) == 3
+    assert max(tree.node_depth[node] for node in display.places_) == 3
 
 
 def test_thresholds_are_those_of_the_tree() -> None:

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from random_trees import random_tree
 
 import treebound as tb
+from treebound.data import Column
 from treebound.exchange import to_c, to_python, to_sql
 from treebound.show import to_dot, to_html, to_latex, to_notebook, to_rules, to_text
-from treebound.tree import Column, Tree
+from treebound.tree import Tree
 
 SIZES = ["S", "M", "L", "XL"]
 WORDS = re.compile(r"(<=|>|=|≠|is) (.+?)( or missing)?")
@@ -213,7 +214,7 @@ def test_a_rounded_number_is_marked(form) -> None:
     sign = r"$\approx$" if form is to_latex else "≈"
     assert f"{sign}2.45" in form(stump(2.449999988), digits=3)
     assert sign not in form(stump(2.45), digits=3)
-    with pytest.raises(ValueError, match="'digits' parameter must be None or an int >= 1"):
+    with pytest.raises(ValueError, match="'digits' parameter must be an int >= 1"):
         form(stump(2.45), digits=0)
 
 

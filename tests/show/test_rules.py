@@ -175,7 +175,7 @@ def test_a_single_leaf_is_the_rule_true() -> None:
 
 def test_very_deep_trees_have_rules() -> None:
     tree = random_tree(1, 2000, chain=True)
-    assert tree.height == 1999
+    assert tree.depth == 1999
     made = to_rules(tree)
     assert len(made) == 2000
     assert isinstance(made[:3], Rules)

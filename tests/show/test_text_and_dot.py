@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from random_trees import Case, cases, random_tree
 
+from treebound.data import Column
 from treebound.show import to_dot, to_text
-from treebound.tree import Column, Tree
+from treebound.tree import Tree
 
 NAN = np.nan
 

@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any
 
+from treebound._validation import invalid
 from treebound.exchange.code import (
     Answer,
     Branch,
@@ -126,10 +127,7 @@ def to_c(
     check_options(output, unknown, caller="to_c")
     identifier = re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)
     if identifier is None or name in _KEYWORDS or name.startswith("x_"):
-        raise ValueError(
-            "The 'name' parameter of to_c must be a C identifier that does not begin with 'x_'. "
-            f"Got {name!r} instead."
-        )
+        raise invalid("name", "to_c", "a C identifier that does not begin with 'x_'", name)
     writer = _Writer(tree, name, unknown)
     lines = [*writer.preamble(), *writer.answers(output, smoothing), *writer.head(output)]
     opened = 0

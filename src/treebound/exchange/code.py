@@ -12,9 +12,11 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from treebound.tree import Column, Tree
+from treebound._validation import OneOf, check
+from treebound.data import Column
+from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, Unknown, check_unknown, plain, splits_of
 
@@ -94,11 +96,7 @@ def answers(tree: Tree, *, output: Output, smoothing: Smoothing | None) -> list[
 def check_options(output: str, unknown: str, *, caller: str) -> None:
     """Raise unless the options of a code form are among those known."""
     check_unknown(unknown, caller=caller)
-    if output not in ("label", "proba"):
-        raise ValueError(
-            f"The 'output' parameter of {caller} must be 'label' or 'proba'. "
-            f"Got {output!r} instead."
-        )
+    check(caller, {"output": output}, {"output": OneOf(get_args(Output))})
 
 
 def literal_type(values: Sequence[Any], *, what: str) -> type:

@@ -24,7 +24,9 @@ from typing import Any
 import numpy as np
 
 from treebound._extras import require
-from treebound.tree import Column, Tree
+from treebound._validation import invalid
+from treebound.data import Column
+from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, Unknown, check_unknown, splits_of
@@ -69,10 +71,8 @@ def to_onnx(
     onnx = require("onnx", extra="onnx", why="Writing an ONNX model")
     check_unknown(unknown, caller="to_onnx")
     if unknown == "error":
-        raise ValueError(
-            "The 'unknown' parameter of to_onnx must not be 'error'. "
-            "Hint: an ONNX graph cannot refuse an example; choose another policy."
-        )
+        hint = "an ONNX graph cannot refuse an example; choose another policy."
+        raise invalid("unknown", "to_onnx", "another policy than 'error'", unknown, hint)
     graph = _Graph(onnx, tree, missing_text)
     weights = probabilities(tree.counts, smoothing)
     ensemble = _ensemble(tree, graph, unknown)
@@ -232,11 +232,8 @@ class _Graph:
     ) -> None:
         keys = list(column.categories or ())
         if self.missing_text in keys:
-            raise ValueError(
-                f"The 'missing_text' parameter of to_onnx must not be a category. Got "
-                f"{self.missing_text!r}, a category of column {column.name!r}, instead. "
-                "Hint: choose a text that no column has."
-            )
+            must = f"a text that is no category, as it is of column {column.name!r}"
+            raise invalid("missing_text", "to_onnx", must, self.missing_text)
         encoder = self.helper.make_node(
             "LabelEncoder",
             [given],

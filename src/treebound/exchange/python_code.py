@@ -6,6 +6,7 @@ import keyword
 import math
 from typing import Any
 
+from treebound._validation import invalid
 from treebound.exchange.code import (
     Answer,
     Branch,
@@ -99,10 +100,8 @@ def to_python(
     """
     check_options(output, unknown, caller="to_python")
     if not name.isidentifier() or keyword.iskeyword(name) or name[0] == "_" or name == "CLASSES":
-        raise ValueError(
-            "The 'name' parameter of to_python must be a Python identifier that does not begin "
-            f"with an underscore, and not 'CLASSES'. Got {name!r} instead."
-        )
+        must = "a Python identifier that does not begin with an underscore, and not 'CLASSES'"
+        raise invalid("name", "to_python", must, name)
     writer = _Writer(tree, identifiers(tree.columns, _RESERVED | {name}))
     given = answers(tree, output=output, smoothing=smoothing)
     body = []

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from treebound.data import Column
 from treebound.exchange.code import (
     Answer,
     Branch,
@@ -16,7 +17,7 @@ from treebound.exchange.code import (
     columns_used,
     literal_type,
 )
-from treebound.tree import Column, Tree
+from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing
 from treebound.tree.split import Split, Unknown, plain

@@ -54,7 +54,7 @@ def to_dot(tree: Tree, *, max_depth: int | None = None, digits: int | None = Non
     node = 0
     while node < tree.n_nodes:
         split = splits[node]
-        whole = max_depth is None or int(tree.depth[node]) < max_depth
+        whole = max_depth is None or int(tree.node_depth[node]) < max_depth
         label, colour = _label(tree, node, split, whole), fill_of(tree, node)
         lines.append(f'    {node} [label="{label}", fillcolor="{colour}"];')
         if split is not None and whole:

@@ -128,7 +128,7 @@ def to_latex(
     lines = []
     for place, node in enumerate(nodes):
         words = r"\\".join(map(escaped, labels[place]))
-        spot = f"({across[place]:.4g},{-52 * int(tree.depth[node])})"
+        spot = f"({across[place]:.4g},{-52 * int(tree.node_depth[node])})"
         lines.append(rf"\node[box, fill={named[fills[place]]}] (n{node}) at {spot} {{{words}}};")
     for place, node in enumerate(nodes):
         for child in (left[place], right[place]):

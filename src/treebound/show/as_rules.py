@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any, overload
 
 from treebound._extras import require
+from treebound.data import Column
+from treebound.data.frames import is_missing
 from treebound.show.words import count, counted, number
-from treebound.tree import Column, Tree
+from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, Unknown, check_unknown, plain, splits_of
-from treebound.tree.tables import is_missing
 
 __all__ = ["Region", "Rule", "Rules", "to_rules"]
 

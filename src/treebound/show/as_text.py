@@ -51,7 +51,7 @@ def to_text(tree: Tree, *, max_depth: int | None = None, digits: int | None = No
     stack = [(0, False), (0, True)]  # a node, and which of its two sides to write
     while stack:
         node, left = stack.pop()
-        split, depth = splits[node], int(tree.depth[node])
+        split, depth = splits[node], int(tree.node_depth[node])
         assert split is not None
         child = int((tree.left if left else tree.right)[node])
         line = f"{_indent(depth)}{one_line(split.column.name)} "

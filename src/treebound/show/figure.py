@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._extras import require
+from treebound._validation import Whole, check
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.layout import tidy, visible
 from treebound.show.words import answer, count, one_line, typeset
@@ -85,11 +86,7 @@ class TreeDisplay:
     def __init__(
         self, tree: Tree, *, max_depth: int | None = None, digits: int | None = None
     ) -> None:
-        if max_depth is not None and max_depth < 0:
-            raise ValueError(
-                "The 'max_depth' parameter of TreeDisplay must be None or an int >= 0. "
-                f"Got {max_depth!r} instead."
-            )
+        check("TreeDisplay", {"max_depth": max_depth}, {"max_depth": Whole(0, optional=True)})
         self.tree = tree
         self.max_depth = max_depth
         self.digits = digits
@@ -144,7 +141,7 @@ class TreeDisplay:
         across = tidy(left, right, width=[box.width for box in boxes], gap=0.9 * size)
         down = _levels(self.tree, boxes, size)
         self.places_ = {
-            box.node: (float(x), -float(down[self.tree.depth[box.node]]))
+            box.node: (float(x), -float(down[self.tree.node_depth[box.node]]))
             for box, x in zip(boxes, across, strict=True)
         }
         page = _Page(self.tree, boxes, self.places_, size)
@@ -212,7 +209,7 @@ def _text_width(text: str, size: float, *, bold: bool = False) -> float:
 
 def _levels(tree: Tree, boxes: list[_Box], size: float) -> NDArray[np.float64]:
     """How far down the middle of each level is; a level is as high as its highest node."""
-    depths = [int(tree.depth[box.node]) for box in boxes]
+    depths = [int(tree.node_depth[box.node]) for box in boxes]
     heights = np.zeros(max(depths) + 1)
     np.maximum.at(heights, depths, [box.height for box in boxes])
     gaps = np.full(len(heights), 2.4 * size)

@@ -46,7 +46,7 @@ def to_notebook(tree: Tree, *, max_depth: int = 4, max_lines: int = 40) -> str:
         if len(lines) >= max_lines:
             skipped += int(tree.size[node])
             continue
-        whole = int(tree.depth[node]) < max_depth
+        whole = int(tree.node_depth[node]) < max_depth
         lines.append(_line(tree, node, words, whole))
         if tree.left[node] >= 0 and whole:
             split = split_of(tree, node)
@@ -69,7 +69,7 @@ def _line(tree: Tree, node: int, words: str, whole: bool) -> str:
     if not ends and not whole:
         text += f" ... {int(tree.size[node]) - 1} more"
     return (
-        f'<div style="padding-left:{20 * int(tree.depth[node])}px;white-space:nowrap">'
+        f'<div style="padding-left:{20 * int(tree.node_depth[node])}px;white-space:nowrap">'
         f"{_bar(tree, node)}{text or 'all rows'}</div>"
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from treebound._validation import Whole, check
 from treebound.tree.model import Tree
 from treebound.tree.split import Split, plain
 
@@ -57,7 +58,7 @@ def tree_in_words(tree: Tree) -> str:
     """Leaves, depth, rows and training errors, such as ``3 leaves, depth 2, 150 rows, ...``."""
     share = 100 * tree.errors / (float(tree.weight[0]) or 1.0)
     return (
-        f"{counted(tree.n_leaves, 'leaf')}, depth {tree.height}, "
+        f"{counted(tree.n_leaves, 'leaf')}, depth {tree.depth}, "
         f"{counted(int(tree.rows[0]), 'training row')}, {counted(tree.errors, 'error')} "
         f"({share:.3g} %)"
     )
@@ -94,10 +95,7 @@ def number(value: float, digits: int | None = None) -> str:
     ('2.45', '102', '0.30000000000000004', '≈0.3')
     """
     if digits is not None:
-        if digits < 1:
-            raise ValueError(
-                f"The 'digits' parameter must be None or an int >= 1. Got {digits!r} instead."
-            )
+        check("", {"digits": digits}, {"digits": Whole(1)})
         rounded = float(f"{value:.{digits}g}")
         return number(value) if rounded == value else f"≈{number(rounded)}"
     return repr(value).removesuffix(".0")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from treebound.tree.columns import Column, Unknown
+from treebound._validation import OneOf, check
+from treebound.data.columns import UNKNOWNS, Column, Unknown
 
 if TYPE_CHECKING:
     from treebound.tree.model import Tree
@@ -170,8 +171,4 @@ def plain(value: Any) -> Any:
 
 def check_unknown(unknown: str, *, caller: str) -> None:
     """Raise unless ``unknown`` is one of the policies for unknown categories."""
-    if unknown not in get_args(Unknown):
-        raise ValueError(
-            f"The 'unknown' parameter of {caller} must be one of {list(get_args(Unknown))}. "
-            f"Got {unknown!r} instead."
-        )
+    check(caller, {"unknown": unknown}, {"unknown": OneOf(UNKNOWNS)})

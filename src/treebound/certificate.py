@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any
 
-import numpy as np
-
+from treebound._validation import Constraint, Number, Whole, check, invalid
 from treebound.bounds import log_growth_leaves, tail_inversion
 from treebound.bounds.risk import binomial_upper, log_leaves_prior
+from treebound.data import Column, landscape_of
 from treebound.landscape import Landscape
-from treebound.tree.columns import landscape_of
 from treebound.tree.model import Tree
 
-__all__ = ["Assumption", "Certificate", "certificate_for", "certify", "certify_holdout"]
+__all__ = ["Assumption", "Certificate", "certify_holdout", "certify_tree", "reason_against"]
 
 # The ghost sample is this many times as large as the training sample; fixed beforehand.
 GHOST = 4
+_DELTA: dict[str, Constraint] = {"delta": Number(0.0, 1.0, open=True)}
+_HELD_OUT = {**_DELTA, "m": Whole(1), "errors": Whole(0)}
 
 
 @dataclass(frozen=True)
@@ -130,11 +130,13 @@ class Certificate:
         return bool(binom.sf(errors - 1, m, min(self.risk, 1.0)) >= delta)
 
 
-def certify(
+def certify_tree(
     tree: Tree,
-    errors: float | None = None,
+    *,
+    errors: int | None = None,
     landscape: Landscape | None = None,
     delta: float = 0.05,
+    unknown: str = "other",
 ) -> Certificate:
     """Certify a tree by hypergeometric tail inversion over all trees with as many leaves.
 
@@ -145,72 +147,60 @@ def certify(
     errors : int, optional
         Training errors; by default those of the tree.
     landscape : Landscape, optional
-        What the tree might have tested; by default that of its columns, in which categories that
+        What the tree might have asked; by default that of its columns, in which categories that
         were not declared beforehand count as unbounded.
     delta : float
         Probability with which the bound may fail.
-
-    Returns
-    -------
-    Certificate
+    unknown : str
+        What becomes of categories never met in training; see `BoundTreeClassifier`.
 
     Raises
     ------
     ValueError
-        If the examples have weights: then there is no certificate.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> from sklearn.datasets import load_digits
-    >>> clf = tb.BoundTreeClassifier(max_leaves=15).fit(*load_digits(return_X_y=True))
-    >>> print(tb.certify(clf.tree_))
-    With probability 95 %, at most 51.8 % of new examples are misclassified
-    (25.0 % on the 1,797 training examples, 15 leaves).
+        If the tree has no certificate; the message says why.
     """
-    reason = _refusal(tree)
+    check("certify", {"delta": delta}, _DELTA)
+    reason = reason_against(tree)
     if reason:
         raise ValueError(f"There is no certificate for this tree. {reason}")
-    wrong = tree.errors if errors is None else errors
-    if isinstance(wrong, bool) or not isinstance(wrong, Real) or float(wrong) != int(wrong):
-        raise ValueError(
-            f"The 'errors' parameter of certify must be a whole number. Got {errors!r} instead."
-        )
-    given = landscape is not None
+    m = int(tree.rows[0])
+    wrong = int(tree.errors) if errors is None else errors
+    check("certify", {"errors": wrong}, {"errors": Whole(0)})
+    if wrong > m:
+        raise invalid("errors", "certify", f"at most {m}, the number of training rows", wrong)
     features = tree.landscape if landscape is None else landscape
-    found = _bound(tree, int(wrong), features, delta)
+    found = _bound(tree, wrong, features, delta)
     declared = None
     observed = landscape_of(tree.columns, observed=True)
-    if not given and observed != features:
-        declared = _bound(tree, int(wrong), observed, delta).risk
+    if landscape is None and observed != features:
+        declared = _bound(tree, wrong, observed, delta).risk
     return Certificate(
         risk=found.risk,
         delta=float(delta),
-        errors=int(wrong),
-        m=round(float(tree.weight[0])),
+        errors=wrong,
+        m=m,
         leaves=tree.n_leaves,
         log_growth=found.log_growth,
         log_prior=found.log_prior,
         ghost=found.ghost,
-        assumptions=_assumptions(tree, given),
+        assumptions=tuple(_assumptions(tree, landscape is not None, unknown)),
         declared_risk=declared,
     )
 
 
-def certificate_for(
-    tree: Tree, *, weighted: bool = False, reason: str | None = None, delta: float = 0.05
-) -> tuple[Certificate | None, str]:
-    """The certificate of a tree, or None and the reason in words.
-
-    Parameters
-    ----------
-    weighted : bool
-        Whether the examples, or the classes, were weighted.
-    reason : str, optional
-        Another reason, known to the caller, why there can be none.
-    """
-    why = reason or (_WEIGHTED if weighted else _refusal(tree))
-    return (None, why) if why else (certify(tree, delta=delta), "")
+def reason_against(tree: Tree) -> str:
+    """Why a tree can have no certificate; empty where it can."""
+    if tree.weighted:
+        return (
+            "The examples were weighted, and the bound counts examples. Hint: fit without "
+            "sample_weight and class_weight."
+        )
+    if not tree.counted:
+        return (
+            "Subtrees were moved and not counted again. Hint: give the training rows, so that "
+            "they can be counted."
+        )
+    return "" if tree.rows[0] > 0 else "The tree has no training examples."
 
 
 def certify_holdout(errors: int, m: int, delta: float = 0.05) -> Certificate:
@@ -230,6 +220,7 @@ def certify_holdout(errors: int, m: int, delta: float = 0.05) -> Certificate:
     With probability 95 %, at most 4.8 % of new examples are misclassified
     (12 of 400 held-out examples were).
     """
+    check("certify_holdout", {"delta": delta, "m": m, "errors": errors}, _HELD_OUT)
     risk = binomial_upper(m, errors, delta)
     assumptions = (
         Assumption("the held-out examples are independent draws, as the new ones will be", False),
@@ -239,11 +230,6 @@ def certify_holdout(errors: int, m: int, delta: float = 0.05) -> Certificate:
 
 
 # -- the parts -------------------------------------------------------------------------------------
-
-_WEIGHTED = (
-    "The examples were weighted, and the bound counts examples. Hint: fit without sample_weight "
-    "and class_weight."
-)
 
 
 @dataclass(frozen=True)
@@ -255,7 +241,7 @@ class _Bound:
 
 
 def _bound(tree: Tree, errors: int, landscape: Landscape, delta: float) -> _Bound:
-    m = round(float(tree.weight[0]))
+    m = int(tree.rows[0])
     ghost = GHOST * m
     log_tau = log_growth_leaves(tree.n_leaves, m + ghost, tree.n_classes, landscape)
     log_prior = float(log_leaves_prior(tree.n_leaves))
@@ -265,44 +251,32 @@ def _bound(tree: Tree, errors: int, landscape: Landscape, delta: float) -> _Boun
     return _Bound(risk, log_tau, log_prior, ghost)
 
 
-def _refusal(tree: Tree) -> str:
-    """Why a tree can have no certificate; empty where it can."""
-    counts = tree.counts[0]
-    if not np.array_equal(counts, np.rint(counts)) or counts.sum() != tree.rows[0]:
-        return _WEIGHTED
-    if counts.sum() < 1:
-        return "The tree has no training examples."
-    return ""
-
-
-def _assumptions(tree: Tree, given: bool) -> tuple[Assumption, ...]:
-    found = [
-        Assumption("every example counts once: there are no weights", True),
-        Assumption("tests are thresholds and comparisons with one category", True),
-        Assumption("the examples are independent draws, as the new ones will be", False),
-        Assumption("an error costs the same whatever the class", False),
-        Assumption("nothing was done to the columns that looked at the classes", False),
-    ]
+def _assumptions(tree: Tree, given: bool, unknown: str) -> Iterator[Assumption]:
+    yield Assumption("every example counts once: there are no weights", True)
+    yield Assumption("splits are thresholds and comparisons with one category", True)
+    yield Assumption("the examples are independent draws, as the new ones will be", False)
+    yield Assumption("an error costs the same whatever the class", False)
+    yield Assumption("nothing was done to the columns that looked at the classes", False)
+    yield Assumption("new examples have no other classes than the training examples", False)
+    if any(not one.missing for one in tree.columns):
+        yield Assumption("no value is missing in a column that had none missing in training", False)
     if given:
-        found.append(Assumption("the landscape given was known before the data were seen", False))
-        return tuple(found)
-    undeclared = [one.name for one in tree.columns if _undeclared(one)]
+        yield Assumption("the landscape given was known before the data were seen", False)
+        return
+    undeclared = [one for one in tree.columns if one.kind != "real" and not one.declared]
     if undeclared:
-        names = ", ".join(repr(name) for name in undeclared[:5])
-        more = " and others" if len(undeclared) > 5 else ""
-        found.append(
-            Assumption(f"categories not declared count as unbounded: columns {names}{more}", True)
-        )
-        found.append(
-            Assumption("a category never met in training is answered as any other value", False)
-        )
+        yield Assumption(f"categories not declared count as unbounded: {_named(undeclared)}", True)
     elif any(one.kind != "real" for one in tree.columns):
-        found.append(Assumption("the categories were declared before the classes were seen", True))
-    return tuple(found)
+        yield Assumption("the categories were declared before the classes were seen", True)
+    # No split of the theory sends an unknown category to the side of a known one.
+    new = [one for one in undeclared if unknown != "other" or one.kind == "ordinal"]
+    if new:
+        yield Assumption(f"no category is new: {_named(new)}", False)
 
 
-def _undeclared(column: Any) -> bool:
-    return column.kind != "real" and not column.declared
+def _named(columns: list[Column]) -> str:
+    names = ", ".join(repr(one.name) for one in columns[:5])
+    return f"columns {names}{' and others' if len(columns) > 5 else ''}"
 
 
 def _percent(share: float, *, short: bool = False) -> str:

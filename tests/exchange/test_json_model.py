@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from show.random_trees import cases, random_tree
+from random_trees import cases, random_tree
 
 from treebound.exchange import FormatError, SavedModel, dumps, json_schema, load, loads, save
 from treebound.tree import Tree

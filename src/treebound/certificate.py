@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import log
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from treebound._validation import Constraint, Number, Whole, check, invalid
 from treebound.bounds import log_growth_leaves, tail_inversion
+from treebound.bounds.compression import log_message_weight, risk_upper
 from treebound.bounds.risk import binomial_upper, log_leaves_prior
 from treebound.data import Column, landscape_of
 from treebound.landscape import Landscape
+from treebound.pruning import merge_equal_leaves
 from treebound.tree.model import Tree
 
 __all__ = ["Assumption", "Certificate", "certify_holdout", "certify_tree", "reason_against"]
 
+Kind = Literal["tail inversion", "compression", "held-out rows"]
 # The ghost sample is this many times as large as the training sample; fixed beforehand.
 GHOST = 4
 _DELTA: dict[str, Constraint] = {"delta": Number(0.0, 1.0, open=True)}
@@ -40,17 +48,21 @@ class Certificate:
     risk : float
         With probability ``1 - delta`` at most this share of new examples is misclassified.
     delta : float
+    kind : {"tail inversion", "compression", "held-out rows"}
+        How it was computed: from how many ways trees of this size can label examples, from how
+        few training rows tell the tree, or from rows that had no part in the tree.
     errors, m : int
         Misclassified examples, of how many.
     leaves : int or None
         Number of leaves of the tree; None for a certificate from held-out examples.
-    log_growth : float
-        Natural log of the growth function of all trees with that many leaves, on the sample and
-        its ghost.
-    log_prior : float
-        Natural log of the share of ``delta`` that trees of this size have.
+    log_price : float
+        What the choice of the tree costs, in nats: the log growth function of all trees with that
+        many leaves on the sample and its ghost, or the length of the message that tells the tree;
+        and the share of ``delta`` that trees of this size have.
     ghost : int
-        Size of the ghost sample.
+        Size of the ghost sample of the tail inversion.
+    named_rows : int
+        Training rows that tell the tree, in a compression certificate.
     assumptions : tuple of Assumption
         What it rests on, each checked or stated.
     declared_risk : float or None
@@ -63,9 +75,10 @@ class Certificate:
     errors: int
     m: int
     leaves: int | None = None
-    log_growth: float = 0.0
-    log_prior: float = 0.0
+    kind: Kind = "tail inversion"
+    log_price: float = 0.0
     ghost: int = 0
+    named_rows: int = 0
     assumptions: tuple[Assumption, ...] = ()
     declared_risk: float | None = None
 
@@ -88,35 +101,46 @@ class Certificate:
         return self.risk
 
     def __str__(self) -> str:
-        if self.leaves is None:
-            what = f"{self.errors:,} of {self.m:,} held-out examples were"
+        if self.kind == "held-out rows":
+            seen = f"{self.errors:,} of {self.m:,} held-out examples were"
         else:
             size = "1 leaf" if self.leaves == 1 else f"{self.leaves:,} leaves"
-            what = f"{_percent(self.training_error)} on the {self.m:,} training examples, {size}"
+            seen = f"{_percent(self.training_error)} on the {self.m:,} training examples, {size}"
+        if self.vacuous:
+            return f"Too few examples to promise anything about new ones ({seen})."
         return (
             f"With probability {_percent(self.confidence, short=True)}, at most "
-            f"{_percent(self.risk)} of new examples are misclassified ({what})."
+            f"{_percent(self.risk)} of new examples are misclassified ({seen})."
         )
 
     def explain(self) -> str:
-        """The certificate with everything it rests on, in words."""
+        """What it promises, how it was computed and what it assumes, in words."""
         lines = [str(self)]
         if self.vacuous:
-            lines.append("It says nothing: more examples or fewer leaves would make it say more.")
-        if self.leaves is not None:
-            lines.append(
-                f"Growth function: {self.log_growth:.1f} nats on {self.m + self.ghost:,} examples; "
-                f"prior of the size: {-self.log_prior:.1f} nats."
-            )
+            lines.append("More examples, or a tree with fewer leaves, would allow a promise.")
+        lines.append(self._how())
         if self.declared_risk is not None:
             lines.append(
                 "Declaring the categories beforehand would have given "
                 f"{_percent(self.declared_risk)}."
             )
         if self.assumptions:
-            lines.append("It rests on:")
+            lines.append("It is worth nothing unless all of this is true:")
             lines += [f"- {one}" for one in self.assumptions]
         return "\n".join(lines)
+
+    def _how(self) -> str:
+        if self.kind == "held-out rows":
+            return "Kind: held-out rows (exact binomial bound)."
+        if self.kind == "compression":
+            return (
+                f"Kind: compression ({_many(self.named_rows, 'training row')} and a message of "
+                f"{self.log_price:.1f} nats tell the tree)."
+            )
+        return (
+            f"Kind: tail inversion (the choice of the tree costs {self.log_price:.1f} nats on "
+            f"{self.m + self.ghost:,} examples)."
+        )
 
     def agrees_with(self, errors: int, m: int, *, delta: float = 0.01) -> bool:
         """Whether held-out examples are consistent with the certificate.
@@ -138,7 +162,10 @@ def certify_tree(
     delta: float = 0.05,
     unknown: str = "other",
 ) -> Certificate:
-    """Certify a tree by hypergeometric tail inversion over all trees with as many leaves.
+    """The least certificate of a tree that its training rows give.
+
+    By hypergeometric tail inversion over all trees with as many leaves; where the rows that name
+    the splits are known (``thresholds="observed"``), also by compression.
 
     Parameters
     ----------
@@ -168,24 +195,15 @@ def certify_tree(
     check("certify", {"errors": wrong}, {"errors": Whole(0)})
     if wrong > m:
         raise invalid("errors", "certify", f"at most {m}, the number of training rows", wrong)
-    features = tree.landscape if landscape is None else landscape
-    found = _bound(tree, wrong, features, delta)
-    declared = None
-    observed = landscape_of(tree.columns, observed=True)
-    if landscape is None and observed != features:
-        declared = _bound(tree, wrong, observed, delta).risk
-    return Certificate(
-        risk=found.risk,
-        delta=float(delta),
-        errors=wrong,
-        m=m,
-        leaves=tree.n_leaves,
-        log_growth=found.log_growth,
-        log_prior=found.log_prior,
-        ghost=found.ghost,
-        assumptions=tuple(_assumptions(tree, landscape is not None, unknown)),
-        declared_risk=declared,
-    )
+    observed = tree.names is not None and landscape is None
+    # Two certificates that hold together share delta; which kinds there are is known beforehand.
+    share = delta / 2.0 if observed else delta
+    kinds = [_by_tail_inversion(tree, wrong, landscape, share)]
+    if observed:
+        kinds.append(_by_compression(merge_equal_leaves(tree), wrong, share))
+    least = min(kinds, key=lambda one: one.risk)
+    assumptions = _assumptions(tree, landscape is not None, unknown)
+    return replace(least, delta=float(delta), leaves=tree.n_leaves, assumptions=tuple(assumptions))
 
 
 def reason_against(tree: Tree) -> str:
@@ -226,29 +244,73 @@ def certify_holdout(errors: int, m: int, delta: float = 0.05) -> Certificate:
         Assumption("the held-out examples are independent draws, as the new ones will be", False),
         Assumption("nothing about the tree was chosen by looking at them", False),
     )
-    return Certificate(risk, float(delta), int(errors), int(m), assumptions=assumptions)
+    return Certificate(
+        risk, float(delta), int(errors), int(m), kind="held-out rows", assumptions=assumptions
+    )
 
 
 # -- the parts -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Bound:
-    risk: float
-    log_growth: float
-    log_prior: float
-    ghost: int
-
-
-def _bound(tree: Tree, errors: int, landscape: Landscape, delta: float) -> _Bound:
-    m = int(tree.rows[0])
+def _by_tail_inversion(
+    tree: Tree, errors: int, landscape: Landscape | None, delta: float
+) -> Certificate:
+    """Hypergeometric tail inversion over all trees with as many leaves."""
+    m, leaves = int(tree.rows[0]), tree.n_leaves
     ghost = GHOST * m
-    log_tau = log_growth_leaves(tree.n_leaves, m + ghost, tree.n_classes, landscape)
-    log_prior = float(log_leaves_prior(tree.n_leaves))
-    risk = tail_inversion(
-        m, errors, lambda _: log_tau, delta=delta, ghost=ghost, log_prior=log_prior
-    )
-    return _Bound(risk, log_tau, log_prior, ghost)
+    log_prior = float(log_leaves_prior(leaves))
+
+    def bound(features: Landscape) -> tuple[float, float]:
+        log_tau = log_growth_leaves(leaves, m + ghost, tree.n_classes, features)
+        risk = tail_inversion(
+            m, errors, lambda _: log_tau, delta=delta, ghost=ghost, log_prior=log_prior
+        )
+        return risk, log_tau - log_prior
+
+    features = tree.landscape if landscape is None else landscape
+    risk, price = bound(features)
+    declared = None
+    observed = landscape_of(tree.columns, observed=True)
+    if landscape is None and observed != features:
+        declared = bound(observed)[0]
+    return Certificate(risk, delta, errors, m, log_price=price, ghost=ghost, declared_risk=declared)
+
+
+def _by_compression(tree: Tree, errors: int, delta: float) -> Certificate:
+    """The compression bound of a tree whose splits are named by training rows."""
+    assert tree.names is not None
+    m = int(tree.rows[0])
+    named = tree.names >= 0
+    rows = len(np.unique(tree.names[named]))
+    price = log_message_weight(
+        m, tree.n_leaves, tree.n_classes, len(tree.columns), _log_splits(tree, named),
+        int(named.sum()), rows,
+    )  # fmt: skip
+    risk = risk_upper(m - rows, errors, log(delta) - price)
+    return Certificate(risk, delta, errors, m, kind="compression", log_price=price, named_rows=rows)
+
+
+def _log_splits(tree: Tree, named: NDArray[np.bool_]) -> float:
+    """Log of the number of ways in which splits could differ beside their column and row."""
+    # names in the subtree of every node, itself included
+    below = np.concatenate([[0], np.cumsum(named)])
+    inside = below[np.arange(tree.n_nodes) + tree.size] - below[:-1]
+    total = 0.0
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        column = tree.columns[tree.feature[node]]
+        size = len(column.categories or ())
+        if column.kind == "nominal" and column.declared:
+            ways = size + column.missing
+            ways = 1 if ways == 2 else ways
+        elif column.kind == "nominal":
+            # the category is one of those that occur as often among the names as it does
+            ways = int(inside[node]) // (int(inside[tree.left[node]]) + 1)
+        elif column.kind == "ordinal" and column.declared:
+            ways = 2 * (size - 1) + 1 if column.missing else size - 1
+        else:
+            ways = 3 if column.missing else 1
+        total += log(max(ways, 1))
+    return total
 
 
 def _assumptions(tree: Tree, given: bool, unknown: str) -> Iterator[Assumption]:
@@ -285,3 +347,7 @@ def _percent(share: float, *, short: bool = False) -> str:
     if short:
         text = f"{100 * share:.6g}"
     return f"{text} %"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}" + ("" if number == 1 else "s")

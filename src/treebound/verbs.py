@@ -125,6 +125,7 @@ def _prune_own(
     if is_tree:
         return result.tree
     moved = copy(model)
+    moved._held_out = None  # the rows set aside were not counted on this tree
     moved._set_tree(result.tree, grown=tree, result=result)
     return moved
 

@@ -1,21 +1,26 @@
 """Growing a tree: exact best-first CART.
 
-The compiled part, file by file: ``_sample`` keeps the columns, sorted once by ``_presort`` and
-moved by ``_partition``; ``_split`` finds the best split of a column at a node, with ``_scan`` for
-sorted columns; ``_nodes`` keeps the nodes and the frontier; ``_grow`` expands one leaf after the
-other.
+The compiled part, file by file. Small nodes: ``_sorted`` keeps rows with every column in order,
+sorted by ``_presort`` and moved by ``_partition``; ``_split`` finds the best split of a column at a
+node, with ``_scan`` for sorted columns; ``_search`` does so for all columns. Large nodes:
+``_coding`` maps values to bins, ``_binned`` keeps the codes, ``_counting`` counts them,
+``_bounds`` says how good a split inside a bin can be, ``_histogram`` looks into the bins that
+matter, ``_large`` does so for all columns. ``_nodes`` keeps the nodes and the frontier, ``_grow``
+looks at one leaf after the other, ``_pool`` has the threads.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from treebound.data import Matrix, Sample
+from treebound.data import Sample
 from treebound.growing._grow import grow as grow_arrays
+from treebound.growing.naming import naming_rows
 from treebound.growing.options import GrowOptions
 from treebound.tree.model import Tree
 
@@ -23,6 +28,7 @@ __all__ = ["grow"]
 
 _CRITERIA = {"gini": 0, "entropy": 1, "misclassification": 2}
 _KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
+_THRESHOLDS = {"decimal": 0, "midpoint": 1, "observed": 2}
 _NO_LIMIT = 2**31 - 1
 # Weights that are not integers are scaled to integers of this sum: as many bits as a float has.
 _WEIGHT_BITS = 52
@@ -43,11 +49,13 @@ def grow(sample: Sample, options: GrowOptions | None = None) -> Tree:
 
     Notes
     -----
-    *Splits.* ``x <= threshold`` on real columns, halfway between two neighbours, and on ordinal
-    ones, at a whole rank; ``x == category`` on nominal ones, missing included. Real and ordinal
+    *Splits.* ``x <= threshold`` on real columns, between two neighbours, and on ordinal ones, at a
+    whole rank; ``x == category`` on nominal ones, missing included. Real and ordinal
     columns try missing on both sides, and missing against present (threshold +inf). Where no row of
     a node is missing, missing goes to the heavier child, left on a tie. A node of one class is not
-    split, and a split must lower the impurity.
+    split. With gini and entropy in the order "gain", a split that gains nothing is taken where no
+    other gains more, if ``min_gain`` is 0: the gain may come further down, as with exclusive or.
+    With misclassification and in the order "impurity" a split must lower the impurity.
 
     *Ties.* Of splits of a column with the same gain the first is taken by threshold or category,
     then missing to the right. Between columns the one with the widest gap between its sides is
@@ -58,10 +66,11 @@ def grow(sample: Sample, options: GrowOptions | None = None) -> Tree:
     weight: all class counts are exact integers, so neither the order of the rows nor the number of
     threads shows in the tree. Weights that are not integers are rounded to 2^-52 of their sum.
 
-    *Time and memory.* O(n d) for sorting and O(n d) for each level of the tree, on n rows and d
-    columns, whatever the number of classes. Beside ``X``: 8 bytes for each value of a real column
-    of many values, 4 for each value of another column, and 13 bytes a row (8 more for each further
-    thread): about as much as ``X`` itself. While columns are sorted, 8 bytes more a row and thread.
+    *Time and memory.* Large nodes are searched by histograms: O(n d) to code n rows of d columns
+    into bins of one or two bytes and O(n d) for each level of the tree. Bounds tell which bins may
+    hold the best split, and only their rows are looked at; the tree is that of a search of all
+    rows. Beside the sample: a byte or two for each value, 10 bytes a row, and up to 8 bytes a row
+    for histograms. Nodes of few rows are sorted: 8 bytes for each of their values.
 
     Examples
     --------
@@ -79,8 +88,8 @@ def grow(sample: Sample, options: GrowOptions | None = None) -> Tree:
     leaf_rows = max(options.min_samples_leaf, least if units is None else 1)
     columns = sample.columns
     arrays, _ = grow_arrays(
-        _as_floats(sample.X),
-        sample.y.astype(np.uint32),
+        sample.X.values,
+        np.ascontiguousarray(sample.y, dtype=np.int32),
         units,
         sample.n_classes,
         [_KINDS[column.kind] for column in columns],
@@ -94,24 +103,16 @@ def grow(sample: Sample, options: GrowOptions | None = None) -> Tree:
         min_weight=0 if units is None else least,
         min_samples_split=min(options.min_samples_split, _NO_LIMIT),
         min_gain=options.min_gain,
+        thresholds=_THRESHOLDS[options.thresholds],
         n_threads=int(effective_n_jobs(options.n_jobs)),
     )
     arrays["counts"] = arrays["counts"] * unit
-    return Tree(
+    tree = Tree(
         **arrays, columns=columns, classes=sample.classes, weighted=sample.weight is not None
     )
-
-
-def _as_floats(X: Matrix) -> NDArray[np.float64]:
-    """The columns in one array, categories by their codes, NaN where missing."""
-    if X.dense is not None:
-        return np.asarray(X.dense, dtype=np.float64)
-    floats = np.empty((X.n_rows, len(X.columns)), order="F")
-    for at, column in enumerate(X.values):
-        floats[:, at] = column
-        if column.dtype.kind != "f":
-            floats[column < 0, at] = np.nan
-    return floats
+    if options.thresholds == "observed":
+        return replace(tree, names=naming_rows(tree, sample))
+    return tree
 
 
 def _integer_weights(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, float]:

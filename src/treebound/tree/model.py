@@ -129,7 +129,7 @@ class Tree:
         self._check_counts()
 
     def _check_splits(self) -> None:
-        inner = ~self.is_leaf
+        inner = np.flatnonzero(self.left >= 0)
         asked = self.feature[inner]
         if asked.size and not (asked.min() >= 0 and asked.max() < len(self.columns)):
             raise ValueError(
@@ -150,7 +150,7 @@ class Tree:
             nominal, (category >= 0) & (category < size), ~np.isnan(self.threshold[inner])
         )
         if not right.all():
-            node = int(np.flatnonzero(inner)[right.argmin()])
+            node = int(inner[right.argmin()])
             name = self.columns[self.feature[node]].name
             raise ValueError(
                 f"Node {node} of a Tree splits on column {name!r}: a nominal column needs one of "
@@ -164,10 +164,13 @@ class Tree:
             raise ValueError("The 'counts' and 'rows' of a Tree must be finite numbers >= 0.")
         node = first_unequal(self.left, self.right, self.counts, self.rows, slack)
         if node >= 0:
-            one, other = self.counts[self.left[node]], self.counts[self.right[node]]
+            one, other = int(self.left[node]), int(self.right[node])
+            of_rows = self.rows[node] != self.rows[one] + self.rows[other]
+            what, held = ("rows", self.rows) if of_rows else ("counts", self.counts)
             raise ValueError(
-                f"The counts of the children of node {node} of a Tree must add up to its own, "
-                f"{self.counts[node].tolist()}. Got {one.tolist()} and {other.tolist()} instead."
+                f"The {what} of the children of node {node} of a Tree must add up to its own, "
+                f"{held[node].tolist()}. Got {held[one].tolist()} and {held[other].tolist()} "
+                "instead."
             )
 
     def _freeze(self, name: str, array: NDArray[Any]) -> None:

@@ -16,7 +16,7 @@ from treebound.growing._layout cimport (
 )
 from treebound.growing._partition cimport Part, partition_entries, partition_rows
 from treebound.growing._presort cimport Presorted, ordered_keys, presort
-from treebound.growing._thresholds cimport Rule, pick
+from treebound.growing._thresholds cimport OBSERVED, Rule, pick
 
 cdef enum:
     FEW_VALUES = 256     # a threshold column of no more values is kept as codes,
@@ -291,7 +291,7 @@ cdef class Sample:
         cdef double low = 0.0, high = 0.0
         if not self.ends_of(start, stop, split, &low, &high):
             return INFINITY
-        if self.columns[split.column].kind == REAL:
+        if self.columns[split.column].kind == REAL or rule == OBSERVED:
             return pick(low, high, rule)
         return floor(0.5 * low + 0.5 * high)
 

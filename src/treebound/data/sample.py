@@ -137,7 +137,7 @@ class Sample:
         """
         table = read_table(X)
         classes, codes = learn_classes(y)
-        _same_length(table.shape[0], len(codes))
+        same_length(table.shape[0], len(codes))
         weight = row_weights(sample_weight, len(codes))
         if weight is not None and not weight.all():
             keep = weight > 0
@@ -175,7 +175,7 @@ class Sample:
         """
         table = read_table(X)
         codes = read_classes(y, np.asarray(classes))
-        _same_length(table.shape[0], len(codes))
+        same_length(table.shape[0], len(codes))
         weight = row_weights(sample_weight, len(codes))
         if weight is not None and not weight.all():
             keep = weight > 0
@@ -184,7 +184,7 @@ class Sample:
         return cls(read_matrix(table, columns, unknown=unknown), codes, weight, classes)
 
 
-def _same_length(rows: int, labels: int) -> None:
+def same_length(rows: int, labels: int) -> None:
     if rows != labels:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {[rows, labels]}"

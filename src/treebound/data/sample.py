@@ -52,7 +52,7 @@ class Sample:
 
     def __post_init__(self) -> None:
         """The kernels index by these codes: a wrong one must not pass."""
-        _same_length(self.X.n_rows, len(self.y))
+        same_length(self.X.n_rows, len(self.y))
         last = len(self.classes) - 1
         if len(self.y) and not (self.y.min() >= 0 and self.y.max() <= last):
             raise ValueError(
@@ -60,7 +60,7 @@ class Sample:
                 f"Got {self.y.min()} to {self.y.max()} instead."
             )
         if self.weight is not None:
-            _same_length(len(self.y), len(self.weight))
+            same_length(len(self.y), len(self.weight))
             if not (np.isfinite(self.weight) & (self.weight > 0.0)).all():
                 raise ValueError("The 'weight' of a Sample must be finite numbers > 0, or None.")
         self.X.check_codes()

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import coded_matrix
-from support import grow_coded as grow
+from support import coded_matrix, grow_coded
 
 from treebound.data import Column
 from treebound.growing import GrowOptions
+
+grow = grow_coded
 
 ARRAYS = ("feature", "threshold", "category", "missing_left", "left", "right", "counts", "rows")
 

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier
-from support import coded_matrix
-from support import grow_coded as grow
+from support import coded_matrix, grow_coded
 
 from treebound.data import Column
+
+grow = grow_coded
 
 CRITERIA = ("gini", "entropy", "misclassification")
 

@@ -19,6 +19,9 @@ def shared(name: str) -> Path | None:
 
 
 def data_folder() -> Path | None:
-    """The folder with the raw files of the 25 data sets, or None."""
-    named = os.environ.get("TREEBOUND_DATA")
+    """The folder with the raw files of the 25 data sets, or None.
+
+    ``TREEBOUND_DATA`` names it; the conftest at the root keeps it from everything else.
+    """
+    named = os.environ.get("TREEBOUND_TEST_DATA")
     return Path(named) if named else shared("data")

@@ -2,10 +2,10 @@
 
 import json
 import re
-import shutil
 
 import pytest
 import stand_ins
+from browser import chromium
 
 from treebound.bench.page import page, write_page
 from treebound.bench.results import Results
@@ -50,30 +50,9 @@ def test_page_of_a_study_of_one_model_and_one_draw(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    if not (shutil.which("chromium") and shutil.which("chromedriver")):
-        pytest.skip("chromium and chromedriver are not installed")
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    profile = tmp_path_factory.mktemp("profile")
-    for flag in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--no-first-run",
-        f"--user-data-dir={profile}",
-        "--window-size=1200,900",
-    ):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(shutil.which("chromedriver"))
-    driver = webdriver.Chrome(options=options, service=service)
-    yield driver
-    driver.quit()
+def browser():
+    with chromium() as driver:
+        yield driver
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from importlib.resources import files
 from math import isfinite
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from treebound._files import write_text
+from treebound._html import assembled
 from treebound.bench.measure import QUANTITIES
 from treebound.bench.published import compare
 from treebound.bench.results import Results
@@ -34,23 +34,9 @@ def write_page(results: Results, path: str | Path) -> Path:
 
 def page(results: Results) -> str:
     """The page of a study, as one HTML document."""
-    assets = files("treebound.bench") / "assets"
-
-    def asset(name: str) -> str:
-        return (assets / name).read_text(encoding="utf-8")
-
-    # "<" is written as an escape so that no text in the data can end the script element.
-    data = json.dumps(_content(results), separators=(",", ":")).replace("<", "\\u003c")
-    parts = {
-        "title": f"treebound study: {results.study.protocol} protocol",
-        "css": asset("page.css"),
-        "js": asset("page.js"),
-        "data": data,
-    }
-    before, *rest = asset("page.html").split("{{")
-    return before + "".join(
-        parts[name] + text for name, text in (piece.split("}}", 1) for piece in rest)
-    )
+    title = f"treebound study: {results.study.protocol} protocol"
+    folder = files("treebound.bench") / "assets"
+    return assembled(folder, "page", title=title, data=_content(results))
 
 
 def _content(results: Results) -> dict[str, Any]:

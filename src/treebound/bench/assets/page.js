@@ -391,7 +391,7 @@ function publishedView() {
   } });
   return [make("div", { class: "bar" }, make("label", {}, only, " only data sets that differ by more than noise")),
     ...sheetView("published", { marks: "off", heading: false }), make("h2", {}, "Cell by cell"),
-    make("div", { class: "plot", id: "published-plot", style: "max-width:640px" }, publishedPlot())];
+    make("div", { class: "plot", id: "published-plot" }, publishedPlot())];
 }
 
 function methodView() {

@@ -68,7 +68,7 @@ def _lead(results: Results) -> str:
     return (
         f"{sets} data set{'s' * (sets > 1)} × {draws} draws × {models} models: "
         f"{len(results.rows):,} results, each judged on "
-        f"{100 * results.study.settings.get('test_fraction', 0.15):.0f} % of the rows held out."
+        f"{100 * results.study.settings['test_fraction']:.0f} % of the rows held out."
     )
 
 
@@ -169,7 +169,7 @@ def _ranking(results: Results) -> dict[str, Any] | None:
 def _pairs(results: Results) -> dict[str, Any]:
     """Differences of every ordered pair of models, on each data set and over all."""
     cube, means = results.cube("test_accuracy"), results.means("test_accuracy")
-    fraction = float(results.study.settings.get("test_fraction", 0.15))
+    fraction = float(results.study.settings["test_fraction"])
     found = {}
     for one in results.competitors:
         for other in results.competitors:

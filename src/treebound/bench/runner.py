@@ -15,7 +15,7 @@ from treebound.bench.models import Model
 from treebound.bench.protocols import Protocol
 from treebound.bench.protocols import protocol as protocol_of
 from treebound.bench.sources import Parcel, Table, load_tables
-from treebound.bench.store import Store
+from treebound.bench.store import Store, check_store
 
 __all__ = ["Backend", "Observer", "Study", "run"]
 
@@ -158,10 +158,12 @@ def run(
     retry : bool
         Run models again that failed before.
     """
+    if not isinstance(store, Store):
+        check_store(store)  # before the long work
     chosen = protocol_of(protocol).with_draws(draws)
+    study = Study(_tables(sets, data), chosen.chosen(models), chosen)
     with ExitStack() as stack:
         opened = store if isinstance(store, Store) else stack.enter_context(Store(store))
-        study = Study(_tables(sets, data), chosen.chosen(models), chosen)
         if retry:
             opened.forget_errors(chosen.key)
         return study.run(opened, jobs=jobs, backend=backend, scheduler=scheduler, observer=observer)

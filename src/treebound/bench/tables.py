@@ -184,7 +184,7 @@ def differences_table(results: Results, against: str | None = None) -> Sheet:
 
 def _per_set(results: Results, at: int, to: int) -> list[Any]:
     cube = results.cube("test_accuracy")
-    fraction = float(results.study.settings.get("test_fraction", 0.15))
+    fraction = float(results.study.settings["test_fraction"])
     return [
         difference_over_draws(draws[:, at], draws[:, to], test_fraction=fraction) for draws in cube
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,12 +9,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from treebound._extras import require
-from treebound._files import atomic_write, is_special
+from treebound._files import atomic_write, check_writable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TableWriter", "check_writable", "table_writer", "write_result"]
+__all__ = ["TableWriter", "table_writer", "write_result"]
 
 
 class TableWriter(Protocol):
@@ -90,22 +89,3 @@ def write_result(content: str | bytes, path: Path | None) -> None:
         sys.stdout.buffer.write(content)
     else:
         sys.stdout.write(content if content.endswith("\n") else content + "\n")
-
-
-def check_writable(path: Path) -> None:
-    """Say now, before the long work, that a file cannot be written.
-
-    Raises
-    ------
-    OSError
-        Naming the file and the reason.
-    """
-    folder = path.parent
-    if path.is_dir():
-        raise IsADirectoryError(f"Cannot write {path}: it is a folder.")
-    if not folder.is_dir():
-        raise FileNotFoundError(f"Cannot write {path}: there is no folder {folder}.")
-    if not (is_special(path) or os.access(folder, os.W_OK)) or (
-        path.exists() and not os.access(path, os.W_OK)
-    ):
-        raise PermissionError(f"Cannot write {path}: permission denied.")

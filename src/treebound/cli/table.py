@@ -17,9 +17,10 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 import treebound as tb
+from treebound._files import check_writable
 from treebound.classifier.parameters import check_parameters
 from treebound.cli.app import app, console
-from treebound.cli.output import check_writable, table_writer, write_result
+from treebound.cli.output import table_writer, write_result
 from treebound.datasets import Schema, iter_table, read_schema, read_table
 
 if TYPE_CHECKING:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import time
 from dataclasses import dataclass
@@ -38,6 +40,27 @@ class Fails(Model):
     def fit(self, draw: Draw) -> Fitted:
         if draw.seed == self.seed:
             raise ArithmeticError("no luck with this draw")
+        return Estimator(self.name, DecisionTreeClassifier(max_depth=2)).fit(draw)
+
+
+@dataclass(frozen=True)
+class Ends(Model):
+    """A model that takes its process with it, or never comes back, on one seed."""
+
+    name: str
+    how: str
+    seed: int
+
+    def fit(self, draw: Draw) -> Fitted:
+        if draw.seed == self.seed:
+            if self.how == "exit":
+                raise SystemExit("done")
+            if self.how == "die":
+                os._exit(3)
+            if self.how == "killed":
+                os.kill(os.getpid(), signal.SIGSEGV)
+            while True:
+                time.sleep(60)
         return Estimator(self.name, DecisionTreeClassifier(max_depth=2)).fit(draw)
 
 

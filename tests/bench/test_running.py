@@ -14,7 +14,8 @@ import stand_ins
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from treebound.bench import Estimator, Protocol, Store, Study, Table, seeds_of
+from treebound.bench import Estimator, Protocol, Store, Study, Table, processes, seeds_of
+from treebound.bench.display import Quiet
 from treebound.tree import Column
 
 
@@ -79,6 +80,58 @@ def test_a_model_that_fails_is_a_row_with_the_error():
     assert [(row["model"], row["seed"]) for row in failed] == [("fails", unlucky)] * 2
     assert "ArithmeticError: no luck with this draw" in failed[0]["error"]
     assert failed[0]["test_accuracy"] is None
+
+
+@pytest.mark.parametrize(
+    ("how", "said", "jobs"),
+    [
+        ("exit", "SystemExit: done", 1),
+        ("die", "its process died, exit code 3", 2),
+        ("killed", "its process died, signal SIGSEGV", 1),
+        ("hang", "no result within 5 s. Hint: allow more with --timeout", 1),
+    ],
+)
+def test_a_model_that_ends_its_process_or_hangs_is_a_row_and_the_rest_goes_on(how, said, jobs):
+    unlucky = seeds_of(3)[1]
+    before, after = stand_ins.trees()
+    study = stand_ins.study((before, stand_ins.Ends("ends", how, unlucky), after), draws=3, count=1)
+    rows = rows_of(study, jobs=jobs, timeout=5 if how == "hang" else None)
+    assert len(rows) == study.size
+    (failed,) = [row for row in rows if row["error"]]
+    assert (failed["model"], failed["seed"]) == ("ends", unlucky)
+    assert said in failed["error"]
+    others = [row for row in stand_ins.without_times(rows) if row["model"] != "ends"]
+    alone = stand_ins.study((before, after), draws=3, count=1)
+    assert others == stand_ins.without_times(rows_of(alone))
+
+
+def test_models_of_a_notebook_take_part():
+    class Own(DecisionTreeClassifier):
+        pass
+
+    rows = rows_of(stand_ins.study((Estimator("own", Own(max_depth=1)),), draws=1, count=1))
+    assert [row["error"] for row in rows] == [None]
+
+
+@pytest.mark.filterwarnings("ignore:.*still being processed:UserWarning")
+def test_stopping_a_study_ends_its_processes():
+    psutil = pytest.importorskip("psutil")
+
+    class Stops(Quiet):
+        def result(self, row):
+            raise KeyboardInterrupt
+
+    hangs = stand_ins.Ends("hangs", "hang", seeds_of(2)[1])
+    study = stand_ins.study((hangs,), draws=2, count=1)
+    with Store(":memory:") as store, pytest.raises(KeyboardInterrupt):
+        study.run(store, jobs=2, observer=Stops())
+    idle = {child._process.pid for child in processes._idle}
+    alive = {
+        child.pid
+        for child in psutil.Process().children()
+        if "treebound.bench.processes" in " ".join(child.cmdline())
+    }
+    assert alive == idle
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from typing import Protocol as Interface
 
 from treebound._extras import require
-from treebound.bench.measure import measure_draw
 from treebound.bench.models import Model
+from treebound.bench.processes import Children, Task, measure_draw
 from treebound.bench.protocols import Protocol
 from treebound.bench.protocols import protocol as protocol_of
 from treebound.bench.sources import Parcel, Table, load_tables
@@ -19,7 +19,7 @@ from treebound.bench.store import Store, check_store
 
 __all__ = ["Backend", "Observer", "Study", "run"]
 
-Backend = Literal["loky", "dask", "ray"]
+Backend = Literal["local", "dask", "ray"]
 _LOSSES = 3
 
 
@@ -71,8 +71,9 @@ class Study:
         store: Store,
         *,
         jobs: int = 1,
-        backend: Backend = "loky",
+        backend: Backend = "local",
         scheduler: str | None = None,
+        timeout: float | None = None,
         observer: Observer | None = None,
     ) -> int:
         """Compute what the store does not have yet; how many results were added.
@@ -82,10 +83,12 @@ class Study:
         store : Store
             Written by this process only, a transaction a result, as results arrive.
         jobs : int
-            Worker processes of the loky backend; -1 for one a core. A cluster has its own.
-        backend : {"loky", "dask", "ray"}
+            Worker processes on this machine; -1 for one a core. A cluster has its own.
+        backend : {"local", "dask", "ray"}
         scheduler : str, optional
             Address of the dask scheduler or ray cluster; by default one is started here.
+        timeout : float, optional
+            Seconds after which a model is stopped and its result is an error.
         observer : Observer, optional
         """
         store.register(self.protocol, self.tables, self.models)
@@ -96,7 +99,7 @@ class Study:
         while losses < _LOSSES:
             before = added
             try:
-                for rows in _computed(self._tasks(done), jobs, backend, scheduler):
+                for rows in _computed(self._tasks(done, timeout), jobs, backend, scheduler):
                     added += self._keep(store, rows, observer)
                 return added
             except _worker_losses() as error:
@@ -116,14 +119,14 @@ class Study:
                 observer.result(row)
         return added
 
-    def _tasks(self, done: set[tuple[str, int, str]]) -> Iterator[tuple[Any, ...]]:
+    def _tasks(self, done: set[tuple[str, int, str]], timeout: float | None) -> Iterator[Task]:
         """One task a draw with the models it lacks; the largest tables first, to end together."""
         for table in sorted(self.tables, key=lambda t: -t.X.size):
             parcel = Parcel.of(table)
             for draw, seed in enumerate(self.protocol.seeds):
-                missing = [m for m in self.models if (table.name, draw, m.name) not in done]
-                if missing:
-                    yield parcel, draw, seed, missing, self.protocol.test_fraction
+                left = tuple(m for m in self.models if (table.name, draw, m.name) not in done)
+                if left:
+                    yield Task(parcel, draw, seed, left, self.protocol.test_fraction, timeout)
 
 
 def run(
@@ -135,8 +138,9 @@ def run(
     data: str | Path | None = None,
     store: str | Path | Store = "results.sqlite",
     jobs: int = 1,
-    backend: Backend = "loky",
+    backend: Backend = "local",
     scheduler: str | None = None,
+    timeout: float | None = None,
     retry: bool = False,
     observer: Observer | None = None,
 ) -> int:
@@ -153,7 +157,7 @@ def run(
     data : path, optional
         Folder with the raw files of the data sets.
     store : path or Store
-    jobs, backend, scheduler, observer
+    jobs, backend, scheduler, timeout, observer
         See :meth:`Study.run`.
     retry : bool
         Run models again that failed before.
@@ -166,7 +170,14 @@ def run(
         opened = store if isinstance(store, Store) else stack.enter_context(Store(store))
         if retry:
             opened.forget_errors(chosen.key)
-        return study.run(opened, jobs=jobs, backend=backend, scheduler=scheduler, observer=observer)
+        return study.run(
+            opened,
+            jobs=jobs,
+            backend=backend,
+            scheduler=scheduler,
+            timeout=timeout,
+            observer=observer,
+        )
 
 
 def _tables(sets: Sequence[Any] | None, data: str | Path | None) -> list[Table]:
@@ -177,20 +188,20 @@ def _tables(sets: Sequence[Any] | None, data: str | Path | None) -> list[Table]:
 
 
 def _computed(
-    tasks: Iterable[tuple[Any, ...]], jobs: int, backend: Backend, scheduler: str | None
+    tasks: Iterable[Task], jobs: int, backend: Backend, scheduler: str | None
 ) -> Iterator[list[dict[str, Any]]]:
     """The rows of every task, as they are finished."""
     import joblib
 
     with ExitStack() as stack:
         settings = stack.enter_context(_Connection(backend, scheduler, jobs))
+        local = backend == "local"
+        measure = stack.enter_context(Children()).measure if local else measure_draw
         parallel = joblib.Parallel(
-            n_jobs=jobs if backend == "loky" else -1,
-            return_as="generator_unordered",
-            batch_size=1,
+            n_jobs=jobs if local else -1, return_as="generator_unordered", batch_size=1
         )
         stack.enter_context(joblib.parallel_config(**settings))
-        yield from parallel(joblib.delayed(measure_draw)(*task) for task in tasks)
+        yield from parallel(joblib.delayed(measure)(task) for task in tasks)
 
 
 class _Connection(ExitStack):
@@ -207,8 +218,8 @@ class _Connection(ExitStack):
         if self._backend == "ray":
             return self._ray()
         if self._scheduler is not None:
-            raise ValueError("The loky backend has no scheduler. Hint: use --backend dask or ray.")
-        return {"backend": "loky", "inner_max_num_threads": 1}
+            raise ValueError("The local backend has no scheduler. Hint: use --backend dask or ray.")
+        return {"backend": "threading"}  # each thread waits for a process of its own
 
     def _dask(self) -> dict[str, Any]:
         distributed = require("distributed", extra="dask", why="The dask backend")

@@ -130,13 +130,15 @@ class Parcel:
     Bytes are never scattered by a backend to some worker that may die with them.
     """
 
+    name: str
     key: str
     content: bytes
 
     @classmethod
     def of(cls, table: Table) -> Parcel:
         """Pack a table."""
-        return cls(f"{table.name}:{table.fingerprint}", zlib.compress(pickle.dumps(table, 5), 1))
+        key = f"{table.name}:{table.fingerprint}"
+        return cls(table.name, key, zlib.compress(pickle.dumps(table, 5), 1))
 
     def open(self) -> Table:
         """The table; a worker unpacks each one once."""

@@ -33,8 +33,9 @@ def run_study(
     models: Words = None,
     draws: int | None = None,
     jobs: int = 1,
-    backend: Literal["loky", "dask", "ray"] = "loky",
+    backend: Literal["local", "dask", "ray"] = "local",
     scheduler: str | None = None,
+    timeout: float = 3600.0,
     store: Path = Path("results.sqlite"),
     retry: Annotated[bool, Parameter(negative=())] = False,
     yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative=())] = False,
@@ -64,6 +65,8 @@ def run_study(
         Where the work is done.
     scheduler
         Address of a dask scheduler or ray cluster; without one, a local cluster is started.
+    timeout
+        Seconds after which a model is stopped; its result is then an error.
     store
         The file of results.
     retry
@@ -87,6 +90,7 @@ def run_study(
             jobs=jobs,
             backend=backend,
             scheduler=scheduler,
+            timeout=timeout,
             retry=retry,
             observer=display,
         )

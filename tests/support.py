@@ -50,3 +50,34 @@ def ordinary_user() -> Iterator[None]:
         yield
     finally:
         assert libc.capset(header, held) == 0
+
+
+def coded_sample(X, y, columns, classes, weight=None):
+    """A sample from codes: a float matrix with NaN for missing and -1 for an unknown category."""
+    import numpy as np
+
+    from treebound.data import Matrix, Sample
+
+    X, y, columns = np.asarray(X), np.asarray(y), tuple(columns)
+    values = []
+    for at, column in enumerate(columns):
+        codes = X[:, at]
+        if column.kind != "real":
+            missing = np.isnan(codes)
+            codes = np.where(missing, -1, np.where(codes < 0, -2, codes)).astype(np.int32)
+        values.append(codes)
+    real = columns and all(column.kind == "real" for column in columns)
+    has = [bool(np.isnan(X[:, at]).any()) for at in range(len(columns))]
+    columns = tuple(c.with_missing(c.missing or m) for c, m in zip(columns, has, strict=True))
+    matrix = Matrix(columns, dense=X) if real else Matrix(columns, tuple(values))
+    if weight is not None:
+        weight = np.asarray(weight, dtype=np.float64)
+    sample = Sample(matrix, y.astype(np.int32), weight, np.asarray(classes))
+    return sample if weight is None or weight.all() else sample.part(weight > 0)
+
+
+def grow_coded(X, y, columns, classes, *, sample_weight=None, **options):
+    """Grow a tree on codes."""
+    from treebound.growing import GrowOptions, grow
+
+    return grow(coded_sample(X, y, columns, classes, sample_weight), GrowOptions(**options))

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from show.random_trees import Case, cases, random_rows, random_tree, route
 
 from treebound.exchange import to_onnx
-from treebound.tree import Column, Tree
+from treebound.data import Column
+from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
 onnxruntime = pytest.importorskip("onnxruntime")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treebound.tree import Column
 from treebound.growing.grow import grow
+from treebound.tree import Column
 
 ARRAYS = ("feature", "threshold", "category", "missing_left", "left", "right", "counts", "rows")
 
@@ -127,19 +127,38 @@ def test_ordinal_thresholds_are_ranks():
     assert tree.threshold[0] == 2.0
 
 
-def test_a_split_must_gain():
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_a_gain_of_zero_is_taken_as_exclusive_or_needs_it(criterion):
+    rng = np.random.default_rng(0)
+    X = np.array([[a, b] for a in range(4) for b in range(4)] * 5, dtype=float)
+    y = ((X[:, 0] > 1) ^ (X[:, 1] > 1)).astype(int)
+    order = rng.permutation(len(y))
+    tree = grow(X[order], y[order], real(2), [0, 1], criterion=criterion)
+    assert tree.errors == 0
+    assert (np.count_nonzero(tree.counts[~tree.is_leaf], axis=1) > 1).all()
+
+
+@pytest.mark.parametrize("options", [
+    {"criterion": "misclassification"}, {"growth_order": "impurity"}, {"min_gain": 1e-6},
+])  # fmt: skip
+def test_elsewhere_a_split_must_gain(options):
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=float)
-    assert grow(X, np.array([0, 1, 1, 0]), real(2), [0, 1]).n_leaves == 1
+    assert grow(X, np.array([0, 1, 1, 0]), real(2), [0, 1], **options).n_leaves == 1
 
 
 @pytest.mark.parametrize("n", [3, 7, 13, 101, 1009])
-def test_rounding_is_not_a_gain(n):
-    """Both values of the only column have the same share of each class."""
-    X = column(*[0.0] * (3 * n), *[1.0] * (7 * n))
-    y = np.array([0, 0, 1] * n + [0] * (14 * n // 3) + [1] * (7 * n - 14 * n // 3))
-    even = 7 * n % 3 == 0
-    tree = grow(X, y, real(1), [0, 1])
-    assert tree.n_leaves == (1 if even else 2)
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_a_gain_of_zero_is_one_whatever_the_rounding(n, criterion):
+    """Both values of the only column have the same share of each class, but for a remainder."""
+    X = column(*[0.0] * (3 * n), *[1.0] * (6 * n))
+    y = np.array([0, 0, 1] * (3 * n))
+    tree = grow(X, y, real(1), [0, 1], criterion=criterion)
+    assert tree.n_leaves == 2
+    assert grow(X, y, real(1), [0, 1], criterion=criterion, growth_order="impurity").n_leaves == 1
+
+
+def test_identical_rows_of_two_classes_are_not_split():
+    assert grow(np.ones((6, 2)), np.array([0, 1] * 3), real(2), [0, 1]).n_nodes == 1
 
 
 # -- ties ----------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_tree import SlowTree
 
-from treebound.tree import Column
 from treebound.growing.grow import grow
+from treebound.tree import Column
 
 CRITERIA = ("gini", "entropy", "misclassification")
 
@@ -56,6 +56,7 @@ def options():
             "min_samples_split": st.sampled_from([2, 2, 5]),
             "min_weight_fraction_leaf": st.sampled_from([0.0, 0.0, 0.1, 0.25, 0.5]),
             "min_gain": st.sampled_from([0.0, 0.0, 0.03]),
+            "thresholds": st.sampled_from(["decimal", "midpoint", "observed"]),
         }
     )
 

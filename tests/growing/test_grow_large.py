@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
-from treebound.tree import Column
 from treebound.growing.grow import grow
+from treebound.tree import Column
 
 CRITERIA = ("gini", "entropy", "misclassification")
 
@@ -143,9 +143,8 @@ def test_grows_the_tree_of_scikit_learn(criterion, weighted, n_classes):
     y = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
     weight = rng.random(4000) + 0.1 if weighted else None
     columns = [Column(f"x{j}") for j in range(5)]
-    tree = grow(
-        X, y, columns, range(n_classes), sample_weight=weight, criterion=criterion, max_leaves=15
-    )
+    options = {"criterion": criterion, "max_leaves": 15, "thresholds": "midpoint"}
+    tree = grow(X, y, columns, range(n_classes), sample_weight=weight, **options)
     other = DecisionTreeClassifier(max_leaf_nodes=15, criterion=criterion, random_state=0)
     other = other.fit(X, y, sample_weight=weight).tree_
     order = preorder(other)

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from treebound.tree.columns import Column
+from treebound.data.columns import Column
 from treebound.tree.model import Tree
 
 

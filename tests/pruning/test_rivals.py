@@ -20,7 +20,7 @@ from treebound.pruning import (
     ReducedErrorPruner,
     make_pruner,
 )
-from treebound.tree.columns import landscape_of
+from treebound.data.columns import landscape_of
 from treebound.growing.grow import grow
 
 seeds = st.integers(0, 10**6)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from treebound.tree import Column, Tree
+from treebound.data import Column
+from treebound.tree import Tree
 
 NAMES = (
     "age", "class", "SELECT", "and", "missing", "petal length (cm)", "it's", 'say "hi"', "a,b",

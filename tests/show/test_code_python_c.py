@@ -17,7 +17,8 @@ from show.random_trees import decoded as decoded_rows
 
 from treebound.show import c_code, python_code
 from treebound.show.code import columns_tested, identifiers
-from treebound.tree import Column, Tree
+from treebound.data import Column
+from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
 POLICIES = ["majority", "stop", "missing"]

@@ -19,7 +19,8 @@ from matplotlib.testing.compare import compare_images  # noqa: E402
 import treebound as tb  # noqa: E402
 from treebound.show import CertificateDisplay, PruningPathDisplay, TreeDisplay  # noqa: E402
 from treebound.growing import grow  # noqa: E402
-from treebound.tree import Column, Tree  # noqa: E402
+from treebound.data import Column
+from treebound.tree import Tree  # noqa: E402
 
 IMAGES = Path(__file__).parent / "images"
 # Type is set differently by other releases; the stored images were made with this one.

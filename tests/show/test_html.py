@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from show.random_trees import Case, cases, random_tree
 
 from treebound.show import html_report, html_repr
-from treebound.tree import Column, Tree
+from treebound.data import Column
+from treebound.tree import Tree
 
 
 class Elements(HTMLParser):

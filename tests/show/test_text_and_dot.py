@@ -15,7 +15,8 @@ from show.random_trees import Case, cases, random_tree
 
 from treebound.show import dot, text
 from treebound.show.questions import rounded_thresholds
-from treebound.tree import Column, Tree
+from treebound.data import Column
+from treebound.tree import Tree
 
 NAN = np.nan
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from treebound.tree.columns import Column, encode, landscape_of, learn_columns
+from treebound.data.columns import Column, encode, landscape_of, learn_columns
 
 PANDAS = {
     "pandas": lambda data: pd.DataFrame(data),

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_tree import slow_route
 
-from treebound.tree import Column, Tree
+from treebound.data import Column
+from treebound.tree import Tree
 from treebound.growing.grow import grow
 
 

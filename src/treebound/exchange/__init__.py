@@ -4,7 +4,7 @@ from treebound.exchange.errors import FormatError
 from treebound.exchange.imports import from_lightgbm, from_spark, from_xgboost
 from treebound.exchange.json_model import SavedModel, dumps, json_schema, load, loads, save
 from treebound.exchange.onnx_model import to_onnx
-from treebound.tree.sklearn_tree import from_sklearn, to_sklearn
+from treebound.exchange.sklearn_tree import from_sklearn, to_sklearn
 
 __all__ = [
     "FormatError",

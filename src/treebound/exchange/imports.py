@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from treebound.tree import Column, Tree
-from treebound.tree.columns import encode
-from treebound.tree.foreign import float64_threshold, preorder
-from treebound.tree.tables import RawColumn, read_table
+from treebound.data import Column, Sample
+from treebound.data.frames import RawColumn, read_table
+from treebound.data.targets import learn_classes
+from treebound.exchange.foreign import float64_threshold, preorder
+from treebound.tree import Tree
 
 __all__ = ["from_lightgbm", "from_spark", "from_xgboost"]
 
@@ -232,7 +233,7 @@ def _counted(links: _Links, X: Any, y: Any, sample_weight: Any) -> Tree:
         columns[f].categories.index(c) if f >= 0 and not np.isnan(c) else -1  # type: ignore[union-attr]
         for f, c in zip(feature[order].tolist(), nominal[order].tolist(), strict=True)
     ]
-    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    classes, _ = learn_classes(y)
     tree = Tree(
         feature=feature[order],
         threshold=np.array(links.threshold)[order],
@@ -245,7 +246,7 @@ def _counted(links: _Links, X: Any, y: Any, sample_weight: Any) -> Tree:
         columns=tuple(columns),
         classes=classes,
     )
-    return tree.recounted(encode(X, columns), codes, sample_weight)
+    return tree.recounted(Sample.read(table, y, sample_weight, columns=columns, classes=classes))
 
 
 def _column(label: str, raw: RawColumn, tested: np.ndarray) -> Column:
@@ -254,8 +255,8 @@ def _column(label: str, raw: RawColumn, tested: np.ndarray) -> Column:
             f"Column {label!r} must hold numbers, as the model was fitted on them. Got categories "
             "instead. Hint: give the codes that the model saw."
         )
-    missing = bool(np.isnan(raw.values).any())
+    missing = not bool(raw.known.all())
     if not len(tested):
         return Column(label, missing=missing)
-    known = np.union1d(raw.values[~np.isnan(raw.values)], tested)
+    known = np.union1d(raw.values[raw.known], tested)
     return Column(label, "nominal", tuple(known.tolist()), missing=missing)

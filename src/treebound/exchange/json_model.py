@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._files import write_text
+from treebound.data import Column
 from treebound.exchange.errors import FormatError
 from treebound.exchange.nodes import nodes_from_json, nodes_to_json
-from treebound.tree import Column, Tree
+from treebound.tree import Tree
 
 __all__ = ["FORMAT", "VERSION", "SavedModel", "json_schema", "load", "loads", "dumps", "save"]
 

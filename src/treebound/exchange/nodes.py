@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.data import Column
 from treebound.exchange.errors import FormatError
-from treebound.tree import Column, Tree
+from treebound.tree import Tree
 
 __all__ = ["MAX_NODES", "nodes_from_json", "nodes_to_json"]
 

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from treebound._extras import require
-from treebound.tree import Column, Tree
+from treebound.data import Column
+from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing, probabilities
 

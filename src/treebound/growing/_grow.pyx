@@ -7,13 +7,15 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from treebound.growing._layout cimport (
-    CODED, ENTROPY, GINI, NOMINAL, Column, NodeView, Problem, Scratch, Split, allocate, purity_of,
+    CODED, ENTROPY, GINI, MISCLASSIFICATION, NOMINAL, Column, NodeView, Problem, Scratch, Split, allocate, purity_of,
     weight_of,
 )
 from treebound.growing._nodes cimport Node, Nodes
 from treebound.growing._partition cimport Part
 from treebound.growing._sample cimport Sample
+from treebound.growing._signals cimport Watch, look_for_signals
 from treebound.growing._split cimport best_split, fill_table
+from treebound.growing._thresholds cimport Rule
 
 # Scores closer than this share of a node's weight are a tie; a gain below it is rounding.
 cdef double TOLERANCE = 2.0**-45
@@ -22,7 +24,7 @@ cdef double LOG2_E = 1.4426950408889634
 
 def grow(
     X, y, weights, n_classes, kinds, n_codes, may_miss, *, criterion, by_impurity, max_leaves,
-    max_depth, min_samples_leaf, min_weight, min_samples_split, min_gain, n_threads,
+    max_depth, min_samples_leaf, min_weight, min_samples_split, min_gain, thresholds, n_threads,
 ):
     """The arrays of the grown tree, and which columns have missing values.
 
@@ -42,6 +44,7 @@ def grow(
     grower.max_depth = max_depth
     grower.min_split = max(min_samples_split, 2 * min_samples_leaf)
     grower.min_gain = min_gain
+    grower.thresholds = thresholds
     grower.quests[0].splits = <Split*>allocate(sample.n_columns, sizeof(Split))
     grower.quests[1].splits = <Split*>allocate(sample.n_columns, sizeof(Split))
     with nogil:
@@ -69,6 +72,8 @@ cdef class Grower:
     cdef Quest[2] quests  # the smaller and the larger child of the node that is expanded
     cdef Py_ssize_t max_leaves, max_depth, min_split, n_leaves
     cdef double min_gain
+    cdef Rule thresholds
+    cdef Watch watch
     cdef bint by_impurity
     cdef int64_t* spare   # tables of a node that is too small to keep its own
 
@@ -98,6 +103,7 @@ cdef class Grower:
         self.search(NULL, NULL)
         self.conclude(&self.quests[0])
         while self.tree.n_frontier and self.n_leaves != self.max_leaves:
+            look_for_signals(&self.watch)
             self.expand(self.tree.pop())
         return 0
 
@@ -151,22 +157,26 @@ cdef class Grower:
             self.search_children(index, right, left, search_right, search_left)
         return 0
 
-    cdef void set_test(self, Node* node) noexcept nogil:
-        """Threshold or category; where no row is missing, missing goes to the heavier child."""
+    cdef int set_test(self, Node* node) except -1 nogil:
+        """Threshold or category, and the row that names it; where no row is missing, missing goes to the heavier child."""
         cdef const Column* column = &self.sample.columns[node.split.column]
         cdef bint learned
         if column.kind == NOMINAL:
             node.category = <int32_t>node.split.place
             learned = column.has_missing
         else:
-            node.threshold = self.sample.threshold_of(node.start, node.stop, &node.split)
+            node.threshold = self.sample.threshold_of(
+                node.start, node.stop, &node.split, self.thresholds
+            )
             learned = self.sample.has_missing_rows(node.start, node.stop, node.split.column)
+        node.name = self.sample.name_of(node.start, node.stop, &node.split)
         if not learned:
             # weights that were rounded to integers may miss a tie by a few units
             node.split.missing_left = (
                 <double>(self.tree.nodes[node.left].weight - self.tree.nodes[node.right].weight)
                 >= -TOLERANCE * <double>node.weight
             )
+        return 0
 
     cdef int search_children(
         self, int32_t index, int32_t small, int32_t large, bint search_small, bint search_large
@@ -215,7 +225,8 @@ cdef class Grower:
     cdef void set_quest(self, Quest* quest, int32_t index, bint wanted) noexcept nogil:
         """Prepare the search of a node; its tables are set already."""
         cdef const Node* node = &self.tree.nodes[index]
-        cdef double tolerance = TOLERANCE * <double>node.weight
+        cdef double tolerance = self.tolerance_of(node.weight)
+        cdef double least = self.min_gain * <double>self.total() - tolerance
         quest.index = index
         quest.wanted = wanted
         quest.view.start = node.start
@@ -226,10 +237,18 @@ cdef class Grower:
         quest.view.rows = self.sample.rows
         quest.view.tolerance = tolerance
         quest.view.rise = rise_of(node.weight, &self.sample.problem)
-        # a split must lower the impurity, and by ``min_gain``
-        quest.least = node.purity + max(
-            tolerance, self.min_gain * <double>self.total() - tolerance
-        )
+        # A split of no gain may lead to splits that gain (exclusive or); where impurities are not
+        # strictly concave, or leaves wait for pure children, it would only delay them.
+        if self.by_impurity or self.sample.problem.criterion == MISCLASSIFICATION:
+            least = max(least, tolerance)
+        quest.least = node.purity + least
+
+    cdef double tolerance_of(self, int64_t weight) noexcept nogil:
+        """Scores closer than this are a tie: rounding of floats, and of c log c to integers."""
+        cdef double tolerance = TOLERANCE * <double>weight
+        if self.sample.problem.criterion == ENTROPY:
+            tolerance += (2 * self.tree.n_classes + 2) / self.sample.problem.xlogx_unit
+        return tolerance
 
     cdef void search(self, const Part* part, int64_t* tables) noexcept nogil:
         """Find the best split of every column for the nodes in quest, one column a thread.

@@ -13,6 +13,7 @@ cdef struct Node:
     Split split           # column -1: none
     double threshold
     int32_t category
+    int64_t name          # the row that names the split; -1: none
     int32_t left          # children; -1 for a leaf
     int32_t right
     int64_t* tables       # counts per code, kept while the node may be expanded; or NULL

@@ -38,6 +38,7 @@ cdef class Nodes:
         node.stop = stop
         node.depth = depth
         node.left = node.right = node.category = -1
+        node.name = -1
         node.split.column = -1
         node.threshold = NAN
         memset(self.counts_of(index), 0, self.n_classes * sizeof(int64_t))
@@ -112,11 +113,13 @@ cdef class Nodes:
         cdef int32_t[::1] right = np.full(n, -1, dtype=np.int32)
         cdef int64_t[:, ::1] counts = np.empty((n, self.n_classes), dtype=np.int64)
         cdef int64_t[::1] rows = np.empty(n, dtype=np.int64)
+        cdef int64_t[::1] names = np.empty(n, dtype=np.int64)
         cdef const Node* node
         self.preorder(order, place)
         for new in range(n):
             node = &self.nodes[order[new]]
             rows[new] = node.stop - node.start
+            names[new] = node.name
             for k in range(self.n_classes):
                 counts[new, k] = self.counts_of(order[new])[k]
             threshold[new] = node.threshold
@@ -132,7 +135,7 @@ cdef class Nodes:
             "feature": np.asarray(feature), "threshold": np.asarray(threshold),
             "category": np.asarray(category), "missing_left": np.asarray(missing_left, dtype=bool),
             "left": np.asarray(left), "right": np.asarray(right),
-            "counts": np.asarray(counts), "rows": np.asarray(rows),
+            "counts": np.asarray(counts), "rows": np.asarray(rows), "names": np.asarray(names),
         }
 
     cdef void preorder(self, int32_t[::1] order, int32_t[::1] place):

@@ -2,6 +2,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from treebound.growing._layout cimport Column, Problem, Scratch, Split
 from treebound.growing._partition cimport Part
+from treebound.growing._thresholds cimport Rule
 
 
 cdef class Sample:
@@ -21,6 +22,9 @@ cdef class Sample:
     cdef int threads_for(self, Py_ssize_t rows) noexcept nogil
     cdef Py_ssize_t prepare(self) except -2 nogil
     cdef double threshold_of(
+        self, Py_ssize_t start, Py_ssize_t stop, const Split* split, Rule rule
+    ) except? -1.0 nogil
+    cdef Py_ssize_t name_of(
         self, Py_ssize_t start, Py_ssize_t stop, const Split* split
     ) noexcept nogil
     cdef bint has_missing_rows(

@@ -16,6 +16,7 @@ from treebound.growing._layout cimport (
 )
 from treebound.growing._partition cimport Part, partition_entries, partition_rows
 from treebound.growing._presort cimport Presorted, ordered_keys, presort
+from treebound.growing._thresholds cimport Rule, pick
 
 cdef enum:
     FEW_VALUES = 256     # a threshold column of no more values is kept as codes,
@@ -284,15 +285,31 @@ cdef class Sample:
         return True
 
     cdef double threshold_of(
-        self, Py_ssize_t start, Py_ssize_t stop, const Split* split
-    ) noexcept nogil:
-        """Halfway between the neighbours of a split; +inf where only missing rows go right."""
+        self, Py_ssize_t start, Py_ssize_t stop, const Split* split, Rule rule
+    ) except? -1.0 nogil:
+        """Between the neighbours of a split; +inf where only missing rows go right."""
         cdef double low = 0.0, high = 0.0
         if not self.ends_of(start, stop, split, &low, &high):
             return INFINITY
         if self.columns[split.column].kind == REAL:
-            return midpoint(low, high)
-        return floor(midpoint(low, high))
+            return pick(low, high, rule)
+        return floor(0.5 * low + 0.5 * high)
+
+    cdef Py_ssize_t name_of(
+        self, Py_ssize_t start, Py_ssize_t stop, const Split* split
+    ) noexcept nogil:
+        """The row on the left that is last by value, then by number; -1 for none.
+
+        Missing rows do not count, but in a nominal column, where all rows on the left are alike.
+        """
+        cdef const Column* column = &self.columns[split.column]
+        cdef Py_ssize_t stride = self.problem.n_classes + 1, i
+        if column.form == SORTED:
+            return row_of(column.entries[start + split.place - 1], &self.problem.packing)
+        for i in range(stop - 1, start - 1, -1):
+            if <Py_ssize_t>column.cells[self.rows[i]] // stride == split.place:
+                return self.rows[i]
+        return -1
 
     cdef double gap_of(
         self, Py_ssize_t start, Py_ssize_t stop, const Split* split
@@ -405,9 +422,3 @@ cdef class Sample:
     cdef void partition_rows(self, const Part* part) noexcept nogil:
         """Bring the rows of each child together."""
         partition_rows(self.rows, part, <uint32_t*>self.scratch[0].entries)
-
-
-cdef inline double midpoint(double low, double high) noexcept nogil:
-    """A threshold with ``low <= threshold < high``, halfway where floats allow it."""
-    cdef double middle = 0.5 * low + 0.5 * high
-    return middle if low <= middle < high else low

@@ -12,6 +12,7 @@ may leap:
   weight log weight): w (log2(weight / w) + log2 e), as only the side a row leaves becomes purer.
 """
 
+from libc.math cimport floor
 from libc.stdint cimport int64_t, uint64_t
 
 from treebound.growing._layout cimport (
@@ -276,7 +277,7 @@ cdef void scan_entropy(
     cdef int64_t left_weight = 0, right_weight, weight, total
     cdef int64_t tolerance = <int64_t>(node.tolerance * unit)
     cdef int64_t slack = <int64_t>((SHORT_LEAP + problem.n_classes) * rise)
-    cdef int64_t bar = <int64_t>(scratch.floor * unit), score = <int64_t>(node.purity * unit)
+    cdef int64_t bar = <int64_t>floor(scratch.floor * unit), score = <int64_t>(node.purity * unit)
     cdef Py_ssize_t i = 0, k, target
     for k in range(problem.n_classes):
         left_weight += left[k]

@@ -52,7 +52,7 @@ def dot(tree: Tree, *, max_depth: int | None = None, exact: bool = False) -> str
     edges = []
     node = 0
     while node < tree.n_nodes:
-        whole = max_depth is None or int(tree.depth[node]) < max_depth
+        whole = max_depth is None or int(tree.node_depth[node]) < max_depth
         inner = bool(tree.left[node] >= 0)
         label, colour = _label(tree, node, whole), fill_of(tree, node)
         lines.append(f'    {node} [label="{label}", fillcolor="{colour}"];')

@@ -181,7 +181,7 @@ def _summary(tree: Tree, certificate: Any) -> str:
     leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves} leaves"
     share = 100 * tree.errors / float(tree.weight[0]) if tree.weight[0] > 0 else 0.0
     words = (
-        f"{leaves}, depth {tree.height}, {int(tree.rows[0])} training rows, "
+        f"{leaves}, depth {tree.depth}, {int(tree.rows[0])} training rows, "
         f"{short_number(tree.errors)} errors ({share:.3g} %)."
     )
     return words if certificate is None else f"{words} {certificate}"

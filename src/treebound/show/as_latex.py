@@ -118,7 +118,7 @@ def latex(
     lines = []
     for place, node in enumerate(nodes):
         words = r"\\".join(map(escaped, labels[place]))
-        spot = f"({across[place]:.4g},{-52 * int(tree.depth[node])})"
+        spot = f"({across[place]:.4g},{-52 * int(tree.node_depth[node])})"
         lines.append(
             rf"\node[box, fill={fills[fill_of(tree, node)]}] (n{node}) at {spot} {{{words}}};"
         )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from treebound._extras import require
+from treebound.data.frames import is_missing
 from treebound.show.questions import (
     Question,
     Unknown,
@@ -21,7 +22,6 @@ from treebound.show.questions import (
 from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.tables import is_missing
 
 __all__ = ["Condition", "Rule", "Rules", "rules"]
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from treebound.data import Column
 from treebound.show.code import (
     Answer,
     Guard,
@@ -17,7 +18,7 @@ from treebound.show.code import (
     literal_type,
 )
 from treebound.show.questions import Question, Unknown, plain
-from treebound.tree import Column, Tree
+from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing
 

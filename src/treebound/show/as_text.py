@@ -49,7 +49,7 @@ def text(tree: Tree, *, max_depth: int | None = None, exact: bool = False) -> st
     stack = [(0, False), (0, True)]  # a node, and which of its two answers to write
     while stack:
         node, left = stack.pop()
-        depth = int(tree.depth[node])
+        depth = int(tree.node_depth[node])
         words = question(tree, node).words(left=left, threshold=thresholds[node])
         child = int((tree.left if left else tree.right)[node])
         line = _indent(depth) + words

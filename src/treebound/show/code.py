@@ -15,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from treebound.data import Column
 from treebound.show.questions import Question, Unknown, check_unknown, plain, question
-from treebound.tree import Column, Tree
+from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
 
 __all__ = [

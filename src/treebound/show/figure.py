@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._extras import require
+from treebound.data import read_matrix
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.layout import tidy, visible
 from treebound.show.questions import (
@@ -21,8 +22,8 @@ from treebound.show.questions import (
     typeset,
 )
 from treebound.tree import Tree
-from treebound.tree.columns import encode
 from treebound.tree.fitted import tree_of
+from treebound.tree.route import float_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -150,7 +151,7 @@ class TreeDisplay:
         across = tidy(left, right, width=[box.width for box in boxes], gap=0.9 * size)
         down = _levels(self.tree, boxes, size)
         self.places_ = {
-            box.node: (float(x), -float(down[self.tree.depth[box.node]]))
+            box.node: (float(x), -float(down[self.tree.node_depth[box.node]]))
             for box, x in zip(boxes, across, strict=True)
         }
         page = _Page(self.tree, boxes, self.places_, size)
@@ -163,7 +164,7 @@ class TreeDisplay:
 def _encoded(X: Any, tree: Tree) -> NDArray[np.float64] | None:
     if X is None:
         return None
-    return encode(X, tree.columns)
+    return float_rows(tree, read_matrix(X, tree.columns))
 
 
 def _fontsize(leaves: int) -> float:
@@ -224,7 +225,7 @@ def _text_width(text: str, size: float, *, bold: bool = False) -> float:
 
 def _levels(tree: Tree, boxes: list[_Box], size: float) -> NDArray[np.float64]:
     """How far down the middle of each level is; a level is as high as its highest node."""
-    depths = [int(tree.depth[box.node]) for box in boxes]
+    depths = [int(tree.node_depth[box.node]) for box in boxes]
     heights = np.zeros(max(depths) + 1)
     np.maximum.at(heights, depths, [box.height for box in boxes])
     gaps = np.full(len(heights), 2.4 * size)

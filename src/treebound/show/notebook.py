@@ -44,7 +44,7 @@ def html_repr(tree: Tree, *, max_depth: int = 4, max_lines: int = 40) -> str:
     stack = [(0, "")]
     while stack:
         node, words = stack.pop()
-        whole = int(tree.depth[node]) < max_depth and len(lines) < max_lines
+        whole = int(tree.node_depth[node]) < max_depth and len(lines) < max_lines
         if len(lines) >= max_lines:
             skipped += int(tree.size[node])
             continue
@@ -58,7 +58,7 @@ def html_repr(tree: Tree, *, max_depth: int = 4, max_lines: int = 40) -> str:
         lines.append(f"<div>... {skipped} more</div>")
     leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves} leaves"
     head = (
-        f"<div><b>Tree</b>: {leaves}, depth {tree.height}, {int(tree.rows[0])} rows, "
+        f"<div><b>Tree</b>: {leaves}, depth {tree.depth}, {int(tree.rows[0])} rows, "
         f"{short_number(tree.errors)} training errors</div>"
     )
     return f'<div class="treebound-tree" style="{_FRAME}">{head}{"".join(lines)}</div>'
@@ -76,7 +76,7 @@ def _line(tree: Tree, node: int, words: str, whole: bool) -> str:
     if not text:
         text = "all rows"
     return (
-        f'<div style="padding-left:{20 * int(tree.depth[node])}px;white-space:nowrap">'
+        f'<div style="padding-left:{20 * int(tree.node_depth[node])}px;white-space:nowrap">'
         f"{_bar(tree, node)}{text}</div>"
     )
 

@@ -250,9 +250,9 @@ def spread(path: Any, most: int) -> list[int]:
 
 def certified_path(path: Any, steps: list[int], *, delta: float) -> list[float]:
     """What is certified of the risk of the tree at each of some steps."""
-    from treebound.pruning import certify
+    from treebound.certificate import certify_tree
 
-    return [float(certify(path.tree(step), delta=delta).risk) for step in steps]
+    return [float(certify_tree(path.tree(step), delta=delta).risk) for step in steps]
 
 
 def _path_of(estimator: Any, caller: str) -> Any:

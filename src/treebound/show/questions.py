@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.tree import Column, Tree
+from treebound.data import Column
+from treebound.tree import Tree
 
 __all__ = [
     "Question",

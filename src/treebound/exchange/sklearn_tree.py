@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.tree.columns import Column
+from treebound.data import Column, Sample
+from treebound.exchange.foreign import float64_threshold, preorder
 from treebound.tree.fitted import takes_classifier
-from treebound.tree.foreign import float64_threshold, preorder
+from treebound.tree.impurity import impurity
 from treebound.tree.model import Tree
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
-__all__ = ["from_sklearn", "to_sklearn"]
+__all__ = ["from_sklearn", "sklearn_sample", "structure_of", "to_sklearn"]
 
 
 def from_sklearn(
@@ -55,7 +56,13 @@ def from_sklearn(
     >>> tree.n_leaves, tree.errors
     (3, 6.0)
     """
-    from sklearn.utils import check_array, check_consistent_length, column_or_1d
+    sample = sklearn_sample(estimator, X, y, sample_weight)
+    return structure_of(estimator, sample.columns, sample.classes).recounted(sample)
+
+
+def sklearn_sample(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Sample:
+    """Rows in the columns and classes of a fitted scikit-learn tree."""
+    from sklearn.utils import check_array
 
     _check_classification_tree(estimator)
     matrix = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
@@ -64,15 +71,16 @@ def from_sklearn(
             f"X has {matrix.shape[1]} features, but the tree was fitted on "
             f"{estimator.n_features_in_}."
         )
-    check_consistent_length(matrix, y)
-    codes = _class_codes(column_or_1d(y), estimator.classes_)
-    missing = np.isnan(matrix).any(axis=0)
-    tree = _reordered(estimator, _columns_of(estimator, missing))
-    return tree.recounted(matrix, codes, sample_weight)
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        names = [f"x{i}" for i in range(estimator.n_features_in_)]
+    columns = [Column(str(name)) for name in names]
+    classes = estimator.classes_
+    return Sample.read(matrix, y, sample_weight, columns=columns, classes=classes)
 
 
 @takes_classifier
-def to_sklearn(tree: Tree) -> DecisionTreeClassifier:
+def to_sklearn(tree: Tree, *, like: DecisionTreeClassifier | None = None) -> DecisionTreeClassifier:
     """A real, fitted ``DecisionTreeClassifier`` with the tests and counts of a tree.
 
     It is built through scikit-learn's own pickle protocol, with the node type of the installed
@@ -82,7 +90,9 @@ def to_sklearn(tree: Tree) -> DecisionTreeClassifier:
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
-        A tree without tests on nominal columns, whose answers are the most frequent classes.
+        A tree without splits on nominal columns, whose answers are the most frequent classes.
+    like : DecisionTreeClassifier, optional
+        An estimator whose type and parameters the result has.
 
     Notes
     -----
@@ -104,9 +114,11 @@ def to_sklearn(tree: Tree) -> DecisionTreeClassifier:
     |   |--- class: 1
     <BLANKLINE>
     """
+    from sklearn.base import clone
     from sklearn.tree import DecisionTreeClassifier
 
     _check_representable(tree)
+    estimator = DecisionTreeClassifier() if like is None else clone(like)
     # A tiny fitted tree shows what the installed version keeps in a node.
     tiny = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     make, _, state = tiny.tree_.__reduce__()
@@ -115,13 +127,12 @@ def to_sklearn(tree: Tree) -> DecisionTreeClassifier:
     inner.__setstate__(
         {
             **state,
-            "max_depth": tree.height,
+            "max_depth": tree.depth,
             "node_count": tree.n_nodes,
-            "nodes": _nodes(tree, state["nodes"].dtype),
+            "nodes": _nodes(tree, state["nodes"].dtype, estimator.criterion),
             "values": _fractions(tree)[:, np.newaxis, :],
         }
     )
-    estimator = DecisionTreeClassifier()
     estimator.n_features_in_ = n_features
     names = [column.name for column in tree.columns]
     if names != [f"x{i}" for i in range(n_features)]:
@@ -154,26 +165,8 @@ def _check_classification_tree(estimator: Any) -> None:
         )
 
 
-def _class_codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
-    codes = np.searchsorted(classes, y).clip(max=len(classes) - 1).astype(np.int64)
-    strange = classes[codes] != y
-    if strange.any():
-        raise ValueError(
-            f"y must hold the classes that the tree was fitted on, {classes.tolist()}. "
-            f"Got {y[strange.argmax()]!r} instead."
-        )
-    return codes
-
-
-def _columns_of(estimator: Any, missing: NDArray[np.bool_]) -> tuple[Column, ...]:
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
-        names = [f"x{i}" for i in range(estimator.n_features_in_)]
-    return tuple(Column(str(n), missing=bool(m)) for n, m in zip(names, missing, strict=True))
-
-
-def _reordered(estimator: Any, columns: tuple[Column, ...]) -> Tree:
-    """The tree with its nodes in pre-order (a best-first tree has them in order of growth)."""
+def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[Any]) -> Tree:
+    """The splits of a scikit-learn tree, its nodes in pre-order; nothing is counted yet."""
     old = estimator.tree_
     order = preorder(old.children_left, old.children_right)
     new = np.empty(old.node_count, dtype=np.int32)
@@ -183,7 +176,6 @@ def _reordered(estimator: Any, columns: tuple[Column, ...]) -> Tree:
     def child(link: NDArray[np.intp]) -> NDArray[np.int32]:
         return np.where(leaf, -1, new[link[order]]).astype(np.int32)
 
-    weight = old.weighted_n_node_samples[order, np.newaxis]
     return Tree(
         feature=np.where(leaf, -1, old.feature[order]),
         threshold=np.where(leaf, np.nan, float64_threshold(old.threshold[order])),
@@ -191,10 +183,10 @@ def _reordered(estimator: Any, columns: tuple[Column, ...]) -> Tree:
         missing_left=np.where(leaf, False, old.missing_go_to_left[order]),
         left=child(old.children_left),
         right=child(old.children_right),
-        counts=old.value[order, 0, :] * weight,
-        rows=old.n_node_samples[order],
+        counts=np.zeros((old.node_count, len(classes))),
+        rows=np.zeros(old.node_count),
         columns=columns,
-        classes=estimator.classes_,
+        classes=classes,
     )
 
 
@@ -218,7 +210,7 @@ def _check_representable(tree: Tree) -> None:
         )
 
 
-def _nodes(tree: Tree, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _nodes(tree: Tree, dtype: np.dtype[Any], criterion: str) -> NDArray[Any]:
     """The nodes, in the record type of the installed scikit-learn."""
     leaf = tree.is_leaf
     nodes = np.zeros(tree.n_nodes, dtype=dtype)
@@ -226,7 +218,7 @@ def _nodes(tree: Tree, dtype: np.dtype[Any]) -> NDArray[Any]:
     nodes["right_child"] = tree.right
     nodes["feature"] = np.where(leaf, -2, tree.feature)  # -2: scikit-learn's word for a leaf
     nodes["threshold"] = np.where(leaf, -2.0, tree.threshold)
-    nodes["impurity"] = 1.0 - (_fractions(tree) ** 2).sum(axis=1)
+    nodes["impurity"] = impurity(tree.counts, "gini" if criterion == "gini" else "entropy")
     nodes["n_node_samples"] = tree.rows
     nodes["weighted_n_node_samples"] = tree.weight
     nodes["missing_go_to_left"] = tree.missing_left & ~leaf

@@ -1,16 +1,21 @@
-"""How much each column contributes to a tree."""
+"""The impurity of nodes, and how much each column lowers it."""
 
 from __future__ import annotations
+
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound.tree.model import Tree
 
-__all__ = ["importances", "impurity"]
+__all__ = ["CRITERIA", "Criterion", "importances", "impurity"]
+
+Criterion = Literal["gini", "entropy", "misclassification"]
+CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 
 
-def impurity(counts: NDArray[np.float64], criterion: str) -> NDArray[np.float64]:
+def impurity(counts: NDArray[np.float64], criterion: Criterion) -> NDArray[np.float64]:
     """The impurity of nodes with these class weights.
 
     Parameters
@@ -27,7 +32,7 @@ def impurity(counts: NDArray[np.float64], criterion: str) -> NDArray[np.float64]
     return 1.0 - share.max(axis=1)
 
 
-def importances(tree: Tree, criterion: str) -> NDArray[np.float64]:
+def importances(tree: Tree, criterion: Criterion) -> NDArray[np.float64]:
     """The share of each column in the decrease of impurity, summed over the tests on it.
 
     They add up to one, or are all zero for a tree that is a single leaf.

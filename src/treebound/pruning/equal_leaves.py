@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from treebound.tree.model import Tree
 
-__all__ = ["collapse"]
+__all__ = ["merge_equal_leaves"]
 
 
-def collapse(tree: Tree) -> Tree:
+def merge_equal_leaves(tree: Tree) -> Tree:
     """Merge sibling leaves with the same answer, as often as there are any.
 
     The tree answers as before for every input; its probabilities become those of larger leaves.
@@ -29,7 +31,7 @@ def collapse(tree: Tree) -> Tree:
     >>> from sklearn.datasets import load_iris
     >>> data = load_iris(return_X_y=True)
     >>> grown = tb.BoundTreeClassifier(pruning=None, max_leaves=6).fit(*data).tree_
-    >>> grown.n_leaves, tb.collapse(grown).n_leaves
+    >>> grown.n_leaves, tb.merge_equal_leaves(grown).n_leaves
     (6, 5)
     """
     left, right = tree.left.tolist(), tree.right.tolist()
@@ -53,6 +55,4 @@ def collapse(tree: Tree) -> Tree:
     answers = np.where(np.array(answer) >= 0, answer, label)[kept]
     if np.array_equal(answers, smaller.label):
         return smaller
-    from dataclasses import replace
-
     return replace(smaller, label=answers.astype(np.int32))

@@ -14,6 +14,8 @@ import numpy as np
 from libc.math cimport exp, log1p
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
+from treebound.tree._split cimport LEFT as TO_LEFT, Split, side_of
+
 cdef enum:
     LEFT = 0
     RIGHT = 1
@@ -39,10 +41,11 @@ cdef class Raiser:
 
     Parameters
     ----------
-    routing : tuple
-        X, feature, threshold, category, missing_left, heavier_left, missing_code and is_real, as
-        for sending rows down the tree.
-    y : ndarray of int64
+    X : ndarray of float64
+        The rows, as routing reads them.
+    splits : ndarray
+        The splits of the nodes, as routing reads them.
+    y : ndarray of int32
     learn, judge : ndarray of float64
         The weights that decide the answers of the leaves, and those that count as errors.
     left, right, label : ndarray of int32
@@ -53,14 +56,8 @@ cdef class Raiser:
     """
 
     cdef const double[:, :] X
-    cdef const int32_t[::1] feature
-    cdef const double[::1] threshold
-    cdef const int32_t[::1] category
-    cdef const uint8_t[::1] missing_left
-    cdef const uint8_t[::1] heavier_left
-    cdef const double[::1] missing_code
-    cdef const uint8_t[::1] is_real
-    cdef const int64_t[::1] y
+    cdef const Split[::1] splits
+    cdef const int32_t[::1] y
     cdef const double[::1] learn
     cdef const double[::1] judge
     cdef const double[:, ::1] cost
@@ -78,9 +75,8 @@ cdef class Raiser:
     cdef uint8_t[:, ::1] stale
     cdef uint8_t[::1] alive
 
-    def __init__(self, routing, y, learn, judge, left, right, label, costs, relabel):
-        (self.X, self.feature, self.threshold, self.category, self.missing_left,
-         self.heavier_left, self.missing_code, self.is_real) = routing
+    def __init__(self, X, splits, y, learn, judge, left, right, label, costs, relabel):
+        self.X, self.splits = X, splits
         self.y, self.learn, self.judge, self.cost = y, learn, judge, costs
         self.relabel = relabel
         n, k, m = len(left), costs.shape[0], len(y)
@@ -118,18 +114,8 @@ cdef class Raiser:
     # -- examples ----------------------------------------------------------------------------
 
     cdef inline bint _goes_left(self, int32_t node, int32_t row) noexcept nogil:
-        """The same rule as when predicting; an unknown category goes with the heavier child."""
-        cdef int32_t column = self.feature[node]
-        cdef double value = self.X[row, column]
-        if value != value and self.category[node] >= 0 and self.missing_code[column] >= 0.0:
-            value = self.missing_code[column]
-        if value != value:
-            return self.missing_left[node]
-        if value < 0.0 and not self.is_real[column]:
-            return self.heavier_left[node]
-        if self.category[node] >= 0:
-            return value == self.category[node]
-        return value <= self.threshold[node]
+        cdef const Split* split = &self.splits[node]
+        return side_of(split, self.X[row, split.column]) == TO_LEFT
 
     cdef void _settle(self, int32_t top, bint relabel) noexcept:
         """Send the examples of ``top`` down its subtree and count everything there again."""

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 import treebound.pruning._dp as _dp
 from treebound.tree.model import Tree
 
-__all__ = ["Collapses"]
+__all__ = ["BestBySize"]
 
 Floats = NDArray[np.float64]
 
 
-class Collapses:
+class BestBySize:
     """For every number of leaves, the pruning of a tree with the least errors.
 
     Of equal errors, the one that collapses the shallower nodes (the least total depth of the nodes
@@ -71,7 +71,7 @@ class Collapses:
     def _packed(self) -> NDArray[np.int64]:
         """Errors in the high bits, the depth of a collapsed inner node in the low ones."""
         tree, errors = self.tree, self.node_errors
-        depth = np.where(tree.is_leaf, 0, _dp.depths(tree.left, tree.right)).astype(np.int64)
+        depth = np.where(tree.is_leaf, 0, tree.node_depth).astype(np.int64)
         room = 61 - int(errors.sum()).bit_length()
         self._shift = int(depth.sum()).bit_length()
         if self._shift > room:  # more than 10^15 examples: the errors alone decide

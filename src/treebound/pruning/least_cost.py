@@ -10,12 +10,12 @@ from treebound.pruning.base import Found
 from treebound.pruning.path import NEVER, NestedPath
 from treebound.tree.model import Tree
 
-__all__ = ["least_sum"]
+__all__ = ["least_cost"]
 
 Floats = NDArray[np.float64]
 
 
-def least_sum(
+def least_cost(
     tree: Tree,
     as_leaf: Floats,
     *,

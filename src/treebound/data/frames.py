@@ -1,7 +1,7 @@
-"""Reading a table: whatever people hold in their hands becomes plain numbers and category codes.
+"""Reading a table: every library's columns become numbers or category codes.
 
-Nothing is decided here about what a column means to a tree (see ``columns.py``); a column is
-only brought to one of two forms, numbers or categories, whatever library it came from.
+Nothing is decided here about what a column means to a tree (see ``columns.py``). Numbers keep the
+type they came with, so that identifiers are compared exactly.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Family", "RawColumn", "Table", "family_of", "is_missing", "read_table"]
+__all__ = ["Family", "RawColumn", "Table", "family_of", "is_missing", "read_table", "smallest_ints"]
 
 # What the values of a column are made of; "empty" when every value is missing.
 Family = Literal["number", "text", "bool", "other", "empty"]
@@ -23,6 +23,9 @@ Family = Literal["number", "text", "bool", "other", "empty"]
 _TEXT = (str,)
 _BOOL = (bool, np.bool_)
 _NUMBER = (int, float, np.integer, np.floating, Decimal, Fraction)
+# Codes that are not categories.
+MISSING = -1
+UNKNOWN = -2
 
 
 @dataclass(frozen=True)
@@ -33,30 +36,74 @@ class RawColumn:
     ----------
     family : {"number", "text", "bool", "other", "empty"}
         What the values are made of.
-    values : ndarray of float64
-        The numbers, or the category codes; NaN where missing.
+    values : ndarray
+        Numbers in the type they came with (floats, integers, or objects for integers past 64
+        bits), or category codes, -1 where missing.
     categories : tuple or None
         What the codes stand for; None for numbers.
     ordered, declared : bool
         Whether the dtype says that the categories have an order, and which they are.
+    missing : ndarray of bool or None
+        Which numbers are missing; None where NaN says so or none is.
     """
 
     family: Family
-    values: NDArray[np.float64]
+    values: NDArray[Any]
     categories: tuple[Any, ...] | None = None
     ordered: bool = False
     declared: bool = False
+    missing: NDArray[np.bool_] | None = None
 
     def rows(self, keep: NDArray[np.bool_]) -> RawColumn:
         """The column as if only some rows had been read."""
         values = self.values[keep]
+        missing = None if self.missing is None else self.missing[keep]
         if self.categories is None or self.declared:
-            return replace(self, values=values)
-        used = np.unique(values[~np.isnan(values)]).astype(np.intp)
+            return replace(self, values=values, missing=missing)
+        used = np.unique(values[values >= 0]).astype(np.intp)
         found = tuple(self.categories[i] for i in used)
-        codes = np.searchsorted(used, values).astype(np.float64)
-        codes[np.isnan(values)] = np.nan
-        return RawColumn(self.family if found else "empty", codes, found)
+        codes = np.where(values < 0, MISSING, np.searchsorted(used, values))
+        return RawColumn(self.family if found else "empty", _narrow(codes, len(found)), found)
+
+    def floats(self) -> NDArray[np.floating[Any]]:
+        """Numbers as float64, or float32 if they came so; NaN where missing."""
+        if self.values.dtype in (np.float64, np.float32):
+            return self.values
+        if self.family == "empty":
+            return np.full(len(self.values), np.nan)
+        narrow = self.values.dtype == np.float16
+        floats: NDArray[np.floating[Any]] = self.values.astype("f4" if narrow else "f8")
+        if self.missing is not None:
+            floats[self.missing] = np.nan
+        return floats
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which numbers are not missing."""
+        if self.missing is not None:
+            return ~self.missing
+        if self.values.dtype.kind == "f":
+            return ~np.isnan(self.values)
+        return np.ones(len(self.values), dtype=bool)
+
+    def distinct(self) -> tuple[list[Any], NDArray[np.int64]]:
+        """The distinct values, and for every row which of them it has, -1 where missing."""
+        if self.categories is not None:
+            return list(self.categories), self.values
+        known = self.known
+        found, inverse = np.unique(self.values[known], return_inverse=True)
+        codes = np.full(len(self.values), MISSING, dtype=np.int64)
+        codes[known] = inverse
+        return _plain(found), codes
+
+
+def _plain(found: NDArray[Any]) -> list[Any]:
+    """Distinct numbers as Python numbers; whole floats as ints, to read well."""
+    if found.dtype.kind == "f":
+        whole = bool((found == np.round(found)).all() and (np.abs(found) < 2**53).all())
+        if whole:
+            return list(found.astype(np.int64).tolist())
+    return list(found.tolist())
 
 
 @dataclass(frozen=True)
@@ -69,15 +116,15 @@ class Table:
         The column names, where the table has them and all are strings.
     shape : tuple of int
         Rows and columns.
-    matrix : ndarray of float64 or None
-        The whole table, when it is made of numbers only.
+    matrix : ndarray or None
+        The whole table, when it is made of numbers of one type only.
     raw : tuple of RawColumn
         The columns, when it is not.
     """
 
     names: tuple[str, ...] | None
     shape: tuple[int, int]
-    matrix: NDArray[np.float64] | None = None
+    matrix: NDArray[Any] | None = None
     raw: tuple[RawColumn, ...] = ()
 
     @property
@@ -86,10 +133,16 @@ class Table:
         return self.names or tuple(f"x{i}" for i in range(self.shape[1]))
 
     def column(self, i: int) -> RawColumn:
-        """Column ``i``, whatever the form of the table."""
+        """Column ``i``."""
         if self.matrix is not None:
             return RawColumn("number", self.matrix[:, i])
         return self.raw[i]
+
+    def floats(self) -> NDArray[np.floating[Any]] | None:
+        """The whole table as float64 or float32 in one array; None where it has other columns."""
+        if self.matrix is None or self.matrix.dtype in (np.float64, np.float32):
+            return self.matrix
+        return self.matrix.astype(np.float32 if self.matrix.dtype == np.float16 else np.float64)
 
     def rows(self, keep: NDArray[np.bool_]) -> Table:
         """The table as if only some rows had been read."""
@@ -99,14 +152,12 @@ class Table:
         return Table(self.names, shape, raw=tuple(column.rows(keep) for column in self.raw))
 
 
-def read_table(X: Any, *, narrow: bool = False) -> Table:
+def read_table(X: Any) -> Table:
     """Read a data frame (anything narwhals knows), an array or nested lists.
 
     Parameters
     ----------
     X : table
-    narrow : bool
-        Leave an array of float32 as it is: routing reads it, growing does not.
 
     Raises
     ------
@@ -116,8 +167,7 @@ def read_table(X: Any, *, narrow: bool = False) -> Table:
     """
     if isinstance(X, Table):
         return X
-    widths = (np.float64, np.float32) if narrow else (np.float64,)
-    if type(X) is np.ndarray and X.dtype in widths and X.ndim == 2 and X.size:
+    if type(X) is np.ndarray and X.dtype in (np.float64, np.float32) and X.ndim == 2 and X.size:
         return Table(None, X.shape, X)
     if not isinstance(X, np.ndarray | list | tuple):
         import narwhals as nw
@@ -136,8 +186,6 @@ def read_table(X: Any, *, narrow: bool = False) -> Table:
 
 
 def _read_array(X: Any) -> Table:
-    from sklearn.utils import check_array
-
     array = _as_array(X)
     if X is None or isinstance(X, str | bytes | dict | set):
         raise ValueError(
@@ -146,8 +194,7 @@ def _read_array(X: Any) -> Table:
     if array is not None and array.dtype.kind in "mM":
         raise ValueError(_no_dates("X", str(array.dtype)))
     if array is None or array.dtype.kind not in "bOSUT" or array.ndim != 2:
-        # Also says what is wrong with a sparse, complex, one-dimensional or ragged X.
-        matrix = check_array(X, dtype=np.float64, ensure_all_finite=False, input_name="X")
+        matrix = _numeric(X, array)
         return Table(None, matrix.shape, matrix)
     _not_empty(array.shape)
     if array.dtype.kind == "b":
@@ -155,6 +202,16 @@ def _read_array(X: Any) -> Table:
     else:
         raw = tuple(_objects(array[:, i].tolist(), f"x{i}") for i in range(array.shape[1]))
     return Table(None, array.shape, raw=raw)
+
+
+def _numeric(X: Any, array: NDArray[Any] | None) -> NDArray[Any]:
+    """A matrix of numbers; scikit-learn says what is wrong with a sparse or ragged X."""
+    from sklearn.utils import check_array
+
+    if type(array) is np.ndarray and array.dtype.kind in "fiu" and array.ndim == 2 and array.size:
+        return array.astype(np.float64) if array.dtype.itemsize > 8 else array
+    matrix: NDArray[Any] = check_array(X, dtype=np.float64, ensure_all_finite=False, input_name="X")
+    return matrix
 
 
 def _as_array(X: Any) -> NDArray[Any] | None:
@@ -207,10 +264,10 @@ def _read_frame(frame: Any) -> Table:
     strings = all(isinstance(name, str) for name in names)
     labels = tuple(names) if strings else tuple(f"x{i}" for i in range(len(names)))
     known = tuple(names) if strings else None
-    if all(dtype.is_numeric() for dtype in dtypes):
+    if all(dtype.is_float() for dtype in dtypes) and len(set(dtypes)) == 1:
         numbers = frame.to_numpy()
-        if numbers.dtype.kind in "fiu":
-            return Table(known, frame.shape, np.asarray(numbers, dtype=np.float64))
+        if numbers.dtype in (np.float64, np.float32):
+            return Table(known, frame.shape, numbers)
     raw = tuple(
         _read_series(frame.get_column(name), dtype, label)
         for name, dtype, label in zip(names, dtypes, labels, strict=True)
@@ -225,7 +282,7 @@ def _read_series(series: Any, dtype: Any, label: str) -> RawColumn:
     if str(getattr(native, "dtype", "")) == "object":
         return _objects(native.tolist(), label)
     if dtype.is_numeric():
-        return RawColumn("number", _floats(series))
+        return _numbers(series)
     if dtype == nw.Boolean:
         missing = series.is_null().to_numpy()
         values = series.fill_null(False).to_numpy() if missing.any() else series.to_numpy()
@@ -244,11 +301,17 @@ def _read_series(series: Any, dtype: Any, label: str) -> RawColumn:
     )
 
 
-def _floats(series: Any) -> NDArray[np.float64]:
+def _numbers(series: Any) -> RawColumn:
+    """A column of numbers; a nullable column of integers stays one."""
+    if series.dtype.is_integer():
+        null = series.is_null().to_numpy()
+        missing = null if null.any() else None
+        whole = series if missing is None else series.fill_null(0)
+        return RawColumn("number", np.asarray(whole.to_numpy()), missing=missing)
     values = series.to_numpy()
-    if values.dtype.kind not in "fiu":  # decimals, or a nullable type with missing values
-        values = np.array([np.nan if v is None else float(v) for v in series.to_list()])
-    return np.asarray(values, dtype=np.float64)
+    if values.dtype.kind != "f":  # decimals, or a nullable type with missing values
+        return _number_objects(series.to_list())
+    return RawColumn("number", values)
 
 
 def _text(series: Any, label: str) -> RawColumn:
@@ -275,13 +338,17 @@ def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
     if library.is_pandas_like():
         # pandas' own array: the accessor would make a series of each attribute asked for.
         held = native.array if library.is_pandas() else native.cat
+        if not hasattr(held, "categories"):  # a dictionary of Arrow inside pandas
+            import pyarrow
+
+            return _arrow_codes(pyarrow.chunked_array([pyarrow.array(held)]), label)
         categories = tuple(held.categories.tolist())
-        return _coded(np.asarray(held.codes), categories, ordered=bool(held.ordered), declared=True)
+        return _coded(np.asarray(held.codes), categories, ordered=bool(held.ordered))
     if library.is_pyarrow():
         return _arrow_codes(native, label)
     categories = tuple(getattr(dtype, "categories", None) or ())
     if library.is_polars() and categories:
-        return _coded(_physical(native.to_physical()), categories, ordered=True, declared=True)
+        return _coded(_physical(native.to_physical()), categories, ordered=True)
     # A polars Categorical shares its categories with others: only those found are its own.
     import narwhals as nw
 
@@ -293,11 +360,11 @@ def _arrow_codes(chunked: Any, label: str) -> RawColumn:
     array = chunked.unify_dictionaries().combine_chunks()
     if hasattr(array, "chunks"):  # no rows in the last of several chunks
         array = array.chunk(0)
-    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    codes = array.indices.fill_null(MISSING).to_numpy(zero_copy_only=False)
     found = array.dictionary.to_pylist()
     family = family_of(found)
     if array.type.ordered:
-        return _coded(codes, tuple(found), ordered=True, declared=True)
+        return _coded(codes, tuple(found), ordered=True)
     if family == "other":
         raise ValueError(_mixed(label, found))
     return _sorted(family, codes, found)
@@ -307,39 +374,51 @@ def _physical(codes: Any) -> NDArray[np.int64]:
     """The codes of a polars column, -1 where missing."""
     import narwhals as nw
 
-    return nw.from_native(codes, series_only=True).cast(nw.Int64).fill_null(-1).to_numpy()
+    series = nw.from_native(codes, series_only=True).cast(nw.Int64)
+    physical: NDArray[np.int64] = series.fill_null(MISSING).to_numpy()
+    return physical
 
 
 # -- the two forms -----------------------------------------------------------------------------
 
 
-def _coded(
-    codes: NDArray[Any], categories: tuple[Any, ...], *, ordered: bool, declared: bool
-) -> RawColumn:
-    values = codes.astype(np.float64)
-    values[(codes < 0) | (codes >= len(categories))] = np.nan
-    return RawColumn(family_of(categories), values, categories, ordered, declared)
+def smallest_ints(n_categories: int) -> type[np.signedinteger[Any]]:
+    """The smallest type for the codes of so many categories."""
+    if n_categories <= 127:
+        return np.int8
+    return np.int16 if n_categories <= 32767 else np.int32
+
+
+def _narrow(codes: NDArray[Any], n_categories: int) -> NDArray[Any]:
+    return codes.astype(smallest_ints(n_categories), copy=False)
+
+
+def _coded(codes: NDArray[Any], categories: tuple[Any, ...], *, ordered: bool) -> RawColumn:
+    """Categories that the dtype declares."""
+    inside = np.where((codes < 0) | (codes >= len(categories)), MISSING, codes)
+    values = _narrow(inside, len(categories))
+    return RawColumn(family_of(categories), values, categories, ordered, declared=True)
 
 
 def _sorted(family: Family, codes: NDArray[Any], found: Sequence[Any]) -> RawColumn:
     """Categories merely found in the data: their order must not depend on the order of the rows."""
     order = sorted(range(len(found)), key=found.__getitem__)
-    rank = np.full(len(found) + 1, np.nan)
-    rank[order] = np.arange(len(found), dtype=np.float64)
+    rank = np.full(len(found) + 1, MISSING, dtype=smallest_ints(len(found)))
+    rank[order] = np.arange(len(found))
     codes = np.where((codes < 0) | (codes >= len(found)), len(found), codes)
     categories = tuple(found[i] for i in order)
     return RawColumn(family if found else "empty", rank[codes], categories)
 
 
 def _booleans(values: NDArray[np.bool_], missing: NDArray[np.bool_] | None = None) -> RawColumn:
-    codes = values.astype(np.float64)
+    codes = values.astype(np.int8)
     if missing is not None:
-        codes[missing] = np.nan
+        codes[missing] = MISSING
     return RawColumn("bool", codes, (False, True), declared=True)
 
 
 def _nothing(rows: int) -> RawColumn:
-    return RawColumn("empty", np.full(rows, np.nan), ())
+    return RawColumn("empty", np.full(rows, MISSING, dtype=np.int8), ())
 
 
 def _objects(values: list[Any], label: str) -> RawColumn:
@@ -354,12 +433,24 @@ def _objects(values: list[Any], label: str) -> RawColumn:
         flags = np.array([bool(v) for v in values])
         return _booleans(flags, np.array([v is None for v in values]))
     if all(issubclass(t, _NUMBER) and not issubclass(t, _BOOL) for t in types):
-        return RawColumn("number", np.array([np.nan if v is None else float(v) for v in values]))
+        return _number_objects(values)
     if not all(issubclass(t, _TEXT) for t in types):
         raise ValueError(_mixed(label, [v for v in values if v is not None]))
     found: dict[str, int] = {}
-    codes = [-1 if v is None else found.setdefault(v, len(found)) for v in values]
+    codes = [MISSING if v is None else found.setdefault(v, len(found)) for v in values]
     return _sorted("text", np.array(codes), list(found))
+
+
+def _number_objects(values: list[Any]) -> RawColumn:
+    """Python numbers, None where missing; integers stay integers, whatever their size."""
+    missing = np.array([v is None for v in values])
+    whole = all(v is None or isinstance(v, int | np.integer) for v in values)
+    if not whole:
+        return RawColumn("number", np.array([np.nan if v is None else float(v) for v in values]))
+    ints = [0 if v is None else int(v) for v in values]
+    fits = all(-(2**63) <= v < 2**63 for v in ints)
+    numbers = np.array(ints, dtype=np.int64 if fits else object)
+    return RawColumn("number", numbers, missing=missing if missing.any() else None)
 
 
 def is_missing(value: Any) -> bool:

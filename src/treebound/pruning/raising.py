@@ -1,4 +1,4 @@
-"""Subtree replacement: a node gives way to a leaf or to one of its children, again and again."""
+"""Subtree raising: a node gives way to a leaf or to one of its children, again and again."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.pruning._raise import Raiser
-from treebound.pruning.base import Examples
+from treebound.data import Matrix, Sample
+from treebound.pruning._raising import Raiser
 from treebound.pruning.costs import Costs
 from treebound.pruning.path import PruningPath
+from treebound.tree._structure import add_to_parents
 from treebound.tree.model import Tree
+from treebound.tree.route import float_rows, splits
 
 __all__ = ["RaisedPath", "Replacement", "raiser_for", "raised"]
 
@@ -34,68 +36,54 @@ class Replacement(NamedTuple):
 
 def raiser_for(
     tree: Tree,
-    learn: Examples | None,
+    sample: Sample | None,
     *,
-    judge: Examples | None = None,
+    judge: Sample | None = None,
     costs: Costs | None = None,
+    relabel: bool = True,
 ) -> Raiser:
-    """A copy of a tree that can be pruned in place, with the examples inside it.
+    """A copy of a tree that can be pruned in place, with the rows inside it.
 
     Parameters
     ----------
-    learn : Examples or None
-        What decides the answers of nodes that get other examples; None keeps the answers.
-    judge : Examples, optional
-        Where errors are counted; by default on ``learn``.
+    sample : Sample or None
+        The rows that counts and labels come from; None keeps the labels and counts nothing.
+    judge : Sample, optional
+        Where errors are counted; by default on ``sample``.
+    relabel : bool
+        Whether nodes that get other rows get other labels.
     """
-    together, weights, judged = _merged(learn, judge)
-    columns = tree.columns
-    missing_code = [
-        float(len(one.categories or ())) if one.kind == "nominal" and one.missing else -1.0
-        for one in columns
-    ]
-    inner = ~tree.is_leaf
-    heavier = np.zeros(tree.n_nodes, dtype=np.uint8)
-    heavier[inner] = tree.weight[tree.left[inner]] >= tree.weight[tree.right[inner]]
-    routing = (
-        together.X,
-        tree.feature,
-        tree.threshold,
-        tree.category,
-        tree.missing_left.view(np.uint8),
-        heavier,
-        np.array(missing_code, dtype=np.float64),
-        np.array([one.kind == "real" for one in columns], dtype=np.uint8),
-    )
+    X, y, learned, judged = _merged(sample, judge)
     matrix = 1.0 - np.eye(tree.n_classes) if costs is None else costs.matrix
     return Raiser(
-        routing, together.y, weights, judged, tree.left, tree.right, tree.label,
-        np.ascontiguousarray(matrix), learn is not None,
+        np.asarray(float_rows(tree, X), dtype=np.float64), splits(tree), y, learned, judged,
+        tree.left, tree.right, tree.label, np.ascontiguousarray(matrix),
+        relabel and sample is not None,
     )  # fmt: skip
 
 
-def _merged(learn: Examples | None, judge: Examples | None) -> tuple[Examples, Floats, Floats]:
-    """One set of rows, with a weight for learning and one for judging."""
-    if learn is not None and judge is None:
-        weights = np.ascontiguousarray(learn.weights)
-        return learn, weights, weights
+def _merged(
+    sample: Sample | None, judge: Sample | None
+) -> tuple[Matrix, NDArray[np.int32], Floats, Floats]:
+    """One set of rows and labels, with the weights to learn by and those to judge by."""
+    if sample is not None and judge is None:
+        weights = np.ascontiguousarray(sample.weights)
+        return sample.X, np.ascontiguousarray(sample.y), weights, weights
     assert judge is not None
-    if learn is None:
-        return judge, np.zeros(len(judge.y)), np.ascontiguousarray(judge.weights)
-    nothing = np.zeros(len(learn.y)), np.zeros(len(judge.y))
-    both = Examples(np.concatenate([learn.X, judge.X]), np.concatenate([learn.y, judge.y]), None)
+    seen, judging = np.zeros(judge.n_rows), judge.weights
+    if sample is None:
+        return judge.X, np.ascontiguousarray(judge.y), seen, np.ascontiguousarray(judging)
     return (
-        both,
-        np.concatenate([learn.weights, nothing[1]]),
-        np.concatenate([nothing[0], judge.weights]),
+        Matrix.stacked([sample.X, judge.X]),
+        np.concatenate([sample.y, judge.y]),
+        np.concatenate([sample.weights, seen]),
+        np.concatenate([np.zeros(sample.n_rows), judging]),
     )
 
 
-def replaced(state: Raiser, node: int, by: int, *, keep_counts: bool = False) -> Replacement:
+def replaced(state: Raiser, node: int, by: int) -> Replacement:
     """Replace a node of the state, and write down what changed."""
     changed = state.replace(node, by)
-    if keep_counts:
-        changed = changed[:0]
     return Replacement(
         node,
         by,
@@ -106,8 +94,11 @@ def replaced(state: Raiser, node: int, by: int, *, keep_counts: bool = False) ->
     )
 
 
-def raised(tree: Tree, steps: list[Replacement]) -> Tree:
-    """The tree after some replacements."""
+def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
+    """The tree after some replacements.
+
+    Where no sample was counted on the way, every leaf keeps the counts it was grown with.
+    """
     if not steps:
         return tree
     left, right = tree.left.copy(), tree.right.copy()
@@ -124,10 +115,13 @@ def raised(tree: Tree, steps: list[Replacement]) -> Tree:
         alive[node:kept] = False
         alive[kept + int(tree.size[kept]) : end] = False
         _relink(left, right, node, kept)
-        counts[step.changed], rows[step.changed] = step.counts, step.rows
-        label[step.changed] = step.label
         touched[step.changed] = True
-    return _assembled(tree, left, right, counts, rows, label, alive, touched)
+        if counted:
+            counts[step.changed], rows[step.changed] = step.counts, step.rows
+            label[step.changed] = step.label
+    if not counted:
+        add_to_parents(left, right, counts, rows)
+    return _assembled(tree, left, right, counts, rows, label, alive, touched, counted)
 
 
 def _relink(left: NDArray[np.int32], right: NDArray[np.int32], old: int, new: int) -> None:
@@ -144,6 +138,7 @@ def _assembled(
     label: NDArray[np.int32],
     alive: NDArray[np.bool_],
     touched: NDArray[np.bool_],
+    counted: bool,
 ) -> Tree:
     inner = left >= 0
     new = np.cumsum(alive) - 1
@@ -168,6 +163,8 @@ def _assembled(
         label=label[alive],
         columns=tree.columns,
         classes=tree.classes,
+        weighted=tree.weighted,
+        counted=counted or not touched.any(),
     )
 
 
@@ -183,8 +180,10 @@ class RaisedPath(PruningPath):
         errors: list[float],
         scores: list[float],
         unit: str = "errors",
+        counted: bool = True,
     ) -> None:
-        self._first = tree
+        self.first = tree
+        self._counted = counted
         self._steps = steps
         self._table = (np.array(leaves, dtype=np.int64), np.array(errors), np.array(scores))
         self.chosen = len(steps)
@@ -202,8 +201,17 @@ class RaisedPath(PruningPath):
     def scores(self) -> Floats:
         return self._table[2]
 
+    def cuts(self, step: int) -> NDArray[np.intp] | None:
+        if any(BY[one.by] != "leaf" for one in self._steps[:step]):
+            return None
+        nodes = np.array([one.node for one in self._steps[:step]], dtype=np.intp)
+        ends = nodes + self.first.size[nodes]
+        # a node replaced later may lie above one replaced earlier
+        inside = (nodes[:, None] > nodes) & (nodes[:, None] < ends)
+        return np.sort(nodes[~inside.any(axis=1)])
+
     def _tree(self, step: int) -> Tree:
-        return raised(self._first, self._steps[:step])
+        return raised(self.first, self._steps[:step], counted=self._counted)
 
     def _replacements(self) -> list[tuple[int | None, str | None]]:
         rows: list[tuple[int | None, str | None]] = [(None, None)]

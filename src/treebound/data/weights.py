@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._validation import invalid
+
 __all__ = ["class_weights", "row_weights", "warn_if_light"]
+
+# Sums of weights outside this range are lost to rounding somewhere on the way.
+_LEAST, _MOST = 1e-300, 2.0**52
 
 
 def row_weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
@@ -18,11 +23,11 @@ def row_weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
         return None
     from sklearn.utils import check_array
 
+    if np.ndim(sample_weight) == 0:
+        sample_weight = np.full(rows, sample_weight)
     weight = check_array(
         sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
     )
-    if weight.ndim == 0:
-        weight = np.full(rows, float(weight))
     if weight.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got {weight.ndim}D array.")
     if len(weight) != rows:
@@ -34,11 +39,22 @@ def row_weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
         )
     if not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
-    return None if bool((weight == 1.0).all()) else weight
+    return None if bool((weight == 1.0).all()) else _in_range(weight)
+
+
+def _in_range(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if not _LEAST <= total <= _MOST:
+        raise ValueError(
+            f"Sample weights must have a sum from {_LEAST:g} to 2^52. Got {total:g} instead. "
+            "Hint: scale them so that their mean is 1."
+        )
+    return weight
 
 
 def class_weights(
-    class_weight: Any, classes: NDArray[Any], codes: NDArray[np.int64], weight: Any
+    class_weight: Any, classes: NDArray[Any], codes: NDArray[np.int32], weight: Any
 ) -> NDArray[np.float64] | None:
     """The row weights, multiplied by those of the classes.
 
@@ -53,22 +69,19 @@ def class_weights(
         per_class = np.bincount(codes, weights=weight, minlength=len(classes))
         factor = per_class.sum() / (len(classes) * per_class)
     rows = factor[codes]
-    return rows if weight is None else rows * weight
+    return _in_range(rows if weight is None else rows * weight)
 
 
 def _declared(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> NDArray[np.float64]:
     labels = classes.tolist()
     if class_weight and not any(label in class_weight for label in labels):
-        raise ValueError(
-            f"The 'class_weight' parameter must have classes of y as keys, that is {labels[:10]}. "
-            f"Got {list(class_weight)[:10]} instead."
-        )
+        must = f"a mapping with classes of y as keys, that is {labels[:10]}"
+        raise invalid("class_weight", "", must, list(class_weight)[:10])
     factor = np.array([float(class_weight.get(label, 1.0)) for label in labels])
     if not (np.isfinite(factor).all() and (factor > 0).all()):
-        raise ValueError(
-            "The 'class_weight' parameter must give each class a finite weight > 0. "
-            f"Got {dict(class_weight)!r} instead. Hint: leave out the rows of a class instead."
-        )
+        hint = "leave out the rows of a class instead."
+        must = "a mapping of each class to a finite weight > 0"
+        raise invalid("class_weight", "", must, dict(class_weight), hint)
     return factor
 
 

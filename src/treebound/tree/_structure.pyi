@@ -1,0 +1,19 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def sizes_and_depths(
+    left: NDArray[np.int32], right: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], int]: ...
+def first_unequal(
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    counts: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    slack: float,
+) -> int: ...
+def add_to_parents(
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    counts: NDArray[np.float64],
+    rows: NDArray[np.int64],
+) -> None: ...

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from treebound.bench import Draw, Estimator, Fitted, Model, Protocol, Store, Study, Table
+from treebound.bench import Draw, Estimator, Fitted, Model, NamedSample, Protocol, Store, Study
 from treebound.bench.measure import QUANTITIES
 from treebound.bench.published import MODELS, published
 from treebound.bench.results import Results
 from treebound.bench.store import StoredStudy
+from treebound.data import Sample
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,14 @@ class Ends(Model):
         return Estimator(self.name, DecisionTreeClassifier(max_depth=2)).fit(draw)
 
 
-def tables(count: int = 2, rows: int = 60) -> list[Table]:
-    """Noisy tables of two real columns and three classes."""
+def samples(count: int = 2, rows: int = 60) -> list[NamedSample]:
+    """Noisy samples of two real columns and three classes."""
     found = []
     for at in range(count):
         rng = np.random.default_rng(at)
         X = rng.normal(size=(rows, 2))
         y = (X[:, 0] + 0.3 * rng.normal(size=rows) > 0).astype(int) + (X[:, 1] > 0.8)
-        found.append(Table.of_arrays(f"toy{at}", X, y, title=f"Toy {at}"))
+        found.append(NamedSample(f"toy{at}", Sample.learn(X, y), f"Toy {at}"))
     return found
 
 
@@ -89,8 +90,8 @@ def slow_models() -> tuple[Model, ...]:
 
 
 def study(models: tuple[Model, ...], draws: int = 5, count: int = 2) -> Study:
-    """A study of toy tables."""
-    return Study(tables(count), models, Protocol("toy", lambda: models, draws=draws))
+    """A study of toy samples."""
+    return Study(samples(count), models, Protocol("toy", lambda: models, draws=draws))
 
 
 def without_times(rows: list[dict]) -> list[dict]:

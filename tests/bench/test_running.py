@@ -9,14 +9,24 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import stand_ins
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from treebound.bench import Estimator, Protocol, Store, Study, Table, processes, seeds_of
+from treebound.bench import (
+    Estimator,
+    NamedSample,
+    Protocol,
+    Store,
+    Study,
+    processes,
+    seeds_of,
+)
 from treebound.bench.display import Quiet
-from treebound.tree import Column
+from treebound.bench.models import encoded_frame
+from treebound.data import Sample
 
 
 def rows_of(study, path=":memory:", **how):
@@ -184,7 +194,7 @@ def test_another_table_or_model_of_the_same_name_is_refused():
             ValueError, match=r"another model named 'stump'.*max_depth=1.*max_depth=3"
         ):
             stand_ins.study((other,), draws=1).run(store)
-        changed = Study(stand_ins.tables(1, rows=61), models, Protocol("toy", lambda: models))
+        changed = Study(stand_ins.samples(1, rows=61), models, Protocol("toy", lambda: models))
         with pytest.raises(ValueError, match="another data set named 'toy0'"):
             changed.run(store)
 
@@ -192,23 +202,24 @@ def test_another_table_or_model_of_the_same_name_is_refused():
 def test_any_classifier_takes_part_on_categories_and_missing_values():
     rng = np.random.default_rng(0)
     nominal = rng.integers(0, 3, 80)
-    X = np.column_stack([rng.normal(size=80), nominal, rng.integers(0, 4, 80)]).astype(float)
-    columns = (
-        Column("size"),
-        Column("colour", "nominal", ("red", "green", "blue"), declared=True),
-        Column("grade", "ordinal", ("a", "b", "c", "d"), declared=True),
+    colours, grades = ["red", "green", "blue"], ["a", "b", "c", "d"]
+    frame = pd.DataFrame(
+        {
+            "size": rng.normal(size=80),
+            "colour": pd.Categorical.from_codes(nominal, colours),
+            "grade": pd.Categorical.from_codes(rng.integers(0, 4, 80), grades, ordered=True),
+        }
     )
-    y = (nominal == 1).astype(np.int64)
-    table = Table("mixed", "Mixed", X, y, columns, np.array(["no", "yes"]))
+    mixed = NamedSample("mixed", Sample.learn(frame, np.where(nominal == 1, "yes", "no")))
     linear = Estimator("linear", LogisticRegression())
     reads_types = Estimator("frame", ReadsTypes(), takes="frame")
-    study = Study([table], [linear, reads_types], Protocol("any", lambda: [linear], draws=3))
+    study = Study([mixed], [linear, reads_types], Protocol("any", lambda: [linear], draws=3))
     rows = rows_of(study)
     assert [row["error"] for row in rows] == [None] * 6
     assert all(row["test_accuracy"] == 1.0 for row in rows)
     assert all(row["leaves"] is None for row in rows)
-    assert table.mixed
-    assert table.frame["grade"].cat.ordered
+    assert [mixed.count(kind) for kind in ("real", "ordinal", "nominal")] == [1, 1, 1]
+    pd.testing.assert_frame_equal(encoded_frame(mixed.sample.X), frame)
 
 
 class ReadsTypes(DecisionTreeClassifier):

@@ -31,7 +31,7 @@ QUANTITIES = (
     "log_loss",
     "brier",
     "leaves",
-    "height",
+    "depth",
     "bound",
     "certificate",
     "grow_seconds",
@@ -45,7 +45,7 @@ def measured(model: Model, draw: Draw, number: int) -> dict[str, Any]:
     The same row whatever the process, machine or order, times apart: everything random comes
     from the seed of the draw, and numerical libraries are held to one thread.
     """
-    place = (draw.table.name, number, draw.seed, model.name)
+    place = (draw.named.name, number, draw.seed, model.name)
     try:
         with thread_pools().limit(limits=1):
             found = _quantities(model.fit(draw), draw)
@@ -73,11 +73,11 @@ def _quantities(fitted: Fitted, draw: Draw) -> dict[str, Any]:
     def accuracy(part: Part | None) -> float | None:
         if part is None:
             return None
-        X, y = draw.part(part)
-        return float(np.mean(fitted.predict(X) == y))
+        sample = draw.part(part)
+        return float(np.mean(fitted.predict(sample.X) == sample.y))
 
-    X, y = draw.part("test")
-    chances = fitted.probabilities(X)
+    test = draw.part("test")
+    chances, y = fitted.probabilities(test.X), test.y
     return {
         "train_accuracy": accuracy(fitted.trained_on),
         "validation_accuracy": accuracy(fitted.judged_on),
@@ -85,7 +85,7 @@ def _quantities(fitted: Fitted, draw: Draw) -> dict[str, Any]:
         "log_loss": log_loss(chances, y),
         "brier": brier_score(chances, y),
         "leaves": fitted.leaves,
-        "height": fitted.height,
+        "depth": fitted.depth,
         "bound": fitted.bound,
         "certificate": fitted.certificate,
         "grow_seconds": fitted.grow_seconds,
@@ -93,7 +93,7 @@ def _quantities(fitted: Fitted, draw: Draw) -> dict[str, Any]:
     }
 
 
-def log_loss(chances: NDArray[np.float64], y: NDArray[np.int64]) -> float:
+def log_loss(chances: NDArray[np.float64], y: NDArray[np.integer]) -> float:
     """Mean of minus the natural logarithm of the probability given to the true class.
 
     A probability of zero counts as the smallest step above it, as in scikit-learn.
@@ -108,7 +108,7 @@ def log_loss(chances: NDArray[np.float64], y: NDArray[np.int64]) -> float:
     return float(-np.log(np.clip(given, np.finfo(np.float64).eps, 1.0)).mean())
 
 
-def brier_score(chances: NDArray[np.float64], y: NDArray[np.int64]) -> float:
+def brier_score(chances: NDArray[np.float64], y: NDArray[np.integer]) -> float:
     """Mean squared distance between the probabilities and the true class's indicator, 0 to 2.
 
     Examples

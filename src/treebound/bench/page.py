@@ -21,7 +21,7 @@ from treebound.bench.statistics import (
     difference_over_sets,
     rank,
 )
-from treebound.bench.tables import TABLES, reference_model, sheets_of
+from treebound.bench.summaries import TABLES, reference_model, sheets_of
 
 __all__ = ["page", "write_page"]
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from treebound.bench.measure import failed, measured, thread_pools
 from treebound.bench.models import Draw, Model
-from treebound.bench.sources import Parcel
+from treebound.bench.samples import Parcel
 
 __all__ = ["Children", "Task", "measure_draw"]
 

@@ -14,7 +14,7 @@ from treebound.bench.models import Model
 from treebound.bench.processes import Children, Task, measure_draw
 from treebound.bench.protocols import Protocol
 from treebound.bench.protocols import protocol as protocol_of
-from treebound.bench.sources import Parcel, Table, load_tables
+from treebound.bench.samples import Inferred, NamedSample, Parcel, load_samples
 from treebound.bench.store import Store, check_store
 
 __all__ = ["Backend", "Observer", "Study", "run"]
@@ -39,17 +39,17 @@ class Study:
 
     Parameters
     ----------
-    tables : sequence of Table
+    samples : sequence of NamedSample
     models : sequence of Model
     protocol : Protocol
 
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from treebound.bench import Estimator, Protocol, Store, Study, load_table
+    >>> from treebound.bench import Estimator, Protocol, Store, Study, load_sample
     >>> stump = Estimator("stump", DecisionTreeClassifier(max_depth=1))
     >>> mine = Protocol("mine", models=lambda: [stump], draws=2)
-    >>> study = Study([load_table("sklearn:iris")], [stump], mine)
+    >>> study = Study([load_sample("sklearn:iris")], [stump], mine)
     >>> with Store(":memory:") as store:
     ...     study.run(store)
     ...     [round(row["test_accuracy"], 2) for row in store.rows(study.protocol.key)]
@@ -57,14 +57,14 @@ class Study:
     [0.55, 0.55]
     """
 
-    tables: Sequence[Table]
+    samples: Sequence[NamedSample]
     models: Sequence[Model]
     protocol: Protocol
 
     @property
     def size(self) -> int:
         """How many results the whole study has."""
-        return len(self.tables) * len(self.models) * self.protocol.draws
+        return len(self.samples) * len(self.models) * self.protocol.draws
 
     def run(
         self,
@@ -91,7 +91,7 @@ class Study:
             Seconds after which a model is stopped and its result is an error.
         observer : Observer, optional
         """
-        store.register(self.protocol, self.tables, self.models)
+        store.register(self.protocol, self.samples, self.models)
         done = store.done(self.protocol.key)
         if observer is not None:
             observer.start(self, store.rows(self.protocol.key))
@@ -120,11 +120,11 @@ class Study:
         return added
 
     def _tasks(self, done: set[tuple[str, int, str]], timeout: float | None) -> Iterator[Task]:
-        """One task a draw with the models it lacks; the largest tables first, to end together."""
-        for table in sorted(self.tables, key=lambda t: -t.X.size):
-            parcel = Parcel.of(table)
+        """The models that each draw lacks; the largest samples first, to end together."""
+        for named in sorted(self.samples, key=_size, reverse=True):
+            parcel = Parcel.of(named)
             for draw, seed in enumerate(self.protocol.seeds):
-                left = tuple(m for m in self.models if (table.name, draw, m.name) not in done)
+                left = tuple(m for m in self.models if (named.name, draw, m.name) not in done)
                 if left:
                     yield Task(parcel, draw, seed, left, self.protocol.test_fraction, timeout)
 
@@ -132,7 +132,7 @@ class Study:
 def run(
     *,
     protocol: str | Protocol = "standard",
-    sets: Sequence[str] | Sequence[Table] | None = None,
+    sets: Sequence[str] | Sequence[NamedSample] | None = None,
     models: Sequence[str] | None = None,
     draws: int | None = None,
     data: str | Path | None = None,
@@ -143,14 +143,15 @@ def run(
     timeout: float | None = None,
     retry: bool = False,
     observer: Observer | None = None,
+    inferred: Inferred | None = None,
 ) -> int:
     """Run a study, or go on with one; how many results were added.
 
     Parameters
     ----------
     protocol : {"standard", "paper"} or Protocol
-    sets : sequence of str or Table, optional
-        See :func:`treebound.bench.load_tables`; by default the paper's 25.
+    sets : sequence of str or NamedSample, optional
+        See :func:`treebound.bench.load_samples`; by default the paper's 25.
     models : sequence of str, optional
         Names of models of the protocol; by default all.
     draws : int, optional
@@ -161,11 +162,13 @@ def run(
         See :meth:`Study.run`.
     retry : bool
         Run models again that failed before.
+    inferred : callable, optional
+        See :func:`treebound.bench.load_sample`.
     """
     if not isinstance(store, Store):
         check_store(store)  # before the long work
     chosen = protocol_of(protocol).with_draws(draws)
-    study = Study(_tables(sets, data), chosen.chosen(models), chosen)
+    study = Study(_samples(sets, data, inferred), chosen.chosen(models), chosen)
     with ExitStack() as stack:
         opened = store if isinstance(store, Store) else stack.enter_context(Store(store))
         if retry:
@@ -180,11 +183,17 @@ def run(
         )
 
 
-def _tables(sets: Sequence[Any] | None, data: str | Path | None) -> list[Table]:
-    given = [one for one in sets or () if isinstance(one, Table)]
+def _samples(
+    sets: Sequence[Any] | None, data: str | Path | None, inferred: Inferred | None
+) -> list[NamedSample]:
+    given = [one for one in sets or () if isinstance(one, NamedSample)]
     if sets and len(given) == len(sets):
         return given
-    return load_tables(sets, data=data)
+    return load_samples(sets, data=data, inferred=inferred)
+
+
+def _size(named: NamedSample) -> int:
+    return named.sample.n_rows * len(named.sample.columns)
 
 
 def _computed(

@@ -25,7 +25,8 @@ from treebound._files import check_writable, may_write
 from treebound.bench.measure import QUANTITIES
 from treebound.bench.models import Model
 from treebound.bench.protocols import Protocol
-from treebound.bench.sources import Table
+from treebound.bench.samples import NamedSample
+from treebound.data.columns import KINDS
 
 __all__ = ["Store", "StoreError", "StoredStudy", "check_store"]
 
@@ -239,7 +240,7 @@ class Store:
 
     @_naming_the_file
     def register(
-        self, protocol: Protocol, tables: Iterable[Table], models: Sequence[Model]
+        self, protocol: Protocol, samples: Iterable[NamedSample], models: Sequence[Model]
     ) -> None:
         """Note what is about to run, in one transaction.
 
@@ -254,20 +255,21 @@ class Store:
                 "INSERT OR IGNORE INTO study VALUES (?, ?, ?, ?)",
                 (protocol.key, protocol.name, json.dumps(protocol.settings), _now()),
             )
-            for table in tables:
-                self._register_table(protocol.key, table)
+            for named in samples:
+                self._register_sample(protocol.key, named)
             for model in models:
                 self._register_model(protocol.key, model)
 
-    def _register_table(self, study: str, table: Table) -> None:
-        kinds = [table.count(kind) for kind in ("real", "ordinal", "nominal")]
-        row = (table.n_examples, *kinds, table.n_classes, table.fingerprint)
+    def _register_sample(self, study: str, named: NamedSample) -> None:
+        sample = named.sample
+        kinds = [named.count(kind) for kind in KINDS]
+        row = (sample.n_rows, *kinds, sample.n_classes, named.fingerprint)
         self._connection.execute(
             "INSERT OR IGNORE INTO dataset VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (study, table.name, table.title, *row),
+            (study, named.name, named.title, *row),
         )
-        found = self._one("dataset", "fingerprint", study, table.name)
-        self._refuse(found != table.fingerprint, "data set", table.name, found, table.fingerprint)
+        found = self._one("dataset", "fingerprint", study, named.name)
+        self._refuse(found != named.fingerprint, "data set", named.name, found, named.fingerprint)
 
     def _register_model(self, study: str, model: Model) -> None:
         (position,) = self._connection.execute(

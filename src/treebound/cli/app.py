@@ -22,7 +22,7 @@ app = App(
 console = Console()
 
 # Modules that register commands on `app`; imported when the command line starts.
-COMMANDS = ("theory", "table", "data", "study")
+COMMANDS = ("theory", "trees", "data", "study")
 
 
 def fail(message: str) -> int:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 from rich.console import Console
 
 from treebound._files import atomic_write, write_text
 from treebound.cli.app import app, console
+
+if TYPE_CHECKING:
+    from treebound.datasets import Schema
 
 __all__ = ["bench", "report"]
 
@@ -77,8 +81,6 @@ def run_study(
     from treebound.bench import run
     from treebound.bench.display import display_for
 
-    if not _types_confirmed(sets, yes):
-        raise ValueError("Nothing was run. Hint: say what the columns are in a schema file.")
     with display_for(console) as display:
         added = run(
             protocol=protocol,
@@ -93,25 +95,23 @@ def run_study(
             timeout=timeout,
             retry=retry,
             observer=display,
+            inferred=partial(_confirm_types, yes),
         )
     console.print(f"{added:,} results added to {store}. Next: treebound report {store}")
 
 
-def _types_confirmed(sets: list[str] | None, yes: bool) -> bool:
-    """Show the types that were inferred for tables of one's own; on a terminal, ask."""
-    from treebound.bench.sources import inferred_schema
-
-    inferred = [found for found in map(inferred_schema, sets or ()) if found]
-    for path, schema in inferred:
-        console.print(
-            f"Types inferred from {path} (say otherwise in {path.with_suffix('.toml')}):\n{schema}",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
-        )
-    if not inferred or yes or not (console.is_terminal and sys.stdin.isatty()):
-        return True
-    return console.input("Is this right? [Y/n] ").strip().lower() in ("", "y", "yes")
+def _confirm_types(yes: bool, path: Path, schema: Schema) -> None:
+    """Show the types that were inferred for a file; on a terminal, ask."""
+    console.print(
+        f"Types inferred from {path} (say otherwise in {path.with_suffix('.toml')}):\n{schema}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    if yes or not (console.is_terminal and sys.stdin.isatty()):
+        return
+    if console.input("Is this right? [Y/n] ").strip().lower() not in ("", "y", "yes"):
+        raise ValueError("Nothing was run. Hint: say what the columns are in a schema file.")
 
 
 @bench.command
@@ -197,7 +197,7 @@ def report(
     from treebound.bench.page import write_page
     from treebound.bench.results import Results
     from treebound.bench.sheets import as_csv, as_latex, as_markdown, print_sheet
-    from treebound.bench.tables import TABLES, sheets_of
+    from treebound.bench.summaries import TABLES, sheets_of
 
     results = Results.read(store, protocol)
     if form == "html":

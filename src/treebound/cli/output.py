@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from treebound._extras import require
-from treebound._files import atomic_write, check_writable
+from treebound._files import atomic_write
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TableWriter", "table_writer", "write_result"]
+__all__ = ["TableWriter", "table_form", "table_writer", "write_result"]
 
 
 class TableWriter(Protocol):
@@ -54,6 +54,19 @@ class _ParquetWriter:
             self.file.close()
 
 
+def table_form(path: Path | None) -> str:
+    """How a table is written to a path: "csv" or "parquet"."""
+    suffix = "" if path is None else path.suffix.lower()
+    if suffix in (".parquet", ".pq"):
+        return "parquet"
+    if suffix not in ("", ".csv", ".txt"):
+        raise ValueError(
+            f"Cannot write {path}: tables are written as CSV or Parquet. Hint: name it .csv or "
+            ".parquet."
+        )
+    return "csv"
+
+
 @contextmanager
 def table_writer(path: Path | None) -> Iterator[TableWriter]:
     """A writer to a file that appears when the block ends well; None and ``-`` are stdout."""
@@ -61,13 +74,7 @@ def table_writer(path: Path | None) -> Iterator[TableWriter]:
         yield _CsvWriter(sys.stdout)
         sys.stdout.flush()
         return
-    check_writable(path)
-    if path.suffix.lower() not in ("", ".csv", ".txt", ".parquet", ".pq"):
-        raise ValueError(
-            f"Cannot write {path}: tables are written as CSV or Parquet. Hint: name it .csv or "
-            ".parquet."
-        )
-    if path.suffix.lower() in (".parquet", ".pq"):
+    if table_form(path) == "parquet":
         with atomic_write(path, "wb") as stream:
             writer = _ParquetWriter(stream)
             yield writer
@@ -80,7 +87,6 @@ def table_writer(path: Path | None) -> Iterator[TableWriter]:
 def write_result(content: str | bytes, path: Path | None) -> None:
     """Write text or bytes to a file, atomically, or to standard output."""
     if path is not None and str(path) != "-":
-        check_writable(path)
         with atomic_write(path, "wb") as stream:
             stream.write(content.encode() if isinstance(content, str) else content)
     elif isinstance(content, bytes):

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from treebound._files import atomic_write, write_text
 from treebound.cli.app import app, console
+from treebound.cli.overwrite import check_output
 
 if TYPE_CHECKING:
     from treebound.datasets import Schema
@@ -165,6 +166,7 @@ def demo(*, jobs: int = 2, draws: int = 25, output: Path = Path("demo")) -> None
     """
     from treebound.bench.demo import demo as show
 
+    check_output(output / "index.html" if output.is_dir() else None, "html")
     page = show(output, jobs=jobs, draws=draws, console=console)
     console.print(f"The page is {page}.")
 
@@ -177,6 +179,7 @@ def report(
     table: Words = None,
     protocol: str | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    force: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
     """Tell the results of a study.
 
@@ -193,15 +196,21 @@ def report(
         Which study, where the store holds several.
     output
         File to write; by default the standard output (the page: report.html).
+    force
+        Write over a file of another kind too.
     """
     from treebound.bench.page import write_page
     from treebound.bench.results import Results
     from treebound.bench.sheets import as_csv, as_latex, as_markdown, print_sheet
     from treebound.bench.summaries import TABLES, sheets_of
 
+    if form == "html":
+        output = output or Path("report.html")
+    check_output(output, form, reads=[store], force=force)
     results = Results.read(store, protocol)
     if form == "html":
-        console.print(f"The page is {write_page(results, output or Path('report.html'))}.")
+        assert output is not None
+        console.print(f"The page is {write_page(results, output)}.", soft_wrap=True)
         return
     sheets = sheets_of(results, table or (("accuracy",) if form == "csv" else TABLES))
     if form == "terminal":

@@ -36,6 +36,7 @@ def read_table(
     schema: Schema | str | os.PathLike[str] | None = None,
     *,
     target: str | None = None,
+    unknown: str = "error",
 ) -> Dataset:
     """Read a table with typed columns.
 
@@ -49,6 +50,8 @@ def read_table(
         not name are inferred as by :func:`infer_schema`.
     target : str, optional
         The column to predict; wins over the schema's.
+    unknown : {"error", "keep"}
+        What to do with a value that is not a declared category, see :func:`iter_table`.
 
     Returns
     -------
@@ -73,7 +76,7 @@ def read_table(
     with _raw_chunks(table, given, None) as (chunks, from_text, name):
         raw = next(iter(chunks))
     full = _completed(raw, given, from_text, name)
-    frame = _typed_frame(raw, full, name, first_row=1, unknown="error")
+    frame = _typed_frame(raw, full, name, first_row=1, unknown=unknown)
     labels = None
     if full.target is not None:
         _need(raw, [full.target], name)

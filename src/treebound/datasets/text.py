@@ -160,13 +160,19 @@ class _Reader:
     def header(self) -> list[str]:
         """The names of the columns, from the first line that is not blank."""
         block = self._block()
-        used: list[str] = []
-        lines = (used.append(line) or line for line in self._short(_lines(io.BytesIO(block))))
-        names = [text.strip() for text in next(filter(None, self._records(lines)), [])]
+        used = 0
+
+        def lines() -> Iterator[str]:
+            nonlocal used
+            for line in self._short(_lines(io.BytesIO(block))):
+                used += len(line.encode())
+                yield line
+
+        names = [text.strip() for text in next(filter(None, self._records(lines())), [])]
         if not names:
             raise ValueError(f"{self._name} is empty: there is no line of column names.")
         no_duplicates(names, self._name)
-        self._held = block[sum(len(line.encode()) for line in used) :] + self._held
+        self._held = block[used:] + self._held
         return names
 
     def tables(self, width: int) -> Iterator[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from treebound._validation import Constraint, Number, OneOf, Whole, check, invalid
 from treebound.certificate import Certificate, certify_tree, reason_against
 from treebound.classifier.exports import TreeExports
+from treebound.classifier.held_out import HeldOut, learn_apart
 from treebound.classifier.output import FrameOutput
 from treebound.data import Matrix, Sample, Unknown, read_matrix
 from treebound.data.columns import UNKNOWNS
@@ -42,7 +43,9 @@ _CONSTRAINTS: dict[str, Constraint] = {
     "max_grown_leaves": Whole(1, optional=True),
     "unknown": OneOf(UNKNOWNS),
     "smoothing": OneOf(SMOOTHINGS),
+    "certify": OneOf(("training", "holdout")),
     "delta": Number(0.0, 1.0, open=True),
+    "random_state": Whole(0, optional=True),
 }
 
 
@@ -93,8 +96,16 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         default has the least log-loss on the paper's 25 data sets.
     class_weight : "balanced", mapping of class to weight, or None
         Multiplies the sample weights.
+    certify : {"training", "holdout"}
+        What the certificate comes from: the training rows, or rows that ``fit`` sets aside (a
+        tenth of them, but at least 150 and at most 30 %; the tree is grown and pruned on the
+        rest). The second is much smaller and holds for the tree that ``fit`` returned; on other
+        steps of the pruning path it pays for all of them.
     delta : float
         The certificate holds with probability ``1 - delta``.
+    random_state : int or None
+        Seed of the rows set aside; which rows these are depends on nothing else. None draws
+        others at every fit.
     n_jobs : int or None
         Threads for growing; the tree does not depend on it.
 
@@ -166,7 +177,9 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         unknown: Unknown = "other",
         smoothing: Smoothing | None = "m-estimate",
         class_weight: ClassWeight = None,
+        certify: Literal["training", "holdout"] = "training",
         delta: float = 0.05,
+        random_state: int | None = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.criterion = criterion
@@ -185,7 +198,9 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         self.unknown = unknown
         self.smoothing = smoothing
         self.class_weight = class_weight
+        self.certify = certify
         self.delta = delta
+        self.random_state = random_state
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Tags:
@@ -216,36 +231,43 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         with _unchanged_on_error(self):
             pruner, options = self._checked()
             validate_data(self, X, y, skip_check_array=True)
-            sample = Sample.learn(
-                X,
-                y,
-                sample_weight,
+            learn = partial(
+                Sample.learn,
                 class_weight=self.class_weight,
                 categorical_features=self.categorical_features,
                 ordinal_features=self.ordinal_features,
             )
+            given, aside = (X, y, sample_weight), None
+            if self.certify == "holdout":
+                sample, aside = learn_apart(learn, *given, self.random_state, self.unknown)
+            else:
+                sample = learn(*given)
             name = getattr(y, "name", None)
             self.target_name_ = name if isinstance(name, str) and name else None
             self.grow_options_ = options
-            self._fit_sample(sample, pruner)
+            self._fit_sample(sample, aside, pruner)
         return self
 
-    def _fit_sample(self, sample: Sample, pruner: Pruner | None) -> None:
-        grown = grow(sample, self.grow_options_)
+    def _fit_sample(self, sample: Sample, aside: Sample | None, pruner: Pruner | None) -> None:
+        """Grow and prune, and count the rows set aside."""
         self._delta, self._unknown = self.delta, self.unknown
-        if pruner is None:
-            self._set_tree(grown, grown=grown, result=None)
-            return
-        warn_if_light(sample.weight)
-        growing = partial(grow, options=self.grow_options_)
-        result = pruner.prune(grown, sample, grow=growing)
-        if self.max_leaves is not None:
-            result = result.within(self.max_leaves)
-        self._set_tree(result.tree, grown=grown, result=result)
+        self._held_out = None
+        grown = grow(sample, self.grow_options_)
+        tree, result = grown, None
+        if pruner is not None:
+            warn_if_light(sample.weight)
+            growing = partial(grow, options=self.grow_options_)
+            result = pruner.prune(grown, sample, grow=growing)
+            if self.max_leaves is not None:
+                result = result.within(self.max_leaves)
+            tree, grown = result.tree, result.path.first
+        self._set_tree(tree, grown=grown, result=result)
+        if aside is not None:
+            self._held_out = HeldOut.of(aside, tree, grown, self._routing)
 
     def _checked(self) -> tuple[Pruner | None, GrowOptions]:
         """The pruner and the options of growing; a ValueError names the parameter that is wrong."""
-        check(type(self).__name__, self.get_params(deep=False), _CONSTRAINTS)
+        check(type(self).__name__, vars(self), _CONSTRAINTS)
         weight = self.class_weight
         if not (weight is None or weight == "balanced" or isinstance(weight, Mapping)):
             must = "'balanced', a mapping of classes or None"
@@ -255,8 +277,11 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         most = min((limit for limit in limits if limit is not None), default=None)
         return pruner, GrowOptions.of(self, max_leaves=most)
 
-    def _set_tree(self, tree: Tree, *, grown: Tree, result: PruningResult | None) -> None:
-        """Take a tree, and what it was pruned from."""
+    def _set_tree(
+        self, tree: Tree, *, grown: Tree, result: PruningResult | None, step: int | None = None
+    ) -> None:
+        """Take a tree, what it was pruned from, and the step of the path if it was moved there."""
+        self._step = step
         self.tree_ = tree
         self.grown_tree_ = grown
         self.classes_ = tree.classes
@@ -367,15 +392,28 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         Then ``certificate_reason_`` says why.
         """
         check_is_fitted(self)
-        if self._certificate is None and not reason_against(self.tree_):
-            self._certificate = certify_tree(self.tree_, delta=self._delta, unknown=self._unknown)
+        if self._certificate is None:
+            self._certificate = self._certified()
         return self._certificate
+
+    def _certified(self) -> Certificate | None:
+        if self._held_out is None:
+            if reason_against(self.tree_):
+                return None
+            return certify_tree(self.tree_, delta=self._delta, unknown=self._unknown)
+        path = self.pruning_path_
+        if path is None or self._step in (None, path.chosen):
+            return self._held_out.certificate(self._delta)
+        return self._held_out.certificate_at(path, self._step, self._delta)
 
     @property
     def certificate_reason_(self) -> str | None:
         """Why there is no certificate, in words; None where there is one."""
-        check_is_fitted(self)
-        return reason_against(self.tree_) or None
+        if self.certificate_ is not None:
+            return None
+        return reason_against(self.tree_) or (
+            "The rows set aside were counted on the grown tree; this tree has raised subtrees."
+        )
 
     def prune_to(
         self, leaves: int | None = None, *, step: int | None = None
@@ -404,20 +442,23 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         (2, 8)
         """
         check_is_fitted(self)
-        if (leaves is None) == (step is None):
-            raise ValueError(
-                "prune_to needs one of 'leaves' and 'step'. "
-                f"Got leaves={leaves!r} and step={step!r} instead."
-            )
         path = self.pruning_path_
         if path is None:
             raise ValueError(
                 "There is no pruning path: the classifier was fitted with pruning=None. "
                 "Hint: fit it with another 'pruning'."
             )
+        if leaves is not None and step is None:
+            at = path.step_with(leaves)
+        elif leaves is None and step is not None:
+            at = path.step(step)
+        else:
+            raise ValueError(
+                "prune_to needs one of 'leaves' and 'step'. "
+                f"Got leaves={leaves!r} and step={step!r} instead."
+            )
         moved = copy(self)
-        tree = path.tree(path.step_with(leaves) if leaves is not None else step)
-        moved._set_tree(tree, grown=self.grown_tree_, result=self.pruning_result_)
+        moved._set_tree(path.tree(at), grown=self.grown_tree_, result=self.pruning_result_, step=at)
         return moved
 
 

@@ -55,6 +55,7 @@ def restored(cls: Any, model: SavedModel) -> Any:
         classifier.feature_names_in_ = np.array(names, dtype=object)
     classifier.target_name_ = model.target
     classifier._delta, classifier._unknown = classifier.delta, classifier.unknown
+    classifier._held_out = None
     result, grown = None, tree
     if model.pruning is not None:
         path = StoredPath(tree, model.pruning)

@@ -71,7 +71,7 @@ def check_output(
             raise ValueError(
                 f"Cannot write {path}: this command reads it. Hint: name another file."
             )
-    found, wanted = kind_of(path), _FORMS[form]
+    found, wanted = kind_of(path), _FORMS.get(form, _TEXT)
     allowed = {"", wanted} | (set() if form in _NOT_TEXT else {_TEXT})
     if not force and found not in allowed:
         raise ValueError(

@@ -135,7 +135,7 @@ class BasePruner(BaseEstimator, ABC):
         return PruningResult(found.tree, found.path, float(found.score), seconds, found.gap)
 
     def _check(self) -> None:
-        check(type(self).__name__, self.get_params(deep=False), self._constraints)
+        check(type(self).__name__, vars(self), self._constraints)
 
     @abstractmethod
     def _search(
@@ -163,7 +163,8 @@ class BasePruner(BaseEstimator, ABC):
 def _check_counts(tree: Tree, sample: Sample) -> None:
     """Raise a ValueError unless the counts of the tree can be those of the sample."""
     counts = sample.counts
-    if not np.allclose(counts, tree.counts[0], rtol=1e-9, atol=1e-9):
+    same = np.array_equal(counts, tree.counts[0])
+    if not same and not np.allclose(counts, tree.counts[0], rtol=1e-9, atol=1e-9):
         raise ValueError(
             "The 'sample' parameter of prune must be the rows the tree was counted on, with class "
             f"weights {tree.counts[0].tolist()}. Got {counts.tolist()} instead. "

@@ -90,7 +90,7 @@ class PruningPath(ABC):
 
     def tree(self, step: int | None = None) -> Tree:
         """The tree at a step; by default at the chosen one."""
-        return self._tree(self.chosen if step is None else self._checked(step))
+        return self._tree(self.chosen if step is None else self.step(step))
 
     def step_with(self, leaves: int) -> int:
         """The step with the most leaves that has at most ``leaves`` of them.
@@ -167,7 +167,8 @@ class PruningPath(ABC):
             f"score {number(self.scores[step])}"
         )
 
-    def _checked(self, step: int) -> int:
+    def step(self, step: int) -> int:
+        """A step by its number; negative ones count from the end."""
         whole = isinstance(step, Integral) and not isinstance(step, bool)
         if not whole or not -len(self) <= step < len(self):
             raise invalid("step", "", f"an int from 0 to {len(self) - 1}", step)

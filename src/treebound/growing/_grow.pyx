@@ -14,6 +14,7 @@ from treebound.growing._binned cimport (
     code_at, count_classes, find_ends, part_binned,
 )
 from treebound.growing._bounds cimport Reach
+from treebound.growing._coding cimport sample_size
 from treebound.growing._counting cimport subtract_counts
 from treebound.growing._large cimport (
     Large, count_into, free_large, give_histogram, new_large, reach_node, search_node,
@@ -145,7 +146,7 @@ cdef class Grower:
         free_large(self.large)
         self.large = NULL
         enlarge_scratch(
-            self.scratch, &self.problem, min(self.problem.n_rows, max(16 * most_bins, 1024))
+            self.scratch, &self.problem, sample_size(self.problem.n_rows, most_bins)
         )
         self.large = new_large(
             &self.problem, self.sources, self.n_columns, most_bins, self.scratch, self.pool

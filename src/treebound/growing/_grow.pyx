@@ -646,12 +646,15 @@ def grow(
 
 
 cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
-    """Where histograms begin to pay, measured; see ``benchmarks/growth.py``."""
+    """Where histograms begin to pay, measured; see ``benchmarks/growth.py``.
+
+    The more classes, the longer a bin takes to judge, and logarithms take longer than squares.
+    """
     cdef Py_ssize_t n_classes = grower.problem.n_classes
-    many = n_classes > 2
-    grower.most_bins = most_bins or (127 if many else 255)
-    grower.crossing = 512 if not many else 64 * n_classes
-    grower.root_crossing = 4096 if not many else max(4096, 4096 * n_classes // 2)
+    cdef double slow = 1.6 if grower.problem.criterion == ENTROPY else 1.0
+    grower.most_bins = most_bins or (127 if n_classes > 2 else 255)
+    grower.crossing = <Py_ssize_t>(slow * 64 * n_classes)
+    grower.root_crossing = <Py_ssize_t>(slow * (8192 + 4096 * (n_classes - 2)))
     if crossing is not None:
         grower.crossing = grower.root_crossing = crossing
     if max(n_categories, default=0) > 65534 or n_classes > 65535 or grower.problem.n_rows >= 2**32:

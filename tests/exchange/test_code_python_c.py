@@ -12,22 +12,22 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from show.random_trees import Case, cases, random_rows, random_tree, route
-from show.random_trees import decoded as decoded_rows
+from random_trees import Case, cases, random_rows, random_tree, route
+from random_trees import decoded as decoded_rows
 
-from treebound.show import c_code, python_code
-from treebound.show.code import columns_tested, identifiers
 from treebound.data import Column
+from treebound.exchange import to_c, to_python
+from treebound.exchange.code import columns_used, identifiers
 from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
-POLICIES = ["majority", "stop", "missing"]
+POLICIES = ["other", "majority", "stop", "missing"]
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
 
 def python_function(tree: Tree, **options):
     module: dict = {}
-    exec(python_code(tree, **options), module)
+    exec(to_python(tree, **options), module)
     return module["predict"]
 
 
@@ -51,7 +51,7 @@ def test_python_raises_for_a_category_never_seen_in_any_column(case: Case) -> No
     nodes = route(case.tree, case.X)
     for x, row, label in zip(case.X, case.rows, case.labels(nodes), strict=True):
         if (x[kinds] == -1).any():
-            with pytest.raises(ValueError, match="has a category never seen"):
+            with pytest.raises(ValueError, match="has an unknown category"):
                 predict(row)
         else:
             assert predict(row) == label
@@ -62,7 +62,7 @@ def test_python_needs_no_import_and_takes_every_kind_of_missing() -> None:
     tree = next(
         t for t in (random_tree(s, 8) for s in range(99)) if t.columns[t.feature[0]].kind == "real"
     )
-    text = python_code(tree)
+    text = to_python(tree)
     assert "import" not in text
     predict = python_function(tree)
     rows = [
@@ -77,7 +77,7 @@ def test_python_needs_no_import_and_takes_every_kind_of_missing() -> None:
 def test_nesting_grows_with_the_logarithm_of_the_leaves(chain: bool) -> None:
     tree = random_tree(2, 3000, chain=chain)
     X = random_rows(tree, 2, 50)
-    lines = python_code(tree).splitlines()
+    lines = to_python(tree).splitlines()
     deepest = max((len(line) - len(line.lstrip())) // 4 for line in lines)
     assert deepest <= math.log2(3000) + 2
     predict = python_function(tree)
@@ -93,7 +93,7 @@ class Compiled:
 
     def __init__(self, tree: Tree, folder: str, unknown: str, output: str = "label") -> None:
         source = Path(folder, "tree.c")
-        source.write_text(c_code(tree, unknown=unknown, output=output), encoding="ascii")
+        source.write_text(to_c(tree, unknown=unknown, output=output), encoding="ascii")
         library = Path(folder, "tree.so")
         flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O0"]
         command = ["cc", *flags, "-shared", "-fPIC", "-o", str(library), str(source), "-lm"]
@@ -101,7 +101,7 @@ class Compiled:
         assert made.returncode == 0, made.stderr
         self.tree = tree
         self.function = ctypes.CDLL(str(library)).predict
-        self.used = columns_tested(tree, unknown=unknown)
+        self.used = columns_used(tree, unknown=unknown)
         names = identifiers(tree.columns, frozenset())
         fields = [(f"{names[j]}{j}", self.type_of(tree.columns[j])) for j in self.used]
         self.row = type("Row", (ctypes.Structure,), {"_fields_": fields})
@@ -170,9 +170,82 @@ def test_c_returns_minus_one_for_a_category_never_seen_that_is_an_error(case: Ca
 def test_c_of_a_very_deep_tree_compiles(tmp_path: Path) -> None:
     tree = random_tree(4, 2000, chain=True)
     X = random_rows(tree, 4, 50)
-    compiled = Compiled(tree, str(tmp_path), "majority")
+    compiled = Compiled(tree, str(tmp_path), "other")
     rows = decoded_rows(X, tree.columns)
     assert [compiled(row) for row in rows] == tree.label[route(tree, X)].tolist()
+
+
+NAMES = (
+    "classes", "find_text", "find_whole", "find_real", "probabilities", "give", "asm", "typeof",
+    "math_errhandling", "NULL", "NAN", "INFINITY", "unix", "linux", "signgam", "errno", "main",
+    "row", "out", "predict", "predict_classes", "CLASSES", "UNKNOWN", "int", "isnan", "x_give", "x",
+    "float", "_missing", "_number", "_UNKNOWN", "known", "value", "None", "match", "class", "1", "",
+)  # fmt: skip
+
+
+def named_tree(name: str, kind: str) -> Tree:
+    """A tree that splits on two columns, one with a name that code may use itself."""
+    texts = ("a", "b")
+    given = Column(name) if kind == "real" else Column(name, "nominal", texts)
+    other = Column("other", "nominal", (1, 2))
+    return Tree(
+        feature=[0, -1, 1, -1, -1], threshold=[0.5 if kind == "real" else np.nan, *[np.nan] * 4],
+        category=[-1 if kind == "real" else 0, -1, 0, -1, -1], missing_left=[False] * 5,
+        left=[1, -1, 3, -1, -1], right=[2, -1, 4, -1, -1],
+        counts=[[3, 3], [3, 0], [0, 3], [0, 1], [0, 2]], rows=[6, 3, 3, 1, 2],
+        columns=(given, other), classes=["no", "yes"],
+    )  # fmt: skip
+
+
+@needs_cc
+@pytest.mark.parametrize("kind", ["real", "nominal"])
+@pytest.mark.parametrize("output", ["label", "proba"])
+def test_names_of_columns_never_meet_names_of_the_code(kind, output, tmp_path) -> None:
+    texts = []
+    for place, name in enumerate(NAMES):
+        tree = named_tree(name, kind)
+        texts.append(to_c(tree, name=f"tree{place}", output=output, unknown="error"))
+        module: dict = {}
+        exec(to_python(tree, output=output), module)
+        row = {name: 0.2 if kind == "real" else "a", "other": 1}
+        assert module["predict"](row) == ("no" if output == "label" else [5 / 7, 2 / 7])
+    source = tmp_path / "trees.c"
+    source.write_text("\n".join(texts), encoding="ascii")
+    for flags in (["-std=c99", "-pedantic"], ["-std=gnu17"]):
+        command = ["cc", *flags, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", str(source)]
+        made = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert made.returncode == 0, made.stderr
+
+
+@needs_cc
+def test_what_predict_refuses_is_refused(tmp_path) -> None:
+    tree = next(t for t in (random_tree(s, 8) for s in range(99)) if (t.category < 0).all())
+    compiled = Compiled(tree, str(tmp_path), "other")
+    module: dict = {}
+    exec(to_python(tree), module)
+    (real,) = [c for j, c in enumerate(tree.columns) if j in tree.feature and c.kind == "real"][:1]
+    for infinity in (math.inf, -math.inf):
+        row = {column.name: None for column in tree.columns} | {real.name: infinity}
+        with pytest.raises(ValueError, match="Infinity is not a value"):
+            module["predict"](row)
+        assert compiled(row) == -1
+
+
+@needs_cc
+def test_whole_numbers_above_two_to_the_53_stay_apart(tmp_path) -> None:
+    big = 2**53
+    column = Column("id", "nominal", (big, big + 1, 2**63 - 1, -(2**63)))
+    tree = Tree(
+        feature=[0, -1, -1], threshold=[np.nan] * 3, category=[1, -1, -1],
+        missing_left=[False] * 3, left=[1, -1, -1], right=[2, -1, -1],
+        counts=[[1, 3], [1, 0], [0, 3]], rows=[4, 1, 3], columns=(column,), classes=["a", "b"],
+    )  # fmt: skip
+    compiled = Compiled(tree, str(tmp_path), "other")
+    module: dict = {}
+    exec(to_python(tree), module)
+    for value in column.categories:
+        assert compiled({"id": value}) == int(value != big + 1)
+        assert module["predict"]({"id": value}) == ("a" if value == big + 1 else "b")
 
 
 # -- what is refused -------------------------------------------------------------------------
@@ -181,24 +254,33 @@ def test_c_of_a_very_deep_tree_compiles(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"output": "leaf"}, "The 'output' parameter of python_code must be"),
-        ({"unknown": "guess"}, "The 'unknown' parameter of python_code must be"),
-        ({"name": "two words"}, "The 'name' parameter of python_code must be"),
-        ({"name": "class"}, "The 'name' parameter of python_code must be"),
+        ({"output": "leaf"}, "The 'output' parameter of to_python must be"),
+        ({"unknown": "guess"}, "The 'unknown' parameter of to_python must be"),
+        ({"name": "two words"}, "The 'name' parameter of to_python must be"),
+        ({"name": "class"}, "The 'name' parameter of to_python must be"),
+        ({"name": "_number"}, "The 'name' parameter of to_python must be"),
+        ({"name": "CLASSES"}, "The 'name' parameter of to_python must be"),
     ],
 )
 def test_options_are_checked(options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        python_code(random_tree(0, 2), **options)
+        to_python(random_tree(0, 2), **options)
+
+
+@pytest.mark.parametrize("name", ["two words", "asm", "x_age", "é", "", "1st"])
+def test_the_name_of_a_c_function_is_checked(name: str) -> None:
+    with pytest.raises(ValueError, match="The 'name' parameter of to_c must be a C identifier"):
+        to_c(random_tree(0, 2), name=name)
 
 
 def test_categories_of_mixed_types_are_refused_with_the_column_named() -> None:
     tree = Tree(
         feature=[0, -1, -1], threshold=[np.nan] * 3, category=[0, -1, -1],
-        missing_left=[False] * 3, left=[1, -1, -1], right=[2, -1, -1], counts=np.ones((3, 2)),
-        rows=[2, 1, 1], columns=(Column("mix", "nominal", ("a", 1)),), classes=[0, 1],
+        missing_left=[False] * 3, left=[1, -1, -1], right=[2, -1, -1],
+        counts=[[2, 2], [1, 1], [1, 1]], rows=[4, 2, 2],
+        columns=(Column("mix", "nominal", ("a", 1)),), classes=[0, 1],
     )  # fmt: skip
-    for form in (python_code, c_code):
+    for form in (to_python, to_c):
         with pytest.raises(ValueError, match="The categories of the column 'mix' must be all text"):
             form(tree)
 
@@ -209,4 +291,4 @@ def test_c_refuses_the_character_nul() -> None:
         right=[-1], counts=[[1, 1]], rows=[2], columns=(), classes=["a\0b", "c"],
     )  # fmt: skip
     with pytest.raises(ValueError, match="cannot hold the character NUL"):
-        c_code(tree)
+        to_c(tree)

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
-from treebound import BoundTreeClassifier, show
+from treebound import BoundTreeClassifier, exchange, show
 from treebound.exchange import FormatError, to_onnx
 from treebound.pruning import BoundPruner
 
@@ -30,7 +30,8 @@ def fruit():
 
 
 FORMS = (
-    "to_text", "rules", "to_dot", "to_latex", "to_html", "to_python", "to_c", "to_sql", "to_onnx",
+    "to_text", "to_rules", "to_dot", "to_latex", "to_html", "to_python", "to_c", "to_sql",
+    "to_onnx",
 )  # fmt: skip
 
 
@@ -44,9 +45,10 @@ def test_every_form_is_made_of_a_fitted_tree(form, fruit):
 
 @pytest.mark.parametrize(
     ("function", "method"),
-    [(show.text, "to_text"), (show.rules, "rules"), (show.dot, "to_dot"), (show.latex, "to_latex"),
-     (show.html_report, "to_html"), (show.python_code, "to_python"), (show.c_code, "to_c"),
-     (show.sql_code, "to_sql"), (to_onnx, "to_onnx")],
+    [(show.to_text, "to_text"), (show.to_rules, "to_rules"), (show.to_dot, "to_dot"),
+     (show.to_latex, "to_latex"),
+     (show.to_html, "to_html"), (exchange.to_python, "to_python"), (exchange.to_c, "to_c"),
+     (exchange.to_sql, "to_sql"), (to_onnx, "to_onnx")],
 )  # fmt: skip
 def test_functions_take_a_classifier_as_well_as_a_tree(function, method, fruit):
     clf = BoundTreeClassifier(unknown="stop", smoothing=None).fit(*fruit)

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from show.random_trees import Case, cases, decoded, random_rows, random_tree, route
+from random_trees import Case, cases, decoded, random_rows, random_tree, route
 
-from treebound.show import sql_code
-from treebound.show.as_sql import _real
+from treebound.exchange import to_sql
+from treebound.exchange.sql_code import _real
 from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
-POLICIES = ["majority", "stop", "missing"]
+POLICIES = ["other", "majority", "stop", "missing"]
 TYPES = {str: "VARCHAR", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN"}
 
 
@@ -59,7 +59,7 @@ def test_sql_answers_as_the_tree(database: Database, unknown: str) -> None:
     @settings(max_examples=40 if database.kind == "sqlite" else 20)
     def check(case: Case) -> None:
         database.fill(case.tree, case.rows)
-        found = database.answers(sql_code(case.tree, unknown=unknown))
+        found = database.answers(to_sql(case.tree, unknown=unknown))
         assert [label for (label,) in found] == case.labels(route(case.tree, case.X, unknown))
 
     check()
@@ -70,7 +70,7 @@ def test_sql_gives_the_very_probabilities(database: Database) -> None:
     @settings(max_examples=15)
     def check(case: Case) -> None:
         database.fill(case.tree, case.rows)
-        found = database.answers(sql_code(case.tree, output="proba", smoothing="laplace"))
+        found = database.answers(to_sql(case.tree, output="proba", smoothing="laplace"))
         wanted = probabilities(case.tree.counts, "laplace")[route(case.tree, case.X)]
         assert np.array(found).tolist() == wanted.tolist()
 
@@ -84,7 +84,7 @@ def test_sql_is_null_for_a_category_never_seen_that_is_an_error(database: Databa
         kinds = np.array([column.kind != "real" for column in case.tree.columns])
         unseen = (case.X[:, kinds] == -1).any(axis=1)
         database.fill(case.tree, case.rows)
-        found = database.answers(sql_code(case.tree, unknown="error"))
+        found = database.answers(to_sql(case.tree, unknown="error"))
         labels = case.labels(route(case.tree, case.X))
         wanted = [None if gone else label for gone, label in zip(unseen, labels, strict=True)]
         assert [label for (label,) in found] == wanted
@@ -97,7 +97,7 @@ def test_sql_of_a_large_or_very_deep_tree_runs(database: Database, chain: bool) 
     tree = random_tree(7, 3000 if chain else 800, chain=chain)
     X = random_rows(tree, 7, 40)
     database.fill(tree, decoded(X, tree.columns))
-    found = database.answers(sql_code(tree))
+    found = database.answers(to_sql(tree))
     assert [label for (label,) in found] == tree.classes[tree.label[route(tree, X)]].tolist()
 
 
@@ -120,7 +120,7 @@ def test_a_whole_query_names_the_table_and_the_result(database: Database) -> Non
     tree = random_tree(11, 4)
     X = random_rows(tree, 11, 10)
     database.fill(tree, decoded(X, tree.columns))
-    cursor = database.connection.execute(sql_code(tree, table="data", name='my "answer"'))
+    cursor = database.connection.execute(to_sql(tree, table="data", name='my "answer"'))
     assert cursor.description[-1][0] == 'my "answer"'
     found = sorted((row[0], row[-1]) for row in cursor.fetchall())
     assert [label for _, label in found] == tree.classes[tree.label[route(tree, X)]].tolist()
@@ -136,7 +136,7 @@ def test_nan_and_null_take_the_same_way_in_duckdb() -> None:
         for gone in (None, math.nan)
     ]
     database.fill(tree, rows)
-    (first,), (second,) = database.answers(sql_code(tree))
+    (first,), (second,) = database.answers(to_sql(tree))
     assert first == second
 
 
@@ -146,4 +146,4 @@ def test_sql_refuses_the_character_nul() -> None:
         right=[-1], counts=[[1, 1]], rows=[2], columns=(), classes=["a\0b", "c"],
     )  # fmt: skip
     with pytest.raises(ValueError, match="cannot hold the character NUL"):
-        sql_code(tree)
+        to_sql(tree)

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from treebound.tree.targets import learn_classes
+from treebound.data.targets import learn_classes
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ from treebound.tree.targets import learn_classes
 def test_classes_are_sorted_and_codes_point_at_them(y, classes):
     found, codes = learn_classes(y)
     assert codes.tolist() == [1, 0, 1]
-    assert codes.dtype == np.int64
+    assert codes.dtype == np.int32
     if classes is not None:
         assert found.tolist() == classes
         assert found.dtype.kind != "O" or isinstance(classes[0], str)

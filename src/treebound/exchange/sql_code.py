@@ -7,43 +7,43 @@ from collections.abc import Sequence
 from typing import Any
 
 from treebound.data import Column
-from treebound.show.code import (
+from treebound.exchange.code import (
     Answer,
-    Guard,
+    Branch,
     Output,
     answers,
+    branches,
     check_options,
-    columns_tested,
-    guards,
+    columns_used,
     literal_type,
 )
-from treebound.show.questions import Question, Unknown, plain
 from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing
+from treebound.tree.split import Split, Unknown, plain
 
-__all__ = ["sql_code"]
+__all__ = ["to_sql"]
 
 _REMARK = "/* -x < -t is x > t, but false of NaN in every database */"
 
 
 @takes_classifier
-def sql_code(
+def to_sql(
     tree: Tree,
     *,
     table: str | None = None,
     name: str = "prediction",
     output: Output = "label",
-    unknown: Unknown = "majority",
+    unknown: Unknown = "other",
     smoothing: Smoothing | None = "m-estimate",
 ) -> str:
     """The tree as an SQL ``CASE`` expression that answers exactly as the tree does.
 
     Columns are addressed by their names and hold the user's own values; ``NULL``, and ``NaN``
     where the database knows it, are missing. The text runs unchanged in SQLite, DuckDB and
-    PostgreSQL. The tree is written as a list, one ``WHEN`` a leaf and the smaller child first,
-    so that a condition holds a logarithm of the leaves at most and no database limit on nesting
-    is met however deep the tree.
+    PostgreSQL. The tree is written as a list, one ``WHEN`` for each leaf and the smaller child
+    first, so that a condition has at most a logarithm of the leaves of parts, and no limit of a
+    database on nesting is met however deep the tree.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ def sql_code(
     name : str
         Name of the result; probabilities are named after it and the class.
     output : {"label", "proba"}
-        Whether to give the class, or one expression a class, separated by commas.
-    unknown : {"majority", "stop", "missing", "error"}
-        What happens to a category never seen; with ``"error"`` the result is ``NULL``, as SQL
-        has no portable way to raise.
+        Whether to give the class, or one expression for each class, separated by commas.
+    unknown : {"other", "majority", "stop", "missing", "error"}
+        What happens to a category that the column does not know; with ``"error"`` the result is
+        ``NULL``, as SQL has no portable way to raise.
     smoothing : {"laplace", "m-estimate", None}
-        How probabilities are made of counts.
+        How counts become probabilities.
 
     Notes
     -----
@@ -73,14 +73,14 @@ def sql_code(
     >>> from sklearn.datasets import load_iris
     >>> iris = load_iris(as_frame=True)
     >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
-    >>> print(sql_code(clf.tree_))
+    >>> print(to_sql(clf))
     CASE  /* -x < -t is x > t, but false of NaN in every database */
-        WHEN CAST("petal length (cm)" AS DOUBLE PRECISION) <= 2.45e0 THEN 'setosa'
+        WHEN CAST("petal length (cm)" AS DOUBLE PRECISION) <= 2.0e0 THEN 'setosa'
         WHEN -CAST("petal width (cm)" AS DOUBLE PRECISION) < -1.75e0 THEN 'virginica'
         ELSE 'versicolor'
     END
     """
-    check_options(output, unknown, caller="sql_code")
+    check_options(output, unknown, caller="to_sql")
     given = answers(tree, output=output, smoothing=smoothing)
     literal_type(tree.classes.tolist(), what="The classes")
     conditions = list(_conditions(tree, unknown))
@@ -98,7 +98,7 @@ def sql_code(
 
 
 def _case(conditions: Sequence[tuple[str, int | None]], given: Sequence[Any]) -> str:
-    """The expression, given one answer a node."""
+    """The expression, given the answer of each node."""
     lines = [f"CASE  {_REMARK}" if any(" < " in text for text, _ in conditions) else "CASE"]
     for condition, node in conditions:
         value = "NULL" if node is None else _literal(plain(given[node]))
@@ -111,11 +111,11 @@ def _case(conditions: Sequence[tuple[str, int | None]], given: Sequence[Any]) ->
 def _conditions(tree: Tree, unknown: Unknown) -> Any:
     """A condition and the node that answers for those who meet it and none before; last ``""``."""
     if unknown == "error":
-        for j in columns_tested(tree, unknown=unknown):
+        for j in columns_used(tree, unknown=unknown):
             if tree.columns[j].kind != "real":
-                yield _unseen(tree.columns[j]), None
+                yield _unknown(tree.columns[j]), None
     taken: list[str] = []
-    for step in guards(tree, unknown=unknown):
+    for step in branches(tree, unknown=unknown):
         del taken[step.level :]
         if isinstance(step, Answer):
             yield " AND ".join(taken), step.node
@@ -123,61 +123,51 @@ def _conditions(tree: Tree, unknown: Unknown) -> Any:
             taken.append(_side(step))
 
 
-def _side(guard: Guard) -> str:
+def _side(branch: Branch) -> str:
     """A condition that is true for those who take the side, and false or NULL for the others."""
-    asked = guard.asked
-    if guard.side == "stop":
-        return _unseen(asked.column)
-    left = guard.side == "left"
-    return _bounded(asked, left) if asked.is_real else _among(asked, left)
+    split = branch.split
+    if branch.side == "stop":
+        return _unknown(split.column)
+    left = branch.side == "left"
+    return _bounded(split, left) if split.is_real else _among(split, left)
 
 
-def _bounded(asked: Question, left: bool) -> str:
+def _bounded(split: Split, left: bool) -> str:
     """One side of a threshold. ``-x < -t`` is ``x > t``, but false for NaN in every database.
 
     DuckDB and PostgreSQL order NaN above all numbers, others call every comparison false: both
     agree that NaN is neither ``<= t`` nor ``-NaN < -t``.
     """
-    value = f"CAST({_identifier(asked.column.name)} AS DOUBLE PRECISION)"
-    if math.isinf(asked.threshold):
-        return _endless(asked, value, left)
-    if asked.missing_left:
-        far = f"-{value} < {_real(-asked.threshold)}"
+    value = f"CAST({_identifier(split.column.name)} AS DOUBLE PRECISION)"
+    if split.kind == "missing":
+        return _absent(value, may_be_nan=True)[left != split.missing_left]
+    if math.isinf(split.threshold):  # every value on one side
+        return "1 = 1" if left == split.missing_left else "1 = 0"
+    if split.missing_left:
+        far = f"-{value} < {_real(-split.threshold)}"
         return f"({value} IS NULL OR NOT {far})" if left else far
-    near = f"{value} <= {_real(asked.threshold)}"
+    near = f"{value} <= {_real(split.threshold)}"
     return near if left else f"({value} IS NULL OR NOT {near})"
 
 
-def _endless(asked: Question, value: str, left: bool) -> str:
-    """A threshold past all numbers: on one side every number, on the other the missing ones."""
-    takes_numbers = (asked.threshold > 0) == left
-    absent, present = _absent(value, may_be_nan=True)
-    if asked.missing_left == left:
-        return "1 = 1" if takes_numbers else absent
-    return present if takes_numbers else "1 = 0"
-
-
-def _among(asked: Question, left: bool) -> str:
-    """One side of a test on categories, with missing and unseen values on theirs."""
-    name, may_be_nan = _identifier(asked.column.name), _may_be_nan(asked.column)
+def _among(split: Split, left: bool) -> str:
+    """One side of a split on categories, with missing and unknown values on theirs."""
+    name, may_be_nan = _identifier(split.column.name), _may_be_nan(split.column)
     absent, present = _absent(name, may_be_nan=may_be_nan)
-    values = list(enumerate(asked.column.categories or ()))
-    own = [value for code, value in values if (code in asked.left_codes) == left]
-    others = [value for code, value in values if (code in asked.left_codes) != left]
-    takes_missing = asked.missing_left == left
-    if asked.unknown_left is not left:
-        body = _listed(name, "IN", own)
+    takes_missing = split.missing_left == left
+    if split.unknown_left is not left:
+        body = _listed(name, "IN", split.values(left=left))
         if not body:
             return absent if takes_missing else "1 = 0"
-    elif not others:
-        return "1 = 1" if takes_missing else present
     else:
-        body = _listed(name, "NOT IN", others)
+        body = _listed(name, "NOT IN", split.values(left=not left))
+        if not body:
+            return "1 = 1" if takes_missing else present
         body = f"{body} AND {present}" if may_be_nan and not takes_missing else body
     return f"({absent} OR {body})" if takes_missing else body
 
 
-def _unseen(column: Column) -> str:
+def _unknown(column: Column) -> str:
     """Whether a value is there but is none of the column's categories."""
     name, may_be_nan = _identifier(column.name), _may_be_nan(column)
     _, present = _absent(name, may_be_nan=may_be_nan)

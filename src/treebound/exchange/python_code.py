@@ -6,28 +6,30 @@ import keyword
 import math
 from typing import Any
 
-from treebound.show.code import (
+from treebound._validation import invalid
+from treebound.exchange.code import (
     Answer,
-    Guard,
+    Branch,
     Output,
     answers,
+    branches,
     check_options,
-    columns_tested,
-    guards,
+    columns_used,
     identifiers,
     literal_type,
 )
-from treebound.show.questions import Question, Unknown, plain
 from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing
+from treebound.tree.split import Split, Unknown, plain
 
-__all__ = ["python_code"]
+__all__ = ["to_python"]
 
-_RESERVED = frozenset({"row", "float", "missing", "number", "category", "rank", "unseen", "match"})
+# Names of ours begin with an underscore, those made of column names never do; these are the rest.
+_RESERVED = frozenset({"row", "float", *keyword.kwlist})
 
 _MISSING = '''
-def missing(value):
+def _missing(value):
     """Whether a value is None, NaN or pandas.NA."""
     try:
         return value is None or bool(value != value)
@@ -35,50 +37,55 @@ def missing(value):
         return True
 '''
 _NUMBER = '''
-def number(value):
+def _number(value):
     """A number as a float, NaN when it is missing."""
-    return float("nan") if missing(value) else float(value)
+    number = float("nan") if _missing(value) else float(value)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError("Infinity is not a value. Make it missing (None) or a number.")
+    return number
 '''
 _CATEGORY = '''
-def category(value, known):
-    """A category; None when it is missing, UNSEEN when it is not one of those known."""
-    if missing(value):
+def _category(value, known):
+    """A category; None when it is missing, _UNKNOWN when it is not one of those known."""
+    if _missing(value):
         return None
-    return value if value in known else UNSEEN
+    return value if value in known else _UNKNOWN
 '''
 _RANK = '''
-def rank(value, known):
+def _rank(value, known):
     """The place of a category in its order; NaN when it is missing, -1 when it is not known."""
-    return float("nan") if missing(value) else known.get(value, -1)
+    return float("nan") if _missing(value) else known.get(value, -1)
 '''
 
 
 @takes_classifier
-def python_code(
+def to_python(
     tree: Tree,
     *,
     name: str = "predict",
     output: Output = "label",
-    unknown: Unknown = "majority",
+    unknown: Unknown = "other",
     smoothing: Smoothing | None = "m-estimate",
 ) -> str:
     """The tree as the text of a Python module with one function, which answers exactly as it.
 
     The function takes one row, a mapping from column names to values in the user's own form
     (categories, not codes; None, NaN or pandas.NA when missing). It is plain Python: no import.
+    As ``predict`` does, it raises ValueError for an infinite number.
 
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
         A fitted classifier gives its tree, and ``unknown`` and ``smoothing`` as it has them.
     name : str
-        Name of the function.
+        Name of the function; it must not begin with an underscore.
     output : {"label", "proba"}
         Whether it returns the class, or the list of probabilities in the order of ``CLASSES``.
-    unknown : {"majority", "stop", "missing", "error"}
-        What happens to a category never seen; with ``"error"`` the function raises ValueError.
+    unknown : {"other", "majority", "stop", "missing", "error"}
+        What happens to a category that the column does not know; with ``"error"`` the function
+        raises ValueError.
     smoothing : {"laplace", "m-estimate", None}
-        How probabilities are made of counts.
+        How counts become probabilities.
 
     Examples
     --------
@@ -87,39 +94,36 @@ def python_code(
     >>> iris = load_iris(as_frame=True)
     >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
     >>> module = {}
-    >>> exec(python_code(clf.tree_), module)
+    >>> exec(to_python(clf), module)
     >>> module["predict"]({"petal length (cm)": 1.4, "petal width (cm)": 0.3})
     'setosa'
     """
-    check_options(output, unknown, caller="python_code")
-    if not name.isidentifier() or keyword.iskeyword(name):
-        raise ValueError(
-            f"The 'name' parameter of python_code must be a Python identifier. "
-            f"Got {name!r} instead."
-        )
+    check_options(output, unknown, caller="to_python")
+    if not name.isidentifier() or keyword.iskeyword(name) or name[0] == "_" or name == "CLASSES":
+        must = "a Python identifier that does not begin with an underscore, and not 'CLASSES'"
+        raise invalid("name", "to_python", must, name)
     writer = _Writer(tree, identifiers(tree.columns, _RESERVED | {name}))
     given = answers(tree, output=output, smoothing=smoothing)
     body = []
-    for step in guards(tree, unknown=unknown):
+    for step in branches(tree, unknown=unknown):
         indent = "    " * (step.level + 1)
         if isinstance(step, Answer):
             body.append(f"{indent}return {_literal(given[step.node])}")
         else:
             body.append(f"{indent}if {writer.condition(step)}:{_remark(step)}")
-    used = columns_tested(tree, unknown=unknown)
+    used = columns_used(tree, unknown=unknown)
     checks = writer.checks(used) if unknown == "error" else []
-    # Assignments on one row of text each, then the checks, then the tests.
-    head = [f"def {name}(row):", f"    {_doc(tree, output)}", *writer.reads(used), *checks]
+    head = [f"def {name}(row):", f"    {_doc(output)}", *writer.reads(used), *checks]
     return "\n".join([*writer.preamble(used), "", *head, *body, ""])
 
 
-def _doc(tree: Tree, output: Output) -> str:
+def _doc(output: Output) -> str:
     what = "The probabilities of CLASSES" if output == "proba" else "The class"
     return f'"""{what} of a row, a mapping from column names to values."""'
 
 
 class _Writer:
-    """Writes the conditions of one tree, with one local variable a column."""
+    """Writes the conditions of one tree, with one local variable for each column."""
 
     def __init__(self, tree: Tree, names: list[str]) -> None:
         self.tree = tree
@@ -132,7 +136,7 @@ class _Writer:
         lines = [f"CLASSES = {_literal(labels)}"]
         kinds = {self.tree.columns[j].kind for j in used}
         if "nominal" in kinds:
-            lines.append("UNSEEN = object()")
+            lines.append("_UNKNOWN = object()")
         for j in used:
             column = self.tree.columns[j]
             if column.kind == "real":
@@ -147,75 +151,79 @@ class _Writer:
         return [*lines, *(("\n" + text).splitlines() if wanted else []), ""]
 
     def reads(self, used: list[int]) -> list[str]:
-        """One local variable a column."""
+        """One local variable for each column."""
         return [f"    {self.names[j]} = {self._read(j)}" for j in used]
 
     def _read(self, j: int) -> str:
         column = self.tree.columns[j]
         value = f"row[{_literal(column.name)}]"
         if column.kind == "real":
-            return f"number({value})"
-        return f"{'rank' if column.kind == 'ordinal' else 'category'}({value}, {self._known(j)})"
+            return f"_number({value})"
+        return f"{'_rank' if column.kind == 'ordinal' else '_category'}({value}, {self._known(j)})"
 
     def _known(self, j: int) -> str:
-        return f"KNOWN_{self.names[j].upper()}"
+        return f"_KNOWN_{self.names[j].upper()}"
 
     def checks(self, used: list[int]) -> list[str]:
-        """Raise for a category never seen, as ``unknown="error"`` does, in any column."""
+        """Raise for an unknown category in any column, as ``unknown="error"`` does."""
         lines = []
         for j in used:
             column, local = self.tree.columns[j], self.names[j]
-            if column.kind == "real":
-                continue
-            test = f"{local} == -1" if column.kind == "ordinal" else f"{local} is UNSEEN"
-            message = _literal(f"The column {column.name!r} has a category never seen.")
-            lines += [f"    if {test}:", f"        raise ValueError({message})"]
+            if column.kind != "real":
+                message = _literal(f"The column {column.name!r} has an unknown category.")
+                unknown = _is_unknown(column.kind, local)
+                lines += [f"    if {unknown}:", f"        raise ValueError({message})"]
         return lines
 
-    def condition(self, guard: Guard) -> str:
-        """Whether a row takes the side of a guard, as a Python expression."""
-        asked, local = guard.asked, self.names[guard.asked.feature]
-        if guard.side == "stop":
-            return f"{local} == -1" if asked.column.kind == "ordinal" else f"{local} is UNSEEN"
-        left = guard.side == "left"
-        if asked.column.kind == "nominal":
-            return _membership(asked, local, left)
-        bound = _literal(asked.threshold) if asked.is_real else str(len(asked.left_codes) - 1)
-        unknown_right = not asked.is_real and asked.unknown_left is False
-        return _comparison(local, bound, left, asked.missing_left, unknown_right)
+    def condition(self, branch: Branch) -> str:
+        """Whether a row takes the side of a branch, as a Python expression."""
+        split, local = branch.split, self.names[branch.split.feature]
+        if branch.side == "stop":
+            return _is_unknown(split.column.kind, local)
+        left = branch.side == "left"
+        if split.column.kind == "nominal":
+            return _membership(split, local, left)
+        if split.kind == "missing" and not split.unknown_left:
+            return f"{local} != {local}" if left == split.missing_left else f"{local} == {local}"
+        return _comparison(split, local, left)
 
 
-def _remark(guard: Guard) -> str:
+def _is_unknown(kind: str, local: str) -> str:
+    return f"{local} == -1" if kind == "ordinal" else f"{local} is _UNKNOWN"
+
+
+def _remark(branch: Branch) -> str:
     """A comment that says which category a rank stands for."""
-    ranked = guard.side != "stop" and guard.asked.column.kind == "ordinal"
-    if not ranked or not guard.asked.left_codes:
+    split = branch.split
+    if branch.side == "stop" or split.column.kind != "ordinal" or not split.codes:
         return ""
-    return f"  # up to {_literal(guard.asked.left_categories[-1])}"
+    return f"  # up to {_literal(split.last_value)}"
 
 
-def _comparison(local: str, bound: str, left: bool, missing_left: bool, unknown_right: bool) -> str:
+def _comparison(split: Split, local: str, left: bool) -> str:
     """``local <= bound``, or its opposite, with NaN and -1 on their side.
 
-    Every comparison with NaN is false; so who is to keep NaN writes the opposite of the opposite.
+    Every comparison with NaN is false; so the side that keeps NaN is the opposite of the opposite.
     """
-    if unknown_right:
-        if missing_left:
-            inside = f"not ({local} > {bound} or {local} == -1)"
-            return inside if left else f"{local} > {bound} or {local} == -1"
+    bound = _literal(split.threshold) if split.is_real else str(len(split.codes) - 1)
+    if not split.is_real and split.unknown_left is False:
+        right = f"{local} > {bound} or {local} == -1"
+        if split.missing_left:
+            return f"not ({right})" if left else right
         return f"0 <= {local} <= {bound}" if left else f"not 0 <= {local} <= {bound}"
-    if missing_left:
+    if split.missing_left:
         return f"not {local} > {bound}" if left else f"{local} > {bound}"
     return f"{local} <= {bound}" if left else f"not {local} <= {bound}"
 
 
-def _membership(asked: Question, local: str, left: bool) -> str:
-    accepted = [_literal(value) for value in asked.left_categories]
-    accepted += ["None"] * asked.missing_left + ["UNSEEN"] * (asked.unknown_left is True)
+def _membership(split: Split, local: str, left: bool) -> str:
+    accepted = [_literal(value) for value in split.values()]
+    accepted += ["None"] * split.missing_left + ["_UNKNOWN"] * (split.unknown_left is True)
     if len(accepted) > 1:
         return f"{local} {'in' if left else 'not in'} ({', '.join(accepted)})"
-    if not accepted:  # a test on "missing" in a column where none goes left
+    if not accepted:
         return "False" if left else "True"
-    if accepted[0] in ("None", "UNSEEN"):
+    if accepted[0] in ("None", "_UNKNOWN"):
         return f"{local} {'is' if left else 'is not'} {accepted[0]}"
     return f"{local} {'==' if left else '!='} {accepted[0]}"
 

@@ -183,7 +183,7 @@ def cases(draw: st.DrawFn, leaves: int = 20, rows: int = 40) -> Case:
     return Case(tree, X, decoded(X, tree.columns))
 
 
-def route(tree: Tree, X: np.ndarray, unknown: str = "majority") -> np.ndarray:
+def route(tree: Tree, X: np.ndarray, unknown: str = "other") -> np.ndarray:
     """The node every row reaches, by asking one question after the other."""
     return np.array([_route(tree, row, unknown) for row in X.tolist()], dtype=np.int64)
 
@@ -198,7 +198,8 @@ def _route(tree: Tree, row: list[float], unknown: str) -> int:
                 return node
             x = math.nan if unknown == "missing" else x
         if column.kind != "real" and x == -1:
-            left = tree.weight[tree.left[node]] >= tree.weight[tree.right[node]]
+            heavier = tree.weight[tree.left[node]] >= tree.weight[tree.right[node]]
+            left = unknown == "majority" and heavier
         elif column.kind == "nominal" and math.isnan(x) and column.missing:
             left = tree.category[node] == len(column.categories)
         elif math.isnan(x):

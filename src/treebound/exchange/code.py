@@ -1,53 +1,53 @@
-"""What the forms in other languages share: the order in which a tree is written, and names.
+"""What the writers of code share: the order in which a tree is written, and names.
 
-A tree is written as guard clauses. At every inner node the smaller child comes first, inside an
-``if`` that ends in an answer; the larger child follows after it, at the same indentation. So
-nesting grows with the logarithm of the number of leaves, whatever the depth of the tree, and a
-chain of ten thousand tests is a plain list.
+A tree is written as branches that end in an answer. At every inner node the smaller child comes
+first, inside an ``if``; the larger child follows after it, at the same indentation. So nesting
+grows with the logarithm of the number of leaves, whatever the depth of the tree, and a chain of ten
+thousand splits is a plain list.
 """
 
 from __future__ import annotations
 
-import keyword
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from treebound._validation import OneOf, check
 from treebound.data import Column
-from treebound.show.questions import Question, Unknown, check_unknown, plain, question
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
+from treebound.tree.split import Split, Unknown, check_unknown, plain, splits_of
 
 __all__ = [
     "Answer",
-    "Guard",
+    "Branch",
     "Output",
     "answers",
+    "branches",
     "check_options",
-    "guards",
+    "columns_used",
     "identifiers",
     "literal_type",
-    "columns_tested",
 ]
 
 Output = Literal["label", "proba"]
 
 
-@dataclass(frozen=True)
-class Guard:
-    """``if``: what follows one level deeper holds for those who take this side.
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """``if``: what follows one level deeper holds for the values that take this side of a split.
 
-    ``side`` is "left", "right", or "stop" for a category never seen that ends at this node.
+    ``side`` is "left", "right", or "stop" for an unknown category that ends at this node.
     """
 
     level: int
-    asked: Question
+    split: Split
     side: Literal["left", "right", "stop"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
     """``return``: what this node answers."""
 
@@ -55,35 +55,32 @@ class Answer:
     node: int
 
 
-def guards(tree: Tree, *, unknown: Unknown) -> Iterator[Guard | Answer]:
-    """The tree as guard clauses, in the order in which they are written; no recursion."""
+def branches(tree: Tree, *, unknown: Unknown) -> Iterator[Branch | Answer]:
+    """The tree as branches and answers, in the order in which they are written; no recursion."""
+    splits = splits_of(tree, unknown=unknown)
+    lefts, rights, sizes = tree.left.tolist(), tree.right.tolist(), tree.size.tolist()
     stack: list[tuple[int, int]] = [(0, 0)]
     while stack:
         node, level = stack.pop()
-        if tree.left[node] < 0:
+        split = splits[node]
+        if split is None:
             yield Answer(level, node)
             continue
-        asked = question(tree, node, unknown=unknown)
-        if unknown == "stop" and not asked.is_real:
-            yield Guard(level, asked, "stop")
+        if unknown == "stop" and not split.is_real:
+            yield Branch(level, split, "stop")
             yield Answer(level + 1, node)
-        left, right = int(tree.left[node]), int(tree.right[node])
+        left, right = lefts[node], rights[node]
         # Of two equal children, the one that takes no missing values has the shorter condition.
-        sizes = int(tree.size[left]), int(tree.size[right])
-        small_left = sizes[0] < sizes[1] or (sizes[0] == sizes[1] and not asked.missing_left)
-        small, large = (left, right) if small_left else (right, left)
-        yield Guard(level, asked, "left" if small_left else "right")
+        small_left = (sizes[left], split.missing_left) <= (sizes[right], False)
+        yield Branch(level, split, "left" if small_left else "right")
         # The small child is written at once, one level deeper; the large one after all of it.
-        stack += [(large, level)]
-        if tree.left[small] < 0:
-            yield Answer(level + 1, small)
-        else:
-            stack += [(small, level + 1)]
+        small, large = (left, right) if small_left else (right, left)
+        stack += [(large, level), (small, level + 1)]
 
 
-def columns_tested(tree: Tree, *, unknown: Unknown) -> list[int]:
-    """The columns the code needs: those tested, and with ``"error"`` all columns of categories."""
-    found = {int(feature) for feature in tree.feature if feature >= 0}
+def columns_used(tree: Tree, *, unknown: Unknown) -> list[int]:
+    """The columns that the code reads: those split on; with "error" all that have categories."""
+    found = set(tree.feature[tree.feature >= 0].tolist())
     if unknown == "error":
         found |= {j for j, column in enumerate(tree.columns) if column.kind != "real"}
     return sorted(found)
@@ -99,11 +96,7 @@ def answers(tree: Tree, *, output: Output, smoothing: Smoothing | None) -> list[
 def check_options(output: str, unknown: str, *, caller: str) -> None:
     """Raise unless the options of a code form are among those known."""
     check_unknown(unknown, caller=caller)
-    if output not in ("label", "proba"):
-        raise ValueError(
-            f"The 'output' parameter of {caller} must be 'label' or 'proba'. "
-            f"Got {output!r} instead."
-        )
+    check(caller, {"output": output}, {"output": OneOf(get_args(Output))})
 
 
 def literal_type(values: Sequence[Any], *, what: str) -> type:
@@ -138,7 +131,7 @@ def identifiers(columns: Sequence[Column], reserved: frozenset[str]) -> list[str
         name = re.sub(r"\W+", "_", folded).strip("_").lower()[:40]
         if not name or not name[0].isalpha():
             name = f"x{place}"
-        if name in reserved or keyword.iskeyword(name) or name in taken:
+        if name in reserved or name in taken:
             name = f"{name}_{place}"
         while name in taken:
             name += "_"

@@ -1,9 +1,10 @@
-"""Algorithm VCdimUpperBound on the least partition bound, for every sample size in one pass.
+"""Upper bounds on VC dimensions: the first sample size with too few labellings for all.
 
-Two classes are enough: with ``G = 2 + 2 pi^2`` a sample of ``m`` examples can be shattered only if
-``G(m) = 2^m``. The forms are those of :mod:`treebound.bounds.partitions`, but a subtree is a
-function of the sample size, not a number, so that a shape costs one kernel call a form. Numbers
-below 2**53 are exact; larger ones carry a relative error far below the margin they are given.
+Algorithm VCdimUpperBound of the paper, on the least of its partition bounds and the chain lemma
+(:mod:`treebound.bounds._chain_shares`). Two classes are enough: with ``G = 2 + 2 pi^2`` a sample
+of ``m`` examples can be shattered only if ``G(m) = 2^m``. A subtree is a function of the sample
+size, not a number, so that a shape costs one kernel call a form. Numbers below 2**53 are exact;
+larger ones carry a relative error far below the margin they are given.
 """
 
 from __future__ import annotations
@@ -12,19 +13,22 @@ from collections.abc import Iterable
 from functools import lru_cache
 from math import comb, log, prod
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound.bounds import _sums
+from treebound.bounds._chain_shares import chain_shares, ratios, shares
 from treebound.bounds._closed import log_closed_growth
 from treebound.bounds._recursion import Features, children, with_categories
 from treebound.bounds._sizes import node_budgets, split_rooms
 from treebound.bounds._wide import NOTHING, Wide
 from treebound.bounds.partitions import is_one_threshold, one_feature_partitions
+from treebound.bounds.related import sauer_shelah
 from treebound.shapes import TreeShape
 
-__all__ = ["largest_shattered"]
+__all__ = ["EXACT", "UpperBound", "largest_shattered"]
 
 FloatArray = NDArray[np.float64]
 _lock = Lock()
@@ -37,26 +41,43 @@ _MOST_WORK = 4e9
 # Whole numbers above 2**53 are rounded: a count this close to 2**m is taken to reach it.
 _MARGIN = 1e-9
 
+# VC dimensions known by exhaustive search over all samples, for every shape of that many leaves on
+# that many real features (benchmarks/exhaustive.cpp).
+EXACT = {(3, 2): 5, (3, 3): 7, (4, 2): 8, (5, 2): 10}
 
-def largest_shattered(shape: TreeShape, features: Features, at_least: int) -> int:
+
+class UpperBound(NamedTuple):
+    """An upper bound and the theorem it rests on."""
+
+    size: int
+    by: str
+
+
+def largest_shattered(shape: TreeShape, features: Features, at_least: int) -> UpperBound:
     """Upper bound on the VC dimension; no sample size up to ``at_least`` need be tried."""
     if is_one_threshold(features):
         # Leaves are intervals: L of them never alternate L + 1 labels (one_feature_partitions).
-        return min(shape.leaves, *(features.ordinal or (shape.leaves,)))
+        return UpperBound(min(shape.leaves, *(features.ordinal or (shape.leaves,))), "intervals")
+    if features.is_real and (shape.leaves, features.real) in EXACT:
+        return UpperBound(EXACT[shape.leaves, features.real], "exhaustive search")
     size = first_unshattered(shape, features)
     work = sum(not part.is_leaf for part in shape.subshapes()) * float(size) ** 2
     if work > _MOST_WORK:
-        return size - 1
-    growth = growth_of(shape, features, size)
+        return UpperBound(size - 1, "closed form")
+    growth, by_chains = growth_of(shape, features, size)
     for m in range(max(at_least, 1) + 1, size):
         mantissa, power = growth.mantissa[m] * 2, growth.power[m] - 1
         if power < m and mantissa * 2.0 ** max(power - m, -1000) < 1 - _MARGIN * (m > 53):
-            return m - 1
-    return size - 1
+            if shape.leaves == 2:
+                return UpperBound(m - 1, "stump theorem")
+            return UpperBound(m - 1, "chain lemma" if by_chains[m] else "partition theorems")
+    return UpperBound(size - 1, "closed form")
 
 
-def growth_of(shape: TreeShape, features: Features, size: int) -> Wide:
-    """``G`` for two classes as a function of the sample size, up to ``size`` at least."""
+def growth_of(
+    shape: TreeShape, features: Features, size: int, *, chains: bool = True
+) -> tuple[Wide, NDArray[np.bool_]]:
+    """``G`` for two classes up to ``size`` at least, and where the chain lemma gives it."""
     # Few different lengths, so that shapes share what they have in common.
     length = 16
     while length < size:
@@ -64,10 +85,10 @@ def growth_of(shape: TreeShape, features: Features, size: int) -> Wide:
     features = _merged(features)
     with _lock:
         for refine in (length, 12, 8, 6, 5, 4, 3, 0):
-            growth = _growth(length, refine)
+            growth = _growth(length, refine, chains)
             if growth.require(shape, features):
                 break
-        return growth.of(shape, features)
+        return growth.of(shape, features), growth.by_chains[shape, features]
 
 
 def first_unshattered(shape: TreeShape, features: Features) -> int:
@@ -86,8 +107,8 @@ def first_unshattered(shape: TreeShape, features: Features) -> int:
 
 
 @lru_cache(maxsize=16)
-def _growth(size: int, refine: int) -> _Growth:
-    return _Growth(size, refine)
+def _growth(size: int, refine: int, chains: bool) -> _Growth:
+    return _Growth(size, refine, chains)
 
 
 class _Growth:
@@ -99,14 +120,19 @@ class _Growth:
         The largest sample size.
     refine : int
         Features with more categories than this keep them all in both parts of a split.
+    chains : bool
+        Whether to use the chain lemma and known VC dimensions, or the partition theorems alone.
     """
 
-    def __init__(self, size: int, refine: int) -> None:
+    def __init__(self, size: int, refine: int, chains: bool) -> None:
         self.size = size
         self.refine = refine
+        self.chains = chains
         self.cap = Wide.powers(2, size + 1)
         self.two = Wide.constant(2, size + 1)
         self.values: dict[tuple[TreeShape, Features], Wide] = {}
+        self.by_chains: dict[tuple[TreeShape, Features], NDArray[np.bool_]] = {}
+        self.shares: dict[tuple[TreeShape, Features], FloatArray] = {}
         self.rooms: dict[tuple[Features, int], tuple[FloatArray, FloatArray]] = {}
 
     def require(self, shape: TreeShape, features: Features) -> bool:
@@ -116,11 +142,13 @@ class _Growth:
             return False
         if len(self.values) > _MOST_KEPT:
             self.values.clear()
+            self.by_chains.clear()
+            self.shares.clear()
             self.rooms.clear()
         for part in shape.subshapes():
             for one in needed.get(part, ()):
                 if (part, one) not in self.values:
-                    self.values[part, one] = self._bound(part, one)
+                    self.values[part, one], self.by_chains[part, one] = self._least(part, one)
         return True
 
     def of(self, shape: TreeShape, features: Features) -> Wide:
@@ -162,15 +190,29 @@ class _Growth:
     def _sides(self, features: Features, kind: str, at: int) -> list[tuple[Features, Features]]:
         return _sides(features, kind, at, self.refine)
 
-    def _bound(self, shape: TreeShape, features: Features) -> Wide:
-        """The least of all forms for one subtree, as a function of the sample size."""
+    def _least(self, shape: TreeShape, features: Features) -> tuple[Wide, NDArray[np.bool_]]:
+        """The least of all forms for one subtree, and where it is the chain lemma."""
+        simple = features.is_real or shape.leaves == 2 or is_one_threshold(features)
+        pairs = [] if simple else self._pairs(shape, features)
+        found = self._by_partitions(shape, features, pairs)
+        if not self.chains or shape.leaves == 2 or is_one_threshold(features):
+            return found, np.zeros(self.size + 1, dtype=bool)
+        chains = self._by_chains(shape, features, pairs)
+        known = EXACT.get((shape.leaves, features.real)) if features.is_real else None
+        if known is not None:
+            sums = [sauer_shelah(m, known) for m in range(1, self.size + 1)]
+            chains = chains.least(Wide.of_integers([1, *sums]))
+        return chains.least(found), chains.less_than(found)
+
+    def _by_partitions(self, shape: TreeShape, features: Features, pairs: list[_Pair]) -> Wide:
+        """The least of the partition theorems, as a function of the sample size."""
         if shape.leaves == 2:
             return self._stump(features)
         if is_one_threshold(features):
             return self._one_threshold(shape, features)
         found = self._by_size(shape, features).least(self._total(shape, features))
         if not features.is_real:
-            found = found.least(self._by_feature(shape, features))
+            found = found.least(self._by_feature(shape, features, pairs))
         found = found.least(self.cap)
         if features.is_real:
             # Below its leaves a tree on a real feature does everything.
@@ -240,7 +282,16 @@ class _Growth:
         factor = np.maximum(splits, 0.0) * (0.5 if left is right else 1.0)
         return joint.times(factor).plus(self.two)
 
-    def _by_feature(self, shape: TreeShape, features: Features) -> Wide:
+    def _pairs(self, shape: TreeShape, features: Features) -> list[_Pair]:
+        """What the splits of each kind of categorical feature weigh, both directions."""
+        found = []
+        for kind, at, times in _distinct(features):
+            rooms = _feature_rooms(kind, getattr(features, kind)[at], self.size)
+            pair = self._fill(shape, self._sides(features, kind, at), *rooms)
+            found.append(_Pair(kind, float(times), *pair))
+        return found
+
+    def _by_feature(self, shape: TreeShape, features: Features, pairs: list[_Pair]) -> Wide:
         """Each feature within its own budget, subtrees with the categories left to them."""
         left, right = children(shape)
         size = self.size
@@ -249,20 +300,51 @@ class _Growth:
             rooms = _feature_rooms("ordinal", size + 1, size)
             pair = self._fill(shape, [(features, features)], *rooms)
             every = pair[0].times(float(features.real))
-        for kind, at, times in _distinct(features):
-            rooms = _feature_rooms(kind, getattr(features, kind)[at], size)
-            pair = self._fill(shape, self._sides(features, kind, at), *rooms)
-            every = every.plus(pair[0].times(float(times)) if times > 1 else pair[0])
-            if not features.real:
-                inner = inner.plus(pair[1].times(float(times)) if times > 1 else pair[1])
+        for one in pairs:
+            every = every.plus(one.every.times(one.times))
+            inner = inner.plus(one.inner.times(one.times))
         if not features.real:
             sizes = np.maximum(np.arange(size + 1) - 1, 1)
             ones = np.ones(size + 1, dtype=np.int64)
-            for one, other in ((ones, sizes), (sizes, ones)):
-                alone = self.of(left, features).at(one).times(self.of(right, features).at(other))
+            for some, rest in ((ones, sizes), (sizes, ones)):
+                alone = self.of(left, features).at(some).times(self.of(right, features).at(rest))
                 inner = inner.plus(alone.minus(2.0))
             every = every.most(inner)
         return every.times(0.5 if left is right else 1.0).plus(self.two)
+
+    def _by_chains(self, shape: TreeShape, features: Features, pairs: list[_Pair]) -> Wide:
+        """Chain lemma for real features; for the others the better of it and their own splits."""
+        left, right = children(shape)
+        same = left is right
+        one, other = self._shares(left, features), self._shares(right, features)
+        if features.real:
+            total = chain_shares(one, other, features.real, same)
+        else:  # a one-sided root test leaves everything to one child
+            total = one if same else one + other
+        single = chain_shares(one, other, 1, same) if features.ordinal else total
+        for pair in pairs:
+            # Constant labellings are counted above.
+            own = pair.times * ratios(pair.every.times(0.5 if same else 1.0))
+            total = total + (
+                np.minimum(own, pair.times * single) if pair.kind == "ordinal" else own
+            )
+        return self._whole(np.minimum(total * (1 + _MARGIN / 1000), 1.0))
+
+    def _shares(self, shape: TreeShape, features: Features) -> FloatArray:
+        key = (shape, features)
+        if key not in self.shares:
+            self.shares[key] = shares(self.of(shape, features))
+        return self.shares[key]
+
+    def _whole(self, share: FloatArray) -> Wide:
+        """Counts from shares; a class has as many labellings as opposite ones: an even number."""
+        m = np.arange(self.size + 1)
+        found = Wide.of(share.copy(), m.copy())
+        exact = slice(1, 53)
+        halves = np.floor(np.ldexp(share[exact], m[exact] - 1))
+        few = Wide.of(2.0 * halves)
+        found.mantissa[exact], found.power[exact] = few.mantissa, few.power
+        return found
 
     def _fill(
         self,
@@ -295,6 +377,15 @@ class _Growth:
         return Wide(
             np.array([one.mantissa for one in found]), np.array([one.power for one in found])
         )
+
+
+class _Pair(NamedTuple):
+    """Splits of one kind of feature: how many such features, all splits, those of larger parts."""
+
+    kind: str
+    times: float
+    every: Wide
+    inner: Wide
 
 
 @lru_cache(maxsize=64)

@@ -12,8 +12,8 @@ from treebound.pruning import (
     MDLPruner,
     PessimisticPruner,
     ReducedErrorPruner,
+    mdl,
 )
-from treebound.pruning.mdl import label_bits, test_bits
 from treebound.pruning.pessimistic import upper_errors
 
 seeds = st.integers(0, 10**6)
@@ -21,7 +21,7 @@ seeds = st.integers(0, 10**6)
 
 def mdl_score(tree):
     inner = ~tree.is_leaf
-    return (1 + label_bits(tree.counts))[~inner].sum() + (1 + test_bits(tree))[inner].sum()
+    return (1 + mdl.label_bits(tree.counts))[~inner].sum() + (1 + mdl.test_bits(tree))[inner].sum()
 
 
 def pessimistic_score(tree):

@@ -22,10 +22,9 @@ class ReducedErrorPruner(BasePruner):
     Parameters
     ----------
     validation_fraction : float or None
-        None: the examples given to ``prune`` are the validation part, and the tree was grown on
-        others. A float: that share of the given examples is set aside, a new tree is grown on the
-        rest (``prune`` needs ``grow``) and pruned on the part set aside. As
-        ``pruning="reduced-error"`` of the classifier it is 0.15.
+        None: ``prune`` gets the rows to judge by as ``validation``. A float: that share of the
+        sample is set aside, a new tree is grown on the rest (``prune`` needs ``grow``) and pruned
+        on the part set aside. As ``pruning="reduced-error"`` of the classifier it is 0.15.
     search : {"collapse", "greedy"}
         ``"collapse"``: from below, a node becomes a leaf unless its subtree makes fewer errors;
         that is the pruning with the least errors, and the smallest of those. ``"greedy"``: the
@@ -35,9 +34,9 @@ class ReducedErrorPruner(BasePruner):
 
     Notes
     -----
-    The answers of the leaves come from the examples the tree was grown on. Where a child is raised
-    they are counted anew from those examples if they are at hand (with a ``validation_fraction``),
-    else they stay as they are.
+    Counts and answers of the pruned tree are those of the sample; the validation rows only judge.
+    Where a child is raised and there is no sample to count again, answers stay as they are and the
+    tree is marked as not counted (``tree.counted``).
 
     Pruning on the test part, with ``validation_fraction=None``, is the study's Oracle.
 
@@ -46,9 +45,11 @@ class ReducedErrorPruner(BasePruner):
     >>> import treebound as tb
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> grown = tb.BoundTreeClassifier(pruning=None).fit(X[::2], y[::2]).tree_
-    >>> grown.n_leaves, ReducedErrorPruner().prune(grown, X[1::2], y[1::2]).tree.n_leaves
-    (10, 5)
+    >>> sample = tb.Sample.learn(X, y)
+    >>> grown = tb.growing.grow(sample.part(slice(None, None, 2)))
+    >>> judge = sample.part(slice(1, None, 2))
+    >>> grown.n_leaves, ReducedErrorPruner().prune(grown, validation=judge).tree.n_leaves
+    (12, 3)
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {

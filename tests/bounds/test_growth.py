@@ -13,11 +13,16 @@ from theory_support import balanced, case, chain, landscapes, samples, shapes, v
 
 from treebound import Landscape, TreeShape, bounds
 from treebound.bounds._recursion import features_of
-from treebound.bounds._sizes import growth_by_size, node_budgets, split_rooms
+from treebound.bounds import _by_size
 from treebound.bounds.fast import log_fast_growth
-from treebound.bounds.stumps import node_budget, node_splits_of_size
+from treebound.bounds.splits import (
+    node_budget,
+    node_budget_table,
+    node_split_table,
+    node_splits_of_size,
+)
 
-FORMS = ("best", "tight", "fast", "closed")
+FORMS = ("best", "tight", "chain-sum", "fast", "closed", "chain")
 MIXED = Landscape(5, (3, 5), (2, 4, 10))
 ROWS = vectors("log_growth")
 
@@ -121,8 +126,8 @@ def test_every_form_holds_on_any_sample(sample, shape, n):
 @given(st.integers(2, 40), landscapes(real=4, columns=3, categories=9, undeclared=True))
 def test_table_of_splits_is_the_number_of_splits(m, landscape):
     features = features_of(landscape)
-    rooms = split_rooms(features, 2, m)
-    budgets = node_budgets(features, 2, m)
+    rooms = node_split_table(features, 2, m)
+    budgets = node_budget_table(features, np.arange(2, m + 1))
     for size in range(2, m + 1):
         shown = landscape.informative.at(size)
         assert budgets[size - 2] == node_budget(size, shown)
@@ -165,9 +170,11 @@ def test_tight_sums_past_the_range_of_a_double():
 
 def test_blocks_of_sample_sizes_give_what_one_block_gives(monkeypatch):
     shape, features = chain(9), features_of(MIXED)
-    whole = growth_by_size(shape, 120, 3, features, budgeted=True)
-    monkeypatch.setattr("treebound.bounds._sizes._TABLE", 500)
-    assert growth_by_size(shape, 120, 3, features, budgeted=True) == pytest.approx(whole, rel=1e-13)
+    whole = _by_size.growth_by_size(shape, 120, 3, features, "best")
+    monkeypatch.setattr(_by_size, "_TABLE", 500)
+    _by_size._kept.clear()
+    found = _by_size.growth_by_size(shape, 120, 3, features, "best")
+    assert found == pytest.approx(whole, rel=1e-13)
 
 
 def test_two_classes_need_no_separate_parts():
@@ -181,7 +188,8 @@ def test_two_classes_need_no_separate_parts():
 def test_many_parts_are_capped_together(monkeypatch):
     shape = balanced(3)
     apart = bounds.log_growth(shape, 80, 8, MIXED, form="tight")
-    monkeypatch.setattr("treebound.bounds._sizes._PARTS_WORK", 0)
+    monkeypatch.setattr("treebound.bounds._part_counts._PARTS_WORK", 0)
+    _by_size._kept.clear()
     together = bounds.log_growth(shape, 80, 8, MIXED, form="tight")
     assert apart < together < apart + 1e-2
 
@@ -190,7 +198,7 @@ class TestAllTreesWithSoManyLeaves:
     @given(st.integers(1, 60), st.integers(2, 90), st.integers(1, 5), landscapes(undeclared=True))
     def test_is_the_formula(self, leaves, m, n, landscape):
         known = landscape.informative
-        found = bounds.log_growth_leaves(leaves, m, n, landscape)
+        found = bounds.log_growth_leaves(leaves, m, n, landscape, form="closed")
         if known.n_features == 0:
             expected = math.log(n)
         elif known.is_real and m < leaves:
@@ -208,7 +216,7 @@ class TestAllTreesWithSoManyLeaves:
             bounds.log_growth(shape, m, n, landscape, form="closed")
             for shape in TreeShape.enumerate(leaves)
         ]
-        found = bounds.log_growth_leaves(leaves, m, n, landscape)
+        found = bounds.log_growth_leaves(leaves, m, n, landscape, form="closed")
         if m > 1 and known.n_features and not (known.is_real and m < leaves):
             assert found == pytest.approx(np.logaddexp.reduce(logs), rel=1e-9, abs=1e-12)
         assert found >= max(logs) - 1e-12

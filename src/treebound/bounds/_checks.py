@@ -7,7 +7,10 @@ from operator import index
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["check_int", "check_landscape", "check_shape"]
+__all__ = ["check_int", "check_landscape", "check_shape", "check_size"]
+
+# Products of three such numbers are in the range of a double.
+_LARGEST = 10**100
 
 
 def check_int(name: str, value: object, where: str, *, least: int = 1) -> int:
@@ -24,6 +27,22 @@ def check_int(name: str, value: object, where: str, *, least: int = 1) -> int:
             f"The {name!r} parameter of {where} must be an int >= {least}. Got {value!r} instead."
         )
     return number
+
+
+def check_size(name: str, value: object, where: str) -> int:
+    """``value`` as an int from 1 to 10**100, or a ValueError that names the argument."""
+    number = check_int(name, value, where)
+    if number > _LARGEST:
+        raise ValueError(
+            f"The {name!r} parameter of {where} must be an int from 1 to 10**100. "
+            f"Got {_short(number)} instead."
+        )
+    return number
+
+
+def _short(number: int) -> str:
+    """A number in words that fit a message: Python writes no int of over 4,300 digits."""
+    return f"an int of {int(number.bit_length() * 0.30103) + 1} digits"
 
 
 def check_shape(shape: object, where: str) -> TreeShape:

@@ -27,7 +27,7 @@ from treebound.shapes import TreeShape
 __all__ = ["Features", "Recursion", "Rule", "children", "features_of", "fill", "joint_parts"]
 
 # More categories than any sample shows: an undeclared nominal column.
-UNBOUNDED = 1 << 62
+UNBOUNDED = 1 << 400
 # Deeper shapes are prepared from the leaves up, so that Python's recursion stays shallow.
 _DEEP = 60
 

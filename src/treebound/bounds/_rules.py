@@ -26,7 +26,7 @@ from treebound.bounds._recursion import (
     fill,
     with_categories,
 )
-from treebound.bounds.stumps import (
+from treebound.bounds.splits import (
     node_budget,
     node_splits_of_size,
     nominal_splits,

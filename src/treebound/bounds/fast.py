@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from treebound.bounds._checks import check_int, check_landscape, check_shape
 from treebound.bounds._recursion import Features, features_of, joint_parts
 from treebound.bounds.counting import log_falling_factorial, log_stirling, stirling
-from treebound.bounds.stumps import node_budget
+from treebound.bounds.splits import node_budget, node_budget_table
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
@@ -314,7 +314,7 @@ def _log_product(
     elif by_leaves:
         splits = 2.0 * features.real * (here - leaves + 1.0)
     else:
-        splits = np.array([2.0 * node_budget(max(int(one), 1), features) for one in here])
+        splits = 2.0 * node_budget_table(features, np.maximum(here, 1.0))
     splits = np.maximum(splits, 0.0) * halved
     with np.errstate(divide="ignore"):
         logs = np.log(splits).tolist()

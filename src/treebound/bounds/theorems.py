@@ -34,7 +34,7 @@ from treebound.bounds._rules import (
     splits_of_left_size,
     sum_over_sizes,
 )
-from treebound.bounds.stumps import binomial_at_most
+from treebound.bounds.splits import binomial_at_most
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 

@@ -20,7 +20,7 @@ from functools import lru_cache
 from math import comb, factorial, prod
 from typing import NamedTuple
 
-from treebound.bounds.counting import stirling
+from treebound.bounds.counting import stirling, stirling_at_most
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
@@ -177,7 +177,7 @@ class Recursion:
         values = [1]
         for c in range(2, most + 1):
             value = sums[c - 1] // 2 if same else sums[c - 1]
-            values.append(1 if c == m else min(stirling(m, c), value))
+            values.append(1 if c == m else stirling_at_most(m, c, value))
         return tuple(values)
 
     def joint(

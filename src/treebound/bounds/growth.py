@@ -45,7 +45,7 @@ IntArray = NDArray[np.integer[Any]]
 FloatArray = NDArray[np.float64]
 Form = Callable[[TreeShape, int, int, Features], float]
 # Multiplications (about a nanosecond each) up to which "best" tries the sums over part sizes.
-_SIZES_WORK = 1e9
+_SIZES_WORK = 5e8
 # Sums over part sizes hold tables of that many numbers.
 _MOST_SIZES = 10**6
 

@@ -32,7 +32,9 @@ __all__ = [
     "node_split_table",
     "node_splits_of_size",
     "nominal_splits",
+    "nominal_splits_beyond",
     "nominal_splits_of_size",
+    "sum_of_quotients",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -104,21 +106,27 @@ def feature_split_table(kind: str, categories: int, size: int) -> tuple[FloatArr
     return of_size, in_all
 
 
-def nominal_splits_beyond(categories: int | None, m: int, t: int) -> int:
-    """``sum_k R_{N,k}`` over ``t < k < m/2``, or ``R_N`` where it is at least that.
+def sum_of_quotients(m: int, first: int, last: int, enough: int | None = None) -> int:
+    """``sum_k floor(m / k)`` for ``k = first .. last``, or any part of it that is ``enough``.
 
-    ``floor(m / k)`` takes the same value on long ranges of ``k``, so the sum takes about
-    ``sqrt(m)`` steps, and fewer when it soon reaches ``R_N``.
+    The quotient is the same on long ranges of ``k``: about ``2 sqrt(m)`` steps.
     """
-    total, enough, k, last = 0, nominal_splits(categories, m), t + 1, (m - 1) // 2
-    while k <= last and total < enough:
-        if categories is not None and m > categories * k:
-            until, each = min(last, (m - 1) // categories), categories - 1
-        else:
-            each = m // k
-            until = min(last, m // each)
+    total, k = 0, first
+    while k <= last and (enough is None or total < enough):
+        each = m // k
+        until = min(last, m // each)
         total += each * (until - k + 1)
         k = until + 1
+    return total
+
+
+def nominal_splits_beyond(categories: int | None, m: int, t: int) -> int:
+    """``sum_k R_{N,k}`` over ``t < k < m/2``, or ``R_N`` where it is at least that."""
+    enough, first, last = nominal_splits(categories, m), t + 1, (m - 1) // 2
+    few = 0 if categories is None else min(last, (m - 1) // categories)
+    total = max(0, few - t) * ((categories or 1) - 1)
+    if total < enough:
+        total += sum_of_quotients(m, max(first, few + 1), last, enough)
     return min(total, enough)
 
 

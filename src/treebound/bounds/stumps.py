@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
-from treebound.bounds._checks import check_int, check_landscape
+from treebound.bounds._checks import check_at_most, check_int, check_landscape
 from treebound.bounds.counting import splits_of_size
 from treebound.bounds.splits import (
     FeatureCounts,
@@ -30,6 +30,7 @@ from treebound.bounds.splits import (
     nominal_splits,
     nominal_splits_beyond,
     nominal_splits_of_size,
+    sum_of_quotients,
 )
 from treebound.landscape import Landscape
 
@@ -136,7 +137,7 @@ def trivial_stump_gap_at_least(m: int) -> int:
     >>> trivial_stump_gap_at_least(5)
     5
     """
-    m = check_int("m", m, "trivial_stump_gap_at_least")
+    m = check_at_most("m", m, "trivial_stump_gap_at_least", 10**6)
     return ((m - 1) * comb(m, m // 2) - (2**m - 2)) // 2
 
 
@@ -196,7 +197,7 @@ def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
     Parameters
     ----------
     m : int
-        Number of examples.
+        Number of examples, at most 10**6: the result has an entry for every part size.
     ordinal : sequence of int
         Number of categories of each feature.
 
@@ -210,7 +211,7 @@ def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
     >>> attribution.per_size, attribution.conjugate
     ((6, 15, 8), (9, 7, 7, 7, 4))
     """
-    m = check_int("m", m, "ordinal_attribution")
+    m = check_at_most("m", m, "ordinal_attribution", 10**6)
     known = sorted(Landscape(ordinal=tuple(ordinal)).ordinal, reverse=True)
     rows = [o - 1 for o in known]
     cells = [[0] * length for length in rows]
@@ -306,8 +307,13 @@ def nominal_stump_partitions_by_count(m: int, count: int) -> int:
     """
     m = check_int("m", m, "nominal_stump_partitions_by_count")
     count = check_int("count", count, "nominal_stump_partitions_by_count", least=0)
-    whole = sum(min(comb(m, k), count * (m // k)) for k in range(1, (m + 1) // 2))
-    return whole + (min(comb(m, m // 2), 2 * count) // 2 if m % 2 == 0 else 0)
+    whole, k, last = 0, 1, (m - 1) // 2
+    # Binomials rise and floor(m/k) falls: past the first size with splits to spare all have.
+    while k <= last and (choices := comb(m, k)) < count * (m // k):
+        whole += choices
+        k += 1
+    whole += count * sum_of_quotients(m, k, last)
+    return whole + (binomial_at_most(m, m // 2, 2 * count) // 2 if m % 2 == 0 else 0)
 
 
 def best_attribution(m: int, landscape: FeatureCounts) -> int:

@@ -25,7 +25,7 @@ The fast forms are in :mod:`treebound.bounds.fast`.
 
 from __future__ import annotations
 
-from treebound.bounds._checks import check_int, check_landscape, check_shape
+from treebound.bounds._checks import check_int, check_landscape, check_shape, check_size
 from treebound.bounds._recursion import Features, Recursion, Rule, features_of
 from treebound.bounds._rules import (
     budget_rule,
@@ -71,7 +71,7 @@ def evaluate(
     check_landscape(landscape, where)
     if needs:
         _check_only(landscape, needs, where)
-    m, c = check_int("m", m, where), check_int("c", c, where)
+    m, c = check_size("m", m, where), check_int("c", c, where)
     features = features_of(landscape)
     if merge_rows:
         m = features.combinations(m) if not features.is_empty else m

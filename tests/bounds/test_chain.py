@@ -158,7 +158,10 @@ def test_closed_forms_of_large_samples_are_not_below(shape, m, n, landscape):
 @pytest.mark.parametrize("landscape", [Landscape(real=3), Landscape(20, (3,), (2, 4))], ids=str)
 def test_all_trees_with_many_leaves_are_not_below(leaves, m, landscape):
     nodes = leaves - 1
-    half = [Fraction(categorical_pairs(landscape, m)), Fraction(2 * landscape.real)]  # n = 2, halved
+    half = [
+        Fraction(categorical_pairs(landscape, m)),
+        Fraction(2 * landscape.real),
+    ]  # n = 2, halved
     y: Polynomial = [Fraction(1)]
     for _ in range(nodes):
         y = times(y, half)
@@ -211,7 +214,9 @@ def labellings(X: np.ndarray, shape: TreeShape, n: int) -> set[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("n", [2, 3])
-@pytest.mark.parametrize("texts", [(".", "."), ("(..)", "."), ("(..)", "(..)"), ("((..).)", "(..)")])
+@pytest.mark.parametrize(
+    "texts", [(".", "."), ("(..)", "."), ("(..)", "(..)"), ("((..).)", "(..)")]
+)
 def test_chain_lemma_counts_one_feature_and_direction_exactly(texts, n):
     first, second = map(TreeShape.parse, texts)
     rng = np.random.default_rng(len(texts[0]) + n)

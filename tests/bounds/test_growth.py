@@ -9,11 +9,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from theory_support import balanced, case, chain, landscapes, samples, shapes, vectors
+from theory_support import (
+    balanced,
+    case,
+    chain,
+    landscapes,
+    samples,
+    shapes,
+    tree_theorems,
+    vectors,
+)
 
 from treebound import Landscape, TreeShape, bounds
+from treebound.bounds import _by_size, counting, fast
+from treebound.bounds import enumerate as oracle
 from treebound.bounds._recursion import features_of
-from treebound.bounds import _by_size
 from treebound.bounds.fast import log_fast_growth
 from treebound.bounds.splits import (
     node_budget,
@@ -71,13 +81,13 @@ def test_forms_equal_the_stored_values(m):
 @given(shapes(6), st.integers(1, 25), st.integers(1, 7), landscapes(undeclared=True))
 def test_tight_and_fast_are_exact_sums_over_parts(shape, m, n, landscape):
     for form, theorem in (
-        ("tight", bounds.tree_partitions_by_size),
-        ("fast", bounds.fast_tree_partitions),
+        ("tight", tree_theorems["by-size"]),
+        ("fast", fast.fast_tree_partitions),
     ):
         exact = log_sum(theorem, shape, m, n, landscape)
         found = bounds.log_growth(shape, m, n, landscape, form=form)
         assert found == pytest.approx(exact, rel=1e-9, abs=1e-12), form
-    exact = log_sum(bounds.fast_tree_partitions_within_budget, shape, m, n, landscape)
+    exact = log_sum(fast.fast_tree_partitions_within_budget, shape, m, n, landscape)
     found = log_fast_growth(shape, m, n, features_of(landscape), total=True)
     assert found == pytest.approx(exact, rel=1e-9, abs=1e-12)
 
@@ -117,7 +127,7 @@ def test_every_form_is_at_least_the_exact_growth_function():
 @given(samples(rows=6), shapes(5), st.integers(1, 4))
 def test_every_form_holds_on_any_sample(sample, shape, n):
     X, kinds, landscape = sample
-    made = math.log(bounds.realizable_growth(X, kinds, shape, n))
+    made = math.log(oracle.realizable_growth(X, kinds, shape, n))
     for form in FORMS:
         assert made <= bounds.log_growth(shape, len(X), n, landscape, form=form) + 1e-12, form
     assert made <= bounds.log_growth_leaves(shape.leaves, len(X), n, landscape) + 1e-12
@@ -143,7 +153,7 @@ def test_cost_does_not_grow_with_a_thousand_classes():
         many = bounds.log_growth(shape, 300, 1000, MIXED, form=form)
         # Six leaves: at most (1000)^6 times as many functions.
         assert few < many < few + 6 * math.log(1000)
-    exact = log_sum(bounds.fast_tree_partitions, shape, 300, 1000, MIXED)
+    exact = log_sum(fast.fast_tree_partitions, shape, 300, 1000, MIXED)
     found = bounds.log_growth(shape, 300, 1000, MIXED, form="fast")
     assert found == pytest.approx(exact, rel=1e-9)
 
@@ -179,7 +189,7 @@ def test_blocks_of_sample_sizes_give_what_one_block_gives(monkeypatch):
 
 def test_two_classes_need_no_separate_parts():
     shape, landscape = chain(12), Landscape(real=2, nominal=(3,))
-    exact = log_sum(bounds.tree_partitions_by_size, shape, 60, 2, landscape)
+    exact = log_sum(tree_theorems["by-size"], shape, 60, 2, landscape)
     assert bounds.log_growth(shape, 60, 2, landscape, form="tight") == pytest.approx(
         exact, rel=1e-12
     )
@@ -205,7 +215,7 @@ class TestAllTreesWithSoManyLeaves:
             expected = m * math.log(n)
         else:
             nodes = leaves - 1
-            value = bounds.catalan(nodes) * n**leaves * choices(nodes, m, known)
+            value = counting.catalan(nodes) * n**leaves * choices(nodes, m, known)
             expected = math.log(value) - nodes * math.log(2)
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
 

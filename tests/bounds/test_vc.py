@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from theory_support import balanced, case, chain, landscapes, shapes, vectors
 
 from treebound import Landscape, TreeShape, bounds
-from treebound.bounds import _shatter
+from treebound.bounds import _shatter, related, stumps, vc
+from treebound.bounds import enumerate as oracle
 from treebound.bounds._lower import SHATTERED, stump_shatters
 from treebound.bounds._recursion import features_of
 
@@ -20,7 +21,7 @@ STUMP = TreeShape.parse("(..)")
 
 
 def shatters(shape: TreeShape, X: np.ndarray, kinds: list[str]) -> bool:
-    return bounds.count_realizable(X, kinds, shape, 2) == 2 ** (len(X) - 1) - 1
+    return oracle.count_realizable(X, kinds, shape, 2) == 2 ** (len(X) - 1) - 1
 
 
 def by_trying_every_sample(shape: TreeShape, landscape: Landscape) -> int:
@@ -39,7 +40,7 @@ def by_trying_every_sample(shape: TreeShape, landscape: Landscape) -> int:
 
 def test_stumps_on_real_features_are_exact():
     for real, exact in vectors("vc_stump_real_exact").items():
-        assert bounds.stump_vc_dimension(int(real)) == exact
+        assert vc.stump_vc_dimension(int(real)) == exact
         found = bounds.vc_dimension(STUMP, Landscape(real=int(real)))
         assert found == bounds.VCDimension(exact, exact)
         assert found.exact
@@ -62,7 +63,7 @@ def test_upper_bound_is_no_more_than_the_papers(text, uppers):
     lowers = vectors("vc_lower_real_yildiz")[text]
     for real, (lower, upper) in enumerate(zip(lowers, uppers, strict=True), start=1):
         found = bounds.vc_dimension(shape, Landscape(real=real))
-        assert bounds.sum_of_children_vc_dimension(shape, real) == lower
+        assert vc.sum_of_children_vc_dimension(shape, real) == lower
         assert lower <= found.lower <= found.upper <= upper
 
 
@@ -102,7 +103,7 @@ def test_stored_samples_are_shattered(text, sample):
     assert shatters(shape, X, ["real"] * X.shape[1])
     found = bounds.vc_dimension(shape, Landscape(real=X.shape[1]))
     assert found.lower >= len(X)
-    assert len(X) > bounds.sum_of_children_vc_dimension(shape, X.shape[1])
+    assert len(X) > vc.sum_of_children_vc_dimension(shape, X.shape[1])
 
 
 @settings(max_examples=60)
@@ -160,7 +161,7 @@ def test_without_informative_features_one_example_is_shattered(landscape):
 def test_large_shapes_have_a_bound_too():
     found = bounds.vc_dimension(chain(3000), Landscape(real=10))
     assert 3000 < found.lower < found.upper
-    asymptotic = bounds.vc_dimension_asymptotic(3000, 10)
+    asymptotic = vc.vc_dimension_asymptotic(3000, 10)
     assert found.upper < asymptotic
 
 
@@ -173,54 +174,54 @@ def test_many_categories_are_not_followed_down_the_tree():
 @given(st.integers(1, 300))
 def test_stump_lower_bound_is_exact_on_binary_features(count):
     features = features_of(Landscape(nominal=(2,) * count))
-    assert stump_shatters(features) == bounds.binary_stump_vc_dimension(count)
+    assert stump_shatters(features) == related.binary_stump_vc_dimension(count)
 
 
 class TestRelatedWork:
     @given(st.integers(1, 40), st.integers(0, 45))
     def test_sauer_shelah_is_a_sum_of_binomials(self, m, d):
         exact = sum(math.comb(m, i) for i in range(d + 1))
-        assert bounds.sauer_shelah(m, d) == exact
-        assert bounds.log_sauer_shelah(m, d) == pytest.approx(math.log(exact), rel=1e-12)
+        assert related.sauer_shelah(m, d) == exact
+        assert related.log_sauer_shelah(m, d) == pytest.approx(math.log(exact), rel=1e-12)
 
     @given(shapes(5, least=2), st.integers(2, 14), st.integers(1, 4))
     def test_sauer_shelah_holds_with_the_upper_bound(self, shape, m, real):
         landscape = Landscape(real=real)
         d = bounds.vc_dimension(shape, landscape).upper
         if m <= d:
-            assert bounds.sauer_shelah(m, d) == 2**m
+            assert related.sauer_shelah(m, d) == 2**m
         stump = bounds.vc_dimension(STUMP, landscape).upper
-        exact = 2 + 2 * bounds.real_stump_partitions(m, real)
-        assert exact <= bounds.sauer_shelah(m, stump)
+        exact = 2 + 2 * stumps.real_stump_partitions(m, real)
+        assert exact <= related.sauer_shelah(m, stump)
 
     @pytest.mark.parametrize("count", range(1, 5))
     def test_stumps_on_binary_features(self, count):
         exact = by_trying_every_sample(STUMP, Landscape(ordinal=(2,) * count))
-        assert bounds.binary_stump_vc_dimension(count) == exact
+        assert related.binary_stump_vc_dimension(count) == exact
 
     @given(st.integers(1, 5000))
     def test_axis_parallel_cuts_shatter_no_more_than_stumps(self, real):
-        cuts = bounds.axis_parallel_cut_vc_dimension(real)
+        cuts = related.axis_parallel_cut_vc_dimension(real)
         assert real >= math.comb(cuts, cuts // 2)
         assert real < math.comb(cuts + 1, (cuts + 1) // 2)
-        assert cuts <= bounds.stump_vc_dimension(real) <= cuts + 2
+        assert cuts <= vc.stump_vc_dimension(real) <= cuts + 2
 
     def test_rank_trees(self):
-        assert bounds.rank_tree_vc_dimension(0, 9) == 1
-        assert bounds.rank_tree_vc_dimension(9, 9) == 2**9
-        assert bounds.rank_tree_vc_dimension(20, 9) == 2**9
+        assert related.rank_tree_vc_dimension(0, 9) == 1
+        assert related.rank_tree_vc_dimension(9, 9) == 2**9
+        assert related.rank_tree_vc_dimension(20, 9) == 2**9
 
     @pytest.mark.parametrize(
         ("function", "arguments"),
         [
-            (bounds.sauer_shelah, (0, 1)),
-            (bounds.sauer_shelah, (3, -1)),
-            (bounds.binary_stump_vc_dimension, (0,)),
-            (bounds.axis_parallel_cut_vc_dimension, (1.5,)),
-            (bounds.rank_tree_vc_dimension, (True, 2)),
-            (bounds.stump_vc_dimension, (0,)),
-            (bounds.vc_dimension_order, (0, 1)),
-            (bounds.vc_dimension_asymptotic, (2, 0)),
+            (related.sauer_shelah, (0, 1)),
+            (related.sauer_shelah, (3, -1)),
+            (related.binary_stump_vc_dimension, (0,)),
+            (related.axis_parallel_cut_vc_dimension, (1.5,)),
+            (related.rank_tree_vc_dimension, (True, 2)),
+            (vc.stump_vc_dimension, (0,)),
+            (vc.vc_dimension_order, (0, 1)),
+            (vc.vc_dimension_asymptotic, (2, 0)),
         ],
     )
     def test_counts_must_be_counts(self, function, arguments):
@@ -229,13 +230,13 @@ class TestRelatedWork:
 
     def test_constant_of_the_corollary(self):
         with pytest.raises(ValueError, match="'constant' parameter"):
-            bounds.vc_dimension_asymptotic(2, 1, constant=1.0)
-        assert bounds.vc_dimension_asymptotic(1, 5) == 1.0
+            vc.vc_dimension_asymptotic(2, 1, constant=1.0)
+        assert vc.vc_dimension_asymptotic(1, 5) == 1.0
 
     @given(shapes(7), st.integers(1, 50))
     def test_corrected_corollary_bounds_the_vc_dimension(self, shape, real):
         found = bounds.vc_dimension(shape, Landscape(real=real))
-        assert found.lower <= bounds.vc_dimension_asymptotic(shape.leaves, real)
+        assert found.lower <= vc.vc_dimension_asymptotic(shape.leaves, real)
 
 
 def test_a_vc_dimension_reads_well():

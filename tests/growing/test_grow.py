@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treebound.tree import Column
 from treebound.growing.grow import grow
+from treebound.tree import Column
 
 ARRAYS = ("feature", "threshold", "category", "missing_left", "left", "right", "counts", "rows")
 

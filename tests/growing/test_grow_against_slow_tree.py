@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_tree import SlowTree
 
-from treebound.tree import Column
 from treebound.growing.grow import grow
+from treebound.tree import Column
 
 CRITERIA = ("gini", "entropy", "misclassification")
 

@@ -12,6 +12,7 @@ from scipy.stats import binom
 from sklearn.base import clone
 
 import treebound as tb
+from treebound.growing.grow import grow
 from treebound.pruning import (
     PRUNERS,
     KearnsMansourPruner,
@@ -21,7 +22,6 @@ from treebound.pruning import (
     make_pruner,
 )
 from treebound.tree.columns import landscape_of
-from treebound.growing.grow import grow
 
 seeds = st.integers(0, 10**6)
 

@@ -17,8 +17,8 @@ from matplotlib.patches import FancyBboxPatch  # noqa: E402
 from matplotlib.testing.compare import compare_images  # noqa: E402
 
 import treebound as tb  # noqa: E402
-from treebound.show import CertificateDisplay, PruningPathDisplay, TreeDisplay  # noqa: E402
 from treebound.growing import grow  # noqa: E402
+from treebound.show import CertificateDisplay, PruningPathDisplay, TreeDisplay  # noqa: E402
 from treebound.tree import Column, Tree  # noqa: E402
 
 IMAGES = Path(__file__).parent / "images"

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_tree import slow_route
 
-from treebound.tree import Column, Tree
 from treebound.growing.grow import grow
+from treebound.tree import Column, Tree
 
 
 def sample(n, seed, missing=0.1):

@@ -97,7 +97,7 @@ class _Tables:
         last: int,
         old: Scaled | None = None,
     ) -> Scaled:
-        """A table with the sizes ``first`` to ``last`` filled in, those before taken from ``old``."""
+        """A table with the sizes ``first`` to ``last`` filled in, those before from ``old``."""
         caps, counted = self._caps(shape, last)
         found = Scaled(caps.mantissa.copy(), caps.power.copy())
         if old is not None:

@@ -68,9 +68,7 @@ def _computed(shape: TreeShape) -> Scaled:
             known[part] = _ONE
             _kept.put(part, _ONE, 1)
             continue
-        known[part] = (
-            _joined(part, known[part.left], known[part.right]) if found is None else found
-        )
+        known[part] = _joined(part, known[part.left], known[part.right]) if found is None else found
         for child in {part.left, part.right}:
             if last[child] is part:
                 del known[child]

@@ -46,7 +46,7 @@ def chain_sums(
     first: int,
     last: int,
 ) -> list[Scaled]:
-    """The chain lemma for sample sizes ``first`` to ``last``, once for each role of the children."""
+    """The chain lemma for sample sizes ``first`` to ``last``, for each role of the children."""
     left = _steady(left, n_classes)
     right = left if equal else _steady(right, n_classes)
     categorical = _categorical(left, right, equal, n_classes, features, first, last)

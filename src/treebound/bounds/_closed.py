@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ __all__ = [
     "pairs_of",
 ]
 
-IntArray = NDArray[np.integer[Any]]
+IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 # Roundings in a sum or product over the nodes of a tree, for each of them.
 _PER_NODE = 64

@@ -73,10 +73,8 @@ def _work(shape: TreeShape, n_classes: int, size: int) -> float:
     return _pairs(shape, n_classes) * float(size) * size / 2.0
 
 
-def _parts(
-    shape: TreeShape, n_classes: int, features: Features, size: int
-) -> tuple[Scaled, int]:
-    """``pi^c`` of a shape up to a sample size, a row for each ``c``; the last size a cap binds at."""
+def _parts(shape: TreeShape, n_classes: int, features: Features, size: int) -> tuple[Scaled, int]:
+    """``pi^c`` up to a sample size, a row for each ``c``, and the last size a cap binds at."""
 
     def key(part: TreeShape) -> tuple[object, ...]:
         return part, min(n_classes, part.leaves), features, size

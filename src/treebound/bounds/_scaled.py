@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf, log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ def log_above(mantissa: float, power: int, operations: float = 0) -> float:
 
 
 def logs_above(
-    mantissa: FloatArray, power: NDArray[np.int64], operations: FloatArray | int = 0
+    mantissa: FloatArray, power: NDArray[np.int64], operations: NDArray[np.floating[Any]] | int = 0
 ) -> FloatArray:
     """The same for arrays."""
     with np.errstate(divide="ignore"):
@@ -101,7 +101,7 @@ class Scaled(NamedTuple):
         """The entries of other sample sizes."""
         return Scaled(self.mantissa[sizes], self.power[sizes])
 
-    def times(self, other: Scaled | FloatArray | float) -> Scaled:
+    def times(self, other: Scaled | NDArray[np.floating[Any]] | float) -> Scaled:
         """Product, entry by entry."""
         if isinstance(other, Scaled):
             return Scaled.of(self.mantissa * other.mantissa, self.power + other.power)

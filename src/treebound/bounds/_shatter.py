@@ -1,7 +1,7 @@
 """Algorithm VCdimUpperBound on the least partition bound, for every sample size in one pass.
 
 Two classes are enough: with ``G = 2 + 2 pi^2`` a sample of ``m`` examples can be shattered only if
-``G(m) = 2^m``. The forms are those of :mod:`treebound.bounds.partitions`, but a subtree is a
+``G(m) = 2^m``. The forms are those of :mod:`treebound.bounds.partitioning`, but a subtree is a
 function of the sample size, not a number, so that a shape costs one kernel call a form. Numbers
 below 2**53 are exact; larger ones carry a relative error far below the margin they are given.
 """
@@ -20,7 +20,7 @@ from treebound.bounds import _convolve
 from treebound.bounds._closed import log_closed_growth
 from treebound.bounds._recursion import Features, children, with_categories
 from treebound.bounds._scaled import NOTHING, Scaled
-from treebound.bounds.partitions import is_one_threshold, one_feature_partitions
+from treebound.bounds.partitioning import is_one_threshold, one_feature_partitions
 from treebound.bounds.splits import feature_split_table, node_budget_table, node_split_table
 from treebound.shapes import TreeShape
 

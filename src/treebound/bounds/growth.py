@@ -25,6 +25,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.bounds._by_size import growth_by_size
 from treebound.bounds._checks import check_int, check_landscape, check_shape, check_size
 from treebound.bounds._closed import (
     log_all_labellings,
@@ -34,7 +35,6 @@ from treebound.bounds._closed import (
     log_closed_growth_leaves,
 )
 from treebound.bounds._recursion import Features, features_of
-from treebound.bounds._by_size import growth_by_size
 from treebound.bounds.fast import log_fast_growth
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
@@ -209,19 +209,21 @@ def log_growth_leaves(
     return values.reshape(many.shape) if isinstance(leaves, np.ndarray) else float(values[0])
 
 
-def _best_of_leaves(leaves: IntArray, m: int, n_classes: int, features: Features) -> FloatArray:
+def _best_of_leaves(
+    leaves: NDArray[np.int64], m: int, n_classes: int, features: Features
+) -> FloatArray:
     closed = log_closed_growth_leaves(leaves, m, n_classes, features)
     return np.minimum(closed, log_chain_growth_leaves(leaves, m, n_classes, features))
 
 
-_LEAVES_FORMS: dict[str, Callable[[IntArray, int, int, Features], FloatArray]] = {
+_LEAVES_FORMS: dict[str, Callable[[NDArray[np.int64], int, int, Features], FloatArray]] = {
     "best": _best_of_leaves,
     "closed": log_closed_growth_leaves,
     "chain": log_chain_growth_leaves,
 }
 
 
-def _check_leaves(leaves: object) -> IntArray:
+def _check_leaves(leaves: object) -> NDArray[np.int64]:
     if not isinstance(leaves, np.ndarray):
         return np.asarray(check_int("leaves", leaves, "log_growth_leaves"), dtype=np.int64)
     if leaves.dtype.kind not in "iu" or (leaves.size and leaves.min() < 1):

@@ -97,7 +97,9 @@ def feature_split_table(kind: str, categories: int, size: int) -> tuple[FloatArr
     k = np.arange(size // 2 + 1)
     if kind == "nominal":
         of_size = _nominal_of_size(categories, m[:, None], k[None, :]).astype(np.float64)
-        in_all = np.minimum(categories, m) * 1.0 if categories > 2 else np.ones(len(m))
+        # More categories than examples are as many as examples.
+        shown = min(categories, size)
+        in_all = np.minimum(shown, m) * 1.0 if categories > 2 else np.ones(len(m))
     else:
         of_size = np.full((len(m), len(k)), min(categories - 1.0, 2.0))
         in_all = np.minimum(categories, m) - 1.0

@@ -16,9 +16,9 @@ from treebound.classifier.exports import TreeExports
 from treebound.classifier.output import FrameOutput
 from treebound.classifier.parameters import check_parameters
 from treebound.classifier.weights import class_weights, row_weights, warn_if_light
+from treebound.growing.grow import OPTIONS, grow
 from treebound.landscape import Landscape
 from treebound.tree.columns import Column, Unknown, encode, learn_columns
-from treebound.growing.grow import OPTIONS, grow
 from treebound.tree.importance import importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import Smoothing, probabilities

@@ -9,9 +9,9 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treebound.growing.grow import OPTIONS, grow
 from treebound.pruning.base import Grow, Pruner
 from treebound.pruning.registry import make_pruner
-from treebound.growing.grow import OPTIONS, grow
 from treebound.tree.model import Tree
 from treebound.tree.sklearn_tree import from_sklearn, to_sklearn
 

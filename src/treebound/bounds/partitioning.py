@@ -17,7 +17,7 @@ from treebound.bounds._rules import budget_rule, feature_rule, splits_of_left_si
 from treebound.bounds.counting import stirling
 from treebound.bounds.fast import splits_of_node
 from treebound.bounds.stumps import best_attribution
-from treebound.bounds.theorems import evaluate
+from treebound.bounds.theorems import Theorem, evaluate
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
@@ -62,7 +62,7 @@ def partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
     check_landscape(landscape, "partitions")
     few = _steps(shape, c, m, features_of(landscape)) <= _REFINED_STEPS
     rule = refined_rule if few else plain_rule
-    return evaluate(shape, c, m, landscape, rule, where="partitions", merge_rows=True)
+    return evaluate(Theorem(rule, merge_rows=True), shape, c, m, landscape, "partitions")
 
 
 def one_feature_partitions(leaves: int, c: int, m: int) -> int:

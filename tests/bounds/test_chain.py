@@ -308,6 +308,15 @@ def test_chain_sum_is_the_least_of_cap_and_star(shape, m, n, landscape):
         assert never_below(found, chain_sum(shape, m, n, landscape))
 
 
+@pytest.mark.parametrize("landscape", [Landscape(real=9), Landscape(real=4, nominal=(3,))], ids=str)
+@pytest.mark.parametrize(
+    "shape", [chain(4), balanced(2), TreeShape.parse("(((..).)(..))")], ids=str
+)
+def test_chain_sum_of_a_larger_sample(shape, landscape):
+    found = bounds.log_growth(shape, 30, 2, landscape, form="chain-sum")
+    assert never_below(found, chain_sum(shape, 30, 2, landscape))
+
+
 @settings(max_examples=150, deadline=None)
 @given(samples(rows=6), shapes(5), st.integers(2, 4))
 def test_chain_forms_hold_on_any_sample(sample, shape, n):

@@ -69,7 +69,7 @@ def _chains(
     left: Scaled, right: Scaled, count: float, n_classes: int, first: int, last: int
 ) -> Scaled:
     fall = _fall(left, n_classes)
-    start, head = _star(fall, count, first)
+    start, head = _star(fall, count, last)
     made = Scaled.constant(0.0, last + 1)
     _convolve.chains(*fall, *left, *right, count, start, head, count > first, *made, first, last)
     return made
@@ -85,10 +85,10 @@ def _fall(left: Scaled, n_classes: int) -> Scaled:
     return Scaled.of(rest, here.power)
 
 
-def _star(fall: Scaled, count: float, first: int) -> tuple[int, float]:
+def _star(fall: Scaled, count: float, last: int) -> tuple[int, float]:
     """``s`` and ``C (d_1 + .. + d_s) - C + 1``, rounded up; 0 and 0 for the sum of all chains."""
     total = 0.0
-    for s in range(1, first):
+    for s in range(1, last):
         if fall.power[s] > 900:
             break
         total += float(np.ldexp(fall.mantissa[s], fall.power[s]))

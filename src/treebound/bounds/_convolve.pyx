@@ -255,9 +255,9 @@ def chains(
     ``fall[k] = G_l(k) - G_l(k+1) / n``. With ``q_s = G_l(m) + sum_{k>=s} fall[k] G_r(m-k)``, the
     star form is ``count q_{start+1} + head G_r(m-start)``. ``capped``: the lesser of it and the
     form in which ``binom(m, 1)`` chains have ``q_1``, the next ``binom(m, 2)`` chains ``q_2``, ...
-    ``start < first``.
+    For ``m <= start`` it is ``count q_1``, the sum of all chains.
     """
-    cdef int m, k
+    cdef int m, k, s
     cdef double total, q, levels, taken, left_over
     cdef bint in_range
     cdef int64_t power, here
@@ -275,10 +275,11 @@ def chains(
         in_range = in_range and plain(right, right_power, last, count, g)
         for m in range(first, last + 1):
             power = 0
+            s = start if start < m else 0
             if in_range:
-                total = count * (l[m] + dot_reversed(d, g, start + 1, m - 1, m))
-                if start > 0:
-                    total += head * g[m - start]
+                total = count * (l[m] + dot_reversed(d, g, s + 1, m - 1, m))
+                if s > 0:
+                    total += head * g[m - s]
             else:
                 power = left_power[m]
                 for k in range(1, m):
@@ -286,11 +287,11 @@ def chains(
                     if here > power:
                         power = here
                 total = left[m] * below(power - left_power[m])
-                for k in range(start + 1, m):
+                for k in range(s + 1, m):
                     total += fall[k] * right[m - k] * below(power - fall_power[k] - right_power[m - k])
                 total *= count
-                if start > 0:
-                    total += head * shrunk(right[m - start], power - right_power[m - start])
+                if s > 0:
+                    total += head * shrunk(right[m - s], power - right_power[m - s])
             if capped and in_range and count > m:
                 # The levels that chains start new at: so many, the last not filled.
                 k, levels, left_over = 1, <double> m, count

@@ -22,3 +22,44 @@ def data_folder() -> Path | None:
     """The folder with the raw files of the 25 data sets, or None."""
     named = os.environ.get("TREEBOUND_DATA")
     return Path(named) if named else shared("data")
+
+
+def coded_matrix(X, columns):
+    """Encoded columns from codes: a float matrix with NaN for missing, -1 for unknown."""
+    import numpy as np
+
+    from treebound.data import Matrix
+
+    X, columns = np.asarray(X), tuple(columns)
+    has = [bool(np.isnan(X[:, at]).any()) for at in range(len(columns))]
+    columns = tuple(c.with_missing(c.missing or m) for c, m in zip(columns, has, strict=True))
+    if all(column.kind == "real" for column in columns):
+        return Matrix(columns, dense=X)
+    values = []
+    for at, column in enumerate(columns):
+        codes = X[:, at]
+        if column.kind != "real":
+            missing = np.isnan(codes)
+            codes = np.where(missing, -1, np.where(codes < 0, -2, codes)).astype(np.int32)
+        values.append(codes)
+    return Matrix(columns, tuple(values))
+
+
+def coded_sample(X, y, columns, classes, weight=None):
+    """A sample from codes: see ``coded_matrix``; rows of weight zero are left out."""
+    import numpy as np
+
+    from treebound.data import Sample
+
+    X, y = np.asarray(X), np.asarray(y).astype(np.int32)
+    if weight is not None:
+        weight = np.asarray(weight, dtype=np.float64)
+        X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+    return Sample(coded_matrix(X, columns), y, weight, np.asarray(classes))
+
+
+def grow_coded(X, y, columns, classes, *, sample_weight=None, **options):
+    """Grow a tree on codes."""
+    from treebound.growing import GrowOptions, grow
+
+    return grow(coded_sample(X, y, columns, classes, sample_weight), GrowOptions(**options))

@@ -10,12 +10,16 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from treebound import bench, bounds, datasets, exchange, pruning, show
+    from treebound import bench, bounds, data, datasets, exchange, growing, pruning, show, tree
+    from treebound.certificate import Certificate, certify_holdout
     from treebound.classifier import BoundTreeClassifier
+    from treebound.data import Column, Sample
+    from treebound.exchange import from_sklearn, to_sklearn
     from treebound.landscape import Landscape
-    from treebound.pruning import certify, certify_holdout, collapse, prune
+    from treebound.pruning import merge_equal_leaves
     from treebound.shapes import TreeShape
-    from treebound.tree import Column, Tree, from_sklearn, to_sklearn
+    from treebound.tree import Tree
+    from treebound.verbs import certify, prune
 
 try:
     __version__ = version("treebound")
@@ -25,44 +29,51 @@ except PackageNotFoundError:  # running from a source folder that was never inst
 # Every public name and the module it lives in; the one place where they are exported.
 _HOME = {
     "BoundTreeClassifier": "treebound.classifier",
-    "Column": "treebound.tree",
+    "Certificate": "treebound.certificate",
+    "Column": "treebound.data",
     "Landscape": "treebound.landscape",
+    "Sample": "treebound.data",
     "Tree": "treebound.tree",
     "TreeShape": "treebound.shapes",
-    "certify": "treebound.pruning",
-    "certify_holdout": "treebound.pruning",
-    "collapse": "treebound.pruning",
-    "from_sklearn": "treebound.tree",
-    "prune": "treebound.pruning",
-    "to_sklearn": "treebound.tree",
+    "certify": "treebound.verbs",
+    "certify_holdout": "treebound.certificate",
+    "from_sklearn": "treebound.exchange",
+    "merge_equal_leaves": "treebound.pruning",
+    "prune": "treebound.verbs",
+    "to_sklearn": "treebound.exchange",
 }
-_PACKAGES = ("bench", "bounds", "datasets", "exchange", "pruning", "show")
+_ROOMS = ("bench", "bounds", "data", "datasets", "exchange", "growing", "pruning", "show", "tree")
 
 __all__ = [
     "BoundTreeClassifier",
+    "Certificate",
     "Column",
     "Landscape",
+    "Sample",
     "Tree",
     "TreeShape",
     "bench",
     "bounds",
     "certify",
     "certify_holdout",
-    "collapse",
+    "data",
     "datasets",
     "exchange",
     "from_sklearn",
+    "growing",
+    "merge_equal_leaves",
     "prune",
     "pruning",
     "show",
     "to_sklearn",
+    "tree",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
-    elif name in _PACKAGES:
+    elif name in _ROOMS:
         value = import_module(f"treebound.{name}")
     else:
         raise AttributeError(f"module 'treebound' has no attribute {name!r}")
@@ -71,4 +82,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

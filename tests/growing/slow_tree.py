@@ -7,6 +7,7 @@ whatever the order of the sums; of equal candidates the first one counts.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import pairwise
 from math import floor, inf, isnan, log2, nan
 
@@ -30,6 +31,7 @@ class SlowSplit:
     threshold: float
     category: int
     missing_left: bool
+    name: int
     left: list[int] = field(repr=False)
     right: list[int] = field(repr=False)
 
@@ -40,7 +42,7 @@ class SlowTree:
     def __init__(
         self, X, y, columns, n_classes, *, sample_weight=None, criterion="gini",
         growth_order="gain", max_leaves=None, max_depth=None, min_samples_leaf=1,
-        min_samples_split=2, min_weight_fraction_leaf=0.0, min_gain=0.0,
+        min_samples_split=2, min_weight_fraction_leaf=0.0, min_gain=0.0, thresholds="decimal",
     ):  # fmt: skip
         self.X, self.y, self.columns, self.n_classes = X, y, columns, n_classes
         self.weight = [1.0] * len(y) if sample_weight is None else [float(w) for w in sample_weight]
@@ -49,6 +51,7 @@ class SlowTree:
         self.max_depth = inf if max_depth is None else max_depth
         self.min_samples_leaf, self.min_samples_split = min_samples_leaf, min_samples_split
         self.min_weight_fraction_leaf, self.min_gain = min_weight_fraction_leaf, min_gain
+        self.thresholds = thresholds
         self.root = SlowNode([i for i in range(len(y)) if self.weight[i] > 0], 0)
         self.missing = [any(isnan(X[i][j]) for i in self.root.rows) for j in range(len(columns))]
         self.grow()
@@ -100,12 +103,14 @@ class SlowTree:
                 code = n_categories if isnan(self.X[i][j]) else int(self.X[i][j])
                 (left if code == category else right).append(i)
             missing_left = category == n_categories if may_miss else self.heavier(left, right)
-            yield SlowSplit(j, nan, category, missing_left, left, right)
+            name = max(left, default=-1)
+            yield SlowSplit(j, nan, category, missing_left, name, left, right)
 
     def threshold_candidates(self, node, j, kind):
         values = sorted({self.X[i][j] for i in node.rows if not isnan(self.X[i][j])})
         has_missing = any(isnan(self.X[i][j]) for i in node.rows)
-        thresholds = [middle(a, b, kind) for a, b in pairwise(values)]
+        rule = "ordinal" if kind == "ordinal" and self.thresholds != "observed" else self.thresholds
+        thresholds = [THRESHOLDS[rule](a, b) for a, b in pairwise(values)]
         for threshold in [*thresholds, inf] if has_missing else thresholds:
             for missing_left in (False, True) if has_missing else (None,):
                 left, right = [], []
@@ -113,7 +118,9 @@ class SlowTree:
                     x = self.X[i][j]
                     (left if (missing_left if isnan(x) else x <= threshold) else right).append(i)
                 side = self.heavier(left, right) if missing_left is None else missing_left
-                yield SlowSplit(j, threshold, -1, side, left, right)
+                known = [(self.X[i][j], i) for i in left if not isnan(self.X[i][j])]
+                name = max(known, default=(nan, -1))[1]
+                yield SlowSplit(j, threshold, -1, side, name, left, right)
 
     def heavier(self, left, right):
         return round(sum(self.counts(left)) - sum(self.counts(right)), 9) >= 0
@@ -125,16 +132,18 @@ class SlowTree:
         if len(node.rows) < self.min_samples_split:
             return
         least = max(0.0, round(self.min_gain * sum(self.counts(self.root.rows)), 9))
+        if self.criterion == "misclassification" or self.growth_order == "impurity":
+            least = max(least, 1e-9)  # must gain
         best = {}
         for split in self.candidates(node):
             if not (self.may_be_leaf(split.left) and self.may_be_leaf(split.right)):
                 continue
             gain = self.gain(node, split)
-            held = best.get(split.column, (0.0, None))[0]
+            held = best.get(split.column, (-1.0, None))[0]
             if gain > held and gain >= least:
                 best[split.column] = gain, split
         for gain, split in best.values():
-            held = 0.0 if node.split is None else self.gain(node, node.split)
+            held = -1.0 if node.split is None else self.gain(node, node.split)
             if gain > held or (gain == held and self.wins_tie(node.split, split)):
                 node.split = split
 
@@ -199,16 +208,38 @@ class SlowTree:
                 stack += [node.right, node.left]
 
 
-def middle(low, high, kind):
-    """Halfway, but never ``high``; a whole rank for an ordinal column."""
+def middle(low, high):
+    """Halfway, but never ``high``."""
     threshold = low / 2 + high / 2
-    if kind == "ordinal":
-        return float(floor(threshold))
     return threshold if low <= threshold < high else low
 
 
-def slow_route(tree, x, unknown="majority"):
-    """The node one encoded row reaches, by the rules as they are written."""
+def shortest_decimal(low, high):
+    """Every decimal of 0, 1, 2, ... digits next to the middle, in exact fractions."""
+    if low < 0 < high:
+        return 0.0
+    exact = (Fraction(low) + Fraction(high)) / 2
+    power = max(e for e in range(-330, 310) if Fraction(10) ** e <= abs(exact))
+    for digits in range(1, 18):
+        unit = Fraction(10) ** (power + 1 - digits)
+        near = [(exact // unit + k) * unit for k in range(-11, 12)]
+        inside = [d for d in near if abs(d) < 2**1024 - 2**970 and low < float(d) < high]
+        inside = [d for d in inside if len(str(abs(d) / unit).rstrip("0")) <= digits]
+        if inside:
+            return float(min(inside, key=lambda d: (abs(d - exact), d)))
+    return low
+
+
+THRESHOLDS = {
+    "decimal": shortest_decimal,
+    "midpoint": middle,
+    "observed": lambda low, high: low,
+    "ordinal": lambda low, high: float(floor(middle(low, high))),
+}
+
+
+def slow_route(tree, x, unknown="other"):
+    """The node that a row of codes reaches, by the rules as they are written."""
     node = 0
     while tree.left[node] >= 0:
         column = tree.columns[tree.feature[node]]
@@ -218,7 +249,7 @@ def slow_route(tree, x, unknown="majority"):
             if unknown == "stop":
                 return node
             heavier_left = tree.counts[left].sum() >= tree.counts[right].sum()
-            node = left if heavier_left else right
+            node = left if unknown == "majority" and heavier_left else right
         elif column.kind == "nominal":
             if isnan(value) and not column.missing:
                 node = left if tree.missing_left[node] else right

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_tree import SlowTree
+from support import grow_coded
 
-from treebound.growing.grow import grow
-from treebound.tree import Column
+from treebound.data import Column
+
+grow = grow_coded
 
 CRITERIA = ("gini", "entropy", "misclassification")
 
@@ -56,6 +58,7 @@ def options():
             "min_samples_split": st.sampled_from([2, 2, 5]),
             "min_weight_fraction_leaf": st.sampled_from([0.0, 0.0, 0.1, 0.25, 0.5]),
             "min_gain": st.sampled_from([0.0, 0.0, 0.03]),
+            "thresholds": st.sampled_from(["decimal", "midpoint", "observed"]),
         }
     )
 

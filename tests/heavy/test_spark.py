@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from treebound.exchange import from_spark
-from treebound.tree.columns import encode
+from treebound.data.columns import encode
 
 pytestmark = pytest.mark.heavy
 

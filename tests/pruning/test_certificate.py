@@ -10,9 +10,9 @@ from pruning_trees import grown_tree
 
 import treebound as tb
 from treebound.bounds.risk import binomial_upper
+from treebound.data import Column
 from treebound.growing.grow import grow
 from treebound.pruning import BoundPruner, certificate_for, certify, certify_holdout
-from treebound.tree.columns import Column
 from treebound.tree.model import Tree
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._extras import require
-from treebound.tree.columns import Column
+from treebound.data.columns import Column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +72,7 @@ class Table:
     @classmethod
     def of_frame(cls, name: str, frame: Any, y: Any, *, title: str | None = None) -> Table:
         """A table from any data frame; column types come from its dtypes."""
-        from treebound.tree.columns import learn_columns
+        from treebound.data.columns import learn_columns
 
         columns, X = learn_columns(frame)
         classes, codes = np.unique(np.asarray(y), return_inverse=True)

@@ -16,7 +16,9 @@ module                  what is in it
 ``risk``                from a growth function to a bound on the risk
 ``enumerate``           every partition a shape realizes on a sample: the oracle
 ``worst_case``          samples with many partitions
+``shattered``           samples that a shape shatters
 ``witnesses``           samples that attain the stump bound
+``compression``         bounds from the rows that name a tree's splits
 ``related``             formulas from related work
 ======================  =====================================================================
 """
@@ -31,6 +33,7 @@ from treebound.bounds.risk import (
     tail_inversion,
     vapnik,
 )
+from treebound.bounds.shattered import shattered_sample
 from treebound.bounds.stumps import stump_partitions
 from treebound.bounds.theorems import tree_partitions
 from treebound.bounds.vc import VCDimension, vc_dimension
@@ -46,6 +49,7 @@ __all__ = [
     "log_leaves_prior",
     "partitions",
     "realizable_partitions",
+    "shattered_sample",
     "shawe_taylor",
     "stump_partitions",
     "tail_inversion",

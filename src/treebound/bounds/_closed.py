@@ -21,8 +21,8 @@ form        for a shape, over ``n``                          for all trees, over
                                                              ``Y = ell (n-1) X + n B / 2``
 ==========  ===============================================  ==================================
 
-Both are ours, not the paper's. ``P_T`` is in :mod:`treebound.bounds._chain`. No value is rounded
-below its formula.
+Both are ours, not the paper's. ``P_T`` is in :mod:`treebound.bounds._shape_polynomial`. No value
+is rounded below its formula.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.bounds import _series
-from treebound.bounds._chain import chain_polynomial
 from treebound.bounds._recursion import UNBOUNDED, Features
 from treebound.bounds._scaled import ROUNDING, Scaled, log_above, logs_above
+from treebound.bounds._shape_polynomial import chain_polynomial
 from treebound.shapes import TreeShape
 
 __all__ = [

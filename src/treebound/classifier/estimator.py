@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,28 +13,40 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from treebound._validation import Constraint, Number, OneOf, Whole, check, invalid
+from treebound.certificate import Certificate, certify_tree, reason_against
 from treebound.classifier.exports import TreeExports
+from treebound.classifier.held_out import HeldOut, learn_apart
 from treebound.classifier.output import FrameOutput
-from treebound.classifier.parameters import check_parameters
-from treebound.classifier.weights import class_weights, row_weights, warn_if_light
-from treebound.growing.grow import OPTIONS, grow
+from treebound.data import Matrix, Sample, Unknown, read_matrix
+from treebound.data.columns import UNKNOWNS
+from treebound.data.frames import read_table
+from treebound.data.sample import ClassWeight
+from treebound.data.weights import warn_if_light
+from treebound.growing import GrowOptions, grow
+from treebound.growing.options import GrowthOrder, Thresholds
 from treebound.landscape import Landscape
-from treebound.tree.columns import Column, Unknown, encode, learn_columns
-from treebound.tree.importance import importances
+from treebound.pruning import Pruner, PruningPath, PruningResult, make_pruner
+from treebound.tree.impurity import Criterion, importances
 from treebound.tree.model import Tree
-from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.tables import Table, read_table
-from treebound.tree.targets import learn_classes
+from treebound.tree.smoothing import SMOOTHINGS, Smoothing, probabilities
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
     from sklearn.utils import Tags
 
-    from treebound.pruning import Certificate, Pruner, PruningPath, PruningResult
-
 __all__ = ["BoundTreeClassifier"]
 
-Criterion = Literal["gini", "entropy", "misclassification"]
+# What the parameters may be that are not about growing; those are in GrowOptions.
+_CONSTRAINTS: dict[str, Constraint] = {
+    "max_leaves": Whole(1, optional=True),
+    "max_grown_leaves": Whole(1, optional=True),
+    "unknown": OneOf(UNKNOWNS),
+    "smoothing": OneOf(SMOOTHINGS),
+    "certify": OneOf(("training", "holdout")),
+    "delta": Number(0.0, 1.0, open=True),
+    "random_state": Whole(0, optional=True),
+}
 
 
 class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimator):
@@ -49,14 +62,22 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
     growth_order : {"gain", "impurity"}
         Which leaf is expanded next: the one whose split gains most, or, as in the paper, the one
         whose children are purest.
-    max_leaves, max_depth : int or None
-        Limits of the grown tree; None is no limit.
+    max_leaves : int or None
+        Most leaves of the tree that is returned; None is no limit. With pruning, growing goes on
+        past it and the best tree on the pruning path with at most so many leaves is kept.
+    max_grown_leaves : int or None
+        Most leaves of the tree that is grown before it is pruned; None is no limit.
+    max_depth : int or None
+        Greatest depth of the grown tree; None is no limit.
     min_samples_leaf, min_samples_split : int
         Least number of rows in a leaf, and in a node to be split.
     min_weight_fraction_leaf : float
         Least share of all weight in a leaf, from 0 to 0.5.
     min_gain : float
-        A split must gain more than this.
+        Least gain of a split.
+    thresholds : {"decimal", "midpoint", "observed"}
+        Where between two neighbouring training values a threshold lies: at the decimal with the
+        fewest digits, halfway, or at the value on the left. Training rows go the same way.
     pruning : {"bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", \
             "mdl"}, Pruner or None
         How the grown tree is pruned; None keeps it as it is.
@@ -66,17 +87,25 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         numbers real.
     ordinal_features : sequence of names or indices, or mapping to ordered categories, or None
         Columns that are ordinal whatever their dtype; a mapping declares their categories.
-    unknown : {"majority", "stop", "missing", "error"}
-        What happens to a category at prediction that training did not know: it goes where more
-        training examples went; the node where it is met answers; it counts as missing; or it is
-        an error.
+    unknown : {"other", "majority", "stop", "missing", "error"}
+        What happens to a category at prediction that training did not know: it answers no to
+        every split, as any other category; it goes where more training examples went; the node
+        where it is met answers; it counts as missing; or it is an error.
     smoothing : {"m-estimate", "laplace"} or None
         How counts become probabilities, see :func:`treebound.tree.smoothing.probabilities`. The
         default has the least log-loss on the paper's 25 data sets.
     class_weight : "balanced", mapping of class to weight, or None
         Multiplies the sample weights.
+    certify : {"training", "holdout"}
+        What the certificate comes from: the training rows, or rows that ``fit`` sets aside (a
+        tenth of them, but at least 150 and at most 30 %; the tree is grown and pruned on the
+        rest). The second is much smaller and holds for the tree that ``fit`` returned; on other
+        steps of the pruning path it pays for all of them.
     delta : float
         The certificate holds with probability ``1 - delta``.
+    random_state : int or None
+        Seed of the rows set aside; which rows these are depends on nothing else. None draws
+        others at every fit.
     n_jobs : int or None
         Threads for growing; the tree does not depend on it.
 
@@ -100,6 +129,8 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         The tree before pruning.
     pruning_result_ : PruningResult or None
         What the pruner decided and why; None without pruning.
+    grow_options_ : GrowOptions
+        How the tree was grown.
 
     See Also
     --------
@@ -131,37 +162,45 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         self,
         *,
         criterion: Criterion = "entropy",
-        growth_order: Literal["gain", "impurity"] = "gain",
+        growth_order: GrowthOrder = "gain",
         max_leaves: int | None = None,
+        max_grown_leaves: int | None = None,
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
         min_samples_split: int = 2,
         min_weight_fraction_leaf: float = 0.0,
         min_gain: float = 0.0,
+        thresholds: Thresholds = "decimal",
         pruning: str | Pruner | None = "bound",
         categorical_features: Any = "from_dtype",
         ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None,
-        unknown: Unknown = "majority",
+        unknown: Unknown = "other",
         smoothing: Smoothing | None = "m-estimate",
-        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        class_weight: ClassWeight = None,
+        certify: Literal["training", "holdout"] = "training",
         delta: float = 0.05,
+        random_state: int | None = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.criterion = criterion
         self.growth_order = growth_order
         self.max_leaves = max_leaves
+        self.max_grown_leaves = max_grown_leaves
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.min_samples_split = min_samples_split
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_gain = min_gain
+        self.thresholds = thresholds
         self.pruning = pruning
         self.categorical_features = categorical_features
         self.ordinal_features = ordinal_features
         self.unknown = unknown
         self.smoothing = smoothing
         self.class_weight = class_weight
+        self.certify = certify
         self.delta = delta
+        self.random_state = random_state
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Tags:
@@ -189,78 +228,83 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         -------
         self
         """
-        check_parameters(self)
-        pruner = self._pruner()
-        table, classes, codes, weight = self._training(X, y, sample_weight)
-        columns, matrix = learn_columns(
-            table,
-            categorical_features=self.categorical_features,
-            ordinal_features=self.ordinal_features,
-        )
-        grow_one = partial(_grow, columns=columns, classes=classes, options=self._growth())
-        name = getattr(y, "name", None)
-        self.target_name_ = name if isinstance(name, str) and name else None
-        self.classes_ = classes
-        self.columns_ = columns
-        self.grown_tree_ = grow_one(matrix, codes, weight)
-        self.tree_ = self.grown_tree_
-        self.pruning_result_: PruningResult | None = None
-        self._weighted = weight is not None
-        self._no_certificate: str | None = None
-        self._certificate: tuple[Certificate | None, str] | None = None
-        if pruner is not None:
-            warn_if_light(weight)
-            self.pruning_result_ = pruner.prune(
-                self.grown_tree_, matrix, codes, sample_weight=weight, grow=grow_one
+        with _unchanged_on_error(self):
+            pruner, options = self._checked()
+            validate_data(self, X, y, skip_check_array=True)
+            learn = partial(
+                Sample.learn,
+                class_weight=self.class_weight,
+                categorical_features=self.categorical_features,
+                ordinal_features=self.ordinal_features,
             )
-            self.tree_ = self.pruning_result_.tree
+            given, aside = (X, y, sample_weight), None
+            if self.certify == "holdout":
+                sample, aside = learn_apart(learn, *given, self.random_state, self.unknown)
+            else:
+                sample = learn(*given)
+            name = getattr(y, "name", None)
+            self.target_name_ = name if isinstance(name, str) and name else None
+            self.grow_options_ = options
+            self._fit_sample(sample, aside, pruner)
         return self
 
-    def _training(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Table, NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]:
-        """The rows that count, their classes, class codes and weights."""
-        table = read_table(X)
-        validate_data(self, X, y, skip_check_array=True)
-        classes, codes = learn_classes(y)
-        if len(codes) != table.shape[0]:
-            raise ValueError(
-                "Found input variables with inconsistent numbers of samples: "
-                f"{[table.shape[0], len(codes)]}"
-            )
-        weight = row_weights(sample_weight, len(codes))
-        if weight is not None and not weight.all():
-            keep = weight > 0
-            table, weight = table.rows(keep), row_weights(weight[keep], int(keep.sum()))
-            classes, codes = learn_classes(classes[codes[keep]])
-        return table, classes, codes, class_weights(self.class_weight, classes, codes, weight)
+    def _fit_sample(self, sample: Sample, aside: Sample | None, pruner: Pruner | None) -> None:
+        """Grow and prune, and count the rows set aside."""
+        self._delta, self._unknown = self.delta, self.unknown
+        self._held_out = None
+        grown = grow(sample, self.grow_options_)
+        tree, result = grown, None
+        if pruner is not None:
+            warn_if_light(sample.weight)
+            growing = partial(grow, options=self.grow_options_)
+            result = pruner.prune(grown, sample, grow=growing)
+            if self.max_leaves is not None:
+                result = result.within(self.max_leaves)
+            tree, grown = result.tree, result.path.first
+        self._set_tree(tree, grown=grown, result=result)
+        if aside is not None:
+            self._held_out = HeldOut.of(aside, tree, grown, self._routing)
 
-    def _growth(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in OPTIONS}
+    def _checked(self) -> tuple[Pruner | None, GrowOptions]:
+        """The pruner and the options of growing; a ValueError names the parameter that is wrong."""
+        check(type(self).__name__, vars(self), _CONSTRAINTS)
+        weight = self.class_weight
+        if not (weight is None or weight == "balanced" or isinstance(weight, Mapping)):
+            must = "'balanced', a mapping of classes or None"
+            raise invalid("class_weight", type(self).__name__, must, weight)
+        pruner = make_pruner(self.pruning)
+        limits = [self.max_grown_leaves] + [self.max_leaves] * (pruner is None)
+        most = min((limit for limit in limits if limit is not None), default=None)
+        return pruner, GrowOptions.of(self, max_leaves=most)
 
-    def _pruner(self) -> Pruner | None:
-        if self.pruning is None:
-            return None
-        from treebound.pruning import make_pruner
-
-        return make_pruner(self.pruning)
+    def _set_tree(
+        self, tree: Tree, *, grown: Tree, result: PruningResult | None, step: int | None = None
+    ) -> None:
+        """Take a tree, what it was pruned from, and the step of the path if it was moved there."""
+        self._step = step
+        self.tree_ = tree
+        self.grown_tree_ = grown
+        self.classes_ = tree.classes
+        self.columns_ = tree.columns
+        self.pruning_result_ = result
+        self._certificate: Certificate | None = None
 
     # -- answering -------------------------------------------------------------------------
 
-    def _encoded(self, X: Any) -> NDArray[np.float64]:
+    def _read(self, X: Any) -> Matrix:
         check_is_fitted(self)
-        table = read_table(X, narrow=True)
+        table = read_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return encode(table, self.columns_, unknown=self.unknown)
-
-    def _nodes(self, X: Any) -> NDArray[np.int32]:
-        encoded = self._encoded(X)
-        return self.tree_.apply(encoded, unknown=self._at_unknown)
+        return read_matrix(table, self.tree_.columns, unknown=self.unknown)
 
     @property
-    def _at_unknown(self) -> str:
-        """What the tree does where it meets an unknown category; ``encode`` does the rest."""
-        return "stop" if self.unknown == "stop" else "majority"
+    def _routing(self) -> str:
+        """What the tree does where it meets an unknown category; reading does the rest."""
+        return self.unknown if self.unknown in ("majority", "stop") else "other"
+
+    def _nodes(self, X: Any) -> NDArray[np.int32]:
+        matrix = self._read(X)
+        return self.tree_.apply(matrix, unknown=self._routing)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row of a table.
@@ -306,8 +350,8 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
 
     def decision_path(self, X: Any) -> csr_matrix:
         """The nodes every row passes, as a sparse indicator of shape (n_rows, n_nodes)."""
-        encoded = self._encoded(X)
-        return self.tree_.decision_path(encoded, unknown=self._at_unknown)
+        matrix = self._read(X)
+        return self.tree_.decision_path(matrix, unknown=self._routing)
 
     # -- what was learned ------------------------------------------------------------------
 
@@ -327,13 +371,13 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
     def depth_(self) -> int:
         """Longest path from the root to a leaf."""
         check_is_fitted(self)
-        return self.tree_.height
+        return self.tree_.depth
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """The share of each column in the decrease of impurity; they add up to one."""
         check_is_fitted(self)
-        return importances(self.tree_, self.criterion)
+        return importances(self.tree_, self.grow_options_.criterion)
 
     @property
     def pruning_path_(self) -> PruningPath | None:
@@ -347,33 +391,40 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
 
         Then ``certificate_reason_`` says why.
         """
-        return self._certified()[0]
+        check_is_fitted(self)
+        if self._certificate is None:
+            self._certificate = self._certified()
+        return self._certificate
+
+    def _certified(self) -> Certificate | None:
+        if self._held_out is None:
+            if reason_against(self.tree_):
+                return None
+            return certify_tree(self.tree_, delta=self._delta, unknown=self._unknown)
+        path = self.pruning_path_
+        if path is None or self._step in (None, path.chosen):
+            return self._held_out.certificate(self._delta)
+        return self._held_out.certificate_at(path, self._step, self._delta)
 
     @property
     def certificate_reason_(self) -> str | None:
         """Why there is no certificate, in words; None where there is one."""
-        return self._certified()[1] or None
-
-    def _certified(self) -> tuple[Certificate | None, str]:
-        """The certificate or the reason against it, worked out when first asked for."""
-        check_is_fitted(self)
-        if self._certificate is None:
-            from treebound.pruning.certificate import certificate_for
-
-            self._certificate = certificate_for(
-                self.tree_, weighted=self._weighted, reason=self._no_certificate, delta=self.delta
-            )
-        return self._certificate
+        if self.certificate_ is not None:
+            return None
+        return reason_against(self.tree_) or (
+            "The rows set aside were counted on the grown tree; this tree has raised subtrees."
+        )
 
     def prune_to(
-        self, *, leaves: int | None = None, step: int | None = None
+        self, leaves: int | None = None, *, step: int | None = None
     ) -> BoundTreeClassifier:
         """A copy of this classifier at another place of the pruning path, without refitting.
 
         Parameters
         ----------
         leaves : int
-            The largest tree on the path that has at most so many leaves.
+            The largest tree on the path that has at most so many leaves. This is the way to a
+            small tree: better than to stop growing there.
         step : int
             The tree at this step of ``pruning_path_``.
 
@@ -387,35 +438,37 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         >>> from sklearn.datasets import load_wine
         >>> import treebound as tb
         >>> clf = tb.BoundTreeClassifier().fit(*load_wine(return_X_y=True))
-        >>> clf.prune_to(leaves=2).n_leaves_, clf.prune_to(step=0).n_leaves_
+        >>> clf.prune_to(2).n_leaves_, clf.prune_to(step=0).n_leaves_
         (2, 8)
         """
         check_is_fitted(self)
-        if (leaves is None) == (step is None):
-            raise ValueError(
-                "prune_to needs one of 'leaves' and 'step'. "
-                f"Got leaves={leaves!r} and step={step!r} instead."
-            )
         path = self.pruning_path_
         if path is None:
             raise ValueError(
                 "There is no pruning path: the classifier was fitted with pruning=None. "
                 "Hint: fit it with another 'pruning'."
             )
+        if leaves is not None and step is None:
+            at = path.step_with(leaves)
+        elif leaves is None and step is not None:
+            at = path.step(step)
+        else:
+            raise ValueError(
+                "prune_to needs one of 'leaves' and 'step'. "
+                f"Got leaves={leaves!r} and step={step!r} instead."
+            )
         moved = copy(self)
-        moved.tree_ = path.tree(path.step_with(leaves) if leaves is not None else step)
-        moved._certificate = None
+        moved._set_tree(path.tree(at), grown=self.grown_tree_, result=self.pruning_result_, step=at)
         return moved
 
 
-def _grow(
-    X: NDArray[np.float64],
-    y: NDArray[np.int64],
-    sample_weight: NDArray[np.float64] | None = None,
-    *,
-    columns: tuple[Column, ...],
-    classes: NDArray[Any],
-    options: dict[str, Any],
-) -> Tree:
-    """Grow a tree as the classifier does, also on part of the rows, for pruners that need it."""
-    return grow(X, y, columns, classes, sample_weight=sample_weight, **options)
+@contextmanager
+def _unchanged_on_error(estimator: Any) -> Iterator[None]:
+    """Leave an estimator as it was if fitting it fails."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise

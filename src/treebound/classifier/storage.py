@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.classifier.parameters import check_parameters
 from treebound.exchange import FormatError, SavedModel
 from treebound.exchange.nodes import nodes_from_json, nodes_to_json
 from treebound.exchange.nodes import number as _number
-from treebound.pruning import PruningPath, PruningResult, make_pruner
+from treebound.pruning import PruningPath, PruningResult
 from treebound.tree.model import Tree
 
 __all__ = ["StoredPath", "model_of", "restored"]
@@ -21,7 +20,6 @@ __all__ = ["StoredPath", "model_of", "restored"]
 _ANSWERING = ("unknown", "smoothing")
 # Steps of the path with more leaves than this are not kept: the file would grow with their square.
 _MOST_LEAVES = 200
-_NOT_KEPT = "The model was saved without a certificate."
 
 
 def model_of(classifier: Any) -> SavedModel:
@@ -47,8 +45,7 @@ def restored(cls: Any, model: SavedModel) -> Any:
             raise FormatError(f"parameters.{name}", "is not a parameter of the classifier")
     classifier = cls(**model.parameters, **model.prediction)
     try:
-        check_parameters(classifier)
-        make_pruner(classifier.pruning)
+        _, classifier.grow_options_ = classifier._checked()
     except ValueError as error:
         raise FormatError("parameters", str(error)) from None
     tree = model.tree
@@ -57,19 +54,15 @@ def restored(cls: Any, model: SavedModel) -> Any:
     if model.named:
         classifier.feature_names_in_ = np.array(names, dtype=object)
     classifier.target_name_ = model.target
-    classifier.classes_ = tree.classes
-    classifier.columns_ = tree.columns
-    classifier.tree_ = tree
-    classifier.grown_tree_ = tree
-    classifier.pruning_result_ = None
-    classifier._weighted = False
-    classifier._no_certificate = _NOT_KEPT if model.certificate is None else None
-    classifier._certificate = None
+    classifier._delta, classifier._unknown = classifier.delta, classifier.unknown
+    classifier._held_out = None
+    result, grown = None, tree
     if model.pruning is not None:
         path = StoredPath(tree, model.pruning)
-        classifier.grown_tree_ = path.grown
+        grown = path.first
         score = float(path.scores[path.chosen])
-        classifier.pruning_result_ = PruningResult(tree, path, score, fit_time=float("nan"))
+        result = PruningResult(tree, path, score, fit_time=float("nan"))
+    classifier._set_tree(tree, grown=grown, result=result)
     return classifier
 
 
@@ -108,48 +101,21 @@ def _pruning(classifier: Any) -> dict[str, Any] | None:
     path: PruningPath | None = classifier.pruning_path_
     if path is None:
         return None
-    grown: Tree = path.tree(0)
     kept = [s for s in range(len(path)) if path.leaves[s] <= _MOST_LEAVES or s == path.chosen]
     steps = []
     for step in kept:
-        tree = path.tree(step)
-        cut = _cuts(grown, tree)
+        cuts = path.cuts(step)
         steps.append(
             {
                 "leaves": int(path.leaves[step]),
                 "errors": float(path.errors[step]),
                 "score": float(path.scores[step]) if isfinite(path.scores[step]) else None,
-                **({"nodes": nodes_to_json(tree)} if cut is None else {"cut": cut}),
+                **({"nodes": nodes_to_json(path.tree(step))} if cuts is None
+                   else {"cut": cuts.tolist()}),
             }
-        )
-    return {"grown": nodes_to_json(grown), "chosen": kept.index(path.chosen), "steps": steps}
-
-
-def _cuts(grown: Tree, tree: Tree) -> list[int] | None:
-    """The nodes of the grown tree that are leaves here; None if it is no collapse of it."""
-    cuts = []
-    at = 0
-    for node in range(tree.n_nodes):
-        if at >= grown.n_nodes or not np.array_equal(tree.counts[node], grown.counts[at]):
-            return None
-        if tree.left[node] < 0:
-            if grown.left[at] >= 0:
-                cuts.append(at)
-            at += int(grown.size[at])
-        elif not _same_test(grown, at, tree, node):
-            return None
-        else:
-            at += 1
-    return cuts if np.array_equal(grown.collapsed(cuts).label, tree.label) else None
-
-
-def _same_test(one: Tree, at: int, other: Tree, node: int) -> bool:
-    return bool(
-        one.feature[at] == other.feature[node]
-        and one.category[at] == other.category[node]
-        and np.array_equal(one.threshold[at], other.threshold[node], equal_nan=True)
-        and one.missing_left[at] == other.missing_left[node]
-    )
+        )  # fmt: skip
+    grown = nodes_to_json(path.first)
+    return {"grown": grown, "chosen": kept.index(path.chosen), "steps": steps}
 
 
 class StoredPath(PruningPath):
@@ -164,7 +130,7 @@ class StoredPath(PruningPath):
     """
 
     def __init__(self, tree: Tree, document: dict[str, Any]) -> None:
-        self.grown = nodes_from_json(
+        self.first = nodes_from_json(
             document["grown"], tree.columns, tree.classes, where="pruning.grown"
         )
         self._steps = [self._checked_step(at, s) for at, s in enumerate(document["steps"])]
@@ -184,7 +150,7 @@ class StoredPath(PruningPath):
             _number(step["score"], f"{where}.score")
         if "nodes" in step:
             tree = nodes_from_json(
-                step["nodes"], self.grown.columns, self.grown.classes, where=f"{where}.nodes"
+                step["nodes"], self.first.columns, self.first.classes, where=f"{where}.nodes"
             )
             step, leaves = {**step, "nodes": tree}, tree.n_leaves
         else:
@@ -195,8 +161,8 @@ class StoredPath(PruningPath):
 
     def _leaves_left(self, cut: Any, where: str) -> int:
         """Leaves of the grown tree with some of its nodes made leaves."""
-        inner, size = ~self.grown.is_leaf, self.grown.size
-        leaves, end = self.grown.n_leaves, 0
+        inner, size = ~self.first.is_leaf, self.first.size
+        leaves, end = self.first.n_leaves, 0
         if not isinstance(cut, list) or not all(
             type(node) is int and 0 <= node < len(inner) and inner[node] for node in cut
         ):
@@ -223,18 +189,11 @@ class StoredPath(PruningPath):
     def scores(self) -> NDArray[np.float64]:
         return self._column("score")
 
+    def cuts(self, step: int) -> NDArray[np.intp] | None:
+        cut = self._steps[step].get("cut")
+        return None if cut is None else np.array(cut, dtype=np.intp)
+
     def _tree(self, step: int) -> Tree:
         kept = self._steps[step]
-        tree: Tree = kept["nodes"] if "nodes" in kept else self.grown.collapsed(kept["cut"])
+        tree: Tree = kept["nodes"] if "nodes" in kept else super()._tree(step)
         return tree
-
-    def _replacements(self) -> list[tuple[int | None, str | None]]:
-        rows: list[tuple[int | None, str | None]] = [(None, None)]
-        before = set(self._steps[0].get("cut", ()))
-        for step in self._steps[1:]:
-            now = set(step.get("cut", ()))
-            new = now - before
-            single = len(new) == 1 and "cut" in step
-            rows.append((next(iter(new)), "leaf") if single else (None, "rearranged"))
-            before = now
-        return rows

@@ -21,6 +21,8 @@ from treebound.classifier.parameters import check_parameters
 from treebound.cli.app import app, console
 from treebound.cli.output import check_writable, table_writer, write_result
 from treebound.datasets import Schema, iter_table, read_schema, read_table
+from treebound.exchange import Exports
+from treebound.show import Forms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,9 +40,14 @@ Pruner = Literal[
 Pruning = Literal[Pruner, "none"]
 Output = Annotated[Path | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)]
 Data = Annotated[Path, Parameter(allow_leading_hyphen=True)]
-Form = Literal[
-    "text", "rules", "dot", "latex", "svg", "png", "pdf", "sql", "python", "c", "html", "onnx"
-]
+# Every form that the classifier has as a method, and the pictures.
+_METHODS = [name for forms in (Forms, Exports) for name in vars(forms) if name.startswith("to_")]
+_PICTURES = ("svg", "png", "pdf")
+_LIMITED = ("text", "dot", "latex", *_PICTURES)  # those that a depth can limit
+if TYPE_CHECKING:
+    Form = str
+else:
+    Form = Literal[(*(name.removeprefix("to_") for name in _METHODS), *_PICTURES)]
 
 
 @app.command
@@ -389,19 +396,14 @@ def _summary(classifier: tb.BoundTreeClassifier) -> str:
     return "\n".join(lines)
 
 
-def _shown(classifier: tb.BoundTreeClassifier, form: Form, max_depth: int | None) -> str | bytes:
-    limited = {} if max_depth is None else {"max_depth": max_depth}
-    if form in ("svg", "png", "pdf"):
-        return _picture(classifier, form, limited)
-    if form == "onnx":
-        return bytes(classifier.to_onnx().SerializeToString())
-    if form in ("text", "dot", "latex"):
-        return str(getattr(classifier, f"to_{form}")(**limited))
-    if max_depth is not None:
+def _shown(classifier: tb.BoundTreeClassifier, form: str, max_depth: int | None) -> str | bytes:
+    if max_depth is not None and form not in _LIMITED:
         raise ValueError(f"A tree as {form} is always whole. Hint: leave out --max-depth.")
-    if form == "rules":
-        return str(classifier.rules())
-    return str(getattr(classifier, f"to_{form}")())
+    limited = {} if max_depth is None else {"max_depth": max_depth}
+    if form in _PICTURES:
+        return _picture(classifier, form, limited)
+    made = getattr(classifier, f"to_{form}")(**limited)
+    return bytes(made.SerializeToString()) if form == "onnx" else str(made)
 
 
 def _picture(classifier: tb.BoundTreeClassifier, form: str, options: dict[str, Any]) -> bytes:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._extras import require
+from treebound.data.columns import Column
+from treebound.data.frames import is_missing as no_value
 from treebound.datasets.schema import Schema
-from treebound.tree.columns import Column
-from treebound.tree.tables import is_missing as no_value
 
 if TYPE_CHECKING:
     import pandas as pd

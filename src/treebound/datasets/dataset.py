@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from treebound.data.columns import landscape_of
 from treebound.datasets.schema import Schema
 from treebound.landscape import Landscape
-from treebound.tree.columns import landscape_of
 
 if TYPE_CHECKING:
     import pandas as pd

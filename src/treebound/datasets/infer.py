@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from treebound.data.columns import Column
 from treebound.datasets.convert import is_missing, pandas
 from treebound.datasets.schema import Schema
-from treebound.tree.columns import Column
 
 __all__ = ["infer_column"]
 

@@ -14,8 +14,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from treebound.data.columns import Column
 from treebound.datasets.schema import Layout, Schema, layout_of, parse_columns
-from treebound.tree.columns import Column
 
 __all__ = ["Counts", "DatasetInfo", "Shipped", "Typing", "info", "names"]
 

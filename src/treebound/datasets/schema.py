@@ -37,8 +37,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from treebound.data.columns import Column, Kind, landscape_of
 from treebound.landscape import Landscape
-from treebound.tree.columns import Column, Kind, landscape_of
 
 __all__ = ["MISSING", "Layout", "Schema", "SchemaError", "parse_columns", "read_schema"]
 

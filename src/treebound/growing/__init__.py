@@ -1,5 +1,6 @@
 """A sample in, a tree out: exact best-first CART."""
 
 from treebound.growing.grow import grow
+from treebound.growing.options import GrowOptions
 
-__all__ = ["grow"]
+__all__ = ["GrowOptions", "grow"]

@@ -16,8 +16,8 @@ cdef enum:
     BUCKETS = 2048
     PASSES = 3
     SHORT_RUN = 16
+    FEW_KEYS = 96  # fewer are inserted one by one: clearing the buckets would take longer
 
-cdef uint64_t SIGN = <uint64_t>1 << 63
 cdef uint64_t MISSING_KEY = ~<uint64_t>0  # no number has it: it would be the bits of a NaN
 
 
@@ -31,16 +31,10 @@ cdef struct KeyRange:
 cdef void ordered_keys(
     const char* first, Py_ssize_t stride, Py_ssize_t n, uint64_t* keys
 ) noexcept nogil:
-    """The bits of floats as integers in the same order; a missing value is the greatest."""
+    """The keys of floats that stand ``stride`` bytes apart."""
     cdef Py_ssize_t i
-    cdef double value
-    cdef uint64_t bits
     for i in range(n):
-        value = (<const double*>(first + i * stride))[0] + 0.0  # the two zeros are one value
-        memcpy(&bits, &value, 8)
-        # a negative number has all its bits turned, another one only its sign
-        bits ^= (<uint64_t>0 - (bits >> 63)) | SIGN
-        keys[i] = bits if value == value else MISSING_KEY
+        keys[i] = key_of((<const double*>(first + i * stride))[0])
 
 
 cdef Presorted presort(
@@ -52,10 +46,13 @@ cdef Presorted presort(
     The rank of a value is the number of distinct values below it; missing has the rank after them.
     """
     cdef uint32_t starts[PASSES * BUCKETS]
-    cdef KeyRange span = key_range(keys, n_rows, packing)
+    cdef KeyRange span
     cdef Presorted result
     cdef uint64_t rank
     cdef Py_ssize_t i
+    if n_rows < FEW_KEYS:
+        return insert_keys(keys, n_rows, labels, packing, buffer, other)
+    span = key_range(keys, n_rows, packing)
     memset(starts, 0, sizeof(starts))
     pack_keys(keys, n_rows, &span, labels, packing, buffer, starts)
     if radix_sort(buffer, other, span.present, packing.rank_shift, starts):
@@ -71,6 +68,36 @@ cdef Presorted presort(
     result.entries = buffer
     result.n_values = <Py_ssize_t>rank
     result.n_present = span.present
+    return result
+
+
+cdef Presorted insert_keys(
+    const uint64_t* keys, Py_ssize_t n_rows, const uint32_t* labels, const Packing* packing,
+    uint64_t* buffer, uint64_t* other,
+) noexcept nogil:
+    """Insertion sort of few keys, which stand in ``other`` beside the entries."""
+    cdef Presorted result
+    cdef Py_ssize_t i, j
+    cdef uint64_t key, rank = 0
+    result.entries = buffer
+    result.n_present = 0
+    for i in range(n_rows):
+        key = keys[i]
+        result.n_present += key != MISSING_KEY
+        j = i
+        # invariant: other[:i] is in order and equal keys are in order of their rows
+        while j > 0 and other[j - 1] > key:
+            other[j] = other[j - 1]
+            buffer[j] = buffer[j - 1]
+            j -= 1
+        other[j] = key
+        buffer[j] = <uint64_t>i << packing.row_shift | labels[i]
+    for i in range(n_rows):
+        rank += i > 0 and other[i] != other[i - 1]
+        buffer[i] |= rank << packing.rank_shift
+    result.n_values = <Py_ssize_t>rank + 1 - (result.n_present < n_rows)
+    if n_rows == 0:
+        result.n_values = 0
     return result
 
 

@@ -1,19 +1,11 @@
-"""A grown tree in, a smaller tree out: one file a pruner, one protocol; and the certificate."""
+"""A grown tree in, a smaller tree out: one file a pruner, one protocol."""
 
 from treebound.pruning.base import Pruner, PruningResult
 from treebound.pruning.bound import BoundPruner
-from treebound.pruning.certificate import (
-    Assumption,
-    Certificate,
-    certificate_for,
-    certify,
-    certify_holdout,
-)
 from treebound.pruning.cost_complexity import CostComplexityPruner, weakest_link_path
-from treebound.pruning.entry import prune
+from treebound.pruning.equal_leaves import merge_equal_leaves
 from treebound.pruning.kearns_mansour import KearnsMansourPruner
 from treebound.pruning.mdl import MDLPruner
-from treebound.pruning.merge import collapse
 from treebound.pruning.path import PruningPath
 from treebound.pruning.pessimistic import PessimisticPruner
 from treebound.pruning.reduced_error import ReducedErrorPruner
@@ -22,9 +14,7 @@ from treebound.pruning.scores import code_length
 
 __all__ = [
     "PRUNERS",
-    "Assumption",
     "BoundPruner",
-    "Certificate",
     "CostComplexityPruner",
     "KearnsMansourPruner",
     "MDLPruner",
@@ -33,12 +23,8 @@ __all__ = [
     "PruningPath",
     "PruningResult",
     "ReducedErrorPruner",
-    "certificate_for",
-    "certify",
-    "certify_holdout",
     "code_length",
-    "collapse",
     "make_pruner",
-    "prune",
+    "merge_equal_leaves",
     "weakest_link_path",
 ]

@@ -13,17 +13,6 @@ from libc.string cimport memcpy
 cdef int64_t FAR = <int64_t>1 << 62  # no sum of costs reaches it
 
 
-def depths(const int32_t[::1] left, const int32_t[::1] right):
-    """Depth of every node; the root has 0."""
-    cdef Py_ssize_t node, n = left.shape[0]
-    found = np.zeros(n, dtype=np.int32)
-    cdef int32_t[::1] depth = found
-    for node in range(n):
-        if left[node] >= 0:
-            depth[left[node]] = depth[right[node]] = depth[node] + 1
-    return found
-
-
 def leaf_counts(const int32_t[::1] left, const int32_t[::1] right):
     """Number of leaves in the subtree of every node."""
     cdef Py_ssize_t node, n = left.shape[0]

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.pruning.base import BasePruner, Examples, Found, Grow
-from treebound.pruning.collapses import Collapses
+from treebound._validation import Constraint, Flag, Number, OneOf, check
+from treebound.data import Sample, landscape_of
+from treebound.pruning.base import BasePruner, Found, Grow
+from treebound.pruning.by_size import BestBySize
 from treebound.pruning.costs import Costs
 from treebound.pruning.greedy import greedy
 from treebound.pruning.optimal import optimal, optimal_shape
 from treebound.pruning.scores import GROWTHS, SCORES, SIZE_PRIORS, Objective
-from treebound.tree.columns import landscape_of
 from treebound.tree.model import Tree
 
 __all__ = ["BoundPruner"]
@@ -115,22 +115,37 @@ class BoundPruner(BasePruner):
         self.costs = costs
         self.relabel = relabel
 
-    def _search(self, tree: Tree, examples: Examples | None, grow: Grow | None) -> Found:
-        search = self._one_of("search", "optimal", "greedy", "optimal+raise")
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "growth": OneOf(GROWTHS),
+        "search": OneOf(("optimal", "greedy", "optimal+raise")),
+        "weight": Number(0.0),
+        "error_prior": Number(0.0, 1.0, open=True, optional=True),
+        "delta": Number(0.0, 1.0, open=True),
+        "size_prior": OneOf(SIZE_PRIORS),
+        "relabel": Flag(),
+    }
+
+    def _check(self) -> None:
+        super()._check()
+        if not callable(self.score):
+            check(type(self).__name__, {"score": self.score}, {"score": OneOf(SCORES)})
+
+    def _search(
+        self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
+    ) -> Found:
         objective = self.objective(tree)
         costs = Costs.of(tree, self.costs)
         if costs is not None:
             tree = replace(tree, label=costs.labels(tree.counts))
-        if search == "optimal":
+        if self.search == "optimal":
             return self._optimal(tree, costs, objective)
-        given = self._needs(examples, "raise subtrees (search other than 'optimal')")
-        if search == "greedy":
+        given = self._needs(sample, "a sample", "raise subtrees (search other than 'optimal')")
+        if self.search == "greedy":
             return greedy(tree, given, objective, costs=costs, relabel=self.relabel)
         return self._alternate(tree, given, costs, objective)
 
     def objective(self, tree: Tree) -> Objective:
         """The score as a function of leaves and errors, for the data a tree was grown on."""
-        self._check()
         return Objective(
             m=max(1, round(float(tree.weight[0]))),
             n_classes=tree.n_classes,
@@ -143,32 +158,18 @@ class BoundPruner(BasePruner):
             size_prior=self.size_prior,
         )
 
-    def _check(self) -> None:
-        if not callable(self.score):
-            self._one_of("score", *SCORES)
-        self._one_of("growth", *GROWTHS)
-        self._one_of("size_prior", *SIZE_PRIORS)
-        if isinstance(self.weight, bool) or not isinstance(self.weight, Real) or self.weight < 0:
-            raise self._bad("weight", "a float >= 0", self.weight)
-        shares = {"delta": self.delta, "error_prior": self.error_prior}
-        for name, value in shares.items():
-            if name == "error_prior" and value is None:
-                continue
-            if not isinstance(value, Real) or not 0.0 < value < 1.0:
-                raise self._bad(name, "a float in the range (0, 1)", value)
-
     def _optimal(self, tree: Tree, costs: Costs | None, objective: Objective) -> Found:
         errors = tree.node_errors if costs is None else costs.errors(tree.counts)
         find = optimal_shape if objective.by_shape else optimal
-        return find(Collapses(tree, errors), objective)
+        return find(BestBySize(tree, errors), objective)
 
     def _alternate(
-        self, tree: Tree, examples: Examples, costs: Costs | None, objective: Objective
+        self, tree: Tree, sample: Sample, costs: Costs | None, objective: Objective
     ) -> Found:
         """Collapse and raise in turns, as long as the score falls."""
         best = self._optimal(tree, costs, objective)
         while True:
-            raised = greedy(best.tree, examples, objective, costs=costs)
+            raised = greedy(best.tree, sample, objective, costs=costs)
             found = self._optimal(raised.tree, costs, objective)
             if not found.score < best.score:
                 return best._replace(gap=np.nan)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from functools import cached_property
-from numbers import Real
+from math import inf
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
-from treebound.pruning.base import BasePruner, Examples, Found, Grow
-from treebound.pruning.folds import errors_on, folds
+from treebound._validation import Constraint, Number, OneOf, Whole
+from treebound.data import Sample
+from treebound.data.folds import folds
+from treebound.pruning.base import BasePruner, Found, Grow
+from treebound.pruning.judging import errors_on
 from treebound.pruning.path import NEVER, NestedPath, number
-from treebound.tree.importance import impurity
+from treebound.tree.impurity import CRITERIA, Criterion, impurity
 from treebound.tree.model import Tree
 
 __all__ = ["CostComplexityPath", "CostComplexityPruner", "weakest_link_path"]
@@ -72,7 +76,7 @@ class CostComplexityPath(NestedPath):
 
 
 def weakest_link_path(
-    tree: Tree, *, measure: str = "error", criterion: str = "gini"
+    tree: Tree, *, measure: str = "error", criterion: Criterion = "gini"
 ) -> CostComplexityPath:
     """Every tree of weakest-link pruning (Breiman et al. 1984, chapter 3), in O(L log L).
 
@@ -135,13 +139,22 @@ class CostComplexityPruner(BasePruner):
     (8, 5)
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "alpha": Number(-inf, optional=True, infinite=True),
+        "rule": OneOf(("minimum", "one-se", "paper")),
+        "measure": OneOf(("error", "impurity")),
+        "criterion": OneOf(CRITERIA),
+        "folds": Whole(2),
+        "random_state": Whole(0, optional=True),
+    }
+
     def __init__(
         self,
         *,
         alpha: float | None = None,
         rule: str = "minimum",
         measure: str = "error",
-        criterion: str = "gini",
+        criterion: Criterion = "gini",
         folds: int = 5,
         random_state: int | None = 0,
     ) -> None:
@@ -152,37 +165,34 @@ class CostComplexityPruner(BasePruner):
         self.folds = folds
         self.random_state = random_state
 
-    def _search(self, tree: Tree, examples: Examples | None, grow: Grow | None) -> Found:
-        self._one_of("rule", "minimum", "one-se", "paper")
-        self._one_of("measure", "error", "impurity")
-        self._one_of("criterion", "gini", "entropy", "misclassification")
+    def _search(
+        self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
+    ) -> Found:
         path = self._path(tree)
         if self.alpha is not None:
-            if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real):
-                raise self._bad("alpha", "a float or None", self.alpha)
             path.choose(float(self.alpha))
         elif len(path) > 1:
-            path.choose(self._validated_alpha(path, *self._to_validate(examples, grow)))
+            path.choose(self._validated_alpha(path, *self._to_validate(sample, grow)))
         return Found(path.tree(), path, path.scores[path.chosen], gap=0.0)
 
     def _path(self, tree: Tree) -> CostComplexityPath:
         return weakest_link_path(tree, measure=self.measure, criterion=self.criterion)
 
-    def _validated_alpha(self, path: CostComplexityPath, examples: Examples, grow: Grow) -> float:
+    def _validated_alpha(self, path: CostComplexityPath, sample: Sample, grow: Grow) -> float:
         tried = _middles(path.alphas)
         errors = np.zeros(len(tried))
         best = []
-        for outside, inside in folds(examples, self.folds, self.random_state):
-            grown = grow(outside.X, outside.y, outside.weight)
+        for outside, inside in folds(sample, self.folds, self.random_state):
+            grown = grow(outside)
             one = self._path(grown)
             wrong = one.along(errors_on(grown, inside))
             errors += wrong[[one.at(alpha) for alpha in tried]]
             # Of equally good ones the last, the smallest tree.
             best.append(one.alphas[len(wrong) - 1 - int(np.argmin(wrong[::-1]))])
-        path.validated = errors / examples.total
+        path.validated = errors / sample.total
         if self.rule == "paper":
             return float(np.mean(best))
-        return float(tried[_least(path.validated, examples.total, self.rule == "one-se")])
+        return float(tried[_least(path.validated, sample.total, self.rule == "one-se")])
 
 
 def _middles(alphas: Floats) -> Floats:

@@ -38,6 +38,11 @@ class Costs:
         matrix = _matrix(tree, costs)
         if not (np.isfinite(matrix).all() and (matrix >= 0).all()):
             raise _bad(costs)
+        if matrix.diagonal().any():
+            raise ValueError(
+                "The 'costs' parameter must have zeros on the diagonal: a right answer costs "
+                f"nothing. Got {costs!r} instead."
+            )
         if tree.n_classes > 1 and not matrix.any():
             raise ValueError(
                 "The 'costs' parameter must make some mistake cost something. "

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from math import log
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-import treebound.pruning._dp as _dp
-from treebound.pruning._raise import Raiser
-from treebound.pruning.base import Examples, Found
+from treebound.data import Sample
+from treebound.pruning._raising import Raiser
+from treebound.pruning.base import Found
 from treebound.pruning.costs import Costs
-from treebound.pruning.replace import RaisedPath, raised, raiser_for, replaced
+from treebound.pruning.raising import RaisedPath, raiser_for, replaced
 from treebound.pruning.scores import Objective
 from treebound.pruning.shape_growth import fast_prices, log_orders, uncut
 from treebound.shapes import TreeShape
@@ -36,7 +35,7 @@ class Scorer(Protocol):
 
 def greedy(
     tree: Tree,
-    examples: Examples,
+    sample: Sample,
     objective: Objective,
     *,
     costs: Costs | None = None,
@@ -45,35 +44,22 @@ def greedy(
     """Replace the node that lowers the score most, until no replacement lowers it or leaves it.
 
     Every inner node, in pre-order, may give way to its left child, its right child or a leaf; of
-    equal candidates the last wins. The errors of a raised child are counted anew with all examples
-    of the node it replaces, and so are the answers below it unless ``relabel`` is false.
+    equal candidates the last wins. The errors of a raised child are counted anew with all rows of
+    the node it replaces, and so are the answers below it unless ``relabel`` is false.
     """
-    if not relabel:
-        return _greedy_as_labelled(tree, examples, objective, costs)
-    state = raiser_for(tree, examples, costs=costs)
-    tree = _as_counted(tree, state)
-    return search(tree, state, BoundScorer(state, objective))
-
-
-def _greedy_as_labelled(
-    tree: Tree, examples: Examples, objective: Objective, costs: Costs | None
-) -> Found:
-    """The search with the answers of the grown tree; counts are taken anew at the end."""
-    state = raiser_for(tree, None, judge=examples, costs=costs)
-    found = search(tree, state, BoundScorer(state, objective), keep_counts=True)
-    counted = found.tree.recounted(examples.X, examples.y, examples.weight)
-    return found._replace(tree=replace(counted, label=found.tree.label))
+    state = raiser_for(tree, sample, costs=costs, relabel=relabel)
+    return search(tree, state, BoundScorer(state, objective, tree.depth))
 
 
 def greedy_on(
-    tree: Tree, judge: Examples, *, learn: Examples | None = None, unit: str = "errors"
+    tree: Tree, judge: Sample, *, sample: Sample | None = None, unit: str = "errors"
 ) -> Found:
-    """The same search by the errors on other examples, the paper's reduced-error pruning.
+    """The same search by the errors on other rows, the paper's reduced-error pruning.
 
-    Answers stay as they are unless ``learn`` has the examples to count them anew.
+    Answers stay as they are unless there is a sample to count them anew.
     """
-    state = raiser_for(tree, learn, judge=judge)
-    return search(tree, state, _ErrorScorer(state), unit=unit, keep_counts=learn is None)
+    state = raiser_for(tree, sample, judge=judge)
+    return search(tree, state, _ErrorScorer(state), unit=unit, counted=sample is not None)
 
 
 def search(
@@ -82,8 +68,9 @@ def search(
     scorer: Scorer,
     *,
     unit: str = "errors",
-    keep_counts: bool = False,
+    counted: bool = True,
 ) -> Found:
+    """Replace the best candidate as long as the score does not rise."""
     best = scorer.now()
     steps = []
     table = [(state.leaves, state.errors, best)]
@@ -95,26 +82,14 @@ def search(
         if scores[last] > best:  # ERRATA 12: the paper's own test is never false
             break
         best = float(scores[last])
-        steps.append(replaced(state, int(nodes[last // 3]), last % 3, keep_counts=keep_counts))
+        steps.append(replaced(state, int(nodes[last // 3]), last % 3))
         table.append((state.leaves, state.errors, best))
     leaf_counts, error_counts, scores_along = (list(column) for column in zip(*table, strict=True))
     path = RaisedPath(
-        tree, steps, leaves=leaf_counts, errors=error_counts, scores=scores_along, unit=unit
-    )
-    return Found(raised(tree, steps), path, best)
-
-
-def _as_counted(tree: Tree, state: Raiser) -> Tree:
-    """The tree with the counts of these examples; they must be those it was grown on."""
-    counts = state.arrays["learned"]
-    if not np.allclose(counts[0], tree.counts[0], rtol=1e-9, atol=1e-9):
-        raise ValueError(
-            "The 'X' and 'y' parameters must be the examples the tree was grown on, with class "
-            f"weights {tree.counts[0].tolist()!r}. Got {counts[0].tolist()!r} instead."
-        )
-    if np.array_equal(counts, tree.counts):
-        return tree
-    return replace(tree, counts=counts.copy(), rows=state.arrays["rows"].copy())
+        tree, steps, leaves=leaf_counts, errors=error_counts, scores=scores_along, unit=unit,
+        counted=counted,
+    )  # fmt: skip
+    return Found(path.tree(), path, best)
 
 
 class _ErrorScorer:
@@ -133,7 +108,7 @@ class _ErrorScorer:
 class BoundScorer:
     """The score is an objective of leaves, errors and the growth function."""
 
-    def __init__(self, state: Raiser, objective: Objective) -> None:
+    def __init__(self, state: Raiser, objective: Objective, depth: int) -> None:
         self._state = state
         self._objective = objective
         sizes = np.arange(1, state.leaves + 1)
@@ -145,8 +120,7 @@ class BoundScorer:
             by_leaves = objective.log_growth_leaves(sizes, form="closed")
             self._by_leaves = by_leaves - log_orders(sizes)
         elif self._form == "fast":
-            height = int(_dp.depths(state.arrays["left"], state.arrays["right"]).max())
-            self._prices = fast_prices(objective, height)
+            self._prices = fast_prices(objective, depth)
         self._known: dict[TreeShape, float] = {}
 
     def now(self) -> float:

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import log, sqrt
-from numbers import Real
-from typing import Any
+from math import inf, log, sqrt
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
+from treebound._validation import Constraint, Number, OneOf, Whole, invalid
 from treebound.bounds import log_growth, log_growth_leaves
-from treebound.pruning.base import BasePruner, Examples, Found, Grow
-from treebound.pruning.folds import errors_on, folds
+from treebound.data import Sample, landscape_of
+from treebound.data.folds import folds
+from treebound.pruning.base import BasePruner, Found, Grow
+from treebound.pruning.judging import errors_on
 from treebound.pruning.path import ListedPath
 from treebound.pruning.scores import GROWTHS
 from treebound.shapes import TreeShape
-from treebound.tree.columns import landscape_of
 from treebound.tree.model import Tree
 
 __all__ = ["KearnsMansourPruner"]
 
 Floats = NDArray[np.float64]
 _NOTHING = np.empty(0, dtype=np.intp)
+_FINITE = Number(-inf)
 
 
 class KearnsMansourPruner(BasePruner):
@@ -60,6 +62,14 @@ class KearnsMansourPruner(BasePruner):
     (8, 5)
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "constant": Number(-inf, optional=True),
+        "folds": Whole(2),
+        "growth": OneOf(GROWTHS),
+        "delta": Number(0.0, 1.0, open=True),
+        "random_state": Whole(0, optional=True),
+    }
+
     def __init__(
         self,
         *,
@@ -77,34 +87,30 @@ class KearnsMansourPruner(BasePruner):
         self.delta = delta
         self.random_state = random_state
 
-    def _search(self, tree: Tree, examples: Examples | None, grow: Grow | None) -> Found:
-        self._check()
+    def _search(
+        self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
+    ) -> Found:
         if self.constant is not None:
             return self._with(tree, [float(self.constant)], None)
         constants = self._tried()
         if tree.n_leaves == 1:
             return self._with(tree, constants[:1], None)
-        given, grow_part = self._to_validate(examples, grow)
+        given, grow_part = self._to_validate(sample, grow)
         errors = np.zeros(len(constants) + 1)  # the first is of the unpruned tree
         for outside, inside in folds(given, self.folds, self.random_state):
-            grown = grow_part(outside.X, outside.y, outside.weight)
+            grown = grow_part(outside)
             wrong = errors_on(grown, inside)
             cuts = _Pass(grown, self.growth, self.delta).cuts_for(constants)
             errors += [_errors_of(grown, cut, wrong) for cut in [_NOTHING, *cuts]]
         return self._with(tree, constants, errors / given.total)
 
-    def _check(self) -> None:
-        self._one_of("growth", *GROWTHS)
-        if not isinstance(self.delta, Real) or not 0.0 < self.delta < 1.0:
-            raise self._bad("delta", "a float in the range (0, 1)", self.delta)
-        value = self.constant
-        if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
-            raise self._bad("constant", "a float or None", value)
-
     def _tried(self) -> list[float]:
         if self.constants is None:
             return [10.0**power for power in range(-20, 1)]
-        return sorted(float(one) for one in self.constants)
+        tried = list(self.constants)
+        if not tried or not all(_FINITE.allows(one) for one in tried):
+            raise invalid("constants", type(self).__name__, "finite numbers or None", tried)
+        return sorted(float(one) for one in tried)
 
     def _with(self, tree: Tree, constants: list[float], shares: Floats | None) -> Found:
         """The path over the constants, stopped at the best; equal prunings are one step."""
@@ -145,7 +151,7 @@ class _Pass:
         self.examples = np.maximum(np.rint(tree.weight), 1).astype(int).tolist()
         self.log_share = log(max(float(tree.weight[0]), 1.0) / delta)
         self.inner = np.flatnonzero(~tree.is_leaf)[::-1].tolist()
-        self.depth = _dp.depths(tree.left, tree.right).tolist()
+        self.depth = tree.node_depth.tolist()
         self._lists: list[TreeShape] = [TreeShape.leaf()]
         self._known: dict[Any, float] = {}
         self._paths = {node: self._path_growth(node) for node in self.inner}

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-from treebound.pruning.additive import least_sum
-from treebound.pruning.base import BasePruner, Examples, Found, Grow
+from treebound.data import Sample
+from treebound.pruning.base import BasePruner, Found, Grow
+from treebound.pruning.least_cost import least_cost
 from treebound.tree.model import Tree
 
 __all__ = ["MDLPruner"]
@@ -31,9 +32,11 @@ class MDLPruner(BasePruner):
     (8, 5)
     """
 
-    def _search(self, tree: Tree, examples: Examples | None, grow: Grow | None) -> Found:
+    def _search(
+        self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
+    ) -> Found:
         as_leaf = 1.0 + label_bits(tree.counts)
-        return least_sum(tree, as_leaf, as_node=1.0 + test_bits(tree))
+        return least_cost(tree, as_leaf, as_node=1.0 + test_bits(tree))
 
 
 def label_bits(counts: Floats) -> Floats:

@@ -8,13 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-import treebound.pruning._dp as _dp
 from treebound.pruning.base import Found
-from treebound.pruning.collapses import Collapses
-from treebound.pruning.path import PruningPath, count, number, replacement_between
+from treebound.pruning.by_size import BestBySize
+from treebound.pruning.path import PruningPath, count, number
 from treebound.pruning.scores import Objective
 from treebound.pruning.shape_growth import least_log_growth
-from treebound.tree.model import Tree
 
 __all__ = ["OptimalPath", "optimal", "optimal_shape"]
 
@@ -25,29 +23,30 @@ Ints = NDArray[np.int64]
 SMALL = 256
 
 
-def optimal(collapses: Collapses, objective: Objective) -> Found:
+def optimal(sizes: BestBySize, objective: Objective) -> Found:
     """The pruning with the least score, where the score depends on leaves and errors alone."""
-    whole = collapses.tree.n_leaves
+    whole = sizes.tree.n_leaves
     if objective.score == "tail-inversion":
-        size, score = _least_by_halves(collapses, objective)
+        size, score = _least_by_halves(sizes, objective)
     else:
-        cap = whole if whole <= SMALL else _largest_size(collapses, objective)
+        cap = whole if whole <= SMALL else _largest_size(sizes, objective)
         leaves = np.arange(1, cap + 1)
-        scores = objective(leaves, collapses.errors(cap), objective.log_growth_leaves(leaves))
+        scores = objective(leaves, sizes.errors(cap), objective.log_growth_leaves(leaves))
         size = int(np.argmin(scores)) + 1  # of equal scores the first, that is the fewest leaves
         score = float(scores[size - 1])
-    path = OptimalPath(collapses, objective, chosen=whole - size)
-    return Found(collapses.pruned(size), path, score, gap=0.0)
+    path = OptimalPath(sizes, objective, chosen=whole - size)
+    gap = 0.0 if objective.monotone else np.nan
+    return Found(sizes.pruned(size), path, score, gap)
 
 
-def _largest_size(collapses: Collapses, objective: Objective) -> int:
+def _largest_size(sizes: BestBySize, objective: Objective) -> int:
     """No pruning with more leaves than this can be the best.
 
     No pruning lies below the convex hull of the error curve, which costs O(L log L) instead of
     O(L^2); and the corners of the hull are prunings themselves.
     """
-    whole = collapses.tree.n_leaves
-    corners, errors = collapses.hull()
+    whole = sizes.tree.n_leaves
+    corners, errors = sizes.hull()
     many = float(objective.m) * (objective.n_classes - 1) / max(objective.n_classes, 1)
     if not objective.monotone or errors.max() > many:  # past this the entropy falls again
         return whole
@@ -59,13 +58,13 @@ def _largest_size(collapses: Collapses, objective: Objective) -> int:
     return int(np.flatnonzero(lower <= reached + slack)[-1]) + 1
 
 
-def _least_by_halves(collapses: Collapses, objective: Objective) -> tuple[int, float]:
+def _least_by_halves(sizes: BestBySize, objective: Objective) -> tuple[int, float]:
     """Least score where each costs much to compute, as the tail inversion does.
 
     The score of every size in a range is at least that of the errors at its upper end with the
     growth function at its lower end; a range that cannot beat what is known is left out.
     """
-    errors = collapses.errors()
+    errors = sizes.errors()
     leaves = np.arange(1, len(errors) + 1)
     penalty = objective.log_growth_leaves(leaves)
     best, size = np.inf, 0
@@ -85,27 +84,26 @@ def _least_by_halves(collapses: Collapses, objective: Objective) -> tuple[int, f
 # -- scores that depend on the shape ---------------------------------------------------------------
 
 
-def optimal_shape(collapses: Collapses, objective: Objective) -> Found:
+def optimal_shape(sizes: BestBySize, objective: Objective) -> Found:
     """The best of the prunings with the least errors of each size, where the shape counts too.
 
     Sizes are tried in the order of what they can reach at best, and no longer than one could win.
     The gap is the score found less the least score any pruning could have.
     """
-    whole = collapses.tree.n_leaves
+    whole = sizes.tree.n_leaves
     leaves = np.arange(1, whole + 1)
-    errors = collapses.errors()
-    height = int(_dp.depths(collapses.tree.left, collapses.tree.right).max())
-    lower = objective(leaves, errors, least_log_growth(objective, whole, height))
-    best, size, tree = np.inf, 0, collapses.tree
+    errors = sizes.errors()
+    lower = objective(leaves, errors, least_log_growth(objective, whole, sizes.tree.depth))
+    best, size, tree = np.inf, 0, sizes.tree
     for place in np.argsort(lower, kind="stable").tolist():
         if objective.monotone and lower[place] > best:
             break
-        candidate = collapses.pruned(place + 1)
+        candidate = sizes.pruned(place + 1)
         log_tau = objective.log_growth_shape(candidate.shape)
         score = objective.one(place + 1, errors[place], log_tau)
         if (score, place + 1) < (best, size) or size == 0:
             best, size, tree = score, place + 1, candidate
-    path = OptimalPath(collapses, objective, chosen=whole - size)
+    path = OptimalPath(sizes, objective, chosen=whole - size)
     gap = max(0.0, best - float(lower.min())) if objective.monotone else np.nan
     return Found(tree, path, best, gap)
 
@@ -119,13 +117,14 @@ class OptimalPath(PruningPath):
     The trees need not lie inside one another.
     """
 
-    def __init__(self, collapses: Collapses, objective: Objective, *, chosen: int) -> None:
-        self._collapses = collapses
+    def __init__(self, sizes: BestBySize, objective: Objective, *, chosen: int) -> None:
+        self._sizes = sizes
+        self.first = sizes.tree
         self._objective = objective
         self.chosen = chosen
 
     def __len__(self) -> int:
-        return self._collapses.tree.n_leaves
+        return self._sizes.tree.n_leaves
 
     @cached_property
     def leaves(self) -> Ints:  # type: ignore[override]
@@ -133,7 +132,7 @@ class OptimalPath(PruningPath):
 
     @cached_property
     def errors(self) -> Floats:  # type: ignore[override]
-        return self._collapses.errors()[::-1].copy()
+        return self._sizes.errors()[::-1].copy()
 
     @cached_property
     def log_growth(self) -> Floats:
@@ -148,18 +147,8 @@ class OptimalPath(PruningPath):
     def scores(self) -> Floats:  # type: ignore[override]
         return self._objective(self.leaves, self.errors, self.log_growth)
 
-    def _tree(self, step: int) -> Tree:
-        return self._collapses.pruned(len(self) - step)
-
-    def _replacements(self) -> list[tuple[int | None, str | None]]:
-        tree = self._collapses.tree
-        rows: list[tuple[int | None, str | None]] = [(None, None)]
-        before = self._collapses.cuts(len(self))
-        for leaves in range(len(self) - 1, 0, -1):
-            now = self._collapses.cuts(leaves)
-            rows.append(replacement_between(tree, before, now))
-            before = now
-        return rows
+    def cuts(self, step: int) -> NDArray[np.intp]:
+        return self._sizes.cuts(len(self) - step)
 
     def explain(self) -> str:
         """In words: the neighbouring sizes, what each would gain and what it would pay."""
@@ -176,7 +165,7 @@ class OptimalPath(PruningPath):
     def _sight(self, step: int) -> _Sight:
         """One size alone, so that a large tree is explained without its whole path."""
         objective, leaves = self._objective, len(self) - step
-        errors = float(self._collapses.errors(leaves)[-1])
+        errors = float(self._sizes.errors(leaves)[-1])
         if objective.by_shape:
             log_tau = objective.log_growth_shape(self._tree(step).shape)
         else:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
+from copy import copy
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
 from treebound._extras import require
+from treebound._validation import Whole, check, invalid
 from treebound.tree.model import Tree
 
 __all__ = ["ListedPath", "NestedPath", "PruningPath"]
@@ -40,10 +43,13 @@ class PruningPath(ABC):
         The step the pruner stopped at.
     unit : str
         What ``errors`` counts, in words.
+    first : Tree
+        The tree that went in, at step 0.
     """
 
     unit: str = "errors"
     chosen: int
+    first: Tree
 
     @property
     @abstractmethod
@@ -58,12 +64,20 @@ class PruningPath(ABC):
     def scores(self) -> Floats: ...
 
     @abstractmethod
-    def _tree(self, step: int) -> Tree:
-        """The tree at a step, rebuilt."""
+    def cuts(self, step: int) -> NDArray[np.intp] | None:
+        """The inner nodes of the first tree that are leaves at a step; None after a raise."""
 
-    @abstractmethod
+    def _tree(self, step: int) -> Tree:
+        cuts = self.cuts(step)
+        assert cuts is not None  # a path with raised subtrees has a _tree of its own
+        return self.first.collapsed(cuts)
+
     def _replacements(self) -> list[tuple[int | None, str | None]]:
         """For every step, the node (of the first tree) replaced and by what."""
+        rows: list[tuple[int | None, str | None]] = [(None, None)]
+        for before, now in itertools.pairwise(map(self.cuts, range(len(self)))):
+            rows.append(_replacement(self.first, before, now))
+        return rows
 
     def __len__(self) -> int:
         return len(self.leaves)
@@ -76,21 +90,39 @@ class PruningPath(ABC):
 
     def tree(self, step: int | None = None) -> Tree:
         """The tree at a step; by default at the chosen one."""
-        return self._tree(self.chosen if step is None else self._checked(step))
+        return self._tree(self.chosen if step is None else self.step(step))
 
     def step_with(self, leaves: int) -> int:
         """The step with the most leaves that has at most ``leaves`` of them.
 
         Of several such steps, the one with the least score.
         """
+        check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
         fitting = np.flatnonzero(self.leaves <= leaves)
         if not len(fitting):
-            raise ValueError(
-                f"The 'leaves' parameter must be an int >= {int(self.leaves.min())}, the size of "
-                f"the smallest tree on the path. Got {leaves!r} instead."
-            )
+            must = f"an int >= {int(self.leaves.min())}, the size of the smallest tree on the path"
+            raise invalid("leaves", "", must, leaves)
         most = fitting[self.leaves[fitting] == self.leaves[fitting].max()]
         return int(most[np.argmin(self.scores[most])])
+
+    def within(self, leaves: int) -> PruningPath:
+        """The same path, stopped at its best step with at most so many leaves.
+
+        Where it has no such step, it goes on with the pruning of so many leaves that has the
+        least training errors.
+        """
+        fitting = np.flatnonzero(self.leaves <= leaves)
+        if len(fitting):
+            stopped = copy(self)
+            scores = self.scores[fitting][::-1]  # of equal scores the last, the smallest tree
+            stopped.chosen = int(fitting[len(fitting) - 1 - int(np.argmin(scores))])
+            return stopped
+        from treebound.pruning.by_size import BestBySize
+
+        last = self.tree()
+        cuts = [np.empty(0, dtype=np.intp), BestBySize(last, last.node_errors).cuts(leaves)]
+        errors = np.array([last.errors, last.collapsed(cuts[1]).errors])
+        return ListedPath(last, cuts, errors, errors, chosen=1)
 
     def table(self) -> list[dict[str, Any]]:
         """One row a step: step, node, replaced_by, leaves, errors, score.
@@ -135,14 +167,12 @@ class PruningPath(ABC):
             f"score {number(self.scores[step])}"
         )
 
-    def _checked(self, step: int) -> int:
-        at = step + len(self) if step < 0 else step
-        if not 0 <= at < len(self):
-            raise ValueError(
-                f"The 'step' parameter must be an int from 0 to {len(self) - 1}. "
-                f"Got {step!r} instead."
-            )
-        return at
+    def step(self, step: int) -> int:
+        """A step by its number; negative ones count from the end."""
+        whole = isinstance(step, Integral) and not isinstance(step, bool)
+        if not whole or not -len(self) <= step < len(self):
+            raise invalid("step", "", f"an int from 0 to {len(self) - 1}", step)
+        return int(step) % len(self)
 
 
 class NestedPath(PruningPath):
@@ -172,7 +202,7 @@ class NestedPath(PruningPath):
         chosen: int = 0,
         unit: str = "errors",
     ) -> None:
-        self._first = tree
+        self.first = tree
         self._when = np.where(tree.is_leaf, 0, when).astype(np.int32)
         self._node_errors = np.ascontiguousarray(errors, dtype=np.float64)
         self._scores = scores
@@ -181,7 +211,7 @@ class NestedPath(PruningPath):
 
     @cached_property
     def _until(self) -> NDArray[np.int32]:
-        first = self._first
+        first = self.first
         found: NDArray[np.int32] = _dp.collapsed_before(first.left, first.right, self._when)
         return found
 
@@ -202,14 +232,14 @@ class NestedPath(PruningPath):
 
     def along_inner(self, values: Floats) -> Floats:
         """Sum of a value of the nodes over the inner nodes of the tree, at every step."""
-        inner = ~self._first.is_leaf
+        inner = ~self.first.is_leaf
         gone = np.minimum(np.minimum(self._when, self._until)[inner], self.n_steps)
         lost = np.bincount(gone, weights=values[inner], minlength=self.n_steps + 1)
         return np.asarray(values[inner].sum() - lost.cumsum()[: self.n_steps], dtype=np.float64)
 
     @cached_property
     def leaves(self) -> Ints:  # type: ignore[override]
-        return np.rint(self.along(np.ones(self._first.n_nodes))).astype(np.int64)
+        return np.rint(self.along(np.ones(self.first.n_nodes))).astype(np.int64)
 
     @cached_property
     def errors(self) -> Floats:  # type: ignore[override]
@@ -226,14 +256,11 @@ class NestedPath(PruningPath):
 
     def cuts(self, step: int) -> NDArray[np.intp]:
         """The inner nodes that are leaves of the tree at a step."""
-        cut = (self._when <= step) & (step < self._until) & ~self._first.is_leaf
+        cut = (self._when <= step) & (step < self._until) & ~self.first.is_leaf
         return np.flatnonzero(cut)
 
-    def _tree(self, step: int) -> Tree:
-        return self._first.collapsed(self.cuts(step))
-
     def _replacements(self) -> list[tuple[int | None, str | None]]:
-        first = self._first
+        first = self.first
         topmost = ~first.is_leaf & (self._when < self._until) & (self._when < NEVER)
         rows: list[tuple[int | None, str | None]] = [(None, None)] * len(self)
         for node in np.flatnonzero(topmost).tolist():
@@ -264,7 +291,7 @@ class ListedPath(PruningPath):
         chosen: int,
         unit: str = "errors",
     ) -> None:
-        self._first = tree
+        self.first = tree
         self._cuts = cuts
         self._columns = (np.asarray(errors, dtype=np.float64), np.asarray(scores, dtype=np.float64))
         self.chosen = chosen
@@ -272,8 +299,8 @@ class ListedPath(PruningPath):
 
     @cached_property
     def leaves(self) -> Ints:  # type: ignore[override]
-        lost = (self._first.size - 1) // 2  # leaves that go when the node becomes one
-        return np.array([self._first.n_leaves - lost[cut].sum() for cut in self._cuts], np.int64)
+        lost = (self.first.size - 1) // 2  # leaves that go when the node becomes one
+        return np.array([self.first.n_leaves - lost[cut].sum() for cut in self._cuts], np.int64)
 
     @property
     def errors(self) -> Floats:
@@ -283,20 +310,16 @@ class ListedPath(PruningPath):
     def scores(self) -> Floats:
         return self._columns[1]
 
-    def _tree(self, step: int) -> Tree:
-        return self._first.collapsed(self._cuts[step])
-
-    def _replacements(self) -> list[tuple[int | None, str | None]]:
-        rows: list[tuple[int | None, str | None]] = [(None, None)]
-        for before, now in itertools.pairwise(self._cuts):
-            rows.append(replacement_between(self._first, before, now))
-        return rows
+    def cuts(self, step: int) -> NDArray[np.intp]:
+        return self._cuts[step]
 
 
-def replacement_between(
-    tree: Tree, before: NDArray[np.intp], now: NDArray[np.intp]
+def _replacement(
+    tree: Tree, before: NDArray[np.intp] | None, now: NDArray[np.intp] | None
 ) -> tuple[int | None, str | None]:
     """The single node whose collapse leads from one pruning to the next, if there is one."""
+    if before is None or now is None:
+        return None, "rearranged"
     new = np.setdiff1d(now, before)
     if not len(new) and len(now) == len(before):
         return None, None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from treebound.pruning.additive import least_sum
-from treebound.pruning.base import BasePruner, Examples, Found, Grow
+from treebound._validation import Constraint, Number
+from treebound.data import Sample
+from treebound.pruning.base import BasePruner, Found, Grow
+from treebound.pruning.least_cost import least_cost
 from treebound.tree.model import Tree
 
 __all__ = ["PessimisticPruner"]
@@ -44,15 +46,16 @@ class PessimisticPruner(BasePruner):
     (8, 6)
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = {"confidence": Number(0.0, 1.0, open=True)}
+
     def __init__(self, *, confidence: float = 0.25) -> None:
         self.confidence = confidence
 
-    def _search(self, tree: Tree, examples: Examples | None, grow: Grow | None) -> Found:
-        value = self.confidence
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < value < 1.0:
-            raise self._bad("confidence", "a float in the range (0, 1)", value)
-        estimated = upper_errors(tree.node_errors, tree.weight, float(value))
-        return least_sum(tree, estimated, slack=0.1)
+    def _search(
+        self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
+    ) -> Found:
+        estimated = upper_errors(tree.node_errors, tree.weight, float(self.confidence))
+        return least_cost(tree, estimated, slack=0.1)
 
 
 def upper_errors(errors: Floats, weight: Floats, confidence: float) -> Floats:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from typing import ClassVar
 
-from treebound.pruning.additive import least_sum
-from treebound.pruning.base import BasePruner, Examples, Found, Grow
-from treebound.pruning.folds import errors_on, held_out
+from treebound._validation import Constraint, Number, OneOf, Whole
+from treebound.data import Sample
+from treebound.data.folds import held_out
+from treebound.pruning.base import BasePruner, Found, Grow
 from treebound.pruning.greedy import greedy_on
+from treebound.pruning.judging import errors_on
+from treebound.pruning.least_cost import least_cost
 from treebound.tree.model import Tree
 
 __all__ = ["ReducedErrorPruner"]
@@ -48,6 +51,12 @@ class ReducedErrorPruner(BasePruner):
     (10, 5)
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "validation_fraction": Number(0.0, 1.0, open=True, optional=True),
+        "search": OneOf(("collapse", "greedy")),
+        "random_state": Whole(0, optional=True),
+    }
+
     def __init__(
         self,
         *,
@@ -59,26 +68,20 @@ class ReducedErrorPruner(BasePruner):
         self.search = search
         self.random_state = random_state
 
-    def _search(self, tree: Tree, examples: Examples | None, grow: Grow | None) -> Found:
-        search = self._one_of("search", "collapse", "greedy")
-        learn, judge = None, examples
+    def _search(
+        self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
+    ) -> Found:
         if self.validation_fraction is not None:
-            learn, judge = self._parts(examples, grow)
-            if learn is not None and grow is not None:
-                tree = grow(learn.X, learn.y, learn.weight)
-        judge = self._needs(judge, "count errors on")
-        if search == "greedy":
-            return greedy_on(tree, judge, learn=learn, unit="validation errors")
+            if validation is not None:
+                raise ValueError(
+                    "ReducedErrorPruner needs one of 'validation_fraction' and validation rows. "
+                    "Got both. Hint: set validation_fraction=None to judge by the rows given."
+                )
+            given, grow_part = self._to_validate(sample, grow)
+            sample, validation = held_out(given, self.validation_fraction, self.random_state)
+            tree = grow_part(sample)
+        judge = self._needs(validation, "validation rows", "count errors on")
+        if self.search == "greedy":
+            return greedy_on(tree, judge, sample=sample, unit="validation errors")
         wrong = errors_on(tree, judge)
-        return least_sum(tree, wrong, errors=wrong, unit="validation errors")
-
-    def _parts(
-        self, examples: Examples | None, grow: Grow | None
-    ) -> tuple[Examples | None, Examples]:
-        fraction = self.validation_fraction
-        if not isinstance(fraction, Real) or not 0.0 < fraction < 1.0:
-            raise self._bad("validation_fraction", "None or a float in the range (0, 1)", fraction)
-        given, _ = self._to_validate(examples, grow)
-        if len(given.y) < 2:  # nothing to set aside
-            return None, given
-        return held_out(given, float(fraction), self.random_state)
+        return least_cost(tree, wrong, errors=wrong, unit="validation errors")

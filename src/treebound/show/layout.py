@@ -115,7 +115,7 @@ def _joined(
 
 def visible(tree: Tree, max_depth: int | None) -> tuple[list[int], list[int], list[int]]:
     """The nodes down to a depth, and their children by their places in that list."""
-    shown = tree.depth <= (tree.height if max_depth is None else max_depth)
+    shown = tree.node_depth <= (tree.depth if max_depth is None else max_depth)
     place = np.where(shown, np.cumsum(shown) - 1, -1)
     nodes = np.flatnonzero(shown)
     children = []

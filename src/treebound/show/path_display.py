@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound._extras import require
+from treebound.show.words import count, counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +25,8 @@ class PruningPathDisplay:
 
     Parameters
     ----------
-    scores, errors, leaves : array-like, one value a step
+    scores, errors, leaves : array-like
+        One value for each step.
     chosen : int
         The step the pruner stopped at.
     unit : str
@@ -122,10 +124,11 @@ class PruningPathDisplay:
         ax.grid(alpha=0.25)
 
     def _words(self) -> str:
-        leaves = int(self.leaves[self.chosen])
+        leaves, errors = int(self.leaves[self.chosen]), float(self.errors[self.chosen])
+        unit = self.unit.removesuffix("s") if errors == 1 else self.unit
         return (
-            f"chosen: step {self.chosen}, {leaves} {'leaf' if leaves == 1 else 'leaves'}, "
-            f"{self.errors[self.chosen]:.6g} {self.unit}, score {self.scores[self.chosen]:.4g}"
+            f"chosen: step {self.chosen}, {counted(leaves, 'leaf')}, {count(errors)} {unit}, "
+            f"score {self.scores[self.chosen]:.4g}"
         )
 
 
@@ -250,9 +253,9 @@ def spread(path: Any, most: int) -> list[int]:
 
 def certified_path(path: Any, steps: list[int], *, delta: float) -> list[float]:
     """What is certified of the risk of the tree at each of some steps."""
-    from treebound.pruning import certify
+    from treebound.certificate import certify_tree
 
-    return [float(certify(path.tree(step), delta=delta).risk) for step in steps]
+    return [float(certify_tree(path.tree(step), delta=delta).risk) for step in steps]
 
 
 def _path_of(estimator: Any, caller: str) -> Any:

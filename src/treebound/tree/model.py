@@ -1,24 +1,33 @@
-"""The learned object: a tree as named arrays, never changed in place."""
+"""The learned object: a tree as named arrays, checked when it is made and never changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from treebound.data.columns import Column, landscape_of
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 from treebound.tree import route
-from treebound.tree.columns import Column, landscape_of
+from treebound.tree._structure import add_to_parents, first_fault, sizes_and_depths
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+    from treebound.data import Matrix, Sample
+
 __all__ = ["Tree"]
+
+_DTYPES = {
+    "feature": np.int32, "threshold": np.float64, "category": np.int32, "missing_left": np.bool_,
+    "left": np.int32, "right": np.int32, "counts": np.float64, "rows": np.int64,
+}  # fmt: skip
+# Sums of weights that are not whole are equal up to rounding: this share of the whole weight.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +64,20 @@ class Tree:
         What the tree knows of its input columns.
     classes : ndarray
         The class labels, sorted.
+    weighted : bool
+        Whether the rows had weights.
+    counted : bool
+        Whether counts, rows and labels are those of one sample. False after a subtree was moved
+        without a sample to count it again; such a tree answers, but has no certificate.
+    names : ndarray of int64, or None
+        The row of the sample that names the split of each node: the last one of its left child,
+        by value and row number; -1 where there is none. None where it is not known.
+
+    Raises
+    ------
+    ValueError
+        If nodes are not in pre-order, the counts of two children do not add up to their parent's,
+        or a label, column or category does not exist.
     """
 
     feature: NDArray[np.int32]
@@ -68,27 +91,89 @@ class Tree:
     columns: tuple[Column, ...]
     classes: NDArray[Any]
     label: NDArray[np.int32] = field(default=None)  # type: ignore[arg-type]
+    weighted: bool = False
+    counted: bool = True
+    names: NDArray[np.int64] | None = None
+    # Worked out from the others: nodes in the subtree of every node, and its depth (the root's 0).
+    size: NDArray[np.int32] = field(init=False, repr=False)
+    node_depth: NDArray[np.int32] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        dtypes = {
-            "feature": np.int32, "threshold": np.float64, "category": np.int32,
-            "missing_left": np.bool_, "left": np.int32, "right": np.int32,
-            "counts": np.float64, "rows": np.int64,
-        }  # fmt: skip
-        for name, dtype in dtypes.items():
+        for name, dtype in _DTYPES.items():
             self._freeze(name, np.ascontiguousarray(getattr(self, name), dtype=dtype))
         label = self.counts.argmax(axis=1) if self.label is None else self.label
         self._freeze("label", np.ascontiguousarray(label, dtype=np.int32))
         self._freeze("classes", np.array(self.classes))
+        if self.names is not None:
+            self._freeze("names", np.ascontiguousarray(self.names, dtype=np.int64))
         object.__setattr__(self, "columns", tuple(self.columns))
+        self._check()
+
+    def _check(self) -> None:
+        """Raise a ValueError where the arrays contradict each other."""
+        n, n_classes = len(self.feature), len(self.classes)
+        arrays = [getattr(self, name) for name in _DTYPES] + [self.label]
+        if n == 0 or any(len(array) != n for array in arrays) or self.counts.ndim != 2:
+            raise ValueError("The arrays of a Tree must have one entry for each node, at least 1.")
+        if self.counts.shape[1] != n_classes or not n_classes:
+            raise ValueError(
+                f"The 'counts' of a Tree must have a column for each of the {n_classes} classes. "
+                f"Got shape {self.counts.shape} instead."
+            )
+        size, depth, wrong = sizes_and_depths(self.left, self.right)
+        if wrong >= 0:
+            raise ValueError(f"The nodes of a Tree must be in pre-order. Node {wrong} is not.")
+        object.__setattr__(self, "size", size)
+        object.__setattr__(self, "node_depth", depth)
+        rounded = self.weighted or not self.counted
+        slack = _ROUNDING * float(self.counts[0].sum()) if rounded else 0.0
+        fault, node = first_fault(
+            self.left, self.right, self.feature, self.threshold, self.category, self.label,
+            self.counts, self.rows, _limits(self.columns), slack,
+        )  # fmt: skip
+        if fault:
+            raise ValueError(self._fault(fault, node))
+
+    def _fault(self, fault: str, node: int) -> str:
+        """What is wrong with a node, in words."""
+        if fault == "label":
+            return (
+                f"The 'label' of node {node} of a Tree must be a class from 0 to "
+                f"{len(self.classes) - 1}. Got {self.label[node]} instead."
+            )
+        if fault == "feature":
+            return (
+                f"The 'feature' of node {node} of a Tree must be a column from 0 to "
+                f"{len(self.columns) - 1}. Got {self.feature[node]} instead."
+            )
+        if fault == "split":
+            column = self.columns[self.feature[node]]
+            return (
+                f"Node {node} of a Tree splits on column {column.name!r}: a nominal column needs "
+                "one of its categories, any other a threshold."
+            )
+        if fault == "negative":
+            return f"The counts of node {node} of a Tree must be finite numbers >= 0."
+        one, other = self.counts[self.left[node]], self.counts[self.right[node]]
+        return (
+            f"The counts of the children of node {node} of a Tree must add up to its own, "
+            f"{self.counts[node].tolist()}. Got {one.tolist()} and {other.tolist()} instead."
+        )
 
     def _freeze(self, name: str, array: NDArray[Any]) -> None:
         array = array if array.base is None and not array.flags.writeable else array.view()
         array.flags.writeable = False
         object.__setattr__(self, name, array)
 
+    def __repr__(self) -> str:
+        leaves = "1 leaf" if self.n_leaves == 1 else f"{self.n_leaves} leaves"
+        return (
+            f"<Tree: {leaves}, depth {self.depth}, {len(self.columns)} columns, "
+            f"{self.n_classes} classes>"
+        )
+
     def __getstate__(self) -> dict[str, Any]:
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.init}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -121,28 +206,10 @@ class Tree:
         """The leaf nodes, from left to right."""
         return np.flatnonzero(self.is_leaf)
 
-    @cached_property
-    def depth(self) -> NDArray[np.int32]:
-        """Depth of every node; the root has 0."""
-        depth = np.zeros(self.n_nodes, dtype=np.int32)
-        for node in np.flatnonzero(~self.is_leaf):
-            depth[self.left[node]] = depth[self.right[node]] = depth[node] + 1
-        return depth
-
     @property
-    def height(self) -> int:
+    def depth(self) -> int:
         """Longest path from the root to a leaf."""
-        return int(self.depth.max())
-
-    @cached_property
-    def size(self) -> NDArray[np.int32]:
-        """Number of nodes in the subtree of every node."""
-        size = np.ones(self.n_nodes, dtype=np.int32)
-        left, right = self.left.tolist(), self.right.tolist()
-        for node in range(self.n_nodes - 1, -1, -1):
-            if left[node] >= 0:
-                size[node] += size[left[node]] + size[right[node]]
-        return size
+        return int(self.node_depth.max())
 
     @cached_property
     def shape(self) -> TreeShape:
@@ -178,63 +245,84 @@ class Tree:
         """Weight of the training examples that the tree gets wrong."""
         return float(self.node_errors[self.is_leaf].sum())
 
-    # -- rows of an encoded matrix -----------------------------------------------------------
+    # -- rows --------------------------------------------------------------------------------
 
-    def apply(self, X: NDArray[np.float64], unknown: str = "majority") -> NDArray[np.int32]:
-        """The node that every row of an encoded matrix reaches.
+    def apply(self, X: Matrix, unknown: str = "other") -> NDArray[np.int32]:
+        """The node that every row reaches.
 
         Parameters
         ----------
-        X : ndarray of float64 or float32, shape (n_rows, n_columns)
-            Values of real columns, category codes of the others; NaN is missing, -1 in an ordinal
-            or nominal column a category that the tree does not know.
-        unknown : {"majority", "stop"}
-            An unknown category goes to the child with more training weight (left on a tie), or
-            stays at the node that asks for it, which then is not a leaf.
+        X : Matrix
+            Rows in the columns of the tree.
+        unknown : {"other", "majority", "stop"}
+            What a category that the column does not know answers: no, as any other category; what
+            most training rows answered (left on a tie); or nothing, so that the row stays at the
+            node, which then is not a leaf.
         """
         return route.apply(self, X, unknown)
 
     @cached_property
-    def _tests(self) -> dict[str, NDArray[np.void]]:
+    def _splits(self) -> dict[str, NDArray[np.void]]:
         """What routing has prepared, for each rule about unknown categories."""
         return {}
 
-    def predict_codes(self, X: NDArray[np.float64], unknown: str = "majority") -> NDArray[np.int32]:
-        """The answer for every row of an encoded matrix, an index into ``classes``."""
-        return self.label[self.apply(X, unknown)]
+    def counts_on(self, sample: Sample) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Weight of each class, and number of rows, that reach every node."""
+        reached = self.apply(sample.X).astype(np.int64)
+        cells = reached * self.n_classes + sample.y
+        size = self.n_nodes * self.n_classes
+        counts = np.bincount(cells, weights=sample.weight, minlength=size).astype(np.float64)
+        counts = counts.reshape(self.n_nodes, self.n_classes)
+        rows = np.bincount(reached, minlength=self.n_nodes).astype(np.int64)
+        add_to_parents(self.left, self.right, counts, rows)
+        return counts, rows
 
-    def decision_path(self, X: NDArray[np.float64], unknown: str = "majority") -> csr_matrix:
-        """Which nodes every row of an encoded matrix passes: an indicator (n_rows, n_nodes)."""
+    def predict(self, X: Matrix, unknown: str = "other") -> NDArray[Any]:
+        """The class of every row."""
+        return self.classes[self.label][self.apply(X, unknown)]
+
+    def decision_path(self, X: Matrix, unknown: str = "other") -> csr_matrix:
+        """Which nodes every row passes: an indicator of shape (n_rows, n_nodes)."""
         return route.decision_path(self, X, unknown)
-
-    def recounted(
-        self, X: NDArray[np.float64], y: NDArray[Any], sample_weight: ArrayLike | None = None
-    ) -> Tree:
-        """The same tests, with counts, rows and labels of other data.
-
-        Parameters
-        ----------
-        X : ndarray of float64, shape (n_rows, n_columns)
-            An encoded matrix.
-        y : ndarray of int, shape (n_rows,)
-            Codes into ``classes``.
-        sample_weight : array-like of shape (n_rows,), optional
-        """
-        return route.recounted(self, X, y, sample_weight)
 
     # -- new trees from this one -----------------------------------------------------------
 
-    def preorder(self) -> Iterator[int]:
-        """The nodes in pre-order: simply 0, 1, 2, ..."""
-        return iter(range(self.n_nodes))
+    def recounted(self, sample: Sample) -> Tree:
+        """The same splits, with the counts, rows and labels of a sample.
+
+        A column that has missing values in the sample counts as one that may be missing.
+        """
+        moved = self._with_columns(sample.columns)
+        counts, rows = moved.counts_on(sample)
+        return replace(
+            moved,
+            counts=counts,
+            rows=rows,
+            label=counts.argmax(axis=1),
+            weighted=sample.weight is not None,
+            counted=True,
+            names=None,
+        )
+
+    def _with_columns(self, columns: tuple[Column, ...]) -> Tree:
+        """The tree with columns that differ in nothing but whether values may be missing."""
+        if columns == self.columns:
+            return self
+        known = tuple(a.with_missing(a.missing or b.missing)
+                      for a, b in zip(self.columns, columns, strict=True))  # fmt: skip
+        newly = [b.missing and not a.missing and a.kind == "nominal"
+                 for a, b in zip(self.columns, known, strict=True)]  # fmt: skip
+        # Missing is now a category of its own there, and no node asks for it.
+        to_right = np.array([*newly, False])[self.feature]
+        return replace(self, columns=known, missing_left=self.missing_left & ~to_right)
 
     def collapsed(self, nodes: NDArray[np.intp] | list[int]) -> Tree:
         """The tree with the subtree of each of ``nodes`` replaced by a leaf."""
         cut = np.zeros(self.n_nodes, dtype=bool)
         cut[np.asarray(nodes, dtype=np.intp)] = True
         keep = np.ones(self.n_nodes, dtype=bool)
-        for node in np.flatnonzero(cut):
-            keep[node + 1 : node + self.size[node]] = False
+        for node, end in zip(*_spans(self, cut), strict=True):
+            keep[node + 1 : end] = False
         return self._select(keep, cut)
 
     def _select(self, keep: NDArray[np.bool_], cut: NDArray[np.bool_]) -> Tree:
@@ -260,4 +348,30 @@ class Tree:
             label=self.label[keep],
             columns=self.columns,
             classes=self.classes,
+            weighted=self.weighted,
+            counted=self.counted,
+            names=None if self.names is None else field_of(self.names, -1),
         )
+
+
+def _spans(tree: Tree, chosen: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
+    """The chosen nodes, and one past the last node of the subtree of each."""
+    nodes = np.flatnonzero(chosen)
+    return nodes.tolist(), (nodes + tree.size[nodes]).tolist()
+
+
+# What splits may compare with, for the columns met last: many trees have the same columns.
+_KNOWN_LIMITS: dict[int, tuple[tuple[Column, ...], NDArray[np.int64]]] = {}
+
+
+def _limits(columns: tuple[Column, ...]) -> NDArray[np.int64]:
+    """The number of categories of each column, missing included; -1 where splits are thresholds."""
+    known = _KNOWN_LIMITS.get(id(columns))
+    if known is not None and known[0] is columns:
+        return known[1]
+    sizes = [len(c.categories or ()) + c.missing if c.kind == "nominal" else -1 for c in columns]
+    if len(_KNOWN_LIMITS) > 32:
+        _KNOWN_LIMITS.clear()
+    limits = np.array(sizes, dtype=np.int64)
+    _KNOWN_LIMITS[id(columns)] = columns, limits
+    return limits

@@ -1,0 +1,136 @@
+"""What a parameter may be, declared once; every error has the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+__all__ = ["Constraint", "Flag", "Jobs", "Number", "OneOf", "Whole", "check", "invalid"]
+
+
+def invalid(name: str, owner: str, must: str, found: object, hint: str = "") -> ValueError:
+    """The error for a parameter, in scikit-learn's words.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    owner : str
+        The class or function it belongs to; may be empty.
+    must : str
+        What it must be.
+    found : object
+        What was given.
+    hint : str
+        What to do about it.
+    """
+    of = f" of {owner}" if owner else ""
+    words = f"The {name!r} parameter{of} must be {must}. Got {found!r} instead."
+    return ValueError(f"{words} Hint: {hint}" if hint else words)
+
+
+class Constraint(Protocol):
+    """What a parameter may be, as a test and in words."""
+
+    @property
+    def must(self) -> str: ...
+
+    def allows(self, value: Any) -> bool: ...
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of a few names; None counts as a name where it is listed."""
+
+    choices: tuple[str | None, ...]
+
+    @property
+    def must(self) -> str:
+        return "one of " + ", ".join(map(repr, self.choices))
+
+    def allows(self, value: Any) -> bool:
+        return (value is None or isinstance(value, str)) and value in self.choices
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number of at least ``least``, or None if it is optional."""
+
+    least: int
+    optional: bool = False
+
+    @property
+    def must(self) -> str:
+        return f"an int >= {self.least}" + (" or None" if self.optional else "")
+
+    def allows(self, value: Any) -> bool:
+        if value is None:
+            return self.optional
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        return whole and value >= self.least
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number in a range, both ends included unless the range is open.
+
+    ``infinite`` lets infinity pass too, never NaN.
+    """
+
+    low: float
+    high: float = inf
+    open: bool = False
+    optional: bool = False
+    infinite: bool = False
+
+    @property
+    def must(self) -> str:
+        if self.low == -inf:
+            words = "a number" if self.infinite else "a finite number"
+        elif self.high == inf:
+            words = f"a finite number {'>' if self.open else '>='} {self.low:g}"
+        else:
+            ends = "open interval ({}, {})" if self.open else "range [{}, {}]"
+            words = "a number in the " + ends.format(f"{self.low:g}", f"{self.high:g}")
+        return words + (" or None" if self.optional else "")
+
+    def allows(self, value: Any) -> bool:
+        if value is None:
+            return self.optional
+        if not isinstance(value, Real) or isinstance(value, bool):
+            return False
+        number = float(value)
+        if self.open:
+            return self.low < number < self.high
+        return (self.infinite or -inf < number < inf) and self.low <= number <= self.high
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    must: str = "True or False"
+
+    def allows(self, value: Any) -> bool:
+        return type(value).__name__ in ("bool", "bool_")
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """A number of threads as joblib counts them."""
+
+    must: str = "an int other than 0, or None"
+
+    def allows(self, value: Any) -> bool:
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        return value is None or (whole and value != 0)
+
+
+def check(owner: str, values: Mapping[str, Any], constraints: Mapping[str, Constraint]) -> None:
+    """Raise the error of the first parameter that is not what it may be."""
+    for name, constraint in constraints.items():
+        if not constraint.allows(values[name]):
+            raise invalid(name, owner, constraint.must, values[name])

@@ -1,0 +1,402 @@
+"""The certificate: how often a tree may be wrong on new examples, and what that rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import log
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._validation import Constraint, Number, Whole, check, invalid
+from treebound.bounds import log_growth_leaves, tail_inversion
+from treebound.bounds.compression import log_message_weight, risk_upper
+from treebound.bounds.risk import binomial_upper, log_leaves_prior
+from treebound.data import Column
+from treebound.growing.naming import needs_name
+from treebound.landscape import Landscape
+from treebound.pruning import merge_equal_leaves
+from treebound.tree.model import Tree
+
+__all__ = [
+    "Assumption",
+    "CLASSES_AS_FOUND",
+    "Certificate",
+    "certify_holdout",
+    "certify_tree",
+    "reason_against",
+]
+
+Kind = Literal["tail inversion", "compression", "held-out rows"]
+# The ghost sample is this many times as large as the training sample; fixed beforehand.
+GHOST = 4
+CLASSES_AS_FOUND = "the set of classes was taken from the training examples: there are no others"
+_DELTA: dict[str, Constraint] = {"delta": Number(0.0, 1.0, open=True)}
+_HELD_OUT = {**_DELTA, "m": Whole(1), "errors": Whole(0)}
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something the certificate rests on, and whether it could be checked here."""
+
+    text: str
+    checked: bool
+
+    def __str__(self) -> str:
+        return f"{self.text} ({'checked' if self.checked else 'stated'})"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """An upper bound on the true risk of a tree that holds with a stated probability.
+
+    Attributes
+    ----------
+    risk : float
+        With probability ``1 - delta`` at most this share of new examples is misclassified.
+    delta : float
+    kind : {"tail inversion", "compression", "held-out rows"}
+        How it was computed: from how many ways trees of this size can label examples, from how
+        few training rows tell the tree, or from rows that had no part in the tree.
+    errors, m : int
+        Misclassified examples, of how many.
+    leaves : int or None
+        Number of leaves of the tree; None for a certificate from held-out examples.
+    log_price : float
+        What the choice of the tree costs, in nats: the log growth function of all trees with that
+        many leaves on the sample and its ghost, or the length of the message that tells the tree;
+        and the share of ``delta`` that trees of this size have. Sibling leaves with one answer
+        count as one leaf.
+    ghost : int
+        Size of the ghost sample of the tail inversion.
+    named_rows : int
+        Training rows that tell the tree, in a compression certificate.
+    assumptions : tuple of Assumption
+        What it rests on, each checked or stated.
+    declared_risk : float or None
+        What the risk would be, had the categories found in the data been declared beforehand;
+        None where all of them were.
+    constant_error : float or None
+        Share of these examples that are not of their most frequent class: what a tree of one leaf
+        gets wrong. None where it is not known.
+    """
+
+    risk: float
+    delta: float
+    errors: int
+    m: int
+    leaves: int | None = None
+    kind: Kind = "tail inversion"
+    log_price: float = 0.0
+    ghost: int = 0
+    named_rows: int = 0
+    assumptions: tuple[Assumption, ...] = ()
+    declared_risk: float | None = None
+    constant_error: float | None = None
+
+    @property
+    def training_error(self) -> float:
+        """Share of errors on the examples the certificate was computed from."""
+        return self.errors / self.m
+
+    @property
+    def confidence(self) -> float:
+        """Probability with which the bound holds."""
+        return 1.0 - self.delta
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the bound says nothing: every risk is at most 1."""
+        return self.risk >= 1.0
+
+    def __float__(self) -> float:
+        return self.risk
+
+    def __str__(self) -> str:
+        if self.kind == "held-out rows":
+            seen = f"{self.errors:,} of {self.m:,} held-out examples were"
+        else:
+            size = "1 leaf" if self.leaves == 1 else f"{self.leaves:,} leaves"
+            seen = f"{_percent(self.training_error)} on the {self.m:,} training examples, {size}"
+        if self.vacuous:
+            return f"Too few examples to promise anything about new ones ({seen})."
+        return (
+            f"With probability {_percent(self.confidence, short=True)}, at most "
+            f"{_percent(self.risk)} of new examples are misclassified ({seen})."
+        )
+
+    def explain(self) -> str:
+        """What it promises, how it was computed, and when it is worth nothing, in words."""
+        lines = [str(self), *self._worth(), self._how()]
+        if self.declared_risk is not None:
+            lines.append(
+                "Declaring the categories beforehand would have given "
+                f"{_percent(self.declared_risk)}."
+            )
+        if self.assumptions:
+            lines.append("It is worth nothing unless all of this is true:")
+            lines += [f"- {one}" for one in self.assumptions]
+        return "\n".join(lines)
+
+    def _worth(self) -> Iterator[str]:
+        """What the number is, and whether it is of any use."""
+        if self.vacuous:
+            held_out = self.kind == "held-out rows"
+            remedy = "More" if held_out else "More examples, fewer leaves or certify='holdout'"
+            yield f"Every share up to 100 % is possible. {remedy} would allow a promise."
+            return
+        yield (
+            "This is a limit, not an estimate: expect fewer errors. "
+            f"{_percent(self.delta, short=True)} of all samples of this size, at most, "
+            "lead to a limit that is wrong."
+        )
+        if self.constant_error is not None and self.risk >= self.constant_error:
+            yield (
+                "It is of little use: whoever always answers the most frequent class is wrong on "
+                f"{_percent(self.constant_error)} of these examples."
+            )
+
+    def _how(self) -> str:
+        if self.kind == "held-out rows":
+            return "Kind: held-out rows. They had no part in the tree (exact binomial bound)."
+        if self.kind == "compression":
+            return (
+                f"Kind: compression. {_many(self.named_rows, 'training row')} and a message tell "
+                f"the tree, at {self.log_price:.1f} nats; the other rows test it."
+            )
+        return (
+            "Kind: tail inversion. It holds for all trees of this size at once, at "
+            f"{self.log_price:.1f} nats on {self.m + self.ghost:,} examples."
+        )
+
+    def agrees_with(self, errors: int, m: int, *, delta: float = 0.01) -> bool:
+        """Whether held-out examples are consistent with the certificate.
+
+        False means that so many errors on ``m`` new examples have a probability below ``delta``
+        if the risk is what the certificate allows: one of its assumptions does not hold (or the
+        one case in ``1 / delta`` has come).
+        """
+        from scipy.stats import binom
+
+        return bool(binom.sf(errors - 1, m, min(self.risk, 1.0)) >= delta)
+
+
+def certify_tree(
+    tree: Tree,
+    *,
+    errors: int | None = None,
+    landscape: Landscape | None = None,
+    delta: float = 0.05,
+    unknown: str = "other",
+) -> Certificate:
+    """The least certificate of a tree that its training rows give.
+
+    By hypergeometric tail inversion over all trees with as many leaves; where the rows that name
+    the splits are known (``thresholds="observed"``), also by compression.
+
+    Parameters
+    ----------
+    tree : Tree
+        Its counts say how many examples and classes there are.
+    errors : int, optional
+        Training errors; by default those of the tree.
+    landscape : Landscape, optional
+        What the tree might have asked; by default that of its columns, in which categories that
+        were not declared beforehand count as unbounded.
+    delta : float
+        Probability with which the bound may fail.
+    unknown : str
+        What becomes of categories never met in training; see `BoundTreeClassifier`.
+
+    Raises
+    ------
+    ValueError
+        If the tree has no certificate; the message says why.
+    """
+    check("certify", {"delta": delta}, _DELTA)
+    reason = reason_against(tree)
+    if reason:
+        raise ValueError(f"There is no certificate for this tree. {reason}")
+    m = int(tree.rows[0])
+    wrong = int(tree.errors) if errors is None else errors
+    check("certify", {"errors": wrong}, {"errors": Whole(0)})
+    if wrong > m:
+        raise invalid("errors", "certify", f"at most {m}, the number of training rows", wrong)
+    least = _least(merge_equal_leaves(tree), wrong, landscape, delta)
+    if landscape is None and any(map(_undeclared, tree.columns)):
+        columns = tuple(replace(one, declared=one.kind != "real") for one in tree.columns)
+        declared = _least(merge_equal_leaves(replace(tree, columns=columns)), wrong, None, delta)
+        least = replace(least, declared_risk=declared.risk)
+    return replace(
+        least,
+        delta=float(delta),
+        leaves=tree.n_leaves,
+        assumptions=tuple(_assumptions(tree, landscape is not None, unknown)),
+        constant_error=1.0 - float(tree.counts[0].max()) / m,
+    )
+
+
+def reason_against(tree: Tree) -> str:
+    """Why a tree can have no certificate; empty where it can."""
+    if tree.weighted:
+        return (
+            "The examples were weighted, and the bound counts examples. Hint: fit without "
+            "sample_weight and class_weight."
+        )
+    if not tree.counted:
+        return (
+            "Subtrees were moved and not counted again. Hint: give the training rows, so that "
+            "they can be counted."
+        )
+    return "" if tree.rows[0] > 0 else "The tree has no training examples."
+
+
+def certify_holdout(errors: int, m: int, delta: float = 0.05) -> Certificate:
+    """Certify a tree by examples it has never seen: the exact binomial (Clopper-Pearson) bound.
+
+    Parameters
+    ----------
+    errors, m : int
+        How many of ``m`` held-out examples were misclassified.
+    delta : float
+        Probability with which the bound may fail.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> print(tb.certify_holdout(12, 400))
+    With probability 95 %, at most 4.8 % of new examples are misclassified
+    (12 of 400 held-out examples were).
+    """
+    check("certify_holdout", {"delta": delta, "m": m, "errors": errors}, _HELD_OUT)
+    risk = binomial_upper(m, errors, delta)
+    assumptions = (
+        Assumption("the held-out examples are independent draws, as the new ones will be", False),
+        Assumption("nothing about the tree was chosen by looking at them", False),
+    )
+    return Certificate(
+        risk, float(delta), int(errors), int(m), kind="held-out rows", assumptions=assumptions
+    )
+
+
+# -- the parts -------------------------------------------------------------------------------------
+
+
+def _least(tree: Tree, errors: int, landscape: Landscape | None, delta: float) -> Certificate:
+    """The least of the certificates that hold together.
+
+    Where thresholds are training values there are two, and each has half of delta. Both have it
+    also where subtrees were raised and rows do not tell the tree any more: whether they do depends
+    on the data, and the share of delta must not.
+    """
+    if tree.names is None or landscape is not None:
+        return _by_tail_inversion(tree, errors, landscape, delta)
+    kinds = [_by_tail_inversion(tree, errors, None, delta / 2.0)]
+    if (tree.names[needs_name(tree)] >= 0).all():
+        kinds.append(_by_compression(tree, errors, delta / 2.0))
+    return min(kinds, key=lambda one: one.risk)
+
+
+def _by_tail_inversion(
+    tree: Tree, errors: int, landscape: Landscape | None, delta: float
+) -> Certificate:
+    """Hypergeometric tail inversion over all trees with as many leaves."""
+    m, leaves = int(tree.rows[0]), tree.n_leaves
+    ghost = GHOST * m
+    features = tree.landscape if landscape is None else landscape
+    log_prior = float(log_leaves_prior(leaves))
+    log_tau = log_growth_leaves(leaves, m + ghost, tree.n_classes, features)
+    risk = tail_inversion(
+        m, errors, lambda _: log_tau, delta=delta, ghost=ghost, log_prior=log_prior
+    )
+    return Certificate(risk, delta, errors, m, log_price=log_tau - log_prior, ghost=ghost)
+
+
+def _by_compression(tree: Tree, errors: int, delta: float) -> Certificate:
+    """The compression bound of a tree whose splits are told by training rows."""
+    assert tree.names is not None
+    m = int(tree.rows[0])
+    named = needs_name(tree)
+    rows = len(np.unique(tree.names[named]))
+    price = log_message_weight(
+        m, tree.n_leaves, tree.n_classes, len(tree.columns), _log_splits(tree, named),
+        int(named.sum()), rows,
+    )  # fmt: skip
+    risk = risk_upper(m - rows, errors, log(delta) - price)
+    return Certificate(risk, delta, errors, m, kind="compression", log_price=price, named_rows=rows)
+
+
+def _log_splits(tree: Tree, named: NDArray[np.bool_]) -> float:
+    """Log of the number of ways in which splits could differ beside their column and row."""
+    # names in the subtree of every node, itself included
+    below = np.concatenate([[0], np.cumsum(named)])
+    inside = below[np.arange(tree.n_nodes) + tree.size] - below[:-1]
+    total = 0.0
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        column = tree.columns[tree.feature[node]]
+        if column.kind == "nominal" and not column.declared:
+            # the category is one of those that occur as often among the names as it does
+            total += log(int(inside[node]) // (int(inside[tree.left[node]]) + 1))
+        else:
+            total += log(_ways(column))
+    return total
+
+
+def _ways(column: Column) -> int:
+    """In how many ways splits of a column can differ, beside a row that tells a threshold."""
+    size = len(column.categories or ())
+    if column.kind == "nominal":
+        # of two categories, the second is the first with the children exchanged
+        return 1 if size + column.missing == 2 else size + column.missing
+    thresholds = max(size - 1, 1) if column.declared else 1
+    # missing goes left or right at each threshold, or is parted from all that is present
+    return 2 * thresholds + 1 if column.missing else thresholds
+
+
+def _assumptions(tree: Tree, given: bool, unknown: str) -> Iterator[Assumption]:
+    yield Assumption("every example counts once: there are no weights", True)
+    yield Assumption("splits are thresholds and comparisons with one category", True)
+    yield Assumption("the examples are independent draws, as the new ones will be", False)
+    yield Assumption("an error costs the same whatever the class", False)
+    yield Assumption("nothing was done to the columns that looked at the classes", False)
+    yield Assumption(CLASSES_AS_FOUND, False)
+    if any(not one.missing for one in tree.columns):
+        text = "which columns may be missing was taken from the training examples: no others are"
+        yield Assumption(text, False)
+    if given:
+        yield Assumption("the landscape given was known before the data were seen", False)
+        return
+    undeclared = list(filter(_undeclared, tree.columns))
+    if undeclared:
+        yield Assumption(f"categories not declared count as unbounded: {_named(undeclared)}", True)
+    declared = [one for one in tree.columns if one.kind != "real" and one.declared]
+    if declared:
+        text = "were declared before the data were seen, and there are no others"
+        yield Assumption(f"the categories of {_named(declared)} {text}", False)
+    # No split of the theory sends an unknown category to the side of a known one.
+    new = [one for one in undeclared if unknown != "other" or one.kind == "ordinal"]
+    if new:
+        yield Assumption(f"no category is new: {_named(new)}", False)
+
+
+def _undeclared(column: Column) -> bool:
+    return column.kind != "real" and not column.declared
+
+
+def _named(columns: list[Column]) -> str:
+    names = ", ".join(repr(one.name) for one in columns[:5])
+    return f"columns {names}{' and others' if len(columns) > 5 else ''}"
+
+
+def _percent(share: float, *, short: bool = False) -> str:
+    """A share in per cent: one digit after the point, or as few as it takes."""
+    text = f"{100 * share:.1f}"
+    if short:
+        text = f"{100 * share:.6g}"
+    return f"{text} %"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}" + ("" if number == 1 else "s")

@@ -1,0 +1,137 @@
+"""Rows set aside inside ``fit``, and what they certify of each tree on the pruning path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.certificate import CLASSES_AS_FOUND, Assumption, Certificate, certify_holdout
+from treebound.data import Sample, Unknown
+from treebound.data.frames import read_table
+from treebound.data.sample import same_length
+from treebound.data.targets import learn_classes
+from treebound.data.weights import row_weights
+from treebound.pruning import PruningPath
+from treebound.tree.model import Tree
+
+__all__ = ["HeldOut", "learn_apart"]
+
+
+def learn_apart(
+    learn: Callable[..., Sample], X: Any, y: Any, sample_weight: Any, seed: int | None,
+    unknown: Unknown,
+) -> tuple[Sample, Sample]:  # fmt: skip
+    """Rows to learn from, and rows to certify by: a tenth, but at least 150, at most 30 %.
+
+    Which rows these are depends on the seed and the row numbers alone; drawn by label, the
+    certificate would not hold. The rows set aside have no part in what is learned: neither a
+    category nor a missing value that only they have is known to the columns. Only the set of
+    classes is that of all rows.
+
+    Parameters
+    ----------
+    learn : callable
+        ``learn(X, y, sample_weight) -> Sample``.
+    X, y, sample_weight
+        What ``fit`` was given.
+    seed : int or None
+    unknown : str
+        How a category is read that the columns do not know.
+    """
+    table, (classes, codes) = read_table(X), learn_classes(y)
+    same_length(table.shape[0], len(codes))
+    weight = row_weights(sample_weight, len(codes))
+    rows = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
+    size = round(min(0.3 * len(rows), max(150.0, 0.1 * len(rows))))
+    if size < 1:
+        raise ValueError(
+            f"certify='holdout' needs at least 2 rows to set some aside. Got {len(rows)} instead."
+        )
+    drawn = np.random.default_rng(seed).permutation(rows)
+    present = np.unique(codes[rows])
+
+    def part(chosen: NDArray[np.intp]) -> tuple[Any, ...]:
+        mask = np.zeros(len(codes), dtype=bool)
+        mask[chosen] = True
+        return table.rows(mask), classes[codes[mask]], None if weight is None else weight[mask]
+
+    sample = learn(*part(drawn[size:]))
+    known = np.searchsorted(classes[present], sample.classes).astype(np.int32)
+    sample = Sample(sample.X, known[sample.y], sample.weight, classes[present])
+    reading: Unknown = "missing" if unknown == "missing" else "other"
+    aside = Sample.read(
+        *part(drawn[:size]), columns=sample.columns, classes=sample.classes, unknown=reading
+    )
+    return sample, aside
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What the rows set aside say.
+
+    Attributes
+    ----------
+    m : int
+        Number of rows set aside.
+    errors : int
+        How many of them the tree that ``fit`` returned gets wrong.
+    counts : ndarray of int64, shape (n_nodes, n_classes)
+        How many of them, of each class, reach each node of the grown tree.
+    """
+
+    m: int
+    errors: int
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, aside: Sample, tree: Tree, grown: Tree, unknown: str) -> HeldOut:
+        """Count the rows set aside; each counts once, whatever its weight."""
+        errors = int((tree.label[tree.apply(aside.X, unknown)] != aside.y).sum())
+        # with unknown="stop" rows may rest at inner nodes: add up whole subtrees
+        rest = np.zeros((grown.n_nodes + 1, grown.n_classes), dtype=np.int64)
+        np.add.at(rest, (grown.apply(aside.X, unknown) + 1, aside.y), 1)
+        before = rest.cumsum(axis=0)
+        counts = before[np.arange(grown.n_nodes) + grown.size] - before[:-1]
+        return cls(aside.n_rows, errors, counts)
+
+    def certificate(self, delta: float) -> Certificate:
+        """The certificate of the tree that ``fit`` returned."""
+        return self._with(certify_holdout(self.errors, self.m, delta), 1)
+
+    def certificate_at(self, path: PruningPath, step: int, delta: float) -> Certificate | None:
+        """The certificate of another step of the path, at a level shared by all steps."""
+        cuts = path.cuts(step)
+        if cuts is None:
+            return None
+        grown = path.first
+        alive = np.ones(grown.n_nodes, dtype=bool)
+        for node in cuts.tolist():
+            alive[node + 1 : node + grown.size[node]] = False
+        inner = alive & ~grown.is_leaf
+        inner[cuts] = False
+        at_rest = self.counts.copy()
+        at_rest[inner] -= self.counts[grown.left[inner]] + self.counts[grown.right[inner]]
+        wrong = at_rest.sum(axis=1) - at_rest[np.arange(grown.n_nodes), grown.label]
+        found = certify_holdout(int(wrong[alive].sum()), self.m, delta / len(path))
+        return replace(self._with(found, len(path)), delta=delta)
+
+    def _with(self, certificate: Certificate, steps: int) -> Certificate:
+        """The assumptions of rows that were set aside by ``fit``."""
+        others = [
+            Assumption("the rows set aside were drawn by number, not by label", True),
+            Assumption("rows are independent draws, as the new ones will be", False),
+            Assumption("every example and every error counts once, whatever its weight", False),
+            Assumption("nothing was done to the columns that looked at the classes", False),
+            Assumption("fit was not repeated with another random_state or other parameters after "
+                       "a certificate was seen", False),
+            Assumption(CLASSES_AS_FOUND, False),
+        ]  # fmt: skip
+        if steps > 1:
+            text = f"the tree is one of the {steps:,} steps of the pruning path, which share delta"
+            others.append(Assumption(text, True))
+        constant = 1.0 - float(self.counts[0].max()) / self.m
+        return replace(certificate, assumptions=tuple(others), constant_error=constant)

@@ -1,0 +1,17 @@
+"""A table in, a sample out: the one border at which values are read, typed and checked."""
+
+from treebound.data.columns import Column, Kind, Unknown, landscape_of
+from treebound.data.encoding import learn_matrix, read_matrix
+from treebound.data.matrix import Matrix
+from treebound.data.sample import Sample
+
+__all__ = [
+    "Column",
+    "Kind",
+    "Matrix",
+    "Sample",
+    "Unknown",
+    "landscape_of",
+    "learn_matrix",
+    "read_matrix",
+]

@@ -1,0 +1,78 @@
+"""Typed columns: what is known of each column of a table, and what that means to the theory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from treebound.landscape import Landscape
+
+__all__ = ["KINDS", "UNKNOWNS", "Column", "Kind", "Unknown", "landscape_of"]
+
+Kind = Literal["real", "ordinal", "nominal"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+# What happens to a category at prediction that training did not know.
+Unknown = Literal["other", "majority", "stop", "missing", "error"]
+UNKNOWNS: tuple[Unknown, ...] = get_args(Unknown)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is known of one input column.
+
+    Attributes
+    ----------
+    name : str
+        The column's name; ``"x0"``, ``"x1"``, ... where the table had none.
+    kind : {"real", "ordinal", "nominal"}
+        Threshold tests for real and ordinal columns, ``x == category`` for nominal ones.
+    categories : tuple or None
+        The categories of an ordinal (in order) or nominal column; None for a real one.
+    declared : bool
+        Whether the categories were declared before the data were seen (by the dtype or the user).
+        Categories merely found in the data count as unbounded in a certificate.
+    missing : bool
+        Whether a value was missing in training.
+    """
+
+    name: str
+    kind: Kind = "real"
+    categories: tuple[Any, ...] | None = None
+    declared: bool = False
+    missing: bool = False
+
+    def with_missing(self, missing: bool) -> Column:
+        """The same column, with or without missing values in training."""
+        return replace(self, missing=missing)
+
+
+def landscape_of(columns: Sequence[Column], *, observed: bool = False) -> Landscape:
+    """The landscape of a set of columns, missing values included.
+
+    A real column that may be missing is, as a set of tests, two real columns; an ordinal one, two
+    ordinal columns with one category more; in a nominal one, missing is one more category.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    observed : bool
+        If False, categories that were not declared count as unbounded: an undeclared nominal
+        column is None in the landscape, an undeclared ordinal one counts as real. If True, the
+        categories found in the data are taken as if declared: fit for a score to prune by, not
+        for a certificate.
+    """
+    real = 0
+    ordinal: list[int] = []
+    nominal: list[int | None] = []
+    for column in columns:
+        copies = 2 if column.missing else 1
+        known = column.declared or observed
+        size = len(column.categories or ())
+        if column.kind == "real" or (column.kind == "ordinal" and not known):
+            real += copies
+        elif column.kind == "ordinal":
+            ordinal += [max(size + column.missing, 1)] * copies
+        else:
+            nominal.append(max(size + column.missing, 1) if known else None)
+    return Landscape(real, tuple(ordinal), tuple(nominal))

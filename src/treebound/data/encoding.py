@@ -1,0 +1,345 @@
+"""From a table to encoded columns: learned from a training table, or read with known columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._validation import invalid
+from treebound.data.columns import Column, Kind, Unknown
+from treebound.data.frames import (
+    MISSING,
+    UNKNOWN,
+    Family,
+    RawColumn,
+    Table,
+    family_of,
+    read_table,
+    smallest_ints,
+)
+from treebound.data.matrix import Matrix
+
+__all__ = ["learn_matrix", "read_matrix"]
+
+
+# -- training ----------------------------------------------------------------------------------
+
+
+def learn_matrix(
+    X: Any, *, categorical_features: Any = "from_dtype", ordinal_features: Any = None
+) -> Matrix:
+    """Read a training table: what its columns are, and their values.
+
+    Ordered categoricals and enums are ordinal, unordered categoricals, text and booleans nominal,
+    numbers real. The categories are those of the dtype where it declares them, else those found,
+    sorted.
+
+    Parameters
+    ----------
+    X : table
+        Anything narwhals knows (pandas, polars, pyarrow), an array, or nested lists. An array of
+        float64 or float32 without categorical columns is not copied.
+    categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
+        Columns that are nominal whatever their dtype; the others keep the kind of their dtype.
+    ordinal_features : sequence of names or indices, or mapping to ordered categories
+        Columns that are ordinal whatever their dtype. A mapping declares the categories, in order.
+
+    Examples
+    --------
+    >>> from treebound.data import learn_matrix
+    >>> matrix = learn_matrix(
+    ...     [[1.5, "red", "low"], [2.5, "blue", "high"]],
+    ...     ordinal_features={"x2": ["low", "high"]},
+    ... )
+    >>> [(c.kind, c.categories) for c in matrix.columns]
+    [('real', None), ('nominal', ('blue', 'red')), ('ordinal', ('low', 'high'))]
+    >>> [column.tolist() for column in matrix.values]
+    [[1.5, 2.5], [1, 0], [0, 1]]
+    """
+    table = read_table(X)
+    labels = table.labels
+    nominal = _chosen(categorical_features, labels, "categorical_features")
+    ordinal = _declared(ordinal_features, labels)
+    both = sorted(nominal & ordinal.keys())
+    if both:
+        raise ValueError(
+            f"Column {labels[both[0]]!r} is named in both 'categorical_features' and "
+            "'ordinal_features'. Hint: keep it in one of them."
+        )
+    dense = table.floats() if not nominal and not ordinal else None
+    if dense is not None:
+        missing = _missing_columns(dense, labels)
+        columns = tuple(
+            Column(name, missing=has) for name, has in zip(labels, missing, strict=True)
+        )
+        return Matrix(columns, dense=dense)
+    learned = [
+        _learn_column(table.column(i), label, i in nominal, i in ordinal, ordinal.get(i))
+        for i, label in enumerate(labels)
+    ]
+    return Matrix(tuple(column for column, _ in learned), tuple(values for _, values in learned))
+
+
+def _learn_column(
+    raw: RawColumn,
+    label: str,
+    nominal: bool,
+    ordinal: bool,
+    declared: tuple[Any, ...] | None,
+) -> tuple[Column, NDArray[Any]]:
+    if raw.categories is None and not nominal and not ordinal:
+        values = raw.floats()
+        return Column(label, missing=_check_finite(values, label)), values
+    kind: Kind = "ordinal" if ordinal or (raw.ordered and not nominal) else "nominal"
+    if declared is not None:
+        column = Column(label, kind, declared, declared=True)
+        codes = _codes(raw, column, unknown="error", hint=_ADD_TO_MAPPING)
+    elif raw.categories is not None:
+        column = Column(label, kind, raw.categories, raw.declared)
+        codes = raw.values
+    else:
+        if raw.values.dtype.kind == "f":
+            _check_finite(raw.values, label)
+        found, codes = raw.distinct()
+        column = Column(label, kind, tuple(found))
+        codes = codes.astype(smallest_ints(len(found)))
+    return column.with_missing(bool((codes == MISSING).any())), codes
+
+
+def _chosen(choice: Any, labels: tuple[str, ...], parameter: str) -> set[int]:
+    """The columns that a parameter names, by name, by index or by mask."""
+    if isinstance(choice, str) and choice == "from_dtype":
+        return set()
+    first = "'from_dtype', or " if parameter == "categorical_features" else "None, a mapping, or "
+    wrong = invalid(
+        parameter, "", f"{first}a sequence of column names or indices, or a boolean mask", choice
+    )
+    if isinstance(choice, str | Mapping) or not isinstance(choice, Iterable):
+        raise wrong
+    items = [item.item() if isinstance(item, np.generic) else item for item in choice]
+    if items and all(isinstance(item, bool) for item in items):
+        if len(items) != len(labels):
+            must = f"a boolean mask with one entry for each of the {len(labels)} columns"
+            raise invalid(parameter, "", must, items)
+        return {i for i, item in enumerate(items) if item}
+    if not all(isinstance(item, str | int) and not isinstance(item, bool) for item in items):
+        raise wrong
+    return {_position(item, labels, parameter) for item in items}
+
+
+def _position(item: str | int, labels: tuple[str, ...], parameter: str) -> int:
+    if isinstance(item, str) and item in labels:
+        return labels.index(item)
+    if isinstance(item, int) and 0 <= item < len(labels):
+        return item
+    raise ValueError(
+        f"The {parameter!r} parameter names a column that is not in the table: {item!r}. "
+        f"Hint: the {len(labels)} columns are {_some(labels)}."
+    )
+
+
+def _declared(choice: Any, labels: tuple[str, ...]) -> dict[int, tuple[Any, ...] | None]:
+    """The ordinal columns, with their categories in order where the user declared them."""
+    if choice is None:
+        return {}
+    if not isinstance(choice, Mapping):
+        return dict.fromkeys(_chosen(choice, labels, "ordinal_features"))
+    found: dict[int, tuple[Any, ...] | None] = {}
+    for item, categories in choice.items():
+        listed = tuple(np.asarray(categories, dtype=object).tolist())
+        if not listed or len(set(listed)) < len(listed):
+            raise ValueError(
+                "The 'ordinal_features' parameter must map a column to its categories in order, "
+                f"each once. Got {categories!r} for {item!r} instead."
+            )
+        found[_position(item, labels, "ordinal_features")] = listed
+    return found
+
+
+# -- prediction --------------------------------------------------------------------------------
+
+
+def read_matrix(X: Any, columns: Sequence[Column], *, unknown: Unknown = "other") -> Matrix:
+    """Read a table with the columns of a training table.
+
+    Parameters
+    ----------
+    X : table
+        The same columns in the same order; a table without names is taken as it is.
+    columns : sequence of Column
+        What :func:`learn_matrix` found. Those with missing values here are marked in the result.
+    unknown : {"other", "majority", "stop", "missing", "error"}
+        What becomes of a category that the column does not know: an error, missing, or the code
+        -2, with which the tree deals when it meets it.
+
+    Raises
+    ------
+    ValueError
+        If the columns differ from those of training, or one changed its type.
+    """
+    table = read_table(X)
+    columns = tuple(columns)
+    _same_columns(table, columns)
+    dense = table.floats() if all(column.kind == "real" for column in columns) else None
+    if dense is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = np.isfinite(dense.sum())
+        missing = [] if finite else _missing_columns(dense, table.labels)
+        return Matrix(_may_miss(columns, missing), dense=dense)
+    values = [_read_column(table.column(i), column, unknown) for i, column in enumerate(columns)]
+    missing = [_has_missing(column) for column in values]
+    return Matrix(_may_miss(columns, missing), tuple(values))
+
+
+def _may_miss(columns: tuple[Column, ...], missing: Sequence[bool]) -> tuple[Column, ...]:
+    """The columns, those marked that have missing values here."""
+    if not any(missing):
+        return columns
+    return tuple(c.with_missing(c.missing or has) for c, has in zip(columns, missing, strict=True))
+
+
+def _has_missing(values: NDArray[Any]) -> bool:
+    return bool((np.isnan(values) if values.dtype.kind == "f" else values == MISSING).any())
+
+
+def _same_columns(table: Table, columns: Sequence[Column]) -> None:
+    if table.shape[1] != len(columns):
+        raise ValueError(
+            f"X has {table.shape[1]} columns, but the tree was grown on {len(columns)}. "
+            f"Hint: give exactly these, in this order: {_some(c.name for c in columns)}."
+        )
+    for at, (label, column) in enumerate(zip(table.names or (), columns, strict=False)):
+        if label != column.name and column.name != f"x{at}":
+            raise ValueError(
+                f"Column {at} of X is {label!r}, but the tree was grown with {column.name!r} "
+                f"there. Hint: give exactly these, in this order: {_some(c.name for c in columns)}."
+            )
+
+
+def _some(names: Iterable[str]) -> str:
+    names = list(names)
+    return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+
+
+def _read_column(raw: RawColumn, column: Column, unknown: Unknown) -> NDArray[Any]:
+    if column.kind != "real":
+        return _codes(raw, column, unknown=unknown, hint=_CHOOSE_UNKNOWN)
+    if raw.family not in ("number", "empty") or (raw.categories and raw.family != "empty"):
+        raise ValueError(_changed(column, "numbers", raw.family))
+    values = raw.floats()
+    _check_finite(values, column.name)
+    return values
+
+
+_CHOOSE_UNKNOWN = "choose another 'unknown' than 'error' to predict such rows too."
+_ADD_TO_MAPPING = "add it to 'ordinal_features', or make the value missing."
+
+
+def _codes(raw: RawColumn, column: Column, *, unknown: Unknown, hint: str) -> NDArray[Any]:
+    """The codes of the values of a column with categories."""
+    known = column.categories or ()
+    family = family_of(known)
+    if not _compatible(raw.family, family):
+        raise ValueError(_changed(column, family, raw.family))
+    if raw.categories is not None and raw.categories == known:
+        return raw.values
+    if raw.categories is None and raw.values.dtype.kind in "fiu":
+        codes = _codes_of_numbers(raw, known)
+    else:
+        found, which = raw.distinct()
+        code_of = {category: code for code, category in enumerate(known)}
+        lookup = [code_of.get(value, UNKNOWN) for value in found]
+        codes = np.array([*lookup, MISSING], dtype=smallest_ints(len(known)))[which]
+    if unknown in ("error", "missing"):
+        strange = codes == UNKNOWN
+        if unknown == "error" and strange.any():
+            raise ValueError(_unknown(raw, column, int(strange.argmax()), hint))
+        codes[strange] = MISSING
+    return codes
+
+
+def _codes_of_numbers(raw: RawColumn, categories: tuple[Any, ...]) -> NDArray[Any]:
+    """Codes of numbers, compared exactly: a category that their type cannot hold equals none."""
+    values = raw.values
+    held = [(c, code) for code, c in enumerate(categories) if _holds(values.dtype, c)]
+    codes = np.full(len(values), UNKNOWN, dtype=smallest_ints(len(categories)))
+    if held:
+        known = np.array([c for c, _ in held], dtype=values.dtype)
+        code = np.array([code for _, code in held], dtype=codes.dtype)
+        order = np.argsort(known, kind="stable")
+        at = order[np.searchsorted(known, values, sorter=order).clip(max=len(known) - 1)]
+        codes = np.where(known[at] == values, code[at], codes)
+    codes[~raw.known] = MISSING
+    return codes
+
+
+def _holds(dtype: np.dtype[Any], category: Any) -> bool:
+    """Whether a number is among those of a type, exactly."""
+    if dtype.kind == "f":
+        return bool(category == float(dtype.type(category)))
+    bounds = np.iinfo(dtype)
+    return bool(category == int(category) and bounds.min <= category <= bounds.max)
+
+
+def _compatible(found: Family, expected: Family) -> bool:
+    """Whether values can be compared with the categories; True == 1 and False == 0 can."""
+    numeric = ("number", "bool")
+    return (
+        found == expected
+        or "empty" in (found, expected)
+        or "other" in (found, expected)
+        or (found in numeric and expected in numeric)
+    )
+
+
+def _changed(column: Column, expected: str, found: str) -> str:
+    words = {"number": "numbers", "text": "text", "bool": "booleans", "other": "categories"}
+    return (
+        f"Column {column.name!r} changed its type: it is {column.kind} and held "
+        f"{words.get(expected, expected)} in training. Got {words.get(found, found)} instead. "
+        "Hint: read it with the type it had in training."
+    )
+
+
+def _unknown(raw: RawColumn, column: Column, row: int, hint: str) -> str:
+    value: Any = raw.values[row]
+    if raw.categories is not None:
+        value = raw.categories[int(value)]
+    elif isinstance(value, np.generic):
+        value = value.item()
+    return (
+        f"Column {column.name!r} holds a category that is not among its "
+        f"{len(column.categories or ())} known ones: {value!r}, in row {row}. Hint: {hint}"
+    )
+
+
+# -- infinities and missing values -------------------------------------------------------------
+
+
+def _missing_columns(dense: NDArray[Any], labels: Sequence[str]) -> list[bool]:
+    """Which columns have a missing value; an infinity is an error."""
+    # One pass: a sum is finite unless a value is not (or the sum overflows: then look closer).
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = dense.sum(axis=0)
+    missing = [False] * len(sums)
+    for i in np.flatnonzero(~np.isfinite(sums)).tolist():
+        missing[i] = _check_finite(dense[:, i], labels[i])
+    return missing
+
+
+def _check_finite(values: NDArray[Any], label: str) -> bool:
+    """Whether a value is missing; an infinity is an error."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return False
+    infinite = np.isinf(values)
+    if infinite.any():
+        raise ValueError(
+            f"Input X contains infinity or a value too large for dtype({values.dtype.name!r}): "
+            f"column {label!r}, row {int(infinite.argmax())}. "
+            "Hint: make it missing (NaN) or a number."
+        )
+    return bool(np.isnan(values).any())

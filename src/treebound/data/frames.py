@@ -1,0 +1,497 @@
+"""Reading a table: every library's columns become numbers or category codes.
+
+Nothing is decided here about what a column means to a tree (see ``columns.py``). Numbers keep the
+type they came with, so that identifiers are compared exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Family", "RawColumn", "Table", "family_of", "is_missing", "read_table", "smallest_ints"]
+
+# What the values of a column are made of; "empty" when every value is missing.
+Family = Literal["number", "text", "bool", "other", "empty"]
+
+_TEXT = (str,)
+_BOOL = (bool, np.bool_)
+_NUMBER = (int, float, np.integer, np.floating, Decimal, Fraction)
+# Codes that are not categories.
+MISSING = -1
+UNKNOWN = -2
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """One column as it was read.
+
+    Attributes
+    ----------
+    family : {"number", "text", "bool", "other", "empty"}
+        What the values are made of.
+    values : ndarray
+        Numbers in the type they came with (floats, integers, or objects for integers past 64
+        bits), or category codes, -1 where missing.
+    categories : tuple or None
+        What the codes stand for; None for numbers.
+    ordered, declared : bool
+        Whether the dtype says that the categories have an order, and which they are.
+    missing : ndarray of bool or None
+        Which numbers are missing; None where NaN says so or none is.
+    """
+
+    family: Family
+    values: NDArray[Any]
+    categories: tuple[Any, ...] | None = None
+    ordered: bool = False
+    declared: bool = False
+    missing: NDArray[np.bool_] | None = None
+
+    def rows(self, keep: NDArray[np.bool_]) -> RawColumn:
+        """The column as if only some rows had been read."""
+        values = self.values[keep]
+        missing = None if self.missing is None else self.missing[keep]
+        if self.categories is None or self.declared:
+            return replace(self, values=values, missing=missing)
+        used = np.unique(values[values >= 0]).astype(np.intp)
+        found = tuple(self.categories[i] for i in used)
+        codes = np.where(values < 0, MISSING, np.searchsorted(used, values))
+        return RawColumn(self.family if found else "empty", _narrow(codes, len(found)), found)
+
+    def floats(self) -> NDArray[np.floating[Any]]:
+        """Numbers as float64, or float32 if they came so; NaN where missing."""
+        if self.values.dtype in (np.float64, np.float32):
+            return self.values
+        if self.family == "empty":
+            return np.full(len(self.values), np.nan)
+        narrow = self.values.dtype == np.float16
+        floats: NDArray[np.floating[Any]] = self.values.astype("f4" if narrow else "f8")
+        if self.missing is not None:
+            floats[self.missing] = np.nan
+        return floats
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which numbers are not missing."""
+        if self.missing is not None:
+            return ~self.missing
+        if self.values.dtype.kind == "f":
+            return ~np.isnan(self.values)
+        return np.ones(len(self.values), dtype=bool)
+
+    def distinct(self) -> tuple[list[Any], NDArray[np.int64]]:
+        """The distinct values, and for every row which of them it has, -1 where missing."""
+        if self.categories is not None:
+            return list(self.categories), self.values
+        known = self.known
+        found, inverse = np.unique(self.values[known], return_inverse=True)
+        codes = np.full(len(self.values), MISSING, dtype=np.int64)
+        codes[known] = inverse
+        return _plain(found), codes
+
+
+def _plain(found: NDArray[Any]) -> list[Any]:
+    """Distinct numbers as Python numbers; whole floats as ints, to read well."""
+    if found.dtype.kind == "f":
+        whole = bool((found == np.round(found)).all() and (np.abs(found) < 2**53).all())
+        if whole:
+            return list(found.astype(np.int64).tolist())
+    return list(found.tolist())
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as it was read: either one matrix of numbers, or a list of columns.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        The column names, where the table has them and all are strings.
+    shape : tuple of int
+        Rows and columns.
+    matrix : ndarray or None
+        The whole table, when it is made of numbers of one type only.
+    raw : tuple of RawColumn
+        The columns, when it is not.
+    """
+
+    names: tuple[str, ...] | None
+    shape: tuple[int, int]
+    matrix: NDArray[Any] | None = None
+    raw: tuple[RawColumn, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names, or ``x0``, ``x1``, ... where there are none."""
+        return self.names or tuple(f"x{i}" for i in range(self.shape[1]))
+
+    def column(self, i: int) -> RawColumn:
+        """Column ``i``."""
+        if self.matrix is not None:
+            return RawColumn("number", self.matrix[:, i])
+        return self.raw[i]
+
+    def floats(self) -> NDArray[np.floating[Any]] | None:
+        """The whole table as float64 or float32 in one array; None where it has other columns."""
+        if self.matrix is None or self.matrix.dtype in (np.float64, np.float32):
+            return self.matrix
+        return self.matrix.astype(np.float32 if self.matrix.dtype == np.float16 else np.float64)
+
+    def rows(self, keep: NDArray[np.bool_]) -> Table:
+        """The table as if only some rows had been read."""
+        shape = (int(keep.sum()), self.shape[1])
+        if self.matrix is not None:
+            return Table(self.names, shape, self.matrix[keep])
+        return Table(self.names, shape, raw=tuple(column.rows(keep) for column in self.raw))
+
+
+def read_table(X: Any) -> Table:
+    """Read a data frame (anything narwhals knows), an array or nested lists.
+
+    Parameters
+    ----------
+    X : table
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is sparse, lazy, not two-dimensional or empty, has duplicate names, or has a column
+        that is neither numbers, text, booleans nor categories, or a mix of these.
+    """
+    if isinstance(X, Table):
+        return X
+    if type(X) is np.ndarray and X.dtype in (np.float64, np.float32) and X.ndim == 2 and X.size:
+        return Table(None, X.shape, X)
+    if not isinstance(X, np.ndarray | list | tuple):
+        import narwhals as nw
+
+        if nw.dependencies.is_into_dataframe(X) or isinstance(X, nw.DataFrame):
+            return _read_frame(_frame(X))
+        if nw.dependencies.is_into_lazyframe(X) or isinstance(X, nw.LazyFrame):
+            raise TypeError(
+                f"A lazy table has no rows to learn from yet. Got {type(X).__name__} instead of a "
+                "data frame. Hint: collect it first."
+            )
+    return _read_array(X)
+
+
+# -- arrays and lists --------------------------------------------------------------------------
+
+
+def _read_array(X: Any) -> Table:
+    array = _as_array(X)
+    if X is None or isinstance(X, str | bytes | dict | set):
+        raise ValueError(
+            f"X must be a data frame, a two-dimensional array or nested lists. Got {X!r} instead."
+        )
+    if array is not None and array.dtype.kind in "mM":
+        raise ValueError(_no_dates("X", str(array.dtype)))
+    if array is None or array.dtype.kind not in "bOSUT" or array.ndim != 2:
+        matrix = _numeric(X, array)
+        return Table(None, matrix.shape, matrix)
+    _not_empty(array.shape)
+    if array.dtype.kind == "b":
+        raw = tuple(_booleans(array[:, i]) for i in range(array.shape[1]))
+    else:
+        raw = tuple(_objects(array[:, i].tolist(), f"x{i}") for i in range(array.shape[1]))
+    return Table(None, array.shape, raw=raw)
+
+
+def _numeric(X: Any, array: NDArray[Any] | None) -> NDArray[Any]:
+    """A matrix of numbers; scikit-learn says what is wrong with a sparse or ragged X."""
+    from sklearn.utils import check_array
+
+    if type(array) is np.ndarray and array.dtype.kind in "fiu" and array.ndim == 2 and array.size:
+        return array.astype(np.float64) if array.dtype.itemsize > 8 else array
+    matrix: NDArray[Any] = check_array(X, dtype=np.float64, ensure_all_finite=False, input_name="X")
+    return matrix
+
+
+def _as_array(X: Any) -> NDArray[Any] | None:
+    """X as an array that keeps numbers numbers and text text; None if it is none."""
+    if isinstance(X, np.ndarray):
+        return X
+    if not isinstance(X, list | tuple) and not hasattr(X, "__array__"):
+        return None
+    try:
+        array = np.asarray(X)
+        # numpy would turn the numbers of [[1, "a"], [2, "b"]] into text.
+        return np.array(X, dtype=object) if array.dtype.kind in "SU" else array
+    except ValueError:
+        return None
+
+
+def _not_empty(shape: tuple[int, ...]) -> None:
+    """The words of scikit-learn for a table without rows or columns."""
+    for what, count in (("sample", shape[0]), ("feature", shape[1])):
+        if count == 0:
+            raise ValueError(
+                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
+            )
+
+
+# -- data frames -------------------------------------------------------------------------------
+
+
+def _frame(X: Any) -> Any:
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(X, eager_only=True)
+        names = list(frame.columns)
+    except nw.exceptions.DuplicateError:
+        names = list(getattr(X, "column_names", None) or X.columns)
+    twice = sorted({repr(name) for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(
+            f"Column names must be unique. Found more than once: {', '.join(twice)}. "
+            "Hint: rename or drop these columns."
+        )
+    return frame
+
+
+def _read_frame(frame: Any) -> Table:
+    _not_empty(frame.shape)
+    names = frame.columns
+    dtypes = list(frame.schema.values())
+    strings = all(isinstance(name, str) for name in names)
+    labels = tuple(names) if strings else tuple(f"x{i}" for i in range(len(names)))
+    known = tuple(names) if strings else None
+    if all(dtype.is_float() for dtype in dtypes) and len(set(dtypes)) == 1:
+        numbers = frame.to_numpy()
+        if numbers.dtype in (np.float64, np.float32):
+            return Table(known, frame.shape, numbers)
+    raw = tuple(
+        _read_series(frame.get_column(name), dtype, label)
+        for name, dtype, label in zip(names, dtypes, labels, strict=True)
+    )
+    return Table(known, frame.shape, raw=raw)
+
+
+def _read_series(series: Any, dtype: Any, label: str) -> RawColumn:
+    import narwhals as nw
+
+    native = series.to_native()
+    if str(getattr(native, "dtype", "")) == "object":
+        return _objects(native.tolist(), label)
+    if dtype.is_numeric():
+        return _numbers(series)
+    if dtype == nw.Boolean:
+        missing = series.is_null().to_numpy()
+        values = series.fill_null(False).to_numpy() if missing.any() else series.to_numpy()
+        return _booleans(values.astype(bool), missing)
+    if dtype == nw.String:
+        return _text(series, label)
+    if dtype == nw.Categorical or dtype == nw.Enum:
+        return _categorical(series, dtype, label)
+    if dtype in (nw.Date, nw.Datetime, nw.Duration, nw.Time):
+        raise ValueError(_no_dates(f"Column {label!r}", str(dtype)))
+    if bool(series.is_null().all()):
+        return _nothing(len(series))
+    raise ValueError(
+        f"Column {label!r} must hold numbers, text, booleans or categories. Got {dtype} instead. "
+        "Hint: drop it, or make such columns from it."
+    )
+
+
+def _numbers(series: Any) -> RawColumn:
+    """A column of numbers; a nullable column of integers stays one."""
+    if series.dtype.is_integer():
+        null = series.is_null().to_numpy()
+        missing = null if null.any() else None
+        whole = series if missing is None else series.fill_null(0)
+        return RawColumn("number", np.asarray(whole.to_numpy()), missing=missing)
+    values = series.to_numpy()
+    if values.dtype.kind != "f":  # decimals, or a nullable type with missing values
+        return _number_objects(series.to_list())
+    return RawColumn("number", values)
+
+
+def _text(series: Any, label: str) -> RawColumn:
+    """A text column: the distinct values by the hash table of the library that holds it."""
+    native = series.to_native()
+    library = series.implementation
+    if library.is_pandas_like():
+        codes, found = native.factorize()
+        return _sorted("text", np.asarray(codes), list(found))
+    if library.is_pyarrow():
+        return _arrow_codes(native.dictionary_encode(), label)
+    if library.is_polars():
+        import narwhals as nw
+
+        found = series.drop_nulls().unique().to_list()
+        codes = series.cast(nw.Enum(found)).to_native().to_physical()
+        return _sorted("text", _physical(codes), found)
+    return _objects(series.to_list(), label)
+
+
+def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
+    native = series.to_native()
+    library = series.implementation
+    if library.is_pandas_like():
+        # pandas' own array: the accessor would make a series of each attribute asked for.
+        held = native.array if library.is_pandas() else native.cat
+        if not hasattr(held, "categories"):  # a dictionary of Arrow inside pandas
+            import pyarrow
+
+            return _arrow_codes(pyarrow.chunked_array([pyarrow.array(held)]), label)
+        categories = tuple(held.categories.tolist())
+        return _coded(np.asarray(held.codes), categories, ordered=bool(held.ordered))
+    if library.is_pyarrow():
+        return _arrow_codes(native, label)
+    categories = tuple(getattr(dtype, "categories", None) or ())
+    if library.is_polars() and categories:
+        return _coded(_physical(native.to_physical()), categories, ordered=True)
+    # A polars Categorical shares its categories with others: only those found are its own.
+    import narwhals as nw
+
+    return _text(series.cast(nw.String), label)
+
+
+def _arrow_codes(chunked: Any, label: str) -> RawColumn:
+    """A dictionary-encoded pyarrow column; its dictionary declares nothing unless ordered."""
+    array = chunked.unify_dictionaries().combine_chunks()
+    if hasattr(array, "chunks"):  # no rows in the last of several chunks
+        array = array.chunk(0)
+    codes = array.indices.fill_null(MISSING).to_numpy(zero_copy_only=False)
+    found = array.dictionary.to_pylist()
+    family = family_of(found)
+    if array.type.ordered:
+        return _coded(codes, tuple(found), ordered=True)
+    if family == "other":
+        raise ValueError(_mixed(label, found))
+    return _sorted(family, codes, found)
+
+
+def _physical(codes: Any) -> NDArray[np.int64]:
+    """The codes of a polars column, -1 where missing."""
+    import narwhals as nw
+
+    series = nw.from_native(codes, series_only=True).cast(nw.Int64)
+    physical: NDArray[np.int64] = series.fill_null(MISSING).to_numpy()
+    return physical
+
+
+# -- the two forms -----------------------------------------------------------------------------
+
+
+def smallest_ints(n_categories: int) -> type[np.signedinteger[Any]]:
+    """The smallest type for the codes of so many categories."""
+    if n_categories <= 127:
+        return np.int8
+    return np.int16 if n_categories <= 32767 else np.int32
+
+
+def _narrow(codes: NDArray[Any], n_categories: int) -> NDArray[Any]:
+    return codes.astype(smallest_ints(n_categories), copy=False)
+
+
+def _coded(codes: NDArray[Any], categories: tuple[Any, ...], *, ordered: bool) -> RawColumn:
+    """Categories that the dtype declares."""
+    inside = np.where((codes < 0) | (codes >= len(categories)), MISSING, codes)
+    values = _narrow(inside, len(categories))
+    return RawColumn(family_of(categories), values, categories, ordered, declared=True)
+
+
+def _sorted(family: Family, codes: NDArray[Any], found: Sequence[Any]) -> RawColumn:
+    """Categories merely found in the data: their order must not depend on the order of the rows."""
+    order = sorted(range(len(found)), key=found.__getitem__)
+    rank = np.full(len(found) + 1, MISSING, dtype=smallest_ints(len(found)))
+    rank[order] = np.arange(len(found))
+    codes = np.where((codes < 0) | (codes >= len(found)), len(found), codes)
+    categories = tuple(found[i] for i in order)
+    return RawColumn(family if found else "empty", rank[codes], categories)
+
+
+def _booleans(values: NDArray[np.bool_], missing: NDArray[np.bool_] | None = None) -> RawColumn:
+    codes = values.astype(np.int8)
+    if missing is not None:
+        codes[missing] = MISSING
+    return RawColumn("bool", codes, (False, True), declared=True)
+
+
+def _nothing(rows: int) -> RawColumn:
+    return RawColumn("empty", np.full(rows, MISSING, dtype=np.int8), ())
+
+
+def _objects(values: list[Any], label: str) -> RawColumn:
+    """A column of Python objects: numbers, or text, or booleans; a mix is an error."""
+    types = set(map(type, values))
+    if not types <= {str}:
+        values = [None if is_missing(v) else v for v in values]
+        types = set(map(type, values)) - {type(None)}
+    if not types:
+        return _nothing(len(values))
+    if all(issubclass(t, _BOOL) for t in types):
+        flags = np.array([bool(v) for v in values])
+        return _booleans(flags, np.array([v is None for v in values]))
+    if all(issubclass(t, _NUMBER) and not issubclass(t, _BOOL) for t in types):
+        return _number_objects(values)
+    if not all(issubclass(t, _TEXT) for t in types):
+        raise ValueError(_mixed(label, [v for v in values if v is not None]))
+    found: dict[str, int] = {}
+    codes = [MISSING if v is None else found.setdefault(v, len(found)) for v in values]
+    return _sorted("text", np.array(codes), list(found))
+
+
+def _number_objects(values: list[Any]) -> RawColumn:
+    """Python numbers, None where missing; integers stay integers, whatever their size."""
+    missing = np.array([v is None for v in values])
+    whole = all(v is None or isinstance(v, int | np.integer) for v in values)
+    if not whole:
+        return RawColumn("number", np.array([np.nan if v is None else float(v) for v in values]))
+    ints = [0 if v is None else int(v) for v in values]
+    fits = all(-(2**63) <= v < 2**63 for v in ints)
+    numbers = np.array(ints, dtype=np.int64 if fits else object)
+    return RawColumn("number", numbers, missing=missing if missing.any() else None)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a Python value says that there is none: None, NaN, ``pandas.NA``, ``NaT``."""
+    if value is None:
+        return True
+    if isinstance(value, _TEXT):
+        return False
+    try:
+        return not bool(value == value)
+    except (TypeError, ValueError):  # pandas.NA has no truth value
+        return type(value).__name__ == "NAType"
+
+
+def family_of(values: Iterable[Any]) -> Family:
+    """What a set of categories is made of."""
+    types = {type(v) for v in values}
+    if not types:
+        return "empty"
+    if all(issubclass(t, _TEXT) for t in types):
+        return "text"
+    if all(issubclass(t, _BOOL) for t in types):
+        return "bool"
+    if all(issubclass(t, _NUMBER) and not issubclass(t, _BOOL) for t in types):
+        return "number"
+    return "other"
+
+
+def _mixed(label: str, values: Iterable[Any]) -> str:
+    examples: dict[str, Any] = {}
+    for value in values:
+        examples.setdefault(type(value).__name__, value)
+    found = ", ".join(f"{name} ({value!r})" for name, value in sorted(examples.items()))
+    return (
+        f"Column {label!r} must hold numbers, text, booleans or categories, of one type only. "
+        f"Got {found} instead. Hint: convert it to one type, for example with astype(str)."
+    )
+
+
+def _no_dates(what: str, dtype: str) -> str:
+    return (
+        f"{what} must hold numbers, text, booleans or categories. Got {dtype} instead. Hint: make "
+        "numbers of it, for example days since a date, or month and weekday as columns."
+    )

@@ -1,0 +1,191 @@
+"""A sample: encoded rows, their classes and their weights. Everything below the border reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data.columns import Column, Unknown
+from treebound.data.encoding import learn_matrix, read_matrix
+from treebound.data.frames import read_table
+from treebound.data.matrix import Matrix
+from treebound.data.targets import learn_classes, read_classes
+from treebound.data.weights import class_weights, row_weights
+
+__all__ = ["ClassWeight", "Sample"]
+
+ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows to learn from: encoded, checked, never changed.
+
+    Made by :meth:`learn` from a table and a target, or by :meth:`read` with the columns and classes
+    of a tree that exists; a :meth:`part` of a sample is a sample.
+
+    Attributes
+    ----------
+    X : Matrix
+        The encoded columns.
+    y : ndarray of int32
+        The class of every row, an index into ``classes``.
+    weight : ndarray of float64 or None
+        The weight of every row, all above zero; None where every row counts once.
+    classes : ndarray
+        The class labels, sorted.
+
+    Raises
+    ------
+    ValueError
+        If a code, a class or a weight is not what it may be.
+    """
+
+    X: Matrix
+    y: NDArray[np.int32]
+    weight: NDArray[np.float64] | None
+    classes: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        """The kernels index by these codes: a wrong one must not pass."""
+        same_length(self.X.n_rows, len(self.y))
+        last = len(self.classes) - 1
+        if len(self.y) and not (self.y.min() >= 0 and self.y.max() <= last):
+            raise ValueError(
+                f"The 'y' of a Sample must be classes from 0 to {last}. "
+                f"Got {self.y.min()} to {self.y.max()} instead."
+            )
+        if self.weight is not None:
+            same_length(len(self.y), len(self.weight))
+            if not (np.isfinite(self.weight) & (self.weight > 0.0)).all():
+                raise ValueError("The 'weight' of a Sample must be finite numbers > 0, or None.")
+        self.X.check_codes()
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What each column is."""
+        return self.X.columns
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The weight of every row, one where none was given."""
+        return np.ones(self.n_rows) if self.weight is None else self.weight
+
+    @property
+    def total(self) -> float:
+        """The sum of the weights."""
+        return float(self.n_rows) if self.weight is None else float(self.weight.sum())
+
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """The weight of every class."""
+        counted = np.bincount(self.y, weights=self.weight, minlength=self.n_classes)
+        return counted.astype(np.float64)
+
+    def part(self, rows: NDArray[Any]) -> Sample:
+        """Some of the rows, chosen by number or by a mask."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Sample(self.X.part(rows), self.y[rows], weight, self.classes)
+
+    @classmethod
+    def learn(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        class_weight: ClassWeight = None,
+        categorical_features: Any = "from_dtype",
+        ordinal_features: Any = None,
+    ) -> Sample:
+        """Learn columns and classes from a training table and its target.
+
+        Rows of weight zero are left out before anything is learned.
+
+        Parameters
+        ----------
+        X : table
+            A data frame of any library that narwhals knows, an array, or nested lists.
+        y : array-like of shape (n_rows,)
+            The label of every row.
+        sample_weight : array-like of shape (n_rows,) or number, optional
+        class_weight : "balanced", mapping of class to weight, or None
+            Multiplies the sample weights.
+        categorical_features, ordinal_features
+            See :func:`learn_matrix`.
+
+        Examples
+        --------
+        >>> from treebound.data import Sample
+        >>> sample = Sample.learn([[1.0, "red"], [2.0, "blue"]], ["no", "yes"])
+        >>> sample.y.tolist(), sample.classes.tolist(), sample.columns[1].categories
+        ([0, 1], ['no', 'yes'], ('blue', 'red'))
+        """
+        table = read_table(X)
+        classes, codes = learn_classes(y)
+        same_length(table.shape[0], len(codes))
+        weight = row_weights(sample_weight, len(codes))
+        if weight is not None and not weight.all():
+            keep = weight > 0
+            table, weight = table.rows(keep), row_weights(weight[keep], int(keep.sum()))
+            classes, codes = learn_classes(classes[codes[keep]])
+        weight = class_weights(class_weight, classes, codes, weight)
+        matrix = learn_matrix(
+            table, categorical_features=categorical_features, ordinal_features=ordinal_features
+        )
+        return cls(matrix, codes, weight, classes)
+
+    @classmethod
+    def read(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        columns: Sequence[Column],
+        classes: NDArray[Any],
+        unknown: Unknown = "other",
+    ) -> Sample:
+        """Read a table and a target in columns and classes that are known.
+
+        Parameters
+        ----------
+        X : table
+        y : array-like of shape (n_rows,)
+            Labels, never codes; each must be one of ``classes``.
+        sample_weight : array-like of shape (n_rows,) or number, optional
+        columns, classes
+            Those of a tree or model, or of another sample.
+        unknown : {"other", "majority", "stop", "missing", "error"}
+            See :func:`read_matrix`.
+        """
+        table = read_table(X)
+        codes = read_classes(y, np.asarray(classes))
+        same_length(table.shape[0], len(codes))
+        weight = row_weights(sample_weight, len(codes))
+        if weight is not None and not weight.all():
+            keep = weight > 0
+            table, weight = table.rows(keep), row_weights(weight[keep], int(keep.sum()))
+            codes = codes[keep]
+        return cls(read_matrix(table, columns, unknown=unknown), codes, weight, classes)
+
+
+def same_length(rows: int, labels: int) -> None:
+    if rows != labels:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {[rows, labels]}"
+        )

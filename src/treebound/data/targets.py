@@ -1,0 +1,183 @@
+"""Reading a target: labels of any type become the sorted classes and a code for every row."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data.frames import is_missing
+
+__all__ = ["learn_classes", "read_classes"]
+
+# Below this span whole numbers are looked up in a table instead of sorted.
+_SPAN = 1 << 16
+
+
+def learn_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The sorted classes of a target, and the code of every row.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels: whole numbers, text, booleans, categories, or anything that can be sorted.
+
+    Examples
+    --------
+    >>> from treebound.data.targets import learn_classes
+    >>> classes, codes = learn_classes(["no", "yes", "no"])
+    >>> classes.tolist(), codes.tolist()
+    (['no', 'yes'], [0, 1, 0])
+    """
+    labels = _as_labels(y)
+    if labels.dtype.kind in "iu" and len(labels):
+        low, high = int(labels.min()), int(labels.max())
+        if high - low < _SPAN:
+            return _looked_up(labels, low, high)
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels})
+        raise ValueError(
+            "Unknown label type: y must hold labels of one type, that can be sorted. "
+            f"Got {', '.join(kinds)} instead. Hint: convert y with astype(str)."
+        ) from None
+    return classes, codes.astype(np.int32)
+
+
+def _looked_up(labels: NDArray[Any], low: int, high: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    shifted = labels.astype(np.int64) - low
+    present = np.bincount(shifted, minlength=high - low + 1) > 0
+    code_of = (np.cumsum(present) - 1).astype(np.int32)
+    classes = (np.flatnonzero(present) + low).astype(labels.dtype)
+    return classes, code_of[shifted]
+
+
+def read_classes(y: Any, classes: NDArray[Any]) -> NDArray[np.int32]:
+    """The code of every row's label among classes that are known.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels, never codes.
+    classes : ndarray
+        The labels that may occur.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treebound.data.targets import read_classes
+    >>> read_classes([2, 2, 1], np.array([1, 2, 3])).tolist()
+    [1, 1, 0]
+    """
+    found, codes = learn_classes(y)
+    code_of = {label: code for code, label in enumerate(classes.tolist())}
+    places = [code_of.get(label, -1) for label in found.tolist()]
+    if -1 in places:
+        strange = found.tolist()[places.index(-1)]
+        raise ValueError(
+            f"y must hold classes of the tree, {shortened(classes)}. Got {strange!r} instead."
+        )
+    return np.array(places, dtype=np.int32)[codes]
+
+
+def shortened(classes: NDArray[Any]) -> str:
+    """The first classes, for an error."""
+    labels = classes.tolist()
+    return ", ".join(map(repr, labels[:10])) + (", ..." if len(labels) > 10 else "")
+
+
+def _as_labels(y: Any) -> NDArray[Any]:
+    """The labels as a flat array of a sortable type."""
+    from sklearn.utils import assert_all_finite
+
+    if y is None:
+        raise ValueError("y must hold a label for every row. Got None instead.")
+    labels = _flat(_values(y))
+    if labels.dtype.kind == "O":
+        labels = _plain(labels)
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
+        if not bool((labels == np.floor(labels)).all()):
+            raise ValueError(
+                "Unknown label type: continuous. y must hold classes, but numbers with a "
+                "fractional part were found. Hint: this is a classifier; bin the target or use a "
+                "regressor."
+            )
+    if labels.dtype.kind == "c":
+        raise ValueError("Unknown label type: complex. Complex data not supported in y.")
+    return labels
+
+
+def _values(y: Any) -> NDArray[Any]:
+    """The values of a list, array or series of any library; missing labels are None or NaN."""
+    from scipy.sparse import issparse
+
+    if issparse(y):
+        raise TypeError("Sparse data was passed for y, but dense data is required.")
+    if isinstance(y, np.ndarray):
+        return y
+    if isinstance(y, list | tuple):
+        array = np.asarray(y)
+        # numpy would turn the numbers of [1, "a"] into text, silently.
+        mixed = array.dtype.kind in "SU" and not all(isinstance(label, str) for label in y)
+        # and large integers of both signs into floats
+        mixed |= array.dtype.kind == "f" and any(isinstance(label, int) for label in y)
+        return np.asarray(y, dtype=object) if mixed else array
+    import narwhals as nw
+
+    if nw.dependencies.is_into_series(y) or isinstance(y, nw.Series):
+        series = nw.from_native(y, series_only=True)
+        values = series.to_numpy()
+        if values.dtype.kind == "f" and series.dtype.is_integer():
+            raise ValueError(_MISSING)
+        return values
+    return np.asarray(y)
+
+
+def _flat(labels: NDArray[Any]) -> NDArray[Any]:
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning
+
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape "
+            "of y to (n_samples,), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=5,
+        )
+        return labels.ravel()
+    if labels.ndim != 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {labels.shape} instead. "
+            "Hint: fit one classifier for each output."
+        )
+    return labels
+
+
+_MISSING = "Input y contains NaN. Hint: leave out the rows without a label."
+
+
+def _plain(labels: NDArray[Any]) -> NDArray[Any]:
+    """Objects that are all numbers or all booleans as such; the others stay objects."""
+    if any(map(is_missing, labels.tolist())):
+        raise ValueError(_MISSING)
+    types = {type(label) for label in labels.tolist()}
+    if types <= {bool, np.bool_}:
+        return labels.astype(bool)
+    if all(issubclass(t, int | np.integer) and t is not bool for t in types):
+        return _integers(labels)
+    if all(issubclass(t, int | float | np.number) and t is not bool for t in types):
+        return labels.astype(np.float64)
+    return labels
+
+
+def _integers(labels: NDArray[Any]) -> NDArray[Any]:
+    """Python integers in 64 bits where they fit; else they stay objects."""
+    for dtype in (np.int64, np.uint64):
+        try:
+            return labels.astype(dtype)
+        except OverflowError:
+            continue
+    return labels

@@ -1,0 +1,100 @@
+"""The weight of every training row."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._validation import invalid
+
+__all__ = ["class_weights", "row_weights", "warn_if_light"]
+
+# Sums of weights outside this range are lost to rounding somewhere on the way.
+_LEAST, _MOST = 1e-300, 2.0**52
+
+
+def row_weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
+    """The sample weights as an array of floats; None when all are one."""
+    if sample_weight is None:
+        return None
+    from sklearn.utils import check_array
+
+    if np.ndim(sample_weight) == 0:
+        sample_weight = np.full(rows, sample_weight)
+    weight = check_array(
+        sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
+    )
+    if weight.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got {weight.ndim}D array.")
+    if len(weight) != rows:
+        raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(rows,)}!")
+    if (weight < 0).any():
+        row = int((weight < 0).argmax())
+        raise ValueError(
+            f"Sample weights must not be negative. Got {weight[row]} in row {row} instead."
+        )
+    if not weight.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return None if bool((weight == 1.0).all()) else _in_range(weight)
+
+
+def _in_range(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if not _LEAST <= total <= _MOST:
+        raise ValueError(
+            f"Sample weights must have a sum from {_LEAST:g} to 2^52. Got {total:g} instead. "
+            "Hint: scale them so that their mean is 1."
+        )
+    return weight
+
+
+def class_weights(
+    class_weight: Any, classes: NDArray[Any], codes: NDArray[np.int32], weight: Any
+) -> NDArray[np.float64] | None:
+    """The row weights, multiplied by those of the classes.
+
+    "balanced" gives every class the same weight in all, counting the sample weights, so that a
+    row of weight two is the same as the row twice.
+    """
+    if class_weight is None:
+        return weight
+    if isinstance(class_weight, Mapping):
+        factor = _declared(class_weight, classes)
+    else:
+        per_class = np.bincount(codes, weights=weight, minlength=len(classes))
+        factor = per_class.sum() / (len(classes) * per_class)
+    rows = factor[codes]
+    return _in_range(rows if weight is None else rows * weight)
+
+
+def _declared(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> NDArray[np.float64]:
+    labels = classes.tolist()
+    if class_weight and not any(label in class_weight for label in labels):
+        must = f"a mapping with classes of y as keys, that is {labels[:10]}"
+        raise invalid("class_weight", "", must, list(class_weight)[:10])
+    factor = np.array([float(class_weight.get(label, 1.0)) for label in labels])
+    if not (np.isfinite(factor).all() and (factor > 0).all()):
+        hint = "leave out the rows of a class instead."
+        must = "a mapping of each class to a finite weight > 0"
+        raise invalid("class_weight", "", must, dict(class_weight), hint)
+    return factor
+
+
+def warn_if_light(weight: NDArray[np.float64] | None) -> None:
+    """Warn when the weights sum up to far less than the number of rows.
+
+    A pruner takes the sum of the weights for the number of examples.
+    """
+    if weight is not None and weight.sum() < 0.5 * len(weight):
+        warnings.warn(
+            f"The sample weights add up to {weight.sum():.4g}, far below the {len(weight)} rows. "
+            "Pruning takes the sum for the number of examples, so it will prune hard. "
+            "Hint: scale the weights so that their mean is 1, or use pruning=None.",
+            UserWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,229 @@
+"""scikit-learn's trees to ours and back.
+
+scikit-learn compares ``float32(x) <= threshold``, we compare ``x <= threshold`` in float64.
+Rounding to float32 never changes the order of two numbers, so the float64 numbers that
+scikit-learn sends left are those up to some greatest one: that one is our threshold, and both
+trees answer alike for every float64 number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data import Column, Sample
+from treebound.exchange.foreign import float64_threshold, preorder
+from treebound.tree.fitted import takes_classifier
+from treebound.tree.impurity import impurity
+from treebound.tree.model import Tree
+
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeClassifier
+
+__all__ = ["from_sklearn", "sklearn_sample", "structure_of", "to_sklearn"]
+
+
+def from_sklearn(
+    estimator: DecisionTreeClassifier, X: Any, y: Any, sample_weight: Any = None
+) -> Tree:
+    """A fitted scikit-learn tree as a :class:`Tree`, its counts taken from the data given.
+
+    Parameters
+    ----------
+    estimator : DecisionTreeClassifier
+        A fitted classification tree with one output.
+    X, y : array-like
+        The training data. Other data may be given too: the tests of the tree stay as they are,
+        counts and answers are those of the data.
+    sample_weight : array-like, optional
+
+    Returns
+    -------
+    Tree
+        With the training data it answers as ``estimator.predict`` for every float64 input (where
+        scikit-learn counted right: version 1.6 sends some missing values another way at prediction
+        than in training, and the counts here are those of the prediction).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import treebound as tb
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = tb.from_sklearn(DecisionTreeClassifier(max_leaf_nodes=3).fit(X, y), X, y)
+    >>> tree.n_leaves, tree.errors
+    (3, 6.0)
+    """
+    sample = sklearn_sample(estimator, X, y, sample_weight)
+    return structure_of(estimator, sample.columns, sample.classes).recounted(sample)
+
+
+def sklearn_sample(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Sample:
+    """Rows in the columns and classes of a fitted scikit-learn tree."""
+    from sklearn.utils import check_array
+
+    _check_classification_tree(estimator)
+    matrix = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
+    if matrix.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {matrix.shape[1]} features, but the tree was fitted on "
+            f"{estimator.n_features_in_}."
+        )
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        names = [f"x{i}" for i in range(estimator.n_features_in_)]
+    columns = [Column(str(name)) for name in names]
+    classes = estimator.classes_
+    return Sample.read(matrix, y, sample_weight, columns=columns, classes=classes)
+
+
+@takes_classifier
+def to_sklearn(tree: Tree, *, like: DecisionTreeClassifier | None = None) -> DecisionTreeClassifier:
+    """A real, fitted ``DecisionTreeClassifier`` with the tests and counts of a tree.
+
+    It is built through scikit-learn's own pickle protocol, with the node type of the installed
+    version, so that whatever accepts a scikit-learn tree accepts it. Ordinal columns are given to
+    it as codes 0, 1, 2, ...
+
+    Parameters
+    ----------
+    tree : Tree or BoundTreeClassifier
+        A tree without splits on nominal columns, whose answers are the most frequent classes.
+    like : DecisionTreeClassifier, optional
+        An estimator whose type and parameters the result has.
+
+    Notes
+    -----
+    scikit-learn rounds its input to float32 before it compares: the answers are the same for
+    every input that float32 holds exactly, and for every float64 input if the tree came from
+    :func:`from_sklearn`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier, export_text
+    >>> import treebound as tb
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = tb.from_sklearn(DecisionTreeClassifier(max_leaf_nodes=2).fit(X, y), X, y)
+    >>> print(export_text(tb.to_sklearn(tree), feature_names=list("abcd")))
+    |--- ... <= ...
+    |   |--- class: 0
+    |--- ... >  ...
+    |   |--- class: 1
+    <BLANKLINE>
+    """
+    from sklearn.base import clone
+    from sklearn.tree import DecisionTreeClassifier
+
+    _check_representable(tree)
+    estimator = DecisionTreeClassifier() if like is None else clone(like)
+    # A tiny fitted tree shows what the installed version keeps in a node.
+    tiny = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    make, _, state = tiny.tree_.__reduce__()
+    n_features = len(tree.columns)
+    inner = make(n_features, np.array([tree.n_classes], dtype=np.intp), 1)
+    inner.__setstate__(
+        {
+            **state,
+            "max_depth": tree.depth,
+            "node_count": tree.n_nodes,
+            "nodes": _nodes(tree, state["nodes"].dtype, estimator.criterion),
+            "values": _fractions(tree)[:, np.newaxis, :],
+        }
+    )
+    estimator.n_features_in_ = n_features
+    names = [column.name for column in tree.columns]
+    if names != [f"x{i}" for i in range(n_features)]:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    estimator.n_outputs_ = 1
+    estimator.classes_ = np.array(tree.classes)
+    estimator.n_classes_ = np.intp(tree.n_classes)
+    estimator.max_features_ = n_features
+    estimator.tree_ = inner
+    return estimator
+
+
+# -- from scikit-learn -------------------------------------------------------------------------
+
+
+def _check_classification_tree(estimator: Any) -> None:
+    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.utils.validation import check_is_fitted
+
+    if not isinstance(estimator, DecisionTreeClassifier):
+        raise TypeError(
+            "The 'estimator' parameter of from_sklearn must be a DecisionTreeClassifier. "
+            f"Got {estimator!r} instead."
+        )
+    check_is_fitted(estimator)
+    if estimator.n_outputs_ != 1:
+        raise ValueError(
+            "The 'estimator' parameter of from_sklearn must have one output. "
+            f"Got {estimator.n_outputs_} outputs instead. Hint: fit one tree for each output."
+        )
+
+
+def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[Any]) -> Tree:
+    """The splits of a scikit-learn tree, its nodes in pre-order; nothing is counted yet."""
+    old = estimator.tree_
+    order = preorder(old.children_left, old.children_right)
+    new = np.empty(old.node_count, dtype=np.int32)
+    new[order] = np.arange(old.node_count, dtype=np.int32)
+    leaf = old.children_left[order] < 0
+
+    def child(link: NDArray[np.intp]) -> NDArray[np.int32]:
+        return np.where(leaf, -1, new[link[order]]).astype(np.int32)
+
+    return Tree(
+        feature=np.where(leaf, -1, old.feature[order]),
+        threshold=np.where(leaf, np.nan, float64_threshold(old.threshold[order])),
+        category=np.full(old.node_count, -1),
+        missing_left=np.where(leaf, False, old.missing_go_to_left[order]),
+        left=child(old.children_left),
+        right=child(old.children_right),
+        counts=np.zeros((old.node_count, len(classes))),
+        rows=np.zeros(old.node_count),
+        columns=columns,
+        classes=classes,
+    )
+
+
+# -- to scikit-learn ---------------------------------------------------------------------------
+
+
+def _check_representable(tree: Tree) -> None:
+    tested = np.unique(tree.feature[~tree.is_leaf])
+    nominal = [tree.columns[i].name for i in tested if tree.columns[i].kind == "nominal"]
+    if nominal:
+        raise ValueError(
+            f"A scikit-learn tree has no test 'x == category', as on column {nominal[0]!r}. "
+            "Hint: grow the tree on one-hot encoded or ordinal columns."
+        )
+    unlike = tree.counts.argmax(axis=1) != tree.label
+    if (unlike & tree.is_leaf).any():
+        raise ValueError(
+            "A scikit-learn tree answers with the most frequent class, this tree with another "
+            f"one at node {int((unlike & tree.is_leaf).argmax())}. Hint: give the costs as sample "
+            "weights."
+        )
+
+
+def _nodes(tree: Tree, dtype: np.dtype[Any], criterion: str) -> NDArray[Any]:
+    """The nodes, in the record type of the installed scikit-learn."""
+    leaf = tree.is_leaf
+    nodes = np.zeros(tree.n_nodes, dtype=dtype)
+    nodes["left_child"] = tree.left
+    nodes["right_child"] = tree.right
+    nodes["feature"] = np.where(leaf, -2, tree.feature)  # -2: scikit-learn's word for a leaf
+    nodes["threshold"] = np.where(leaf, -2.0, tree.threshold)
+    nodes["impurity"] = impurity(tree.counts, "gini" if criterion == "gini" else "entropy")
+    nodes["n_node_samples"] = tree.rows
+    nodes["weighted_n_node_samples"] = tree.weight
+    nodes["missing_go_to_left"] = tree.missing_left & ~leaf
+    return nodes
+
+
+def _fractions(tree: Tree) -> NDArray[np.float64]:
+    return tree.counts / np.maximum(tree.weight, np.finfo(float).tiny)[:, np.newaxis]

@@ -1,0 +1,31 @@
+"""Ctrl-C during long work without the interpreter."""
+
+from cpython.exc cimport PyErr_CheckSignals
+
+cdef extern from "time.h" nogil:
+    cdef struct timespec:
+        long tv_sec
+        long tv_nsec
+    int TIME_UTC
+    int timespec_get(timespec* time, int base)
+
+cdef enum:
+    PAUSE = 20_000_000  # nanoseconds: taking the interpreter's lock may take a few milliseconds
+
+
+cdef struct Watch:
+    long long looked   # when signals were last looked for
+
+
+cdef inline int look_for_signals(Watch* watch) except -1 nogil:
+    """Raise KeyboardInterrupt if it was asked for; cheap enough to be called at every node."""
+    cdef timespec time
+    cdef long long now
+    timespec_get(&time, TIME_UTC)
+    now = <long long>time.tv_sec * 1_000_000_000 + time.tv_nsec
+    if 0 <= now - watch.looked < PAUSE:
+        return 0
+    watch.looked = now
+    with gil:
+        PyErr_CheckSignals()
+    return 0

@@ -1,0 +1,24 @@
+import numpy as np
+from numpy.typing import NDArray
+
+Links = NDArray[np.int32]
+
+def leaf_counts(left: Links, right: Links) -> NDArray[np.int32]: ...
+def add_up(left: Links, right: Links, values: NDArray[np.float64]) -> None: ...
+def least_additive(
+    left: Links,
+    right: Links,
+    as_leaf: NDArray[np.float64],
+    as_node: NDArray[np.float64],
+    slack: float,
+) -> NDArray[np.bool_]: ...
+def collapsed_before(left: Links, right: Links, when: NDArray[np.int32]) -> NDArray[np.int32]: ...
+
+class Plan:
+    best: NDArray[np.int64]
+    def cuts(self, leaves: int) -> NDArray[np.bool_]: ...
+
+def best_prunings(left: Links, right: Links, cost: NDArray[np.int64], cap: int) -> Plan: ...
+def weakest_links(
+    left: Links, right: Links, risk: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...

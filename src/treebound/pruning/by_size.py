@@ -1,0 +1,87 @@
+"""The best pruning of every size: which subtrees to collapse for the least errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import treebound.pruning._dp as _dp
+from treebound.tree.model import Tree
+
+__all__ = ["BestBySize"]
+
+Floats = NDArray[np.float64]
+
+
+class BestBySize:
+    """For every number of leaves, the pruning of a tree with the least errors.
+
+    Of equal errors, the one that collapses the shallower nodes (the least total depth of the nodes
+    made leaves). Solved when first asked, up to the size asked for; O(L^2) time at most.
+
+    Parameters
+    ----------
+    tree : Tree
+    errors : ndarray of float, one a node
+        What each node, as a leaf, gets wrong.
+    """
+
+    def __init__(self, tree: Tree, errors: Floats) -> None:
+        self.tree = tree
+        self.node_errors = np.ascontiguousarray(errors, dtype=np.float64)
+        self._cap = 0
+        self._plan: Any = None
+
+    def errors(self, cap: int | None = None) -> Floats:
+        """Least errors with 1, 2, ..., ``cap`` leaves (by default, every size)."""
+        cap = self.tree.n_leaves if cap is None else min(cap, self.tree.n_leaves)
+        self._solve(cap)
+        return (self._plan.best[1 : cap + 1] >> self._shift) / self._scale
+
+    def cuts(self, leaves: int) -> NDArray[np.intp]:
+        """The nodes to collapse for that many leaves."""
+        self._solve(leaves)
+        return np.flatnonzero(self._plan.cuts(leaves))
+
+    def pruned(self, leaves: int) -> Tree:
+        """The best pruning with that many leaves."""
+        return self.tree.collapsed(self.cuts(leaves))
+
+    def hull(self) -> tuple[NDArray[np.int64], Floats]:
+        """Leaves and errors at the corners of the convex hull of the curve, in O(L log L).
+
+        The weakest-link path; no pruning lies below the line through its points.
+        """
+        from treebound.pruning.path import NEVER, NestedPath
+
+        nodes, _ = _dp.weakest_links(self.tree.left, self.tree.right, self.node_errors)
+        when = np.full(self.tree.n_nodes, NEVER)
+        when[nodes] = np.arange(1, len(nodes) + 1)
+        path = NestedPath(self.tree, when, self.node_errors)
+        return path.leaves[::-1], path.errors[::-1]
+
+    def _solve(self, cap: int) -> None:
+        if self._plan is None or cap > self._cap:
+            left, right = self.tree.left, self.tree.right
+            self._plan = _dp.best_prunings(left, right, self._packed(), cap)
+            self._cap = cap
+
+    def _packed(self) -> NDArray[np.int64]:
+        """Errors in the high bits, the depth of a collapsed inner node in the low ones."""
+        tree, errors = self.tree, self.node_errors
+        depth = np.where(tree.is_leaf, 0, tree.node_depth).astype(np.int64)
+        room = 61 - int(errors.sum()).bit_length()
+        self._shift = int(depth.sum()).bit_length()
+        if self._shift > room:  # more than 10^15 examples: the errors alone decide
+            self._shift, depth = 0, np.zeros_like(depth)
+        # Weights that are not whole are counted in the smallest unit that fits.
+        whole = bool((errors == np.floor(errors)).all())
+        self._scale = 2.0 ** (min(room, 0) if whole else room - self._shift)
+        counted: NDArray[np.int64] = np.rint(errors * self._scale).astype(np.int64)
+        return (counted << self._shift) + depth
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The plan is as large as the tree is deep and quick to make again.
+        return {**self.__dict__, "_plan": None, "_cap": 0}

@@ -1,0 +1,18 @@
+"""How wrong every node of a tree is on other rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data import Sample
+from treebound.tree.model import Tree
+
+__all__ = ["errors_on"]
+
+
+def errors_on(tree: Tree, sample: Sample) -> NDArray[np.float64]:
+    """Weight of the rows that every node, as a leaf, would get wrong."""
+    counts, _ = tree.counts_on(sample)
+    wrong: NDArray[np.float64] = counts.sum(axis=1) - counts[np.arange(tree.n_nodes), tree.label]
+    return wrong

@@ -1,0 +1,221 @@
+"""Subtree raising: a node gives way to a leaf or to one of its children, again and again."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data import Matrix, Sample
+from treebound.pruning._raising import Raiser
+from treebound.pruning.costs import Costs
+from treebound.pruning.path import PruningPath
+from treebound.tree._structure import add_to_parents
+from treebound.tree.model import Tree
+from treebound.tree.route import float_rows, splits
+
+__all__ = ["RaisedPath", "Replacement", "raiser_for", "raised"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+BY = ("left", "right", "leaf")
+
+
+class Replacement(NamedTuple):
+    """One step: a node of the first tree, what took its place, and what was counted anew there."""
+
+    node: int
+    by: int
+    changed: Ints
+    counts: Floats
+    rows: Ints
+    label: NDArray[np.int32]
+
+
+def raiser_for(
+    tree: Tree,
+    sample: Sample | None,
+    *,
+    judge: Sample | None = None,
+    costs: Costs | None = None,
+    relabel: bool = True,
+) -> Raiser:
+    """A copy of a tree that can be pruned in place, with the rows inside it.
+
+    Parameters
+    ----------
+    sample : Sample or None
+        The rows that counts and labels come from; None keeps the labels and counts nothing.
+    judge : Sample, optional
+        Where errors are counted; by default on ``sample``.
+    relabel : bool
+        Whether nodes that get other rows get other labels.
+    """
+    X, y, learned, judged = _merged(sample, judge)
+    matrix = 1.0 - np.eye(tree.n_classes) if costs is None else costs.matrix
+    return Raiser(
+        np.asarray(float_rows(tree, X), dtype=np.float64), splits(tree), y, learned, judged,
+        tree.left, tree.right, tree.label, np.ascontiguousarray(matrix),
+        relabel and sample is not None,
+    )  # fmt: skip
+
+
+def _merged(
+    sample: Sample | None, judge: Sample | None
+) -> tuple[Matrix, NDArray[np.int32], Floats, Floats]:
+    """One set of rows and labels, with the weights to learn by and those to judge by."""
+    if sample is not None and judge is None:
+        weights = np.ascontiguousarray(sample.weights)
+        return sample.X, np.ascontiguousarray(sample.y), weights, weights
+    assert judge is not None
+    seen, judging = np.zeros(judge.n_rows), judge.weights
+    if sample is None:
+        return judge.X, np.ascontiguousarray(judge.y), seen, np.ascontiguousarray(judging)
+    return (
+        Matrix.stacked([sample.X, judge.X]),
+        np.concatenate([sample.y, judge.y]),
+        np.concatenate([sample.weights, seen]),
+        np.concatenate([np.zeros(sample.n_rows), judging]),
+    )
+
+
+def replaced(state: Raiser, node: int, by: int) -> Replacement:
+    """Replace a node of the state, and write down what changed."""
+    changed = state.replace(node, by)
+    return Replacement(
+        node,
+        by,
+        changed,
+        state.arrays["learned"][changed],
+        state.arrays["rows"][changed],
+        state.arrays["label"][changed],
+    )
+
+
+def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
+    """The tree after some replacements.
+
+    Where no sample was counted on the way, every leaf keeps the counts it was grown with.
+    """
+    if not steps:
+        return tree
+    left, right = tree.left.copy(), tree.right.copy()
+    counts, rows, label = tree.counts.copy(), tree.rows.copy(), tree.label.copy()
+    alive = np.ones(tree.n_nodes, dtype=bool)
+    touched = np.zeros(tree.n_nodes, dtype=bool)
+    for step in steps:
+        node, end = step.node, step.node + int(tree.size[step.node])
+        if BY[step.by] == "leaf":
+            alive[node + 1 : end] = False
+            left[node] = right[node] = -1
+            continue
+        kept = int((left if BY[step.by] == "left" else right)[node])
+        alive[node:kept] = False
+        alive[kept + int(tree.size[kept]) : end] = False
+        _relink(left, right, node, kept)
+        touched[step.changed] = True
+        if counted:
+            counts[step.changed], rows[step.changed] = step.counts, step.rows
+            label[step.changed] = step.label
+    if not counted:
+        add_to_parents(left, right, counts, rows)
+    return _assembled(tree, left, right, counts, rows, label, alive, touched, counted)
+
+
+def _relink(left: NDArray[np.int32], right: NDArray[np.int32], old: int, new: int) -> None:
+    for links in (left, right):
+        links[links == old] = new
+
+
+def _assembled(
+    tree: Tree,
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    counts: Floats,
+    rows: Ints,
+    label: NDArray[np.int32],
+    alive: NDArray[np.bool_],
+    touched: NDArray[np.bool_],
+    counted: bool,
+) -> Tree:
+    inner = left >= 0
+    new = np.cumsum(alive) - 1
+    weight = counts.sum(axis=1)
+    # A missing value that was never met goes to the larger child, which may be another one now.
+    unmet = np.array([not one.missing for one in tree.columns])
+    moved = touched & inner & unmet[np.maximum(tree.feature, 0)]
+    missing_left = np.where(moved, weight[left] >= weight[right], tree.missing_left)
+    # The row that named a split need not be in its left child any more.
+    names = None if tree.names is None else np.where(touched, -1, tree.names)
+
+    def blank(values: NDArray[Any], empty: Any) -> NDArray[Any]:
+        return np.where(inner, values, empty)[alive]
+
+    return Tree(
+        feature=blank(tree.feature, -1),
+        threshold=blank(tree.threshold, np.nan),
+        category=blank(tree.category, -1),
+        missing_left=blank(missing_left, False),
+        left=blank(new[left], -1),
+        right=blank(new[right], -1),
+        counts=counts[alive],
+        rows=rows[alive],
+        label=label[alive],
+        columns=tree.columns,
+        classes=tree.classes,
+        weighted=tree.weighted,
+        counted=counted or not touched.any(),
+        names=None if names is None else blank(names, -1),
+    )
+
+
+class RaisedPath(PruningPath):
+    """A path of replacements, each on the tree the one before left behind."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        steps: list[Replacement],
+        *,
+        leaves: list[int],
+        errors: list[float],
+        scores: list[float],
+        unit: str = "errors",
+        counted: bool = True,
+    ) -> None:
+        self.first = tree
+        self._counted = counted
+        self._steps = steps
+        self._table = (np.array(leaves, dtype=np.int64), np.array(errors), np.array(scores))
+        self.chosen = len(steps)
+        self.unit = unit
+
+    @property
+    def leaves(self) -> Ints:
+        return self._table[0]
+
+    @property
+    def errors(self) -> Floats:
+        return self._table[1]
+
+    @property
+    def scores(self) -> Floats:
+        return self._table[2]
+
+    def cuts(self, step: int) -> NDArray[np.intp] | None:
+        if any(BY[one.by] != "leaf" for one in self._steps[:step]):
+            return None
+        nodes = np.array([one.node for one in self._steps[:step]], dtype=np.intp)
+        ends = nodes + self.first.size[nodes]
+        # a node replaced later may lie above one replaced earlier
+        inside = (nodes[:, None] > nodes) & (nodes[:, None] < ends)
+        return np.sort(nodes[~inside.any(axis=1)])
+
+    def _tree(self, step: int) -> Tree:
+        return raised(self.first, self._steps[:step], counted=self._counted)
+
+    def _replacements(self) -> list[tuple[int | None, str | None]]:
+        rows: list[tuple[int | None, str | None]] = [(None, None)]
+        return rows + [(one.node, BY[one.by]) for one in self._steps]

@@ -1,0 +1,8 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def route(
+    X: NDArray[np.floating[Any]], splits: NDArray[np.void], reached: NDArray[np.int32]
+) -> None: ...

@@ -1,0 +1,87 @@
+"""Checks and sums over the nodes of a tree in pre-order, one pass each."""
+
+import numpy as np
+
+from libc.math cimport INFINITY, fabs
+from libc.stdint cimport int32_t, int64_t
+
+
+def sizes_and_depths(const int32_t[::1] left, const int32_t[::1] right):
+    """Size of the subtree and depth of every node, and the first node out of pre-order (or -1).
+
+    In pre-order the left child of a node follows it and its right child follows the left subtree.
+    """
+    cdef Py_ssize_t n = left.shape[0], node
+    size_array, depth_array = np.ones(n, np.int32), np.zeros(n, np.int32)
+    cdef int32_t[::1] size = size_array, depth = depth_array
+    cdef int64_t wrong = -1
+    for node in range(n - 1, -1, -1):
+        if left[node] < 0 and right[node] < 0:
+            continue
+        # invariant: the sizes of all nodes after this one are those of whole subtrees
+        if left[node] != node + 1 or node + 1 >= n or right[node] != node + 1 + size[node + 1] \
+                or right[node] >= n:
+            wrong = node
+            continue
+        size[node] += size[node + 1] + size[right[node]]
+    if wrong < 0 and n and size[0] != n:
+        wrong = size[0]
+    if wrong >= 0:
+        return size_array, depth_array, wrong
+    for node in range(n):
+        if left[node] >= 0:
+            depth[left[node]] = depth[right[node]] = depth[node] + 1
+    return size_array, depth_array, -1
+
+
+def first_fault(
+    const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] feature,
+    const double[::1] threshold, const int32_t[::1] category, const int32_t[::1] label,
+    const double[:, ::1] counts, const int64_t[::1] rows, const int64_t[::1] limits, double slack,
+):
+    """What is wrong with the first node that contradicts itself or its children, and the node.
+
+    ``limits[column]`` is the number of categories a split may compare with, -1 for a threshold.
+    Counts and rows of two children add up to their parent's, up to ``slack``.
+    """
+    cdef Py_ssize_t node, k, n_classes = counts.shape[1]
+    cdef int32_t column
+    cdef double more
+    for node in range(left.shape[0]):
+        if label[node] < 0 or label[node] >= n_classes:
+            return "label", node
+        if rows[node] < 0:
+            return "negative", node
+        for k in range(n_classes):
+            if not 0.0 <= counts[node, k] < INFINITY:
+                return "negative", node
+        if left[node] < 0:
+            continue
+        column = feature[node]
+        if column < 0 or column >= limits.shape[0]:
+            return "feature", node
+        if limits[column] < 0:
+            if threshold[node] != threshold[node]:
+                return "split", node
+        elif category[node] < 0 or category[node] >= limits[column]:
+            return "split", node
+        if rows[node] != rows[left[node]] + rows[right[node]]:
+            return "counts", node
+        for k in range(n_classes):
+            more = counts[node, k] - (counts[left[node], k] + counts[right[node], k])
+            if not fabs(more) <= slack:
+                return "counts", node
+    return "", -1
+
+
+def add_to_parents(
+    const int32_t[::1] left, const int32_t[::1] right, double[:, ::1] counts, int64_t[::1] rows
+):
+    """Give every inner node the sum of its children; what it had before is lost."""
+    cdef Py_ssize_t node, k
+    for node in range(left.shape[0] - 1, -1, -1):
+        if left[node] < 0:
+            continue
+        rows[node] = rows[left[node]] + rows[right[node]]
+        for k in range(counts.shape[1]):
+            counts[node, k] = counts[left[node], k] + counts[right[node], k]

@@ -1,0 +1,46 @@
+"""The impurity of nodes, and how much each column lowers it."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.tree.model import Tree
+
+__all__ = ["CRITERIA", "Criterion", "importances", "impurity"]
+
+Criterion = Literal["gini", "entropy", "misclassification"]
+CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
+
+
+def impurity(counts: NDArray[np.float64], criterion: Criterion) -> NDArray[np.float64]:
+    """The impurity of nodes with these class weights.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_nodes, n_classes)
+    criterion : {"gini", "entropy", "misclassification"}
+    """
+    total = np.maximum(counts.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    share = counts / total
+    if criterion == "gini":
+        return 1.0 - (share * share).sum(axis=1)
+    if criterion == "entropy":
+        return -(share * np.log2(share, where=share > 0, out=np.zeros_like(share))).sum(axis=1)
+    return 1.0 - share.max(axis=1)
+
+
+def importances(tree: Tree, criterion: Criterion) -> NDArray[np.float64]:
+    """The share of each column in the decrease of impurity, summed over the tests on it.
+
+    They add up to one, or are all zero for a tree that is a single leaf.
+    """
+    mass = tree.weight * impurity(tree.counts, criterion)
+    inner = np.flatnonzero(~tree.is_leaf)
+    decrease = mass[inner] - mass[tree.left[inner]] - mass[tree.right[inner]]
+    found = np.bincount(tree.feature[inner], weights=decrease, minlength=len(tree.columns))
+    shares: NDArray[np.float64] = np.maximum(found, 0.0).astype(np.float64)  # rounding errors
+    total = shares.sum()
+    return shares / total if total > 0 else shares

@@ -22,7 +22,14 @@ from rich.table import Table
 
 import treebound as tb
 from treebound._files import write_text
-from treebound.bounds import _by_size, _part_counts, _shape_polynomial, _vc_upper, fast
+from treebound.bounds import (
+    _by_size,
+    _clusters,
+    _part_counts,
+    _shape_polynomial,
+    _vc_upper,
+    fast,
+)
 
 RESULTS = Path(__file__).parent / "results"
 REAL = tb.Landscape(real=20)
@@ -91,6 +98,7 @@ def one_dimension(shape: tb.TreeShape, landscape: tb.Landscape) -> None:
 def forget() -> None:
     """Empty what calls share, so that each is timed as the first."""
     _vc_upper._growth.cache_clear()
+    _clusters.clusters.cache_clear()
     fast.plan_of.cache_clear()
     for kept in (_by_size._kept, _part_counts._kept, _shape_polynomial._kept):
         kept.clear()

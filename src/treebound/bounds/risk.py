@@ -301,8 +301,7 @@ def log_shape_prior(leaves: int) -> float:
 
     Examples
     --------
-    >>> import treebound as tb
-    >>> round(tb.bounds.log_shape_prior(4), 4)
+    >>> round(log_shape_prior(4), 4)
     -3.9634
     """
     return float(log_leaves_prior(leaves)) - log_wedderburn_etherington(leaves)

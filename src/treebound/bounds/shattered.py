@@ -2,8 +2,8 @@
 
 Three constructions, and the largest sample counts:
 
-- threshold features: the cluster lemma (:mod:`treebound.bounds._clusters`). An ordinal feature with M
-  categories is a real one on M points;
+- threshold features: the cluster lemma (:mod:`treebound.bounds._clusters`). An ordinal feature
+  with M categories is a real one on M points;
 - every feature used with two categories (:mod:`treebound.bounds._category_clusters`);
 - without real features, categories shared between children, and clusters.
 """
@@ -76,7 +76,7 @@ def shattered_sample(shape: TreeShape, landscape: Landscape) -> NDArray[np.int64
     >>> X = tb.bounds.shattered_sample(shape, landscape)
     >>> X.shape
     (7, 3)
-    >>> tb.bounds.realizable_growth(X, ["real"] * 3, shape, 2) == 2**7
+    >>> tb.bounds.enumerate.realizable_growth(X, ["real"] * 3, shape, 2) == 2**7
     True
     """
     where = "shattered_sample"

@@ -91,10 +91,10 @@ def tree_partitions(
     >>> shape, landscape = tb.TreeShape.parse("((..).)"), tb.Landscape(nominal=(3,))
     >>> for name in ("nominal-by-feature", "nominal-by-size", "by-size", "within-budget"):
     ...     print(name, tree_partitions(shape, 3, 5, landscape, name))
-    nominal-by-feature 9
+    nominal-by-feature 8
     nominal-by-size 25
-    by-size 25
-    within-budget 21
+    by-size 14
+    within-budget 11
     >>> tree_partitions(shape, 2, 7, tb.Landscape(real=1), "real")
     63
     """

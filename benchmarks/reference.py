@@ -30,7 +30,7 @@ import numpy as np
 
 from treebound.bench.models import Draw, Growth
 from treebound.bench.samples import Table, load_table
-from treebound.bounds import falling_factorial, stirling
+from treebound.bounds.counting import falling_factorial, stirling
 from treebound.landscape import Landscape
 from treebound.pruning import BoundPruner
 from treebound.pruning.base import examples_of

@@ -36,7 +36,7 @@ def test_a_tenth_but_150_at_least_and_30_per_cent_at_most(rows, size):
 
 
 def test_one_row_cannot_be_parted():
-    with pytest.raises(ValueError, match=r"needs at least 2 rows to set some aside\. Got 1 instead"):
+    with pytest.raises(ValueError, match="needs at least 2 rows to set some aside"):
         apart([[1.0]], [0])
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 VECTORS = ROOT / "tests" / "vectors"
@@ -19,18 +24,45 @@ def shared(name: str) -> Path | None:
 
 
 def data_folder() -> Path | None:
-    """The folder with the raw files of the 25 data sets, or None."""
-    named = os.environ.get("TREEBOUND_DATA")
+    """The folder with the raw files of the 25 data sets, or None.
+
+    ``TREEBOUND_DATA`` names it; the conftest at the root keeps it from everything else.
+    """
+    named = os.environ.get("TREEBOUND_TEST_DATA")
     return Path(named) if named else shared("data")
 
 
-def coded_sample(X, y, columns, classes, weight=None):
-    """A sample from codes: a float matrix with NaN for missing and -1 for an unknown category."""
+@contextmanager
+def ordinary_user() -> Iterator[None]:
+    """Obey the permissions of files and folders, which root may ignore (in this thread)."""
+    if os.geteuid() != 0:
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # version 3, this thread
+    held = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; twice 32 bits
+    if not hasattr(libc, "capget") or libc.capget(header, held) != 0:
+        pytest.skip("root cannot give up its powers here")
+    fewer = (ctypes.c_uint32 * 6)(*held)
+    fewer[0] &= ~0b111  # CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+    assert libc.capset(header, fewer) == 0
+    try:
+        yield
+    finally:
+        assert libc.capset(header, held) == 0
+
+
+def coded_matrix(X, columns):
+    """Encoded columns from codes: a float matrix with NaN for missing, -1 for unknown."""
     import numpy as np
 
-    from treebound.data import Matrix, Sample
+    from treebound.data import Matrix
 
-    X, y, columns = np.asarray(X), np.asarray(y), tuple(columns)
+    X, columns = np.asarray(X), tuple(columns)
+    has = [bool(np.isnan(X[:, at]).any()) for at in range(len(columns))]
+    columns = tuple(c.with_missing(c.missing or m) for c, m in zip(columns, has, strict=True))
+    if all(column.kind == "real" for column in columns):
+        return Matrix(columns, dense=X)
     values = []
     for at, column in enumerate(columns):
         codes = X[:, at]
@@ -38,14 +70,20 @@ def coded_sample(X, y, columns, classes, weight=None):
             missing = np.isnan(codes)
             codes = np.where(missing, -1, np.where(codes < 0, -2, codes)).astype(np.int32)
         values.append(codes)
-    real = columns and all(column.kind == "real" for column in columns)
-    has = [bool(np.isnan(X[:, at]).any()) for at in range(len(columns))]
-    columns = tuple(c.with_missing(c.missing or m) for c, m in zip(columns, has, strict=True))
-    matrix = Matrix(columns, dense=X) if real else Matrix(columns, tuple(values))
+    return Matrix(columns, tuple(values))
+
+
+def coded_sample(X, y, columns, classes, weight=None):
+    """A sample from codes: see ``coded_matrix``; rows of weight zero are left out."""
+    import numpy as np
+
+    from treebound.data import Sample
+
+    X, y = np.asarray(X), np.asarray(y).astype(np.int32)
     if weight is not None:
         weight = np.asarray(weight, dtype=np.float64)
-    sample = Sample(matrix, y.astype(np.int32), weight, np.asarray(classes))
-    return sample if weight is None or weight.all() else sample.part(weight > 0)
+        X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+    return Sample(coded_matrix(X, columns), y, weight, np.asarray(classes))
 
 
 def grow_coded(X, y, columns, classes, *, sample_weight=None, **options):

@@ -75,17 +75,21 @@ class Whole:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number in a range, both ends included unless the range is open."""
+    """A finite number in a range, both ends included unless the range is open.
+
+    ``infinite`` lets infinity pass too, never NaN.
+    """
 
     low: float
     high: float = inf
     open: bool = False
     optional: bool = False
+    infinite: bool = False
 
     @property
     def must(self) -> str:
         if self.low == -inf:
-            words = "a finite number"
+            words = "a number" if self.infinite else "a finite number"
         elif self.high == inf:
             words = f"a finite number {'>' if self.open else '>='} {self.low:g}"
         else:
@@ -101,7 +105,7 @@ class Number:
         number = float(value)
         if self.open:
             return self.low < number < self.high
-        return -inf < number < inf and self.low <= number <= self.high
+        return (self.infinite or -inf < number < inf) and self.low <= number <= self.high
 
 
 @dataclass(frozen=True)

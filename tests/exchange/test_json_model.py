@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from show.random_trees import cases, random_tree
+from random_trees import cases, random_tree
 
 from treebound.exchange import FormatError, SavedModel, dumps, json_schema, load, loads, save
 from treebound.tree import Tree
@@ -128,10 +128,10 @@ BROKEN = [
     ("nodes/feature/14", 0, "nodes.feature[14]"),
     ("nodes/counts/0/0", -1, "nodes.counts[0][0]"),
     ("nodes/counts/0/0", 10**400, "nodes.counts[0][0]"),
-    ("nodes/counts/0/0", 10**6, "nodes.counts[0]"),
+    ("nodes/counts/0/0", 10**6, "nodes"),
     ("nodes/counts/0", [1], "nodes.counts[0]"),
     ("nodes/counts/0", "abc", "nodes.counts[0]"),
-    ("nodes/rows/0", 10**6, "nodes.rows[0]"),
+    ("nodes/rows/0", 10**6, "nodes"),
     ("nodes/rows/14", -1, "nodes.rows[14]"),
     ("nodes/label/2", 3, "nodes.label[2]"),
     ("nodes/missing_left/1", 0, "nodes.missing_left[1]"),
@@ -195,6 +195,9 @@ def test_tests_need_their_own_kind_of_value():
         ("[" * 200_000, "nested too deeply"),
         ('{"version": ' + "9" * 10_000 + "}", "cannot be read"),
         (b"\xff\xfe\x00", "not"),
+        ('{"format": "\\ud800"}', "half of a character"),
+        ('{"\\udfff": 1}', "half of a character"),
+        ('{"format": "\ud800"}', "half of a character"),
     ],
 )
 def test_text_that_is_no_model_is_refused(text, problem):
@@ -208,6 +211,55 @@ def test_a_truncated_file_is_refused_with_its_name(tmp_path):
     path.write_text(text[: len(text) // 2], encoding="utf-8")
     with pytest.raises(FormatError, match=r"half\.json.*is not JSON"):
         load(path)
+
+
+def test_a_pair_of_surrogates_is_one_character():
+    model = document()
+    model["target"] = "🙂"
+    assert loads(json.dumps(model, ensure_ascii=True)).target == "🙂"
+
+
+def test_text_that_cannot_be_written_is_refused_when_saving():
+    with pytest.raises(ValueError, match="half of a character"):
+        dumps(SavedModel(random_tree(1, 2), target="\ud800"))
+
+
+# -- documents made to use up time or memory: none of these tests would end if it were not linear --
+
+
+def test_a_key_given_twice_among_many_is_refused():
+    pairs = ", ".join(f'"k{i}": 0' for i in range(100_000))
+    with pytest.raises(FormatError, match="k7 is given twice"):
+        loads("{" + pairs + ', "k7": 1}')
+
+
+def test_many_columns_load_and_one_given_twice_is_named():
+    model = document()
+    extra = {"kind": "real", "categories": None, "declared": False, "missing": False}
+    model["columns"] += [{"name": f"c{i}", **extra} for i in range(50_000)]
+    assert len(loads(json.dumps(model)).tree.columns) > 50_000
+    model["columns"].append({"name": "c7", **extra})
+    with pytest.raises(FormatError, match=r"columns\[\d+\]\.name 'c7' is given twice"):
+        loads(json.dumps(model))
+
+
+@pytest.mark.parametrize("dtype", ["U16000", "U999999999", "<U300000"])
+def test_a_type_wider_than_the_labels_takes_no_memory(dtype):
+    model = document(leaves=1)
+    labels = [f"{i:06}" for i in range(50_000)]
+    model["classes"] = {"type": "string", "values": labels, "dtype": dtype}
+    model["nodes"]["counts"] = [[1] * len(labels)]
+    with pytest.raises(FormatError, match=r"classes\.dtype"):
+        loads(json.dumps(model))
+
+
+def test_one_long_label_among_many_takes_no_memory():
+    model = document(leaves=1)
+    labels = ["x" * 100_000, *(f"{i:06}" for i in range(50_000))]
+    model["classes"] = {"type": "string", "values": labels, "dtype": "U100000"}
+    model["nodes"]["counts"] = [[1] * len(labels)]
+    with pytest.raises(FormatError, match=r"classes\.dtype"):
+        loads(json.dumps(model))
 
 
 SCALARS = [None, True, -1, 0, 1, 2**31, -(2**70), 0.5, 1e308, "inf", "", [], {}, [[]], "x" * 99]

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from show.random_trees import Case, cases, random_rows, random_tree, route
+from random_trees import Case, cases, random_rows, random_tree, route
 
-from treebound.exchange import to_onnx
 from treebound.data import Column
+from treebound.exchange import to_onnx
 from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
@@ -53,7 +53,7 @@ def fits_doubles(tree: Tree) -> bool:
     return all(float(value) == value for value in values)
 
 
-@given(cases(leaves=15, rows=30), st.sampled_from(["majority", "stop", "missing"]))
+@given(cases(leaves=15, rows=30), st.sampled_from(["other", "majority", "stop", "missing"]))
 @settings(max_examples=80)
 def test_it_answers_as_the_tree_does(case, unknown):
     assume(fits_doubles(case.tree))
@@ -109,3 +109,46 @@ def test_the_missing_text_must_not_be_a_category():
     with pytest.raises(ValueError, match=r"'missing_text'.*column 'colour'"):
         to_onnx(tree)
     to_onnx(tree, missing_text="?")
+
+
+NAMES = (
+    "label", "answer", "encoded", "probabilities", "classes", "column0_version0", "", "votes", "X",
+    "treebound/encoded", "_treebound/label", "label_", "column0", "nodes_values",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["text", "whole", "real"])
+def test_names_of_columns_never_meet_names_of_the_graph(name, kind):
+    columns = {
+        "text": Column(name, "nominal", ("a", "b")),
+        "whole": Column(name, "nominal", (1, 2)),
+        "real": Column(name),
+    }
+    tree = Tree(
+        feature=[0, -1, -1], threshold=[1.5 if kind == "real" else np.nan, np.nan, np.nan],
+        category=[-1 if kind == "real" else 0, -1, -1], missing_left=[False] * 3,
+        left=[1, -1, -1], right=[2, -1, -1], counts=[[3, 3], [3, 0], [0, 3]], rows=[6, 3, 3],
+        columns=(columns[kind], Column("column0_" if name else "column0", "nominal", ("u", "v"))),
+        classes=["no", "yes"], label=[0, 1, 0],
+    )  # fmt: skip
+    model = to_onnx(tree, missing_text="?")
+    inputs = [given.name for given in model.graph.input]
+    assert inputs[0] == (name or "column0_")
+    text = kind == "text"
+    values = np.array([["a"], ["b"]], dtype=object) if text else np.array([[1.0], [2.0]])
+    feed = dict(zip(inputs, (values, np.array([["u"], ["u"]], dtype=object)), strict=True))
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    assert [output.name.rstrip("_") for output in session.get_outputs()] == [
+        "label",
+        "probabilities",
+    ]
+    label, _ = session.run(None, feed)
+    assert label.tolist() == ["yes", "no"]
+
+
+def test_numbers_that_a_double_cannot_hold_are_refused():
+    column = Column("id", "nominal", (2**53, 2**53 + 1))
+    tree = replace(stump([[2, 0], [0, 1]]), columns=(column,))
+    with pytest.raises(ValueError, match=r"cannot hold the categories of column 'id'.*strings"):
+        to_onnx(tree)

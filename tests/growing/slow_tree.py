@@ -109,9 +109,7 @@ class SlowTree:
     def threshold_candidates(self, node, j, kind):
         values = sorted({self.X[i][j] for i in node.rows if not isnan(self.X[i][j])})
         has_missing = any(isnan(self.X[i][j]) for i in node.rows)
-        rule = self.thresholds
-        if kind == "ordinal" and rule != "observed":
-            rule = "ordinal"
+        rule = "ordinal" if kind == "ordinal" and self.thresholds != "observed" else self.thresholds
         thresholds = [THRESHOLDS[rule](a, b) for a, b in pairwise(values)]
         for threshold in [*thresholds, inf] if has_missing else thresholds:
             for missing_left in (False, True) if has_missing else (None,):
@@ -240,8 +238,8 @@ THRESHOLDS = {
 }
 
 
-def slow_route(tree, x, unknown="majority"):
-    """The node one encoded row reaches, by the rules as they are written."""
+def slow_route(tree, x, unknown="other"):
+    """The node that a row of codes reaches, by the rules as they are written."""
     node = 0
     while tree.left[node] >= 0:
         column = tree.columns[tree.feature[node]]
@@ -251,7 +249,7 @@ def slow_route(tree, x, unknown="majority"):
             if unknown == "stop":
                 return node
             heavier_left = tree.counts[left].sum() >= tree.counts[right].sum()
-            node = left if heavier_left else right
+            node = left if unknown == "majority" and heavier_left else right
         elif column.kind == "nominal":
             if isnan(value) and not column.missing:
                 node = left if tree.missing_left[node] else right

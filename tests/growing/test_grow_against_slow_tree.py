@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_tree import SlowTree
+from support import grow_coded
 
-from treebound.growing.grow import grow
-from treebound.tree import Column
+from treebound.data import Column
+
+grow = grow_coded
 
 CRITERIA = ("gini", "entropy", "misclassification")
 

@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier
+from support import coded_matrix, grow_coded
 
-from treebound.growing.grow import grow
-from treebound.tree import Column
+from treebound.data import Column
+
+grow = grow_coded
 
 CRITERIA = ("gini", "entropy", "misclassification")
 
@@ -76,7 +78,7 @@ def test_every_node_takes_the_best_split(criterion, n_classes, weights, missing)
         X, y, columns, range(n_classes), sample_weight=weight, criterion=criterion, max_leaves=6
     )
     gains = node_gains(tree, criterion)
-    path = tree.decision_path(X).toarray().astype(bool)
+    path = tree.decision_path(coded_matrix(X, columns)).toarray().astype(bool)
     for node in np.flatnonzero(~tree.is_leaf):
         rows = path[:, node]
         best = best_gain(X[rows], y[rows], weight[rows].astype(float), n_classes, criterion)
@@ -115,7 +117,7 @@ def test_every_expansion_gains_what_scikit_learn_gains(X, y, criterion):
     X = X.astype(np.float32).astype(np.float64)
     columns = [Column(f"x{j}") for j in range(X.shape[1])]
     tree = grow(X, y, columns, np.unique(y), criterion=criterion, max_leaves=25)
-    path = tree.decision_path(X).toarray().astype(bool)
+    path = tree.decision_path(coded_matrix(X, columns)).toarray().astype(bool)
     gains = [stump_gain(X[path[:, i]], y[path[:, i]], criterion) for i in range(tree.n_nodes)]
     inner = ~tree.is_leaf
     np.testing.assert_allclose(
@@ -198,7 +200,7 @@ def test_any_distribution_is_sorted(values):
     y = (ranks // 3) % 2
     tree = grow(values[:, None], y, [Column("x")], [0, 1], criterion="entropy")
     assert tree.errors == 0
-    np.testing.assert_array_equal(tree.predict_codes(values[:, None]), y)
+    np.testing.assert_array_equal(tree.predict(coded_matrix(values[:, None], [Column("x")])), y)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(CRITERIA), st.sampled_from([None, 2, 3.3]))

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from support import grow_coded
 
-from treebound.growing import grow
-from treebound.tree import Column
+from treebound.data import Column
+
+grow = grow_coded
 
 
 @pytest.mark.parametrize("wide", [0, 1, 2])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from support import coded_matrix, coded_sample, grow_coded
 
-from treebound.data.columns import Column
-from treebound.tree.model import Tree
+from treebound.data import Column
+from treebound.tree import Tree
 
 
 def random_tree(rng, leaves, *, n_classes=3, most=6, fractional=False, features=2):
@@ -27,14 +28,17 @@ def random_tree(rng, leaves, *, n_classes=3, most=6, fractional=False, features=
     build(leaves)
     n_nodes = len(left)
     counts = np.zeros((n_nodes, n_classes))
+    rows = np.zeros(n_nodes, dtype=int)
     for node in reversed(range(n_nodes)):
         if left[node] < 0:
             counts[node] = rng.integers(0, most, n_classes)
             counts[node, rng.integers(n_classes)] += 1  # no empty leaf
             if fractional:
                 counts[node] *= rng.random(n_classes)
+            rows[node] = np.ceil(counts[node].sum())
         else:
             counts[node] = counts[left[node]] + counts[right[node]]
+            rows[node] = rows[left[node]] + rows[right[node]]
     inner = np.array(left) >= 0
     return Tree(
         feature=np.where(inner, rng.integers(features, size=n_nodes), -1),
@@ -44,9 +48,10 @@ def random_tree(rng, leaves, *, n_classes=3, most=6, fractional=False, features=
         left=left,
         right=right,
         counts=counts,
-        rows=np.ceil(counts.sum(axis=1)).astype(int),
+        rows=rows,
         columns=tuple(Column(f"x{i}") for i in range(features)),
         classes=np.arange(n_classes),
+        weighted=fractional,
     )
 
 
@@ -92,8 +97,18 @@ def random_examples(rng, rows, *, n_classes=3, noise=0.3, missing=False):
 
 def grown_tree(rng, rows=60, *, max_leaves=12, n_classes=3, noise=0.3, missing=False, weights=None):
     """A tree grown on random examples, and the examples."""
-    from treebound.growing.grow import grow
-
     X, y, columns = random_examples(rng, rows, n_classes=n_classes, noise=noise, missing=missing)
-    tree = grow(X, y, columns, np.arange(n_classes), sample_weight=weights, max_leaves=max_leaves)
+    tree = grow_coded(
+        X, y, columns, np.arange(n_classes), sample_weight=weights, max_leaves=max_leaves
+    )
     return tree, X, y
+
+
+def sample_of(tree, X, y, weights=None):
+    """The sample of some codes, in the columns and classes of a tree."""
+    return coded_sample(X, y, tree.columns, tree.classes, weights)
+
+
+def answers(tree, X):
+    """The class that a tree gives each row of codes."""
+    return tree.label[tree.apply(coded_matrix(X, tree.columns))]

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pruning_trees import all_prunings, grown_tree, random_tree
+from pruning_trees import all_prunings, answers, grown_tree, random_tree, sample_of
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
 import treebound as tb
+from treebound.data.folds import fold_numbers
+from treebound.growing import grow
 from treebound.pruning import CostComplexityPruner, weakest_link_path
 
 
@@ -67,29 +69,18 @@ def test_given_alpha_is_used_and_explained():
     assert CostComplexityPruner(alpha=np.inf).prune(tree).tree.n_leaves == 1
 
 
-def grow_like(tree):
-    from treebound.growing.grow import grow
-
-    def grow_one(X, y, sample_weight=None):
-        return grow(X, y, tree.columns, tree.classes, sample_weight=sample_weight)
-
-    return grow_one
-
-
 def validated_by_hand(tree, X, y, *, folds, measure="error"):
     """Share of errors of every step, each fold's trees pruned one by one."""
-    from treebound.pruning.folds import fold_numbers
-
     alphas = weakest_link_path(tree, measure=measure).alphas
     tried = np.append(np.sqrt(alphas[:-1].clip(0) * alphas[1:].clip(0)), np.inf)
-    number = fold_numbers(y, folds, 0)
+    number = fold_numbers(sample_of(tree, X, y), folds, 0)
     wrong = np.zeros(len(tried))
     for fold in range(folds):
         out, inside = number != fold, number == fold
-        grown = grow_like(tree)(X[out], y[out])
+        grown = grow(sample_of(tree, X[out], y[out]))
         for at, alpha in enumerate(tried):
             pruned = CostComplexityPruner(alpha=alpha, measure=measure).prune(grown).tree
-            wrong[at] += (pruned.predict_codes(X[inside]) != y[inside]).sum()
+            wrong[at] += (answers(pruned, X[inside]) != y[inside]).sum()
     return wrong / len(y)
 
 
@@ -97,38 +88,37 @@ def validated_by_hand(tree, X, y, *, folds, measure="error"):
 def test_cross_validation_equals_pruning_every_fold_by_hand(measure):
     tree, X, y = grown_tree(np.random.default_rng(1), 150, max_leaves=None)
     shares = validated_by_hand(tree, X, y, folds=4, measure=measure)
-    result = CostComplexityPruner(folds=4, measure=measure).prune(tree, X, y, grow=grow_like(tree))
+    result = CostComplexityPruner(folds=4, measure=measure).prune(
+        tree, sample_of(tree, X, y), grow=grow
+    )
     np.testing.assert_allclose(result.path.validated, shares)
     assert result.path.chosen == np.flatnonzero(shares == shares.min())[-1]
     se = np.sqrt(shares.min() * (1 - shares.min()) / len(y))
     smaller = CostComplexityPruner(folds=4, rule="one-se", measure=measure).prune(
-        tree, X, y, grow=grow_like(tree)
+        tree, sample_of(tree, X, y), grow=grow
     )
     assert smaller.path.chosen == np.flatnonzero(shares <= shares.min() + se)[-1]
 
 
 def test_rule_of_the_paper_takes_the_mean_of_the_best_alphas():
-    from treebound.pruning.folds import fold_numbers
-
     tree, X, y = grown_tree(np.random.default_rng(2), 150, max_leaves=None)
-    number = fold_numbers(y, 5, 0)
+    number = fold_numbers(sample_of(tree, X, y), 5, 0)
     best = []
     for fold in range(5):
         out, inside = number != fold, number == fold
-        path = weakest_link_path(grow_like(tree)(X[out], y[out]))
+        path = weakest_link_path(grow(sample_of(tree, X[out], y[out])))
         wrong = [
-            (path.tree(step).predict_codes(X[inside]) != y[inside]).sum()
-            for step in range(len(path))
+            (answers(path.tree(step), X[inside]) != y[inside]).sum() for step in range(len(path))
         ]
         best.append(path.alphas[np.flatnonzero(np.array(wrong) == min(wrong))[-1]])
-    result = CostComplexityPruner(rule="paper").prune(tree, X, y, grow=grow_like(tree))
+    result = CostComplexityPruner(rule="paper").prune(tree, sample_of(tree, X, y), grow=grow)
     assert result.path.alpha == pytest.approx(np.mean(best))
 
 
 def test_what_is_missing_is_named():
     tree, X, y = grown_tree(np.random.default_rng(2))
-    with pytest.raises(ValueError, match="CostComplexityPruner needs X, y and grow"):
-        CostComplexityPruner().prune(tree, X, y)
+    with pytest.raises(ValueError, match="CostComplexityPruner needs a sample and grow"):
+        CostComplexityPruner().prune(tree, sample_of(tree, X, y))
     with pytest.raises(ValueError, match="'rule' parameter of CostComplexityPruner must be one of"):
         CostComplexityPruner(rule="best").prune(tree)
     with pytest.raises(ValueError, match="'alpha' parameter of CostComplexityPruner must be"):

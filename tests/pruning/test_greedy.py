@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paper_algorithm import prune_tree_with_bound
-from pruning_trees import arrays, grown_tree
+from pruning_trees import answers, arrays, grown_tree, sample_of
 
 from treebound.pruning import BoundPruner
 from treebound.pruning.costs import Costs
@@ -45,7 +45,7 @@ def test_greedy_takes_the_steps_of_the_paper(growth, missing, seed, r):
         return objective.one(shape.leaves, errors, objective.log_growth_shape(shape))
 
     before = arrays(tree)
-    result = pruner.prune(tree, X, y)
+    result = pruner.prune(tree, sample_of(tree, X, y))
     assert_same_steps(result, prune_tree_with_bound(tree, X, y, score))
     for name, values in arrays(tree).items():
         np.testing.assert_array_equal(values, before[name])
@@ -62,9 +62,9 @@ def test_answers_stay_as_they_were_grown_where_that_is_asked(growth, seed, r):
     def score(shape, errors):
         return objective.one(shape.leaves, errors, objective.log_growth_shape(shape))
 
-    result = pruner.prune(tree, X, y)
+    result = pruner.prune(tree, sample_of(tree, X, y))
     assert_same_steps(result, prune_tree_with_bound(tree, X, y, score, labels=tree.label))
-    wrong = np.sum(result.tree.predict_codes(X) != y)
+    wrong = np.sum(answers(result.tree, X) != y)
     assert result.tree.errors == wrong == result.path.errors[result.path.chosen]
     assert result.tree.counts[0].tolist() == tree.counts[0].tolist()
 
@@ -73,16 +73,15 @@ def test_answers_stay_as_they_were_grown_where_that_is_asked(growth, seed, r):
 @settings(max_examples=3)
 @given(seed=st.integers(0, 10**6))
 def test_fast_form_of_every_candidate_is_that_of_its_shape(rows, n_classes, seed):
-    from treebound.pruning.base import examples_of
     from treebound.pruning.greedy import BoundScorer, _candidate_shapes
-    from treebound.pruning.replace import raiser_for
+    from treebound.pruning.raising import raiser_for
 
     tree, X, y = grown_tree(
         np.random.default_rng(seed), rows, n_classes=n_classes, max_leaves=25, noise=0.5
     )
     objective = BoundPruner(**OURS, growth="fast").objective(tree)
-    state = raiser_for(tree, examples_of(tree, X, y))
-    scorer = BoundScorer(state, objective)
+    state = raiser_for(tree, sample_of(tree, X, y))
+    scorer = BoundScorer(state, objective, tree.depth)
     for _ in range(3):
         nodes = state.inner()
         leaves, _, symmetric = state.candidates(nodes)
@@ -99,10 +98,12 @@ def test_fast_form_of_every_candidate_is_that_of_its_shape(rows, n_classes, seed
 @given(seed=st.integers(0, 10**6))
 def test_counts_and_answers_are_those_of_the_examples(seed):
     tree, X, y = grown_tree(np.random.default_rng(seed), missing=True)
-    result = BoundPruner(**{**OURS, "growth": "leaves", "error_prior": 2**-3}).prune(tree, X, y)
+    result = BoundPruner(**{**OURS, "growth": "leaves", "error_prior": 2**-3}).prune(
+        tree, sample_of(tree, X, y)
+    )
     for step in range(len(result.path)):
         one = result.path.tree(step)
-        again = one.recounted(X, y)
+        again = one.recounted(sample_of(tree, X, y))
         for name in ("counts", "rows", "label"):
             np.testing.assert_array_equal(getattr(one, name), getattr(again, name))
         assert one.errors == result.path.errors[step]
@@ -122,7 +123,7 @@ def test_costs_and_weights_take_part(seed):
     def score(shape, errors):
         return objective.one(shape.leaves, errors, objective.log_growth_shape(shape))
 
-    result = pruner.prune(tree, X, y, sample_weight=weight)
+    result = pruner.prune(tree, sample_of(tree, X, y, weight))
     expected = prune_tree_with_bound(tree, X, y, score, weight=weight, costs=matrix)
     assert_same_steps(result, expected)
     np.testing.assert_array_equal(result.tree.label, Costs(matrix).labels(result.tree.counts))
@@ -152,13 +153,13 @@ def test_optimal_is_never_worse_than_greedy_without_raising(score, seed):
     pruner = BoundPruner(score=score)
     best = pruner.prune(tree)
     assert best.score <= greedy_without_raising(tree, pruner.objective(tree))
-    both = BoundPruner(score=score, search="optimal+raise").prune(tree, X, y)
+    both = BoundPruner(score=score, search="optimal+raise").prune(tree, sample_of(tree, X, y))
     assert both.score <= best.score
 
 
 def test_raised_result_survives_pickling():
     tree, X, y = grown_tree(np.random.default_rng(0), 200, max_leaves=40)
-    result = BoundPruner(search="greedy").prune(tree, X, y)
+    result = BoundPruner(search="greedy").prune(tree, sample_of(tree, X, y))
     again = pickle.loads(pickle.dumps(result))
     assert again.path.table() == result.path.table()
     np.testing.assert_array_equal(again.path.tree(1).counts, result.path.tree(1).counts)
@@ -166,15 +167,15 @@ def test_raised_result_survives_pickling():
 
 def test_other_examples_are_refused():
     tree, X, y = grown_tree(np.random.default_rng(0))
-    with pytest.raises(ValueError, match="must be the examples the tree was grown on"):
-        BoundPruner(search="greedy").prune(tree, X[:-1], y[:-1])
-    with pytest.raises(ValueError, match="BoundPruner needs X and y to raise subtrees"):
+    with pytest.raises(ValueError, match="must be the rows the tree was counted on"):
+        BoundPruner(search="greedy").prune(tree, sample_of(tree, X[:-1], y[:-1]))
+    with pytest.raises(ValueError, match="BoundPruner needs a sample to raise subtrees"):
         BoundPruner(search="greedy").prune(tree)
 
 
 def test_single_leaf_and_single_class():
     tree, X, y = grown_tree(np.random.default_rng(0), max_leaves=1)
-    assert BoundPruner(search="greedy").prune(tree, X, y).tree.n_leaves == 1
-    assert BoundPruner(search="optimal+raise").prune(tree, X, y).tree.n_leaves == 1
+    assert BoundPruner(search="greedy").prune(tree, sample_of(tree, X, y)).tree.n_leaves == 1
+    assert BoundPruner(search="optimal+raise").prune(tree, sample_of(tree, X, y)).tree.n_leaves == 1
     alone, X, y = grown_tree(np.random.default_rng(0), n_classes=1)
-    assert BoundPruner(search="greedy").prune(alone, X, y).tree.n_leaves == 1
+    assert BoundPruner(search="greedy").prune(alone, sample_of(alone, X, y)).tree.n_leaves == 1

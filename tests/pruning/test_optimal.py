@@ -33,7 +33,7 @@ def exhaustive(tree, objective, errors=None):
         marked = errors_of_pruning(tree, cut, errors)
         log_tau = objective.log_growth_shape(pruned.shape)
         score = objective.one(pruned.n_leaves, marked, log_tau)
-        found.append((score, pruned.n_leaves, marked, int(tree.depth[list(cut)].sum())))
+        found.append((score, pruned.n_leaves, marked, int(tree.node_depth[list(cut)].sum())))
     return sorted(found)
 
 
@@ -68,15 +68,15 @@ def test_ties_go_to_the_shallower_nodes(tree):
     result = BoundPruner().prune(tree)
     path = result.path
     for step in range(len(path)):
-        cut = path._collapses.cuts(int(path.leaves[step]))
+        cut = path._sizes.cuts(int(path.leaves[step]))
         same = [
-            (errors_of_pruning(tree, other, tree.node_errors), tree.depth[list(other)].sum())
+            (errors_of_pruning(tree, other, tree.node_errors), tree.node_depth[list(other)].sum())
             for other in all_prunings(tree)
             if tree.collapsed(list(other)).n_leaves == path.leaves[step]
         ]
         errors, depth = min((round(e, 9), d) for e, d in same)
         assert path.errors[step] == pytest.approx(errors)
-        assert tree.depth[cut].sum() == depth
+        assert tree.node_depth[cut].sum() == depth
 
 
 @pytest.mark.parametrize("growth", ["closed", "fast", "tight", "best"])
@@ -105,7 +105,7 @@ def test_large_tree_needs_no_whole_curve_and_finds_the_same(score, seed):
     tree = random_tree(np.random.default_rng(seed), 700, most=3, fractional=seed == 2)
     result = BoundPruner(score=score).prune(tree)
     path = result.path
-    assert result.path._collapses._cap < 700
+    assert result.path._sizes._cap < 700
     leaves = np.argmin(path.scores[::-1]) + 1
     assert (result.tree.n_leaves, result.score) == (leaves, path.scores.min())
 
@@ -162,8 +162,8 @@ def test_score_may_be_a_function_of_four_numbers():
         ({"score": "aic"}, "'score' parameter of BoundPruner must be one of"),
         ({"growth": "slow"}, "'growth' parameter of BoundPruner must be one of"),
         ({"search": "random"}, "'search' parameter of BoundPruner must be one of"),
-        ({"weight": -1}, "'weight' parameter of BoundPruner must be a float >= 0"),
-        ({"delta": 2}, "'delta' parameter of BoundPruner must be a float in the range"),
+        ({"weight": -1}, "'weight' parameter of BoundPruner must be a finite number >= 0"),
+        ({"delta": 2}, "'delta' parameter of BoundPruner must be a number in the open interval"),
         ({"costs": [1, -1]}, "'costs' parameter must be an array"),
         ({"costs": [0, 0]}, "'costs' parameter must make some mistake cost something"),
     ],

@@ -7,11 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paper_algorithm import as_nodes, goes_left, inner_nodes, with_replaced
-from pruning_trees import all_prunings, arrays, grown_tree, random_examples, random_tree
+from pruning_trees import (
+    all_prunings,
+    answers,
+    arrays,
+    grown_tree,
+    random_examples,
+    random_tree,
+    sample_of,
+)
 from scipy.stats import binom
 from sklearn.base import clone
 
 import treebound as tb
+from treebound.data import landscape_of
+from treebound.data.folds import fold_numbers
+from treebound.growing import grow
 from treebound.pruning import (
     PRUNERS,
     KearnsMansourPruner,
@@ -20,17 +31,8 @@ from treebound.pruning import (
     ReducedErrorPruner,
     make_pruner,
 )
-from treebound.data.columns import landscape_of
-from treebound.growing.grow import grow
 
 seeds = st.integers(0, 10**6)
-
-
-def grow_like(tree):
-    def grow_one(X, y, sample_weight=None):
-        return grow(X, y, tree.columns, tree.classes, sample_weight=sample_weight)
-
-    return grow_one
 
 
 # -- reduced error ---------------------------------------------------------------------------------
@@ -42,12 +44,12 @@ def test_reduced_error_collapse_has_the_least_validation_errors(seed):
     rng = np.random.default_rng(seed)
     tree, _, _ = grown_tree(rng, 60, max_leaves=7)
     X, y, _ = random_examples(rng, 40)
-    result = ReducedErrorPruner().prune(tree, X, y)
+    result = ReducedErrorPruner().prune(tree, validation=sample_of(tree, X, y))
     every = [tree.collapsed(list(cut)) for cut in all_prunings(tree)]
-    wrong = [((one.predict_codes(X) != y).sum(), one.n_leaves) for one in every]
+    wrong = [((answers(one, X) != y).sum(), one.n_leaves) for one in every]
     assert (result.score, result.tree.n_leaves) == min(wrong)
     for step in range(len(result.path)):
-        missed = (result.path.tree(step).predict_codes(X) != y).sum()
+        missed = (answers(result.path.tree(step), X) != y).sum()
         assert result.path.errors[step] == missed
 
 
@@ -90,10 +92,10 @@ def test_greedy_reduced_error_takes_the_steps_of_the_paper(seed):
     rng = np.random.default_rng(seed)
     tree, _, _ = grown_tree(rng, 50, max_leaves=6)
     X, y, _ = random_examples(rng, 20)
-    result = ReducedErrorPruner(search="greedy").prune(tree, X, y)
+    result = ReducedErrorPruner(search="greedy").prune(tree, validation=sample_of(tree, X, y))
     found = [(r["node"], r["replaced_by"], r["errors"]) for r in result.path.table()[1:]]
     assert found == reduced_error_of_the_paper(tree, X, y)
-    missed = (result.tree.predict_codes(X) != y).sum()
+    missed = (answers(result.tree, X) != y).sum()
     assert result.score == missed
 
 
@@ -101,28 +103,28 @@ def test_validation_part_is_set_aside_and_never_grown_on():
     tree, X, y = grown_tree(np.random.default_rng(0), 100, max_leaves=None)
     seen = []
 
-    def watched(X, y, sample_weight=None):
-        seen.append(len(y))
-        return grow_like(tree)(X, y, sample_weight)
+    def watched(sample):
+        seen.append(sample.n_rows)
+        return grow(sample)
 
     for search in ("collapse", "greedy"):
         pruner = ReducedErrorPruner(validation_fraction=0.2, search=search)
-        result = pruner.prune(tree, X, y, grow=watched)
+        result = pruner.prune(tree, sample_of(tree, X, y), grow=watched)
         assert seen.pop() == 80
         assert result.tree.weight[0] == 80
-        again = result.tree.recounted(X, y)
+        again = result.tree.recounted(sample_of(tree, X, y))
         assert again.weight[0] == 100
-    with pytest.raises(ValueError, match="ReducedErrorPruner needs X, y and grow"):
-        pruner.prune(tree, X, y)
+    with pytest.raises(ValueError, match="ReducedErrorPruner needs a sample and grow"):
+        pruner.prune(tree, sample_of(tree, X, y))
     with pytest.raises(ValueError, match="'validation_fraction' parameter"):
-        ReducedErrorPruner(validation_fraction=1.5).prune(tree, X, y, grow=watched)
+        ReducedErrorPruner(validation_fraction=1.5).prune(tree, sample_of(tree, X, y), grow=watched)
 
 
 def test_raised_subtrees_get_the_answers_of_what_was_grown_on():
     rng = np.random.default_rng(11)
     tree, X, y = grown_tree(rng, 300, max_leaves=40)
     result = ReducedErrorPruner(validation_fraction=0.3, search="greedy").prune(
-        tree, X, y, grow=grow_like(tree)
+        tree, sample_of(tree, X, y), grow=grow
     )
     assert {"left", "right"} & {row["replaced_by"] for row in result.path.table()}
     np.testing.assert_array_equal(result.tree.label, result.tree.counts.argmax(axis=1))
@@ -168,20 +170,18 @@ def test_kearns_mansour_is_one_pass_from_below(seed, power):
 
 
 def test_kearns_mansour_takes_the_constant_with_the_least_validated_errors():
-    from treebound.pruning.folds import fold_numbers
-
     tree, X, y = grown_tree(np.random.default_rng(4), 200, max_leaves=None)
     constants = [1e-20, 0.003, 0.01, 0.03, 0.1, 1.0]
-    number = fold_numbers(y, 5, 0)
+    number = fold_numbers(sample_of(tree, X, y), 5, 0)
     wrong = np.zeros(len(constants))
     for fold in range(5):
         out, inside = number != fold, number == fold
-        grown = grow_like(tree)(X[out], y[out])
+        grown = grow(sample_of(tree, X[out], y[out]))
         for at, constant in enumerate(constants):
             pruned = KearnsMansourPruner(constant=constant).prune(grown).tree
-            wrong[at] += (pruned.predict_codes(X[inside]) != y[inside]).sum()
+            wrong[at] += (answers(pruned, X[inside]) != y[inside]).sum()
     best = constants[np.flatnonzero(wrong == wrong.min())[-1]]
-    result = KearnsMansourPruner(constants=constants).prune(tree, X, y, grow=grow_like(tree))
+    result = KearnsMansourPruner(constants=constants).prune(tree, sample_of(tree, X, y), grow=grow)
     assert result.score == pytest.approx(wrong.min() / 200)
     expected = KearnsMansourPruner(constant=best).prune(tree).tree
     np.testing.assert_array_equal(result.tree.counts, expected.counts)
@@ -237,7 +237,7 @@ def test_every_pruner_keeps_the_protocol(name):
     tree, X, y = grown_tree(np.random.default_rng(6), 120, max_leaves=30, missing=True)
     pruner = clone(make_pruner(name))
     before = arrays(tree)
-    result = pruner.prune(tree, X, y, grow=grow_like(tree))
+    result = pruner.prune(tree, sample_of(tree, X, y), grow=grow)
     for field, values in arrays(tree).items():
         np.testing.assert_array_equal(values, before[field])
     assert 1 <= result.tree.n_leaves <= 60
@@ -256,21 +256,9 @@ def test_every_pruner_keeps_the_protocol(name):
 @pytest.mark.parametrize(("rows", "n_classes"), [(1, 2), (3, 1), (40, 1)])
 def test_every_pruner_takes_a_leaf_and_a_single_class(name, rows, n_classes):
     tree, X, y = grown_tree(np.random.default_rng(6), rows, n_classes=n_classes)
-    result = make_pruner(name).prune(tree, X, y, grow=grow_like(tree))
+    result = make_pruner(name).prune(tree, sample_of(tree, X, y), grow=grow)
     assert result.tree.n_leaves == 1
     assert "1 leaf" in result.explain()
-
-
-def test_labels_are_taken_as_well_as_codes():
-    from treebound.pruning.base import examples_of
-
-    X, y, columns = random_examples(np.random.default_rng(0), 50, n_classes=2)
-    for classes in (["no", "yes"], [1, 2], [0, 1], [3.5, 4.5], [False, True]):
-        tree = grow(X, y, columns, np.array(classes))
-        np.testing.assert_array_equal(examples_of(tree, X, y).y, y)
-        np.testing.assert_array_equal(examples_of(tree, X, np.array(classes)[y]).y, y)
-    with pytest.raises(ValueError, match="must hold classes of the tree"):
-        examples_of(tree, X, np.where(y == 1, "maybe", "no"))
 
 
 def test_unknown_pruners_are_refused():

@@ -61,7 +61,7 @@ def records(frame: pd.DataFrame) -> list[dict]:
 
 def test_rules_answer_as_predict(fitted) -> None:
     clf, frame = fitted
-    made = clf.rules()
+    made = clf.to_rules()
     chances = clf.predict_proba(frame)
     for row, label, chance in zip(records(frame), clf.predict(frame), chances, strict=True):
         (rule,) = (rule for rule in made if rule.matches(row))

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from show.random_trees import Case, cases, random_tree
+from random_trees import Case, cases, random_tree
 
-from treebound.show import html_report, html_repr
 from treebound.data import Column
+from treebound.show import to_html, to_notebook
 from treebound.tree import Tree
 
 
@@ -53,7 +53,7 @@ def rebuilt(data: dict, root: int) -> list[tuple]:
     while stack:
         node = data["nodes"][stack.pop()]
         rows, label, counts = data["stats"][node[0]]
-        found.append((rows, label, counts, data["tests"][node[1]] if len(node) > 1 else None))
+        found.append((rows, label, counts, data["splits"][node[1]] if len(node) > 1 else None))
         stack += reversed(node[2:])
     return found
 
@@ -81,7 +81,7 @@ class FakePath:
 @given(case=cases())
 @settings(max_examples=30)
 def test_the_page_holds_the_tree(case: Case) -> None:
-    data = document(html_report(case.tree))
+    data = document(to_html(case.tree))
     nodes = rebuilt(data, data["steps"][data["start"]]["root"])
     tree = case.tree
     assert [node[0] for node in nodes] == tree.rows.tolist()
@@ -92,7 +92,7 @@ def test_the_page_holds_the_tree(case: Case) -> None:
 
 def test_the_page_holds_the_tree_of_every_step() -> None:
     path = FakePath(random_tree(4, 40), chosen=20)
-    data = document(html_report(path.tree(20), pruning_path=path))
+    data = document(to_html(path.tree(20), pruning_path=path))
     assert (data["start"], data["chosen"], data["last"]) == (20, 20, len(path) - 1)
     assert [step["leaves"] for step in data["steps"]] == path.leaves.tolist()
     assert [step["score"] for step in data["steps"]] == path.scores.tolist()
@@ -102,12 +102,12 @@ def test_the_page_holds_the_tree_of_every_step() -> None:
 
 def test_the_page_opens_at_the_tree_it_was_given() -> None:
     path = FakePath(random_tree(4, 40), chosen=20)
-    assert document(html_report(path.tree(7), pruning_path=path))["start"] == 7
+    assert document(to_html(path.tree(7), pruning_path=path))["start"] == 7
 
 
 def test_a_long_path_over_a_large_tree_stays_small() -> None:
     path = FakePath(random_tree(8, 500), chosen=400)
-    page = html_report(path.tree(400), pruning_path=path)
+    page = to_html(path.tree(400), pruning_path=path)
     data = document(page)
     steps = [step["step"] for step in data["steps"]]
     assert 130 <= len(steps) <= 150
@@ -118,9 +118,9 @@ def test_a_long_path_over_a_large_tree_stays_small() -> None:
 
 def test_a_very_deep_tree_has_a_page() -> None:
     tree = random_tree(5, 1500, chain=True)
-    data = document(html_report(tree))
+    data = document(to_html(tree))
     assert len(rebuilt(data, data["steps"][0]["root"])) == tree.n_nodes
-    assert "... " in html_repr(tree)
+    assert "... " in to_notebook(tree)
 
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>@DATA@ @SCRIPT@"
@@ -140,9 +140,9 @@ def hostile_tree() -> Tree:
 def test_hostile_names_add_no_element_to_the_page() -> None:
     columns = (Column("a", "nominal", ("x", "y")), Column("c"))
     tame = Tree(**vars_of(hostile_tree()), columns=columns, classes=["u", "v"])
-    hostile = Elements(html_report(hostile_tree(), title=HOSTILE)).found
-    assert hostile == Elements(html_report(tame, title="plain")).found
-    in_notebook = Elements(html_repr(hostile_tree())).found
+    hostile = Elements(to_html(hostile_tree(), title=HOSTILE)).found
+    assert hostile == Elements(to_html(tame, title="plain")).found
+    in_notebook = Elements(to_notebook(hostile_tree())).found
     assert {tag for tag, _ in in_notebook} == {"div", "span", "b"}
     assert not any("onerror" in attrs for _, attrs in in_notebook)
 
@@ -153,7 +153,7 @@ def vars_of(tree: Tree) -> dict:
 
 
 def test_only_the_script_of_the_page_may_run_and_nothing_is_fetched() -> None:
-    page = html_report(hostile_tree())
+    page = to_html(hostile_tree())
     elements = Elements(page)
     (policy,) = (attrs["content"] for tag, attrs in elements.found if attrs.get("http-equiv"))
     style, _, script = elements.scripts
@@ -167,20 +167,20 @@ def test_only_the_script_of_the_page_may_run_and_nothing_is_fetched() -> None:
 
 
 def test_the_page_is_written_to_a_file(tmp_path: Path) -> None:
-    page = html_report(hostile_tree(), path=tmp_path / "report.html")
+    page = to_html(hostile_tree(), path=tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
 
 
 @given(case=cases())
 @settings(max_examples=20)
 def test_the_notebook_picture_has_a_line_a_node(case: Case) -> None:
-    picture = html_repr(case.tree, max_depth=100, max_lines=1000)
+    picture = to_notebook(case.tree, max_depth=100, max_lines=1000)
     assert picture.count("padding-left") == case.tree.n_nodes
 
 
 @pytest.mark.parametrize("limit", [{"max_depth": 2}, {"max_lines": 9}])
 def test_the_notebook_picture_counts_what_it_leaves_out(limit: dict) -> None:
     tree = random_tree(6, 40)
-    picture = html_repr(tree, **limit)
+    picture = to_notebook(tree, **limit)
     hidden = sum(map(int, re.findall(r"\.\.\. (\d+) more", picture)))
     assert picture.count("padding-left") + hidden == tree.n_nodes

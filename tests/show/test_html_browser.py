@@ -11,7 +11,7 @@ from show.test_html import HOSTILE, FakePath, hostile_tree
 from sklearn.datasets import load_breast_cancer
 
 import treebound as tb
-from treebound.show import html_report
+from treebound.show import to_html
 
 pytestmark = pytest.mark.browser
 
@@ -30,7 +30,7 @@ def classifier() -> tb.BoundTreeClassifier:
 
 @pytest.fixture
 def page(driver, classifier, tmp_path: Path):
-    html_report(classifier, path=tmp_path / "report.html", title="Tumours")
+    to_html(classifier, path=tmp_path / "report.html", title="Tumours")
     driver.get((tmp_path / "report.html").as_uri())
     yield driver
     assert driver.get_log("browser") == []
@@ -163,7 +163,7 @@ def test_light_and_dark_follow_the_system_and_the_button(page) -> None:
 def test_hostile_names_are_text_and_run_nothing(driver, tmp_path: Path) -> None:
     from selenium.common.exceptions import NoAlertPresentException
 
-    html_report(hostile_tree(), path=tmp_path / "report.html", title=HOSTILE)
+    to_html(hostile_tree(), path=tmp_path / "report.html", title=HOSTILE)
     driver.get((tmp_path / "report.html").as_uri())
     with pytest.raises(NoAlertPresentException):
         driver.switch_to.alert.accept()
@@ -175,10 +175,10 @@ def test_hostile_names_are_text_and_run_nothing(driver, tmp_path: Path) -> None:
 
 
 def test_a_large_path_opens_folded_and_can_be_unfolded(driver, tmp_path: Path) -> None:
-    from show.random_trees import random_tree
+    from random_trees import random_tree
 
     path = FakePath(random_tree(8, 500), chosen=0)
-    html_report(path.tree(0), pruning_path=path, path=tmp_path / "report.html")
+    to_html(path.tree(0), pruning_path=path, path=tmp_path / "report.html")
     driver.get((tmp_path / "report.html").as_uri())
     assert len(nodes(driver)) < 200
     driver.find_element("css selector", "#depth option[value=all]").click()

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from show.random_trees import Case, cases, random_tree
+from random_trees import Case, cases, random_tree
 
-from treebound.show import latex
+from treebound.show import to_latex
 from treebound.show.as_latex import escaped
 
 
 @given(case=cases())
 @settings(max_examples=40)
 def test_every_node_and_edge_is_there_in_ascii(case: Case) -> None:
-    written = latex(case.tree)
+    written = to_latex(case.tree)
     assert written.isascii()
     assert len(re.findall(r"^\\node\[box", written, re.M)) == case.tree.n_nodes
     assert len(re.findall(r"^\\draw\[gray\]", written, re.M)) == case.tree.n_nodes - 1
@@ -50,7 +50,7 @@ def test_escapes(text: str, source: str) -> None:
 
 def test_a_depth_limit_says_how_many_nodes_it_hides() -> None:
     tree = random_tree(6, 40)
-    written = latex(tree, max_depth=2)
+    written = to_latex(tree, max_depth=2)
     hidden = sum(map(int, re.findall(r"\.\.\. (\d+) more", written)))
     assert hidden + written.count(r"\node[box") == tree.n_nodes
 
@@ -62,7 +62,7 @@ def test_a_depth_limit_says_how_many_nodes_it_hides() -> None:
 )
 def test_pdflatex_compiles_it(seed: int, leaves: int, chain: bool, tmp_path: Path) -> None:
     tree = random_tree(seed, leaves, chain=chain, n_columns=12)
-    (tmp_path / "tree.tex").write_text(latex(tree, document=True), encoding="ascii")
+    (tmp_path / "tree.tex").write_text(to_latex(tree, document=True), encoding="ascii")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tree.tex"]
     made = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
     assert made.returncode == 0, made.stdout.decode(errors="replace")[-2000:]

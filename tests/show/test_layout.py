@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from show.random_trees import random_tree
+from random_trees import random_tree
 
 from treebound.show.layout import tidy
 
@@ -49,7 +49,7 @@ def test_parents_are_centred_and_no_two_nodes_overlap(seed: int, leaves: int) ->
     x = tidy(tree.left.tolist(), tree.right.tolist(), width=width, gap=0.5)
     inner = np.flatnonzero(~tree.is_leaf)
     assert x[inner] == pytest.approx((x[tree.left[inner]] + x[tree.right[inner]]) / 2)
-    for depth in range(tree.height + 1):
+    for depth in range(tree.depth + 1):
         level = np.flatnonzero(tree.depth == depth)  # from left to right
         room = (x[level] - width[level] / 2)[1:] - (x[level] + width[level] / 2)[:-1]
         assert (room >= 0.5 - 1e-9).all()

@@ -9,9 +9,9 @@ import re
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from show.random_trees import Case, cases, random_tree, route
+from random_trees import Case, cases, random_tree, route
 
-from treebound.show import Rules, rules
+from treebound.show import Rules, to_rules
 
 TOKEN = re.compile(
     r'\s*("(?:[^"\\]|\\.)*"|<=|>=|!=|[<>=(){},#]|-?(?:inf|\d[\d.]*(?:e[+-]?\d+)?)(?!\w)|[^\W\d]\w*)'
@@ -21,8 +21,7 @@ TOKEN = re.compile(
 class Parser:
     """Reads one rule as documented by ``Rules``; knows nothing of how it was written."""
 
-    def __init__(self, line: str, columns: dict) -> None:
-        self.columns = columns
+    def __init__(self, line: str) -> None:
         self.tokens, place = [], 0
         while self.tokens[-1:] != ["#"]:
             found = TOKEN.match(line, place)
@@ -54,6 +53,9 @@ class Parser:
         closing = self.tokens[0] == "("
         if closing:
             self.take("(")
+        if self.tokens[0] == "false":
+            self.take("false")
+            return lambda row: False
         low = None
         if self.tokens[1] == "<":
             low = float(self.take())
@@ -61,25 +63,25 @@ class Parser:
         token = self.take()
         name = json.loads(token) if token.startswith('"') else token
         accept = self.body(name, low)
-        extra = set()
-        while closing and self.take("or", ")") == "or":
-            extra.add(self.take("missing", "unseen"))
-        categories = self.columns[name].categories
+        missing = accept == "missing"
+        if closing:
+            self.take("or")
+            self.take("missing")
+            self.take(")")
+            missing = True
 
-        def test(row) -> bool:
+        def inside(row) -> bool:
             value = row[name]
             if value is None or value != value:
-                return "missing" in extra or accept == "missing"
-            if categories is not None and value not in categories:
-                return "unseen" in extra or accept == "unseen"
+                return missing
             return accept(value) if callable(accept) else accept == "present"
 
-        return test
+        return inside
 
     def body(self, name: str, low: float | None):
         word = self.take("<=", ">", "=", "!=", "in", "not", "is")
         if word == "is":
-            return self.take("missing", "unseen", "present")
+            return self.take("missing", "present")
         if word in ("<=", ">"):
             bound = float(self.take())
             if word == ">":
@@ -106,22 +108,21 @@ def nodes_reached(case: Case, unknown: str) -> np.ndarray:
     return route(case.tree, case.X, unknown)
 
 
-@pytest.mark.parametrize("unknown", ["majority", "stop", "missing"])
+@pytest.mark.parametrize("unknown", ["other", "majority", "stop", "missing"])
 @given(case=cases())
 @settings(max_examples=60)
 def test_exactly_one_rule_matches_and_it_is_the_node_reached(unknown: str, case: Case) -> None:
-    made = rules(case.tree, unknown=unknown)
+    made = to_rules(case.tree, unknown=unknown)
     for row, node in zip(case.rows, nodes_reached(case, unknown), strict=True):
         assert [rule.node for rule in made if rule.matches(row)] == [node]
 
 
-@pytest.mark.parametrize("unknown", ["majority", "stop", "missing"])
+@pytest.mark.parametrize("unknown", ["other", "majority", "stop", "missing"])
 @given(case=cases())
 @settings(max_examples=60)
 def test_text_read_by_a_parser_answers_as_the_tree(unknown: str, case: Case) -> None:
-    columns = {column.name: column for column in case.tree.columns}
-    lines = rules(case.tree, unknown=unknown).to_text().split("\n")
-    parsed = [Parser(line, columns).rule() for line in lines]
+    lines = to_rules(case.tree, unknown=unknown).to_text().split("\n")
+    parsed = [Parser(line).rule() for line in lines]
     for row, label in zip(case.rows, case.labels(nodes_reached(case, unknown)), strict=True):
         answers = [answer for tests, answer in parsed if all(test(row) for test in tests)]
         assert answers == [label]
@@ -130,7 +131,7 @@ def test_text_read_by_a_parser_answers_as_the_tree(unknown: str, case: Case) -> 
 @given(case=cases())
 @settings(max_examples=30)
 def test_text_is_one_line_a_leaf_even_for_names_with_newlines(case: Case) -> None:
-    made = rules(case.tree)
+    made = to_rules(case.tree)
     assert len(made) == case.tree.n_leaves
     assert len(made.to_text().splitlines()) == case.tree.n_leaves
 
@@ -142,8 +143,8 @@ def test_unseen_categories_match_no_rule_when_they_are_an_error() -> None:
     row = {column.name: None for column in tree.columns} | {name: "never seen"}
     asked = [
         rule
-        for rule in rules(tree, unknown="error")
-        if any(c.column == name for c in rule.conditions)
+        for rule in to_rules(tree, unknown="error")
+        if any(region.column.name == name for region in rule.regions)
     ]
     assert asked
     assert not any(rule.matches(row) for rule in asked)
@@ -151,7 +152,7 @@ def test_unseen_categories_match_no_rule_when_they_are_an_error() -> None:
 
 def test_support_counts_and_probabilities_are_those_of_the_leaf() -> None:
     tree = random_tree(5, 9)
-    for rule, leaf in zip(rules(tree, smoothing=None), tree.leaves, strict=True):
+    for rule, leaf in zip(to_rules(tree, smoothing=None), tree.leaves, strict=True):
         assert rule.node == leaf
         assert rule.rows == tree.rows[leaf]
         assert list(rule.counts.values()) == tree.counts[leaf].tolist()
@@ -161,7 +162,7 @@ def test_support_counts_and_probabilities_are_those_of_the_leaf() -> None:
 
 def test_frame_has_a_row_a_rule_and_a_count_a_class() -> None:
     tree = random_tree(5, 9)
-    frame = rules(tree).to_frame()
+    frame = to_rules(tree).to_frame()
     assert len(frame) == 9
     assert frame["rows"].tolist() == tree.rows[tree.leaves].tolist()
     for k, label in enumerate(tree.classes.tolist()):
@@ -169,17 +170,17 @@ def test_frame_has_a_row_a_rule_and_a_count_a_class() -> None:
 
 
 def test_a_single_leaf_is_the_rule_true() -> None:
-    assert str(rules(random_tree(0, 1))).startswith("if true then ")
+    assert str(to_rules(random_tree(0, 1))).startswith("if true then ")
 
 
 def test_very_deep_trees_have_rules() -> None:
     tree = random_tree(1, 2000, chain=True)
-    assert tree.height == 1999
-    made = rules(tree)
+    assert tree.depth == 1999
+    made = to_rules(tree)
     assert len(made) == 2000
     assert isinstance(made[:3], Rules)
 
 
 def test_unknown_policy_is_checked() -> None:
-    with pytest.raises(ValueError, match="The 'unknown' parameter of rules must be one of"):
-        rules(random_tree(0, 2), unknown="nearest")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="The 'unknown' parameter of to_rules must be one of"):
+        to_rules(random_tree(0, 2), unknown="nearest")  # type: ignore[arg-type]

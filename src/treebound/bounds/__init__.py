@@ -40,6 +40,7 @@ from treebound.bounds.risk import (
     tail_inversion,
     vapnik,
 )
+from treebound.bounds.shattered import shattered_sample
 from treebound.bounds.stumps import (
     OrdinalAttribution,
     nominal_stump_partitions,
@@ -123,6 +124,7 @@ __all__ = [
     "realizable_growth",
     "realizable_partitions",
     "sauer_shelah",
+    "shattered_sample",
     "shawe_taylor",
     "splits_of_size",
     "stirling",

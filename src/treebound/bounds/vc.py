@@ -1,17 +1,42 @@
-"""The VC dimension of a tree shape: exact for stumps on real features, else from both sides."""
+"""The VC dimension of a tree shape: exact for stumps on real features, else from both sides.
+
+==========================  ========================================================================
+``lower_by``                what the lower bound rests on
+==========================  ========================================================================
+``stump theorem``           the paper's theorem on stumps, attained by the witness construction
+``sum of children``         Yildiz (2015): the children's samples next to each other
+``cluster lemma``           both children's samples around one cluster of points (ours)
+``binary clusters``         the same with two categories in every feature (ours)
+``clusters of categories``  the same, or categories shared between children (ours)
+``search``                  a stored sample, found by search
+``one example``             one example is shattered by two labels of a single leaf
+==========================  ========================================================================
+
+==========================  ========================================================================
+``upper_by``                what the upper bound rests on
+==========================  ========================================================================
+``stump theorem``           the paper's theorem on stumps
+``intervals``               on one threshold feature the leaves are intervals
+``partition theorems``      the paper's Algorithm VCdimUpperBound on the least partition bound
+``chain lemma``             the same on the count of the chain lemma (ours)
+``closed form``             the same on the closed form of the growth function (ours)
+``exhaustive search``       every sample of one example more was tried
+``one label``               without a test all examples get the same label
+==========================  ========================================================================
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log
 
 from scipy.special import lambertw
 
 from treebound.bounds._checks import check_int, check_landscape, check_shape
-from treebound.bounds._lower import shattered_at_least
 from treebound.bounds._recursion import features_of
-from treebound.bounds._shatter import largest_shattered
+from treebound.bounds._vc_upper import largest_shattered
 from treebound.bounds.related import largest_central
+from treebound.bounds.shattered import shattered_at_least
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
@@ -35,10 +60,14 @@ class VCDimension:
         Some sample of this size is shattered.
     upper : int
         No larger sample is.
+    lower_by, upper_by : str
+        What each bound rests on, in the words of the tables above; not compared.
     """
 
     lower: int
     upper: int
+    lower_by: str = field(default="", compare=False)
+    upper_by: str = field(default="", compare=False)
 
     @property
     def exact(self) -> bool:
@@ -52,9 +81,9 @@ class VCDimension:
 def vc_dimension(shape: TreeShape, landscape: Landscape) -> VCDimension:
     """Lower and upper bound on the VC dimension of a shape on a landscape.
 
-    The upper bound is the paper's Algorithm VCdimUpperBound on the least partition bound: the
-    first ``m`` with ``pi^2(m) < 2^(m-1) - 1`` is one too many. The lower bound is a sample that is
-    shattered by construction.
+    The upper bound is one less than the first sample size with fewer than ``2^m`` labellings (the
+    paper's Algorithm VCdimUpperBound), counted by the chain lemma and the least partition bound.
+    The lower bound is the size of a sample that is shattered; :func:`shattered_sample` builds it.
 
     Parameters
     ----------
@@ -64,6 +93,7 @@ def vc_dimension(shape: TreeShape, landscape: Landscape) -> VCDimension:
     Returns
     -------
     VCDimension
+        Both bounds and what they rest on.
 
     Notes
     -----
@@ -74,18 +104,21 @@ def vc_dimension(shape: TreeShape, landscape: Landscape) -> VCDimension:
     Examples
     --------
     >>> import treebound as tb
-    >>> vc_dimension(tb.TreeShape.parse("(..)"), tb.Landscape(real=10))
-    VCDimension(lower=6, upper=6)
-    >>> landscape = tb.Landscape(real=2, ordinal=(3,), nominal=(4,))
-    >>> vc_dimension(tb.TreeShape.parse("((..).)"), landscape)
-    VCDimension(lower=5, upper=11)
+    >>> found = vc_dimension(tb.TreeShape.parse("((..).)"), tb.Landscape(real=10))
+    >>> found.lower, found.lower_by
+    (11, 'cluster lemma')
+    >>> found.upper, found.upper_by
+    (14, 'chain lemma')
+    >>> print(vc_dimension(tb.TreeShape.parse("(..)"), tb.Landscape(real=10)))
+    6
     """
     check_shape(shape, "vc_dimension")
     features = features_of(check_landscape(landscape, "vc_dimension"))
     if shape.is_leaf or features.is_empty:
-        return VCDimension(1, 1)
+        return VCDimension(1, 1, "one example", "one label")
     lower = shattered_at_least(shape, features)
-    return VCDimension(lower, largest_shattered(shape, features, lower))
+    upper = largest_shattered(shape, features, lower.size)
+    return VCDimension(lower.size, upper.size, lower.by, upper.by)
 
 
 def stump_vc_dimension(real: int) -> int:

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from treebound._extras import require
 from treebound.bounds._checks import check_int
 
-__all__ = ["WitnessCheck", "check_witness", "witness"]
+__all__ = ["WitnessCheck", "check_witness", "prefix_orders", "shattering_ranks", "witness"]
 
 Edge = tuple[int, int]
 
@@ -156,6 +156,40 @@ def check_witness(X: ArrayLike) -> WitnessCheck:
         by_size[side.bit_count() - 1] += 1
     bound = sum(min(2 * features, comb(m, k)) for k in range(1, m)) // 2
     return WitnessCheck(len(sides), bound, tuple(by_size))
+
+
+def shattering_ranks(m: int, features: int) -> NDArray[np.int64]:
+    """Ranks of m points whose every 2-partition some feature makes, if any sample has that.
+
+    Like :func:`witness`, but without matchings where none are needed: for even m the first point
+    can be the lowest everywhere, and the others show all their subsets as prefixes.
+    """
+    if m % 2 or 2 * features < comb(m, m // 2):
+        return witness(m, features) if features else np.zeros((m, 0), dtype=np.int64)
+    orders = [[0, *(1 + i for i in order)] for order in prefix_orders(m - 1)]
+    X = np.empty((m, features), dtype=np.int64)
+    for column in range(features):
+        X[orders[min(column, len(orders) - 1)], column] = np.arange(m)
+    return X
+
+
+def prefix_orders(m: int) -> list[list[int]]:
+    """Orders of m points whose prefixes are all their subsets: a symmetric chain decomposition.
+
+    There are ``binom(m, m // 2)`` of them, the least possible.
+
+    Examples
+    --------
+    >>> prefix_orders(2)
+    [[0, 1], [1, 0]]
+    """
+    chains: list[tuple[list[int], list[int]]] = [([], [])]  # the smallest set, then what is added
+    for point in range(m):
+        longer = [(start, [*added, point]) for start, added in chains]
+        shorter = [([*start, point], added[:-1]) for start, added in chains if added]
+        chains = longer + shorter
+    orders = [start + added for start, added in chains]
+    return [order + [i for i in range(m) if i not in order] for order in orders]
 
 
 def _smaller_sides(values: NDArray[np.generic], m: int) -> Iterable[int]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.columns import Column
+from treebound.data.frames import UNKNOWN
 
 __all__ = ["Matrix"]
 
@@ -52,6 +53,21 @@ class Matrix:
         if self.dense is not None:
             return Matrix(self.columns, dense=self.dense[rows])
         return Matrix(self.columns, tuple(column[rows] for column in self.given))
+
+    def check_codes(self) -> None:
+        """Raise a ValueError where a code stands for no category of its column."""
+        if self.dense is not None:
+            return
+        for column, values in zip(self.columns, self.given, strict=True):
+            last = len(column.categories or ()) - 1
+            whole = values.dtype.kind == "i"
+            if column.kind == "real" or not len(values):
+                continue
+            if not (whole and values.min() >= UNKNOWN and values.max() <= last):
+                raise ValueError(
+                    f"The codes of the {column.kind} column {column.name!r} must be whole numbers "
+                    f"from -2 to {last}. Got {values.min()} to {values.max()} instead."
+                )
 
     @staticmethod
     def stacked(parts: Sequence[Matrix]) -> Matrix:

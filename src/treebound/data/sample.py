@@ -38,12 +38,32 @@ class Sample:
         The weight of every row, all above zero; None where every row counts once.
     classes : ndarray
         The class labels, sorted.
+
+    Raises
+    ------
+    ValueError
+        If a code, a class or a weight is not what it may be.
     """
 
     X: Matrix
     y: NDArray[np.int32]
     weight: NDArray[np.float64] | None
     classes: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        """The kernels index by these codes: a wrong one must not pass."""
+        same_length(self.X.n_rows, len(self.y))
+        last = len(self.classes) - 1
+        if len(self.y) and not (self.y.min() >= 0 and self.y.max() <= last):
+            raise ValueError(
+                f"The 'y' of a Sample must be classes from 0 to {last}. "
+                f"Got {self.y.min()} to {self.y.max()} instead."
+            )
+        if self.weight is not None:
+            same_length(len(self.y), len(self.weight))
+            if not (np.isfinite(self.weight) & (self.weight > 0.0)).all():
+                raise ValueError("The 'weight' of a Sample must be finite numbers > 0, or None.")
+        self.X.check_codes()
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -157,10 +177,11 @@ class Sample:
         codes = read_classes(y, np.asarray(classes))
         same_length(table.shape[0], len(codes))
         weight = row_weights(sample_weight, len(codes))
-        sample = cls(read_matrix(table, columns, unknown=unknown), codes, weight, classes)
         if weight is not None and not weight.all():
-            return sample.part(weight > 0)
-        return sample
+            keep = weight > 0
+            table, weight = table.rows(keep), row_weights(weight[keep], int(keep.sum()))
+            codes = codes[keep]
+        return cls(read_matrix(table, columns, unknown=unknown), codes, weight, classes)
 
 
 def same_length(rows: int, labels: int) -> None:

@@ -1,12 +1,17 @@
-"""To and from: a written JSON format, ONNX, scikit-learn, and other libraries' trees."""
+"""To and from other programs: a written JSON format, code, ONNX, and other libraries' trees."""
 
+from treebound.exchange import c_code, onnx_model, python_code, sql_code
+from treebound.exchange.c_code import to_c
 from treebound.exchange.errors import FormatError
 from treebound.exchange.imports import from_lightgbm, from_spark, from_xgboost
 from treebound.exchange.json_model import SavedModel, dumps, json_schema, load, loads, save
 from treebound.exchange.onnx_model import to_onnx
+from treebound.exchange.python_code import to_python
 from treebound.exchange.sklearn_tree import from_sklearn, to_sklearn
+from treebound.exchange.sql_code import to_sql
 
 __all__ = [
+    "Exports",
     "FormatError",
     "SavedModel",
     "dumps",
@@ -18,6 +23,18 @@ __all__ = [
     "load",
     "loads",
     "save",
+    "to_c",
     "to_onnx",
+    "to_python",
     "to_sklearn",
+    "to_sql",
 ]
+
+
+class Exports:
+    """The exports as methods of a fitted classifier; the command line takes its list from here."""
+
+    to_python = python_code.to_python
+    to_c = c_code.to_c
+    to_sql = sql_code.to_sql
+    to_onnx = onnx_model.to_onnx

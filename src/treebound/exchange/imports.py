@@ -1,7 +1,8 @@
 """Trees grown by LightGBM, XGBoost and Spark MLlib, as :class:`~treebound.tree.Tree`.
 
 These libraries keep no class counts, so the training data must be given again: every example is
-sent through the tree and counted. The result can be pruned, shown and exported like any other.
+sent through the tree and counted. The result can be pruned, shown and exported like any other. It
+sends every row where the library sends it; what cannot be imported so is refused.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from typing import Any
 import numpy as np
 
 from treebound.data import Column, Sample
-from treebound.data.frames import RawColumn, read_table
+from treebound.data.frames import RawColumn, Table, read_table
 from treebound.data.targets import learn_classes
 from treebound.exchange.foreign import float64_threshold, preorder
 from treebound.tree import Tree
 
 __all__ = ["from_lightgbm", "from_spark", "from_xgboost"]
+
+# LightGBM reads values of at most this magnitude as zero.
+_ZERO = float(np.float32(1e-35))
 
 
 @dataclass
@@ -27,7 +31,7 @@ class _Links:
 
     feature: list[int] = field(default_factory=list)
     threshold: list[float] = field(default_factory=list)
-    category: list[float] = field(default_factory=list)  # NaN: a threshold test
+    category: list[float] = field(default_factory=list)  # NaN: a split at a threshold
     missing_left: list[bool] = field(default_factory=list)
     left: list[int] = field(default_factory=list)
     right: list[int] = field(default_factory=list)
@@ -56,7 +60,8 @@ def from_lightgbm(
         A fitted model. Splits on categorical features must be of the form ``x == category``: fit
         with a large ``max_cat_to_onehot``.
     X, y : array-like
-        The training data; class counts are taken from them.
+        The training data; class counts are taken from them. Categories are whole numbers, as
+        LightGBM reads 3.7 as category 3.
     tree_index : int
         Which tree of the model.
     sample_weight : array-like, optional
@@ -79,7 +84,7 @@ def from_lightgbm(
             (links.left if is_left else links.right)[parent] = node
         if "split_feature" in said:
             stack += [(said["right_child"], node, False), (said["left_child"], node, True)]
-    return _counted(links, X, y, sample_weight)
+    return _counted(links, read_table(X), y, sample_weight)
 
 
 def _booster(model: Any, method: str, library: str) -> Any:
@@ -99,7 +104,7 @@ def _add_lightgbm(links: _Links, said: dict[str, Any]) -> int:
         categories = str(said["threshold"]).split("||")
         if len(categories) != 1:
             raise ValueError(
-                f"The tree tests feature {feature} for a set of {len(categories)} categories; only "
+                f"The tree splits feature {feature} by a set of {len(categories)} categories; only "
                 "'x == category' can be imported. Hint: fit LightGBM with a max_cat_to_onehot "
                 "greater than the number of categories."
             )
@@ -113,6 +118,8 @@ def _add_lightgbm(links: _Links, said: dict[str, Any]) -> int:
     # Where LightGBM saw nothing missing it reads NaN as zero.
     never = said["missing_type"] == "None"
     missing_left = threshold >= 0.0 if never else bool(said["default_left"])
+    if -_ZERO <= threshold <= _ZERO:  # all that is read as zero goes where zero goes
+        threshold = _ZERO if threshold >= 0.0 else float(np.nextafter(-_ZERO, -np.inf))
     return links.add(feature, threshold, np.nan, missing_left)
 
 
@@ -124,9 +131,10 @@ def from_xgboost(
     Parameters
     ----------
     model : xgboost.XGBModel or xgboost.Booster
-        A fitted model without categorical splits.
+        A fitted model of trees (``gbtree`` or ``dart``), without categorical splits.
     X, y : array-like
-        The training data; class counts are taken from them.
+        The training data; class counts are taken from them. Values that the model takes for
+        missing (its parameter ``missing``) are read as missing.
     tree_index : int
         Which tree of the model.
     sample_weight : array-like, optional
@@ -134,15 +142,23 @@ def from_xgboost(
     Returns
     -------
     Tree
-        Like XGBoost it compares in single precision: ``float32(x) < condition``.
+        Like XGBoost it compares in single precision: ``float32(x) < condition``. A missing value
+        is NaN in all rows that it is given.
     """
+    missing = getattr(model, "missing", None)
     model = model.get_booster() if hasattr(model, "get_booster") else model
     booster = _booster(model, "save_raw", "XGBoost")
-    learner = json.loads(bytes(booster.save_raw("json")))["learner"]
-    given = _tree_of(learner["gradient_booster"]["model"]["trees"], tree_index)
+    kept = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]
+    kept = kept.get("gbtree", kept)  # a dart model is one of trees with a weight each
+    if "trees" not in kept["model"]:
+        raise ValueError(
+            "The 'model' parameter of from_xgboost must be a model of trees. Got one of "
+            f"{kept.get('name', 'another kind')!r} instead. Hint: fit with booster='gbtree'."
+        )
+    given = _tree_of(kept["model"]["trees"], tree_index)
     if given.get("categories_nodes"):
         raise ValueError(
-            "The tree tests for sets of categories; only thresholds can be imported from XGBoost. "
+            "The tree splits by sets of categories; only thresholds can be imported from XGBoost. "
             "Hint: give it one-hot encoded columns."
         )
     condition = np.array(given["split_conditions"], dtype=np.float32)
@@ -157,7 +173,16 @@ def from_xgboost(
         left=list(given["left_children"]),
         right=list(given["right_children"]),
     )
-    return _counted(links, X, y, sample_weight)
+    return _counted(links, _without(read_table(X), missing), y, sample_weight)
+
+
+def _without(table: Table, value: Any) -> Table:
+    """The table with a value of its own for missing made missing."""
+    if value is None or value != value:
+        return table
+    floats = [table.column(at).floats() for at in range(table.shape[1])]
+    columns = [np.where(column == value, np.nan, column) for column in floats]
+    return Table(table.names, table.shape, np.column_stack(columns))
 
 
 def from_spark(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Tree:
@@ -188,11 +213,11 @@ def from_spark(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Tree
                 (said.rightChild(), node, swapped),
                 (said.leftChild(), node, not swapped),
             ]
-    return _counted(links, X, y, sample_weight)
+    return _counted(links, read_table(X), y, sample_weight)
 
 
 def _add_spark(links: _Links, split: Any) -> tuple[int, bool]:
-    """Add a test; whether the children must be swapped to make it ``x == category``."""
+    """Add a split; whether the children must be swapped to make it ``x == category``."""
     feature = int(split.featureIndex())
     if split.getClass().getSimpleName() == "ContinuousSplit":
         return links.add(feature, float(split.threshold()), np.nan, False), False
@@ -201,7 +226,7 @@ def _add_spark(links: _Links, split: Any) -> tuple[int, bool]:
         if len(side) == 1:
             return links.add(feature, np.nan, float(side[0]), False), bool(swapped)
     raise ValueError(
-        f"The tree tests feature {feature} for a set of {len(sides[0])} categories; only "
+        f"The tree splits feature {feature} by a set of {len(sides[0])} categories; only "
         "'x == category' can be imported. Hint: one-hot encode the column for Spark."
     )
 
@@ -218,19 +243,19 @@ def _tree_of(trees: list[Any], index: int) -> Any:
     return trees[index]
 
 
-def _counted(links: _Links, X: Any, y: Any, sample_weight: Any) -> Tree:
+def _counted(links: _Links, table: Table, y: Any, sample_weight: Any) -> Tree:
     """Put the nodes in pre-order and count the examples given."""
-    table = read_table(X)
     feature, nominal = np.array(links.feature), np.array(links.category)
     columns = []
     for at, label in enumerate(table.labels):
-        tested = nominal[(feature == at) & ~np.isnan(nominal)]
-        columns.append(_column(label, table.column(at), tested))
+        used = nominal[(feature == at) & ~np.isnan(nominal)]
+        columns.append(_column(label, table.column(at), used))
     order = preorder(np.array(links.left), np.array(links.right))
     new = np.full(len(feature) + 1, -1)  # the last entry: where -1 points
     new[order] = np.arange(len(order))
+    codes = [{c: code for code, c in enumerate(column.categories or ())} for column in columns]
     category = [
-        columns[f].categories.index(c) if f >= 0 and not np.isnan(c) else -1  # type: ignore[union-attr]
+        codes[f][c] if f >= 0 and not np.isnan(c) else -1
         for f, c in zip(feature[order].tolist(), nominal[order].tolist(), strict=True)
     ]
     classes, _ = learn_classes(y)
@@ -249,14 +274,19 @@ def _counted(links: _Links, X: Any, y: Any, sample_weight: Any) -> Tree:
     return tree.recounted(Sample.read(table, y, sample_weight, columns=columns, classes=classes))
 
 
-def _column(label: str, raw: RawColumn, tested: np.ndarray) -> Column:
+def _column(label: str, raw: RawColumn, used: np.ndarray) -> Column:
     if raw.categories is not None:
         raise ValueError(
             f"Column {label!r} must hold numbers, as the model was fitted on them. Got categories "
             "instead. Hint: give the codes that the model saw."
         )
     missing = not bool(raw.known.all())
-    if not len(tested):
+    if not len(used):
         return Column(label, missing=missing)
-    known = np.union1d(raw.values[raw.known], tested)
+    known = np.union1d(raw.floats()[raw.known], used)
+    if not (known == np.floor(known)).all():
+        raise ValueError(
+            f"Column {label!r} must hold whole numbers, as the model splits it by categories. Got "
+            f"{known[known != np.floor(known)][0]} instead."
+        )
     return Column(label, "nominal", tuple(known.tolist()), missing=missing)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.metadata import version as installed_version
 from importlib.resources import files
@@ -19,20 +21,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._files import write_text
-from treebound.data import Column
+from treebound.data.columns import KINDS, UNKNOWNS, Column
 from treebound.exchange.errors import FormatError
 from treebound.exchange.nodes import nodes_from_json, nodes_to_json
 from treebound.tree import Tree
+from treebound.tree.smoothing import SMOOTHINGS
 
 __all__ = ["FORMAT", "VERSION", "SavedModel", "json_schema", "load", "loads", "dumps", "save"]
 
 FORMAT = "treebound-model"
 VERSION = 1
-_KINDS = ("real", "ordinal", "nominal")
 _TOP = {
     "format", "version", "made_by", "target", "named", "columns", "classes", "nodes", "prediction",
     "parameters", "certificate", "pruning",
 }  # fmt: skip
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _TYPES: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool}
 
 
@@ -88,7 +91,15 @@ def dumps(model: SavedModel) -> str:
         "certificate": model.certificate,
         "pruning": model.pruning,
     }
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"A model file cannot hold {error.object[error.start]!r}, half of a character, which "
+            "is in a name or category. Hint: repair the text before fitting."
+        ) from None
+    return text
 
 
 def save(model: SavedModel, path: str | os.PathLike[str]) -> None:
@@ -163,15 +174,20 @@ def _parse(text: str | bytes) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise FormatError(twice, "is given twice")
+            raise FormatError(_first_repeated(name for name, _ in pairs), "is given twice")
         return found
 
     try:
-        return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=unique)
+        raw = text.encode("utf-8") if isinstance(text, str) else text
+        document = json.loads(raw, parse_constant=refuse_constant, object_pairs_hook=unique)
+        if _SURROGATE.search(raw):  # a pair of them is one character, a lone one is no text
+            json.dumps(document, ensure_ascii=False).encode("utf-8")
+        return document
     except FormatError:
         raise
+    except UnicodeEncodeError as error:
+        found = error.object[error.start]
+        raise FormatError("", f"contains {found!r}, half of a character") from None
     except json.JSONDecodeError as error:
         raise FormatError(
             "", f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
@@ -209,9 +225,9 @@ def _named(document: dict[str, Any], columns: tuple[Column, ...]) -> bool:
 
 def _prediction(document: dict[str, Any]) -> dict[str, Any]:
     given = _optional_object(document, "prediction") or {}
-    allowed = {
-        "unknown": ("majority", "stop", "missing", "error"),
-        "smoothing": ("laplace", "m-estimate", None),
+    allowed: dict[str, tuple[str | None, ...]] = {
+        "unknown": UNKNOWNS,
+        "smoothing": SMOOTHINGS,
     }
     for name, value in given.items():
         if name not in allowed:
@@ -254,8 +270,8 @@ def _columns_from_json(given: Any) -> tuple[Column, ...]:
         for name in entry:
             if name not in (*fields, "categories"):
                 raise FormatError(f"{where}.{name}", "is not a field of version 1")
-        if entry["kind"] not in _KINDS:
-            raise FormatError(f"{where}.kind", f"must be one of {', '.join(_KINDS)}")
+        if entry["kind"] not in KINDS:
+            raise FormatError(f"{where}.kind", f"must be one of {', '.join(KINDS)}")
         categories = entry.get("categories")
         if (categories is None) != (entry["kind"] == "real"):
             raise FormatError(f"{where}.categories", "must be null exactly when the kind is 'real'")
@@ -265,10 +281,16 @@ def _columns_from_json(given: Any) -> tuple[Column, ...]:
             Column(entry["name"], entry["kind"], categories, entry["declared"], entry["missing"])
         )
     names = [column.name for column in columns]
-    for at, name in enumerate(names):
-        if names.index(name) != at:
-            raise FormatError(f"columns[{at}].name", f"{name!r} is given twice")
+    if len(set(names)) != len(names):
+        twice = _first_repeated(names)
+        at = len(names) - 1 - names[::-1].index(twice)
+        raise FormatError(f"columns[{at}].name", f"{twice!r:.60} is given twice")
     return tuple(columns)
+
+
+def _first_repeated(names: Iterable[str]) -> str:
+    seen: set[str] = set()
+    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
 
 
 def _classes_from_json(given: Any) -> NDArray[Any]:
@@ -280,8 +302,11 @@ def _classes_from_json(given: Any) -> NDArray[Any]:
         dtype = np.dtype(text) if isinstance(text, str) and len(text) < 16 else None
     except TypeError:
         dtype = None
-    if dtype is None or dtype.kind not in "OUbiuf" or dtype.itemsize > 2**16:
+    if dtype is None or dtype.kind not in "OUbiuf":
         raise FormatError("classes.dtype", f"must name a plain numpy dtype, found {text!r:.60}")
+    # An array of text has room for the longest label in each place, or for more: not too much.
+    if dtype.kind == "U" and dtype.itemsize * len(values) > 2**20 + 64 * sum(map(len, values)):
+        raise FormatError("classes.dtype", f"{text!r} takes too much memory for these labels")
     classes = np.empty(len(values), dtype=object)
     classes[:] = values
     try:

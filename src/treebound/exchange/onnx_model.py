@@ -1,31 +1,35 @@
 """ONNX: the tree as a TreeEnsembleClassifier with double thresholds.
 
 All-real models take one input ``X``, a double matrix. With ordinal or nominal columns there is one
-input a column, of shape (rows, 1) and named after it: strings for string categories, doubles for
-the rest; the graph encodes them. A missing number is NaN; a missing string is the text given as
-``missing_text``.
+input for each column, of shape (rows, 1) and named after it: strings for string categories, doubles
+for the rest; the graph encodes them. A missing number is NaN; a missing string is the text given
+as ``missing_text``.
 
 Three things make the graph answer exactly as ``predict`` does:
 
 - thresholds and leaf weights are double tensors (``nodes_values_as_tensor``);
-- each test reads its column in the encoding that sends a missing value and a category never seen
+- each split reads its column in the encoding that sends missing values and unknown categories
   where the tree sends them: NaN goes where the operator is told to send missing values, a code
   below or above all categories goes left or right by itself;
-- with ``unknown="stop"``, a test "is unknown" with a leaf of its own stands before each such test.
+- with ``unknown="stop"``, a split "is unknown" with a leaf of its own stands before each of them.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from treebound._extras import require
+from treebound._validation import invalid
 from treebound.data import Column
 from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing, probabilities
+from treebound.tree.split import Split, Unknown, check_unknown, splits_of
 
 __all__ = ["to_onnx"]
 
@@ -38,7 +42,7 @@ _BELOW = -1.0  # a code below every category
 def to_onnx(
     tree: Tree,
     *,
-    unknown: str = "majority",
+    unknown: Unknown = "other",
     smoothing: Smoothing | None = "m-estimate",
     missing_text: str = "",
 ) -> Any:
@@ -48,9 +52,9 @@ def to_onnx(
     ----------
     tree : Tree or BoundTreeClassifier
         A fitted classifier gives its tree, and ``unknown`` and ``smoothing`` as it has them.
-    unknown : {"majority", "stop", "missing"}
-        What to do with a category never seen, as in the classifier. A graph cannot refuse an
-        example, so "error" is not possible here.
+    unknown : {"other", "majority", "stop", "missing"}
+        What to do with a category that the column does not know, as in the classifier. A graph
+        cannot refuse an example, so "error" is not possible here.
     smoothing : {"laplace", "m-estimate", None}
         How counts become probabilities, as in the classifier.
     missing_text : str
@@ -59,25 +63,27 @@ def to_onnx(
     Returns
     -------
     onnx.ModelProto
-        Outputs ``label`` (the class) and ``probabilities`` (float, one column a class).
+        Where all columns are real, the input is one matrix ``X``; else there is one input of shape
+        (rows, 1) for each column, called by its name (``column0``, ... where the name is empty).
+        The outputs are the class, ``label``, and ``probabilities``, float32, with one column for
+        each class. An output that would have the name of a column gets an underscore at its end.
     """
     onnx = require("onnx", extra="onnx", why="Writing an ONNX model")
-    if unknown not in ("majority", "stop", "missing"):
-        raise ValueError(
-            f"The 'unknown' parameter of to_onnx must be 'majority', 'stop' or 'missing'. "
-            f"Got {unknown!r} instead. Hint: an ONNX graph cannot refuse an example."
-        )
+    check_unknown(unknown, caller="to_onnx")
+    if unknown == "error":
+        hint = "an ONNX graph cannot refuse an example; choose another policy."
+        raise invalid("unknown", "to_onnx", "another policy than 'error'", unknown, hint)
     graph = _Graph(onnx, tree, missing_text)
     weights = probabilities(tree.counts, smoothing)
     ensemble = _ensemble(tree, graph, unknown)
     graph.close_inputs()
-    graph.add_ensemble(ensemble, weights, "probabilities")
-    votes = "probabilities"
+    votes = graph.probabilities
+    graph.add_ensemble(ensemble, weights, votes)
     if not np.array_equal(weights.astype(np.float32).argmax(axis=1), tree.label):
         # Answers chosen by cost, or by less than a float can show, get a vote of their own.
         ballots = np.zeros_like(weights)
         ballots[np.arange(tree.n_nodes), tree.label] = 1.0
-        votes = "votes"
+        votes = graph.own("votes")
         graph.add_ensemble(ensemble, ballots, votes)
     return graph.model(votes)
 
@@ -107,55 +113,47 @@ class _Ensemble:
         return len(self.feature) - 1
 
 
-def _ensemble(tree: Tree, graph: _Graph, unknown: str) -> _Ensemble:
-    """Translate the nodes, one test (with unknown="stop", two) for each inner node."""
+def _ensemble(tree: Tree, graph: _Graph, unknown: Unknown) -> _Ensemble:
+    """Translate the nodes: one entry, with unknown="stop" two more, for each inner node."""
     out = _Ensemble()
     entry = np.zeros(tree.n_nodes, dtype=np.int64)  # where the translation of a node begins
-    test = np.zeros(tree.n_nodes, dtype=np.int64)
-    for node in range(tree.n_nodes):
+    place = np.zeros(tree.n_nodes, dtype=np.int64)
+    for node, split in enumerate(splits_of(tree, unknown=unknown)):
         entry[node] = len(out.feature)
-        column = int(tree.feature[node])
-        if column < 0:
+        if split is None:
             out.add(0, 0.0, "LEAF", False, node)
             continue
-        if tree.columns[column].kind != "real" and unknown == "stop":
-            guard = out.add(graph.version(column, _BELOW, np.nan), -0.5, "BRANCH_LEQ", False, node)
-            out.true[guard] = out.add(0, 0.0, "LEAF", False, node)
-            out.false[guard] = len(out.feature)
-        test[node] = _add_test(out, tree, graph, node, unknown)
+        if not split.is_real and unknown == "stop":
+            version = graph.version(split.feature, _BELOW, np.nan)
+            stop = out.add(version, -0.5, "BRANCH_LEQ", False, node)
+            out.true[stop] = out.add(0, 0.0, "LEAF", False, node)
+            out.false[stop] = len(out.feature)
+        place[node] = _add_split(out, graph, split)
     for node in np.flatnonzero(~tree.is_leaf).tolist():
-        out.true[test[node]] = int(entry[tree.left[node]])
-        out.false[test[node]] = int(entry[tree.right[node]])
+        out.true[place[node]] = int(entry[tree.left[node]])
+        out.false[place[node]] = int(entry[tree.right[node]])
     return out
 
 
-def _add_test(out: _Ensemble, tree: Tree, graph: _Graph, node: int, unknown: str) -> int:
-    at = int(tree.feature[node])
-    column = tree.columns[at]
-    threshold = float(tree.threshold[node])
-    missing_left = bool(tree.missing_left[node])
-    if column.kind == "real":
+def _add_split(out: _Ensemble, graph: _Graph, split: Split) -> int:
+    at, missing_left = split.feature, split.missing_left
+    if split.is_real:
+        bound = split.threshold
+        if split.kind == "missing":
+            bound = math.inf if split.present_left else -math.inf
         version = graph.version(at, np.nan, np.nan)
-        return out.add(version, threshold, "BRANCH_LEQ", missing_left, node)
-    above = float(len(column.categories or ()))
-    unknown_left = bool(tree.weight[tree.left[node]] >= tree.weight[tree.right[node]])
-    if column.kind == "ordinal":
-        code = np.nan if unknown == "missing" else _BELOW if unknown_left else above
-        version = graph.version(at, code, np.nan)
-        # Present values end at the last category; unknown lies above it, to the right.
-        return out.add(version, min(threshold, above - 1), "BRANCH_LEQ", missing_left, node)
-    category = float(tree.category[node])
-    if column.missing:
-        # Missing is a category of its own here, the code after the last.
-        code = above if unknown == "missing" else np.nan
-        return out.add(graph.version(at, code, above), category, "BRANCH_EQ", unknown_left, node)
-    if unknown == "missing":
-        unknown_left = missing_left
+        return out.add(version, bound, "BRANCH_LEQ", missing_left, split.node)
+    above = float(len(split.column.categories or ()))
+    if split.column.kind == "ordinal":
+        version = graph.version(at, _BELOW if split.unknown_left else above, np.nan)
+        return out.add(version, len(split.codes) - 1.0, "BRANCH_LEQ", missing_left, split.node)
     # What must go left is NaN and told to; what must go right equals no category.
-    unknown_code = np.nan if unknown_left else _BELOW
-    missing_code = np.nan if missing_left else above
-    version = graph.version(at, unknown_code, missing_code)
-    return out.add(version, category, "BRANCH_EQ", unknown_left or missing_left, node)
+    unknown_left = bool(split.unknown_left)
+    version = graph.version(
+        at, np.nan if unknown_left else _BELOW, np.nan if missing_left else above
+    )
+    category = float(split.codes[0]) if split.codes else 2 * _BELOW
+    return out.add(version, category, "BRANCH_EQ", unknown_left or missing_left, split.node)
 
 
 class _Graph:
@@ -172,6 +170,17 @@ class _Graph:
         self.constants: list[Any] = []
         self.versions: dict[tuple[int, str, str], int] = {}
         self.parts: list[str] = []
+        self.inputs = _input_names(tree.columns)
+        self.prefix = "treebound/"  # of all names inside the graph
+        while any(name.startswith(self.prefix) for name in self.inputs):
+            self.prefix = f"_{self.prefix}"
+        self.label, self.probabilities = (
+            _unique(name, self.inputs) for name in ("label", "probabilities")
+        )
+
+    def own(self, name: str) -> str:
+        """A name inside the graph, which no column has."""
+        return self.prefix + name
 
     def version(self, at: int, unknown: float, missing: float) -> int:
         """Where the encoded matrix holds column ``at`` with these codes for unknown and missing."""
@@ -184,16 +193,16 @@ class _Graph:
         return self.versions[key]
 
     def close_inputs(self) -> None:
-        """Lead what the tests read into one double matrix called ``encoded``."""
-        make = self.helper.make_node
+        """Lead what the splits read into one double matrix."""
+        make, encoded = self.helper.make_node, self.own("encoded")
         if self.all_real:
-            self.nodes.append(make("Identity", ["X"], ["encoded"]))
+            self.nodes.append(make("Identity", ["X"], [encoded]))
             return
         if not self.parts:  # a single leaf reads nothing, but needs to know the number of rows
             self.version(0, _BELOW, _BELOW)
-        self.nodes.append(make("Concat", self.parts, ["encoded"], axis=1))
+        self.nodes.append(make("Concat", self.parts, [encoded], axis=1))
 
-    def inputs(self) -> list[Any]:
+    def declared(self) -> list[Any]:
         """The declared inputs: one matrix, or one (rows, 1) tensor for each column."""
         info = self.helper.make_tensor_value_info
         columns = self.tree.columns
@@ -201,31 +210,33 @@ class _Graph:
             return [info("X", self.double, [None, len(columns)])]
         text = self.onnx.TensorProto.STRING
         return [
-            info(column.name, text if _holds_text(column) else self.double, [None, 1])
-            for column in columns
+            info(name, text if _holds_text(column) else self.double, [None, 1])
+            for name, column in zip(self.inputs, columns, strict=True)
         ]
 
     def _encode(self, at: int, unknown: float, missing: float) -> str:
         """Add the encoding of one column; the name of the (rows, 1) double tensor it gives."""
         column = self.tree.columns[at]
+        given = self.inputs[at]
         if column.kind == "real":
-            return column.name
-        name = f"column{at}_version{len(self.parts)}"
+            return given
+        name = self.own(f"column{at}_version{len(self.parts)}")
         if _holds_text(column):
-            return self._encode_text(name, column, unknown, missing)
-        return self._encode_numbers(name, column, unknown, missing)
+            self._encode_text(given, name, column, unknown, missing)
+        else:
+            self._encode_numbers(given, name, column, unknown, missing)
+        return name
 
-    def _encode_text(self, name: str, column: Column, unknown: float, missing: float) -> str:
+    def _encode_text(
+        self, given: str, name: str, column: Column, unknown: float, missing: float
+    ) -> None:
         keys = list(column.categories or ())
         if self.missing_text in keys:
-            raise ValueError(
-                f"The 'missing_text' parameter of to_onnx must not be a category. Got "
-                f"{self.missing_text!r}, a category of column {column.name!r}, instead. "
-                "Hint: choose a text that no column has."
-            )
+            must = f"a text that is no category, as it is of column {column.name!r}"
+            raise invalid("missing_text", "to_onnx", must, self.missing_text)
         encoder = self.helper.make_node(
             "LabelEncoder",
-            [column.name],
+            [given],
             [f"{name}_float"],
             domain=_ML,
             keys_strings=[*keys, self.missing_text],
@@ -234,9 +245,10 @@ class _Graph:
         )
         cast = self.helper.make_node("Cast", [f"{name}_float"], [name], to=self.double)
         self.nodes += [encoder, cast]
-        return name
 
-    def _encode_numbers(self, name: str, column: Column, unknown: float, missing: float) -> str:
+    def _encode_numbers(
+        self, given: str, name: str, column: Column, unknown: float, missing: float
+    ) -> None:
         """Compare with every category at once: which one, if any, is it?"""
         values = np.array([[float(value) for value in column.categories or ()]])
         if values[0].tolist() != list(column.categories or ()):
@@ -250,17 +262,16 @@ class _Graph:
         self._constant(f"{name}_missing", np.array([[missing]]))
         self._constant(f"{name}_half", np.array([[0.5]]))
         self.nodes += [
-            make("Equal", [column.name, f"{name}_values"], [f"{name}_equal"]),
+            make("Equal", [given, f"{name}_values"], [f"{name}_equal"]),
             make("Cast", [f"{name}_equal"], [f"{name}_hits"], to=self.double),
             make("ArgMax", [f"{name}_hits"], [f"{name}_which"], axis=1, keepdims=1),
             make("Cast", [f"{name}_which"], [f"{name}_code"], to=self.double),
             make("ReduceMax", [f"{name}_hits"], [f"{name}_most"], axes=[1], keepdims=1),
             make("Greater", [f"{name}_most", f"{name}_half"], [f"{name}_any"]),
             make("Where", [f"{name}_any", f"{name}_code", f"{name}_unknown"], [f"{name}_known"]),
-            make("IsNaN", [column.name], [f"{name}_nan"]),
+            make("IsNaN", [given], [f"{name}_nan"]),
             make("Where", [f"{name}_nan", f"{name}_missing", f"{name}_known"], [name]),
         ]
-        return name
 
     def _constant(self, name: str, values: np.ndarray) -> None:
         self.constants.append(self.onnx.numpy_helper.from_array(values, name))
@@ -279,8 +290,8 @@ class _Graph:
         self.nodes.append(
             self.helper.make_node(
                 "TreeEnsembleClassifier",
-                ["encoded"],
-                [f"{scores}_label", scores],
+                [self.own("encoded")],
+                [self.own(f"label of {scores}"), scores],
                 domain=_ML,
                 nodes_treeids=[0] * count,
                 nodes_nodeids=list(range(count)),
@@ -302,20 +313,20 @@ class _Graph:
     def model(self, votes: str) -> Any:
         """Answer with the class that has the most votes, close the graph and check it."""
         labels = _label_values(self.tree)
-        self.constants.append(self.onnx.numpy_helper.from_array(labels, "classes"))
+        self.constants.append(self.onnx.numpy_helper.from_array(labels, self.own("classes")))
         make = self.helper.make_node
         self.nodes += [
-            make("ArgMax", [votes], ["answer"], axis=1, keepdims=0),
-            make("Gather", ["classes", "answer"], ["label"], axis=0),
+            make("ArgMax", [votes], [self.own("answer")], axis=1, keepdims=0),
+            make("Gather", [self.own("classes"), self.own("answer")], [self.label], axis=0),
         ]
         info = self.helper.make_tensor_value_info
         kind = self.helper.np_dtype_to_tensor_dtype(labels.dtype)
         outputs = [
-            info("label", kind, [None]),
-            info("probabilities", self.onnx.TensorProto.FLOAT, [None, self.tree.n_classes]),
+            info(self.label, kind, [None]),
+            info(self.probabilities, self.onnx.TensorProto.FLOAT, [None, self.tree.n_classes]),
         ]
         graph = self.helper.make_graph(
-            self.nodes, "treebound", self.inputs(), outputs, initializer=self.constants
+            self.nodes, "treebound", self.declared(), outputs, initializer=self.constants
         )
         opsets = [self.helper.make_opsetid("", _OPSET), self.helper.make_opsetid(_ML, 3)]
         model = self.helper.make_model(
@@ -323,6 +334,19 @@ class _Graph:
         )
         self.onnx.checker.check_model(model)
         return model
+
+
+def _input_names(columns: tuple[Column, ...]) -> list[str]:
+    """The names of the inputs: those of the columns, but ONNX knows no empty name."""
+    taken = {column.name for column in columns}
+    return [column.name or _unique(f"column{at}", taken) for at, column in enumerate(columns)]
+
+
+def _unique(name: str, taken: Iterable[str]) -> str:
+    """The name, with as many underscores at its end as it takes to be none of those taken."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _holds_text(column: Column) -> bool:

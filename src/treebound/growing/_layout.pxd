@@ -1,12 +1,12 @@
-"""What the kernels share: how a column is kept, a split, a node's rows, and the criterion.
+"""What the kernels share: where values stand, a split, a node's rows, and the criterion.
 
 Weights are integers here. Unit and integer weights are taken as they are; other weights are scaled
 by a power of two (see ``grow.py``). So every class count, and every sum over class counts, is exact
 and does not depend on the order of the rows.
 """
 
-from libc.math cimport log2
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.math cimport NAN, log2
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, malloc
 
 cdef extern from *:
@@ -27,9 +27,27 @@ cdef enum Kind:
     ORDINAL = 1
     NOMINAL = 2
 
+cdef enum Type:
+    FLOAT64 = 0
+    FLOAT32 = 1
+    INT8 = 2
+    INT16 = 3
+    INT32 = 4
+
 cdef enum Form:
     SORTED = 0  # entries in order of value, moved by every partition
     CODED = 1   # a code per row, which stays where it is
+
+
+cdef struct Source:
+    # A column as it was given: NaN is missing in floats, -1 in codes.
+    const char* first
+    Py_ssize_t stride
+    Type type
+    Kind kind
+    Py_ssize_t n_categories  # codes are below; 0 for a real column
+    bint may_miss            # missing somewhere in the sample, or said to be possible
+    double span              # from the least to the greatest value of the sample
 
 
 cdef struct Packing:
@@ -45,19 +63,25 @@ cdef struct Column:
     Form form
     uint64_t* entries   # SORTED: in order of value, missing last
     uint32_t* cells     # CODED: for each row, code * (n_classes + 1) + label
-    double* values      # CODED and real: the value of a code
-    Py_ssize_t n_codes  # codes of present values; SORTED: distinct values
+    double* values      # CODED: the value of a code
+    Py_ssize_t n_codes  # distinct values here
     Py_ssize_t offset   # CODED: where its table stands among the tables of a node
     bint has_missing    # missing rows have the code (or rank) n_codes
-    double span         # thresholds: from the least to the greatest value
 
 
 cdef struct Split:
     double score        # purity of the two children; -inf for no split
     Py_ssize_t column
-    Py_ssize_t place    # SORTED: present rows on the left; CODED: last code there, or the category
-    Py_ssize_t follow   # CODED thresholds: first code on the right; -1: only missing rows there
+    Py_ssize_t place    # CODED: last code on the left, or the category; else present rows there
+    Py_ssize_t follow   # codes or bins: the first on the right; -1: only missing rows there
     bint missing_left
+    # Of nodes with histograms only:
+    Py_ssize_t bin      # the last bin on the left
+    bint inside         # whether the split parts that bin
+    bint known          # whether low and high are set
+    double low          # the neighbours of a threshold
+    double high
+    int64_t left_weight # weight on the left that is not missing
 
 
 cdef struct Problem:
@@ -90,13 +114,16 @@ cdef struct NodeView:
 
 
 cdef struct Scratch:
-    # What one thread writes in.
-    uint64_t* entries      # n_rows
-    uint64_t* other        # n_rows, only while columns are sorted
+    # What one thread writes in while nodes are sorted and scanned.
+    Py_ssize_t n_entries   # how many fit
+    uint64_t* keys
+    uint64_t* entries
+    uint64_t* other
     int64_t* left          # n_classes
     int64_t* right         # n_classes
-    int64_t* missing       # n_classes
-    int64_t* table         # the largest table; all zero between two uses
+    int64_t* missing       # n_classes + 1
+    Py_ssize_t n_cells
+    int64_t* table         # all zero between two uses
     double floor           # a score below it cannot be the best of the node being searched
     double floors[2]       # the same for each child of a node that is expanded
 
@@ -117,6 +144,23 @@ cdef inline void* zeros(Py_ssize_t count, size_t size) except NULL nogil:
         with gil:
             raise MemoryError
     return memory
+
+
+cdef inline double value_at(const Source* source, Py_ssize_t row) noexcept nogil:
+    """The value of a row as a float; NaN where it is missing."""
+    cdef const char* place = source.first + row * source.stride
+    cdef int32_t code
+    if source.type == FLOAT64:
+        return (<const double*>place)[0]
+    if source.type == FLOAT32:
+        return <double>(<const float*>place)[0]
+    if source.type == INT8:
+        code = (<const int8_t*>place)[0]
+    elif source.type == INT16:
+        code = (<const int16_t*>place)[0]
+    else:
+        code = (<const int32_t*>place)[0]
+    return <double>code if code >= 0 else NAN
 
 
 cdef inline Py_ssize_t row_of(uint64_t entry, const Packing* packing) noexcept nogil:

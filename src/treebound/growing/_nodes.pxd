@@ -1,7 +1,13 @@
 from libc.stdint cimport int32_t, int64_t
 
 from treebound.growing._layout cimport Split
+from treebound.growing._sorted cimport Sorted
 
+
+cdef enum State:
+    WAITING = 0   # not searched: its priority is a bound from its counts
+    BOUNDED = 1   # its priority is a bound from its histogram
+    FOUND = 2     # its split is known
 
 cdef struct Node:
     Py_ssize_t start      # its rows
@@ -13,10 +19,12 @@ cdef struct Node:
     Split split           # column -1: none
     double threshold
     int32_t category
-    int64_t name          # the row that names the split; -1: none
     int32_t left          # children; -1 for a leaf
     int32_t right
-    int64_t* tables       # counts per code, kept while the node may be expanded; or NULL
+    State state
+    Sorted* home          # where its rows stand; NULL: in the coded sample
+    void* histogram       # of a node in the coded sample; or NULL
+    int64_t* tables       # counts per code of a node that is sorted; or NULL
 
 
 cdef class Nodes:
@@ -38,3 +46,6 @@ cdef class Nodes:
     cdef bint before(self, int32_t a, int32_t b) noexcept nogil
     cdef void swap(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
     cdef void preorder(self, int32_t[::1] order, int32_t[::1] place)
+
+
+cdef void leave(Sorted* home) noexcept nogil

@@ -7,6 +7,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
+from treebound.growing._sorted cimport Sorted, free_sorted
+
 
 cdef class Nodes:
     """Nodes in the order in which they were made; `arrays` gives them in pre-order."""
@@ -22,6 +24,9 @@ cdef class Nodes:
         cdef Py_ssize_t i
         for i in range(self.n_nodes):
             free(self.nodes[i].tables)
+            free(self.nodes[i].histogram)
+        for i in range(self.n_frontier):
+            leave(self.nodes[self.frontier[i]].home)
         free(self.nodes)
         free(self.counts)
         free(self.frontier)
@@ -38,7 +43,6 @@ cdef class Nodes:
         node.stop = stop
         node.depth = depth
         node.left = node.right = node.category = -1
-        node.name = -1
         node.split.column = -1
         node.threshold = NAN
         memset(self.counts_of(index), 0, self.n_classes * sizeof(int64_t))
@@ -61,17 +65,25 @@ cdef class Nodes:
     # -- the frontier ------------------------------------------------------------------------
 
     cdef bint before(self, int32_t a, int32_t b) noexcept nogil:
-        """Whether leaf ``a`` is expanded before ``b``: the better one, else the older one."""
+        """Whether leaf ``a`` comes before ``b``: the better one, else the older one.
+
+        One whose priority is only a bound comes before all that it may tie with.
+        """
         cdef double difference = self.nodes[a].priority - self.nodes[b].priority
+        cdef bint a_found = self.nodes[a].state == FOUND, b_found = self.nodes[b].state == FOUND
         if difference > self.tolerance:
             return True
-        return difference >= -self.tolerance and a < b
+        if difference < -self.tolerance:
+            return False
+        return a < b if a_found == b_found else b_found
 
     cdef void swap(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
         self.frontier[i], self.frontier[j] = self.frontier[j], self.frontier[i]
 
     cdef void push(self, int32_t index) noexcept nogil:
         cdef Py_ssize_t i = self.n_frontier
+        if self.nodes[index].home != NULL:
+            self.nodes[index].home.users += 1
         self.frontier[i] = index
         self.n_frontier += 1
         while self.in_order and i > 0 and self.before(index, self.frontier[(i - 1) // 2]):
@@ -79,7 +91,10 @@ cdef class Nodes:
             i = (i - 1) // 2
 
     cdef int32_t pop(self) noexcept nogil:
-        """The leaf to expand next; without order the last one, whose rows are in the cache."""
+        """The leaf to look at next; without order the last one, whose rows are in the cache.
+
+        It must `leave` the sorted rows that it stood in.
+        """
         cdef Py_ssize_t i = 0, child = 1
         self.n_frontier -= 1
         if not self.in_order:
@@ -113,13 +128,11 @@ cdef class Nodes:
         cdef int32_t[::1] right = np.full(n, -1, dtype=np.int32)
         cdef int64_t[:, ::1] counts = np.empty((n, self.n_classes), dtype=np.int64)
         cdef int64_t[::1] rows = np.empty(n, dtype=np.int64)
-        cdef int64_t[::1] names = np.empty(n, dtype=np.int64)
         cdef const Node* node
         self.preorder(order, place)
         for new in range(n):
             node = &self.nodes[order[new]]
             rows[new] = node.stop - node.start
-            names[new] = node.name
             for k in range(self.n_classes):
                 counts[new, k] = self.counts_of(order[new])[k]
             threshold[new] = node.threshold
@@ -135,7 +148,7 @@ cdef class Nodes:
             "feature": np.asarray(feature), "threshold": np.asarray(threshold),
             "category": np.asarray(category), "missing_left": np.asarray(missing_left, dtype=bool),
             "left": np.asarray(left), "right": np.asarray(right),
-            "counts": np.asarray(counts), "rows": np.asarray(rows), "names": np.asarray(names),
+            "counts": np.asarray(counts), "rows": np.asarray(rows),
         }
 
     cdef void preorder(self, int32_t[::1] order, int32_t[::1] place):
@@ -152,6 +165,14 @@ cdef class Nodes:
                 stack[depth] = self.nodes[old].right
                 stack[depth + 1] = self.nodes[old].left
                 depth += 2
+
+
+cdef void leave(Sorted* home) noexcept nogil:
+    """A leaf is gone from the frontier; its sorted rows go with the last one."""
+    if home != NULL:
+        home.users -= 1
+        if home.users == 0:
+            free_sorted(home)
 
 
 cdef void* enlarged(void* memory, size_t size) except NULL nogil:

@@ -1,4 +1,5 @@
 from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from treebound.growing._layout cimport Packing
 
@@ -7,6 +8,16 @@ cdef struct Presorted:
     uint64_t* entries      # one of the two buffers
     Py_ssize_t n_values    # distinct values
     Py_ssize_t n_present   # rows that are not missing
+
+
+cdef inline uint64_t key_of(double value) noexcept nogil:
+    """The bits of a float as an integer in the same order; a missing value is the greatest."""
+    cdef uint64_t bits
+    value += 0.0  # the two zeros are one value
+    memcpy(&bits, &value, 8)
+    # a negative number has all its bits turned, another one only its sign
+    bits ^= (<uint64_t>0 - (bits >> 63)) | (<uint64_t>1 << 63)
+    return bits if value == value else ~<uint64_t>0
 
 
 cdef void ordered_keys(

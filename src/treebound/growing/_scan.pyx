@@ -27,13 +27,6 @@ cdef enum:
     LAST_WALK = 128  # it was in vain
 
 
-cdef struct Pair:
-    int64_t weight     # of the node,
-    int64_t ones       # of its second class,
-    double all_weight  # and both as floats
-    double all_ones
-
-
 cdef void scan(
     const Segment* segment, const NodeView* node, const Problem* problem, Scratch* scratch,
     Split* best,
@@ -64,42 +57,6 @@ cdef inline Py_ssize_t leap_to(
 
 
 # -- two classes ---------------------------------------------------------------------------
-
-
-cdef inline double left_and_right(
-    const Pair* node, int64_t left, int64_t ones, const Problem* problem
-) noexcept nogil:
-    """The score with weight ``left`` on the left, ``ones`` of it of class 1, times ``scale``."""
-    cdef double left_all, left_ones, left_zeros, right_all, right_ones, right_zeros
-    cdef int64_t right = node.weight - left
-    if problem.criterion == GINI:
-        # squares_left / left + squares_right / right, without the divisions
-        left_all = <double>left
-        left_ones = <double>ones
-        left_zeros = left_all - left_ones
-        right_all = node.all_weight - left_all
-        right_ones = node.all_ones - left_ones
-        right_zeros = right_all - right_ones
-        return (left_zeros * left_zeros + left_ones * left_ones) * right_all + (
-            right_zeros * right_zeros + right_ones * right_ones
-        ) * left_all
-    return <double>(
-        xlogx(left - ones, problem) + xlogx(ones, problem) - xlogx(left, problem)
-        + xlogx(right - node.ones + ones, problem) + xlogx(node.ones - ones, problem)
-        - xlogx(right, problem)
-    )
-
-
-cdef inline double scale(const Pair* node, int64_t left, const Problem* problem) noexcept nogil:
-    if problem.criterion == GINI:
-        return <double>left * (node.all_weight - <double>left)
-    return problem.xlogx_unit
-
-
-cdef inline bint beats(
-    const Pair* node, int64_t left, int64_t ones, double bar, const Problem* problem
-) noexcept nogil:
-    return left_and_right(node, left, ones, problem) > bar * scale(node, left, problem)
 
 
 cdef inline bint may_beat(
@@ -133,11 +90,7 @@ cdef inline void scan_pair(
     cdef int64_t left = scratch.left[0] + scratch.left[1], ones = scratch.left[1], weight
     cdef Py_ssize_t i = 0, stop, leap = FIRST_LEAP, walk = FIRST_WALK
     cdef double bar = scratch.floor
-    cdef Pair pair
-    pair.weight = node.weight
-    pair.ones = node.counts[1]
-    pair.all_weight = <double>pair.weight
-    pair.all_ones = <double>pair.ones
+    cdef Pair pair = pair_of(node)
     pass_rows(entries, i, segment.first - 1, problem, weighted, &left, &ones)
     i = segment.first - 1
     # invariant: entries[:i] stand on the left, with what was there before: ``left``, ``ones``
@@ -322,7 +275,7 @@ cdef void scan_errors(
     cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1
     cdef int64_t* left = scratch.left
     cdef int64_t* right = scratch.right
-    cdef int64_t* right_most = <int64_t*>scratch.entries
+    cdef int64_t* right_most = <int64_t*>scratch.keys
     cdef int64_t most = 0, weight
     cdef double bar = scratch.floor
     cdef Py_ssize_t i, k

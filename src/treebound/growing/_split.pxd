@@ -1,6 +1,7 @@
 from libc.stdint cimport int64_t, uint32_t
 
 from treebound.growing._layout cimport Column, NodeView, Problem, Scratch, Split
+from treebound.growing._scan cimport Segment
 
 
 cdef Split best_split(
@@ -11,4 +12,17 @@ cdef Split best_split(
 cdef void fill_table(
     const Column* column, const uint32_t* rows, Py_ssize_t n_rows, const Problem* problem,
     int64_t* table,
+) noexcept nogil
+
+cdef void offer(
+    Split* best, double score, double tolerance, Py_ssize_t place, Py_ssize_t follow,
+    bint missing_left,
+) noexcept nogil
+
+cdef double score_of(
+    const int64_t* left, const NodeView* node, const Problem* problem
+) noexcept nogil
+
+cdef void keep_heavy(
+    Segment* segment, const NodeView* node, const Problem* problem, int64_t weight
 ) noexcept nogil

@@ -12,7 +12,7 @@ from treebound.growing._layout cimport (
     ENTROPY, GINI, NOMINAL, SORTED, Column, NodeView, Packing, Problem, Scratch, Split, int128_t,
     label_of, rank_of, row_of, weight_of, xlogx,
 )
-from treebound.growing._scan cimport Segment, scan
+from treebound.growing._scan cimport scan
 
 
 cdef Split best_split(
@@ -25,6 +25,7 @@ cdef Split best_split(
     best.column = index
     best.place = best.follow = -1
     best.missing_left = False
+    best.known = best.inside = False
     if column.form == SORTED:
         search_sorted(column, node, problem, scratch, &best)
     elif node.tables != NULL:

@@ -1,9 +1,12 @@
 """Growing a tree: exact best-first CART.
 
-The compiled part, file by file: ``_sample`` keeps the columns, sorted once by ``_presort`` and
-moved by ``_partition``; ``_split`` finds the best split of a column at a node, with ``_scan`` for
-sorted columns; ``_nodes`` keeps the nodes and the frontier; ``_grow`` expands one leaf after the
-other.
+The compiled part, file by file. Small nodes: ``_sorted`` keeps rows with every column in order,
+sorted by ``_presort`` and moved by ``_partition``; ``_split`` finds the best split of a column at a
+node, with ``_scan`` for sorted columns; ``_search`` does so for all columns. Large nodes:
+``_coding`` maps values to bins, ``_binned`` keeps the codes, ``_counting`` counts them,
+``_bounds`` says how good a split inside a bin can be, ``_histogram`` looks into the bins that
+matter, ``_large`` does so for all columns. ``_nodes`` keeps the nodes and the frontier, ``_grow``
+looks at one leaf after the other, ``_pool`` has the threads.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from treebound.data import Matrix, Sample
+from treebound.data import Sample
 from treebound.growing._grow import grow as grow_arrays
 from treebound.growing.naming import naming_rows
 from treebound.growing.options import GrowOptions
@@ -63,10 +66,11 @@ def grow(sample: Sample, options: GrowOptions | None = None) -> Tree:
     weight: all class counts are exact integers, so neither the order of the rows nor the number of
     threads shows in the tree. Weights that are not integers are rounded to 2^-52 of their sum.
 
-    *Time and memory.* O(n d) for sorting and O(n d) for each level of the tree, on n rows and d
-    columns, whatever the number of classes. Beside ``X``: 8 bytes for each value of a real column
-    of many values, 4 for each value of another column, and 13 bytes a row (8 more for each further
-    thread): about as much as ``X`` itself. While columns are sorted, 8 bytes more a row and thread.
+    *Time and memory.* Large nodes are searched by histograms: O(n d) to code n rows of d columns
+    into bins of one or two bytes and O(n d) for each level of the tree. Bounds tell which bins may
+    hold the best split, and only their rows are looked at; the tree is that of a search of all
+    rows. Beside the sample: a byte or two for each value, 10 bytes a row, and up to 8 bytes a row
+    for histograms. Nodes of few rows are sorted: 8 bytes for each of their values.
 
     Examples
     --------
@@ -84,8 +88,8 @@ def grow(sample: Sample, options: GrowOptions | None = None) -> Tree:
     leaf_rows = max(options.min_samples_leaf, least if units is None else 1)
     columns = sample.columns
     arrays, _ = grow_arrays(
-        _as_floats(sample.X),
-        sample.y.astype(np.uint32),
+        sample.X.values,
+        np.ascontiguousarray(sample.y, dtype=np.int32),
         units,
         sample.n_classes,
         [_KINDS[column.kind] for column in columns],
@@ -103,25 +107,12 @@ def grow(sample: Sample, options: GrowOptions | None = None) -> Tree:
         n_threads=int(effective_n_jobs(options.n_jobs)),
     )
     arrays["counts"] = arrays["counts"] * unit
-    arrays["names"] = None
     tree = Tree(
         **arrays, columns=columns, classes=sample.classes, weighted=sample.weight is not None
     )
     if options.thresholds == "observed":
         return replace(tree, names=naming_rows(tree, sample))
     return tree
-
-
-def _as_floats(X: Matrix) -> NDArray[np.float64]:
-    """The columns in one array, categories by their codes, NaN where missing."""
-    if X.dense is not None:
-        return np.asarray(X.dense, dtype=np.float64)
-    floats = np.empty((X.n_rows, len(X.columns)), order="F")
-    for at, column in enumerate(X.values):
-        floats[:, at] = column
-        if column.dtype.kind != "f":
-            floats[column < 0, at] = np.nan
-    return floats
 
 
 def _integer_weights(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, float]:

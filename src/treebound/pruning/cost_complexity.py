@@ -140,7 +140,7 @@ class CostComplexityPruner(BasePruner):
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        "alpha": Number(-inf, optional=True),
+        "alpha": Number(-inf, optional=True, infinite=True),
         "rule": OneOf(("minimum", "one-se", "paper")),
         "measure": OneOf(("error", "impurity")),
         "criterion": OneOf(CRITERIA),

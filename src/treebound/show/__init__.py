@@ -1,34 +1,40 @@
-"""What people see: a tree as text, rules, pictures, a page, and code in other languages."""
+"""What people see: a tree as text, rules, pictures and a page."""
 
-from treebound.show.as_c import c_code
-from treebound.show.as_dot import dot
-from treebound.show.as_html import html_report
-from treebound.show.as_latex import latex
-from treebound.show.as_python import python_code
-from treebound.show.as_rules import Condition, Rule, Rules, rules
-from treebound.show.as_sql import sql_code
-from treebound.show.as_text import text
+from treebound.show import as_dot, as_html, as_latex, as_rules, as_text
+from treebound.show.as_dot import to_dot
+from treebound.show.as_html import to_html
+from treebound.show.as_latex import to_latex
+from treebound.show.as_rules import Region, Rule, Rules, to_rules
+from treebound.show.as_text import to_text
 from treebound.show.figure import TreeDisplay
-from treebound.show.notebook import html_repr
+from treebound.show.notebook import to_notebook
 from treebound.show.path_display import CertificateDisplay, PruningPathDisplay
 from treebound.show.theory import FerrersDisplay, GrowthDisplay
 
 __all__ = [
     "CertificateDisplay",
-    "Condition",
-    "PruningPathDisplay",
     "FerrersDisplay",
+    "Forms",
     "GrowthDisplay",
+    "PruningPathDisplay",
+    "Region",
     "Rule",
     "Rules",
     "TreeDisplay",
-    "c_code",
-    "dot",
-    "html_report",
-    "html_repr",
-    "latex",
-    "python_code",
-    "rules",
-    "sql_code",
-    "text",
+    "to_dot",
+    "to_html",
+    "to_latex",
+    "to_notebook",
+    "to_rules",
+    "to_text",
 ]
+
+
+class Forms:
+    """The forms as methods of a fitted classifier; the command line takes its list from here."""
+
+    to_text = as_text.to_text
+    to_rules = as_rules.to_rules
+    to_dot = as_dot.to_dot
+    to_latex = as_latex.to_latex
+    to_html = as_html.to_html

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from treebound.show.as_text import answer_of
 from treebound.show.colours import fill_of
-from treebound.show.questions import one_line, question, rounded_thresholds, short_number
+from treebound.show.words import answer, class_and_counts, counted, one_line
 from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
+from treebound.tree.split import Split, splits_of
 
-__all__ = ["dot"]
+__all__ = ["to_dot"]
 
 
 @takes_classifier
-def dot(tree: Tree, *, max_depth: int | None = None, exact: bool = False) -> str:
+def to_dot(tree: Tree, *, max_depth: int | None = None, digits: int | None = None) -> str:
     r"""The tree in the DOT language; ``dot -Tsvg`` draws it.
 
     Parameters
@@ -21,8 +21,9 @@ def dot(tree: Tree, *, max_depth: int | None = None, exact: bool = False) -> str
         A fitted classifier gives its tree.
     max_depth : int, optional
         Subtrees below this depth are one node that says how many nodes it stands for.
-    exact : bool
-        Write thresholds in full; otherwise they are rounded as far as the tree stays the same.
+    digits : int, optional
+        Round thresholds to so many significant digits; those that change are marked with ``≈``.
+        By default they are written in full, as the tree compares.
 
     Examples
     --------
@@ -32,7 +33,7 @@ def dot(tree: Tree, *, max_depth: int | None = None, exact: bool = False) -> str
     ...     missing_left=[False] * 3, left=[1, -1, -1], right=[2, -1, -1],
     ...     counts=[[3, 4], [3, 0], [0, 4]], rows=[7, 3, 4],
     ...     columns=(tb.Column("age"),), classes=["no", "yes"])
-    >>> print(dot(tree))
+    >>> print(to_dot(tree))
     digraph tree {
         node [shape=box, style="rounded,filled", fontname="Helvetica", fillcolor="#FFFFFF"];
         edge [fontname="Helvetica", fontsize=10];
@@ -48,30 +49,28 @@ def dot(tree: Tree, *, max_depth: int | None = None, exact: bool = False) -> str
         '    node [shape=box, style="rounded,filled", fontname="Helvetica", fillcolor="#FFFFFF"];',
         '    edge [fontname="Helvetica", fontsize=10];',
     ]
-    thresholds = [None] * tree.n_nodes if exact else rounded_thresholds(tree)
     edges = []
+    splits = splits_of(tree)
     node = 0
     while node < tree.n_nodes:
+        split = splits[node]
         whole = max_depth is None or int(tree.node_depth[node]) < max_depth
-        inner = bool(tree.left[node] >= 0)
-        label, colour = _label(tree, node, whole), fill_of(tree, node)
+        label, colour = _label(tree, node, split, whole), fill_of(tree, node)
         lines.append(f'    {node} [label="{label}", fillcolor="{colour}"];')
-        if inner and whole:
-            asked = question(tree, node)
+        if split is not None and whole:
             for left, child in ((True, tree.left[node]), (False, tree.right[node])):
-                words = _escaped(asked.answer(left=left, threshold=thresholds[node]))
+                words = _escaped(answer(split, left=left, digits=digits))
                 edges.append(f'    {node} -> {child} [label="{words}"];')
         node += 1 if whole else int(tree.size[node])
     return "\n".join([*lines, *edges, "}"])
 
 
-def _label(tree: Tree, node: int, whole: bool) -> str:
-    if tree.left[node] < 0:
-        return _escaped(answer_of(tree, node))
+def _label(tree: Tree, node: int, split: Split | None, whole: bool) -> str:
+    if split is None:
+        return _escaped(class_and_counts(tree, node))
     if not whole:
-        return _escaped(answer_of(tree, node)) + rf"\n... {int(tree.size[node]) - 1} more"
-    name = one_line(tree.columns[tree.feature[node]].name)
-    return rf"{_escaped(name)}\n{short_number(float(tree.rows[node]))} rows"
+        return _escaped(class_and_counts(tree, node)) + rf"\n... {int(tree.size[node]) - 1} more"
+    return rf"{_escaped(one_line(split.column.name))}\n{counted(int(tree.rows[node]), 'row')}"
 
 
 def _escaped(text: str) -> str:

@@ -15,24 +15,19 @@ import numpy as np
 
 from treebound._files import write_text
 from treebound.show.colours import class_colours
-from treebound.show.path_display import certified_path, spread
-from treebound.show.questions import (
-    one_line,
-    question,
-    rounded_thresholds,
-    short_number,
-    typeset,
-)
+from treebound.show.path_display import certified_steps, spread
+from treebound.show.words import answer, one_line, tree_in_words, typeset
 from treebound.tree import Tree
 from treebound.tree.fitted import tree_of
+from treebound.tree.split import split_of
 
-__all__ = ["html_report"]
+__all__ = ["to_html"]
 
 
-def html_report(
+def to_html(
     source: Any,
-    *,
     path: str | os.PathLike[str] | None = None,
+    *,
     pruning_path: Any = None,
     certificate: Any = None,
     title: str = "Decision tree",
@@ -40,9 +35,9 @@ def html_report(
 ) -> str:
     """A page with the tree, and with a slider along the pruning path where there is one.
 
-    The page needs no network and no other file. Nodes can be folded, zoomed and walked through
-    with the keyboard; pointing at one shows its training examples; it follows the light or dark
-    setting of the reader.
+    The page needs no network and no other file, and only its own script can run in it. Nodes can
+    be folded, zoomed and walked through with the keyboard; pointing at one shows its training
+    examples; it follows the light or dark setting of the reader.
 
     Parameters
     ----------
@@ -69,16 +64,16 @@ def html_report(
     >>> import treebound as tb
     >>> from sklearn.datasets import load_iris
     >>> clf = tb.BoundTreeClassifier().fit(*load_iris(return_X_y=True))
-    >>> page = html_report(clf, title="Irises")
+    >>> page = to_html(clf, title="Irises")
     >>> page.splitlines()[0], "<title>Irises</title>" in page
     ('<!doctype html>', True)
     """
-    tree = tree_of(source, "html_report")
+    tree = tree_of(source, "to_html")
     if pruning_path is None:
         pruning_path = getattr(source, "pruning_path_", None)
     if certificate is None:
         certificate = getattr(source, "certificate_", None)
-    page = _page(title, _document(tree, pruning_path, certificate, max_steps))
+    page = _page(title, _document(source, tree, pruning_path, certificate, max_steps))
     if path is not None:
         write_text(path, page)
     return page
@@ -120,16 +115,25 @@ def _embedded(document: dict[str, Any]) -> str:
 # -- what the page is given ------------------------------------------------------------------
 
 
-def _document(tree: Tree, path: Any, certificate: Any, max_steps: int) -> dict[str, Any]:
-    store = _Store(tree if path is None else path.tree(0))
+def _document(
+    source: Any, tree: Tree, path: Any, certificate: Any, max_steps: int
+) -> dict[str, Any]:
+    store = _Store()
     if path is None:
-        risk = None if certificate is None else float(certificate.risk)
+        risk = np.nan if certificate is None else float(certificate.risk)
         steps = [_step(store.add(tree), 0, tree.n_leaves, tree.errors, 0.0, risk)]
         start = chosen = last = 0
         unit = "errors"
     else:
         picked = spread(path, max_steps)
-        steps = _steps(store, path, picked, certificate)
+        delta = None if certificate is None else float(certificate.delta)
+        made = certified_steps(source, path, picked, delta=delta)
+        steps = [
+            _step(store.add(found), step, path.leaves[step], path.errors[step], score, risk)
+            for step, score, (found, risk) in zip(
+                picked, path.scores[picked].tolist(), made, strict=True
+            )
+        ]
         chosen, last, unit = picked.index(int(path.chosen)), len(path) - 1, str(path.unit)
         start = _start(store.add(tree), steps, chosen)
     return {
@@ -137,7 +141,7 @@ def _document(tree: Tree, path: Any, certificate: Any, max_steps: int) -> dict[s
         "classes": [one_line(label) for label in tree.classes.tolist()],
         "colours": list(class_colours(tree.n_classes)),
         "stats": store.stats,
-        "tests": store.tests,
+        "splits": store.splits,
         "nodes": store.nodes,
         "steps": steps,
         "start": start,
@@ -147,26 +151,16 @@ def _document(tree: Tree, path: Any, certificate: Any, max_steps: int) -> dict[s
     }
 
 
-def _steps(store: _Store, path: Any, picked: list[int], certificate: Any) -> list[dict[str, Any]]:
-    risks: list[float | None] = [None] * len(picked)
-    if certificate is not None:
-        risks = list(certified_path(path, picked, delta=float(certificate.delta)))
-    return [
-        _step(store.add(path.tree(step)), step, path.leaves[step], path.errors[step], score, risk)
-        for step, score, risk in zip(picked, path.scores[picked].tolist(), risks, strict=True)
-    ]
-
-
 def _step(
-    root: int, step: int, leaves: int, errors: float, score: float, certificate: float | None
+    root: int, step: int, leaves: int, errors: float, score: float, certificate: float
 ) -> dict[str, Any]:
     return {
         "root": root,
         "step": int(step),
         "leaves": int(leaves),
         "errors": float(errors),
-        "score": float(score) if np.isfinite(score) else None,
-        "certificate": certificate,
+        "score": score if np.isfinite(score) else None,
+        "certificate": certificate if np.isfinite(certificate) else None,
     }
 
 
@@ -178,13 +172,9 @@ def _start(root: int, steps: list[dict[str, Any]], chosen: int) -> int:
 
 
 def _summary(tree: Tree, certificate: Any) -> str:
-    leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves} leaves"
-    share = 100 * tree.errors / float(tree.weight[0]) if tree.weight[0] > 0 else 0.0
-    words = (
-        f"{leaves}, depth {tree.depth}, {int(tree.rows[0])} training rows, "
-        f"{short_number(tree.errors)} errors ({share:.3g} %)."
+    return " ".join(
+        [f"{tree_in_words(tree)}.", *([] if certificate is None else [str(certificate)])]
     )
-    return words if certificate is None else f"{words} {certificate}"
 
 
 class _Store:
@@ -194,17 +184,11 @@ class _Store:
     its first tree. Children always have smaller numbers than their parents.
     """
 
-    def __init__(self, first: Tree) -> None:
+    def __init__(self) -> None:
         self.stats: list[list[Any]] = []
-        self.tests: list[list[str]] = []
+        self.splits: list[list[str]] = []
         self.nodes: list[list[int]] = []
         self._known: dict[Any, int] = {}
-        words = rounded_thresholds(first)
-        self._thresholds = {
-            (int(feature), float(value)): text
-            for feature, value, text in zip(first.feature, first.threshold, words, strict=True)
-            if text
-        }
 
     def add(self, tree: Tree) -> int:
         """Take a tree in; the number of its root."""
@@ -215,7 +199,7 @@ class _Store:
             key = ("stats", rows[node], label[node], tuple(counts[node]))
             entry = [self._number(key, self.stats, [rows[node], label[node], counts[node]])]
             if left[node] >= 0:
-                entry += [self._test(tree, node), numbers[left[node]], numbers[right[node]]]
+                entry += [self._split(tree, node), numbers[left[node]], numbers[right[node]]]
             numbers[node] = self._number(("node", *entry), self.nodes, entry)
         return numbers[0]
 
@@ -226,13 +210,8 @@ class _Store:
             pool.append(entry)
         return number
 
-    def _test(self, tree: Tree, node: int) -> int:
-        feature, value = int(tree.feature[node]), float(tree.threshold[node])
-        place = value if value == value else None
-        key = ("test", feature, place, int(tree.category[node]), bool(tree.missing_left[node]))
-        if key in self._known:
-            return self._known[key]
-        asked = question(tree, node)
-        threshold = self._thresholds.get((feature, value))
-        yes, no = (asked.answer(left=left, threshold=threshold) for left in (True, False))
-        return self._number(key, self.tests, [one_line(asked.column.name), typeset(yes), no])
+    def _split(self, tree: Tree, node: int) -> int:
+        split = split_of(tree, node)
+        sides = typeset(answer(split, left=True)), answer(split, left=False)
+        words = [one_line(split.column.name), *sides]
+        return self._number(("split", *words), self.splits, words)

@@ -6,14 +6,14 @@ import unicodedata
 
 import numpy as np
 
-from treebound.show.as_text import answer_of
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.layout import tidy, visible
-from treebound.show.questions import one_line, question, rounded_thresholds, short_number, typeset
+from treebound.show.words import answer, class_and_counts, counted, one_line, typeset
 from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
+from treebound.tree.split import Split, splits_of
 
-__all__ = ["latex"]
+__all__ = ["to_latex"]
 
 # The page is cut to the size of the tree by hand, so that no class beyond article is needed.
 _DOCUMENT = r"""\documentclass{article}
@@ -49,7 +49,7 @@ _SPECIAL = {
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
     "'": r"\textquotesingle{}", "`": r"\textasciigrave{}", "-": r"-{}", "?": r"?{}", "!": r"!{}",
     "[": r"{[}", "]": r"{]}", ",": r"{,}", "=": r"{=}", "…": r"\ldots{}", "≤": r"$\leq$",
-    "≠": r"$\neq$",
+    "≠": r"$\neq$", "≈": r"$\approx$",
 }  # fmt: skip
 _ACCENTS = {
     "\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0308": '"', "\u0304": "=",
@@ -68,8 +68,12 @@ _GREEK = (
 
 
 @takes_classifier
-def latex(
-    tree: Tree, *, document: bool = False, max_depth: int | None = None, exact: bool = False
+def to_latex(
+    tree: Tree,
+    *,
+    document: bool = False,
+    max_depth: int | None = None,
+    digits: int | None = None,
 ) -> str:
     r"""The tree as a ``tikzpicture``, which compiles with pdflatex.
 
@@ -84,8 +88,9 @@ def latex(
         Whether to write a whole document, its page cut to the tree, rather than the picture alone.
     max_depth : int, optional
         Subtrees below this depth are one node that says how many nodes it stands for.
-    exact : bool
-        Write thresholds in full; otherwise they are rounded as far as the tree stays the same.
+    digits : int, optional
+        Round thresholds to so many significant digits; those that change are marked with ``≈``.
+        By default they are written in full, as the tree compares.
 
     Notes
     -----
@@ -100,65 +105,49 @@ def latex(
     ...     missing_left=[False] * 3, left=[1, -1, -1], right=[2, -1, -1],
     ...     counts=[[3, 4], [3, 0], [0, 4]], rows=[7, 3, 4],
     ...     columns=(tb.Column("age"),), classes=["no", "yes"])
-    >>> print(latex(tree).splitlines()[10])
+    >>> print(to_latex(tree).splitlines()[10])
     \node[box, fill=fill0] (n0) at (50.2,0) {age\\7 rows};
     """
-    thresholds = [None] * tree.n_nodes if exact else rounded_thresholds(tree)
+    splits = splits_of(tree)
     nodes, left, right = visible(tree, max_depth)
-    answers = _answers(tree, nodes, left, right, thresholds)
-    labels = [_label(tree, node, child < 0) for node, child in zip(nodes, left, strict=True)]
+    answers = [""] * len(nodes)  # what leads to each node
+    labels, fills = [], []
+    for place, node in enumerate(nodes):
+        split = splits[node] if left[place] >= 0 else None
+        labels.append(_label(tree, node, split))
+        fills.append(fill_of(tree, node))
+        if split is not None:
+            for side, child in ((True, left[place]), (False, right[place])):
+                answers[child] = typeset(answer(split, left=side, digits=digits))
     width = [
-        max(36.0, *(_width(line) for line in label), 1.4 * _width(answer)) + 8
-        for label, answer in zip(labels, answers, strict=True)
+        max(36.0, *(_width(line) for line in label), 1.4 * _width(words)) + 8
+        for label, words in zip(labels, answers, strict=True)
     ]
     across = tidy(left, right, width=width, gap=6.0)
-    fills = {
-        fill: f"fill{k}" for k, fill in enumerate(dict.fromkeys(fill_of(tree, n) for n in nodes))
-    }
+    named = {fill: f"fill{k}" for k, fill in enumerate(dict.fromkeys(fills))}
     lines = []
     for place, node in enumerate(nodes):
         words = r"\\".join(map(escaped, labels[place]))
         spot = f"({across[place]:.4g},{-52 * int(tree.node_depth[node])})"
-        lines.append(
-            rf"\node[box, fill={fills[fill_of(tree, node)]}] (n{node}) at {spot} {{{words}}};"
-        )
+        lines.append(rf"\node[box, fill={named[fills[place]]}] (n{node}) at {spot} {{{words}}};")
     for place, node in enumerate(nodes):
         for child in (left[place], right[place]):
             if child >= 0:
                 words = f"node[answer]{{{escaped(answers[child])}}}"
                 lines.append(rf"\draw[gray] (n{node}.south) -- {words} (n{nodes[child]}.north);")
     lines += [line for node in nodes for line in _bar(tree, node)]
-    colours = {**fills, **{c: f"class{k}" for k, c in enumerate(class_colours(tree.n_classes))}}
+    colours = {**named, **{c: f"class{k}" for k, c in enumerate(class_colours(tree.n_classes))}}
     defined = [rf"\definecolor{{{name}}}{{HTML}}{{{c[1:]}}}" for c, name in colours.items()]
     made = _PICTURE % ("\n".join(defined), "\n".join(lines))
     return _DOCUMENT % made if document else made
 
 
-def _answers(
-    tree: Tree,
-    nodes: list[int],
-    left: list[int],
-    right: list[int],
-    thresholds: list[str] | list[None],
-) -> list[str]:
-    """The answer that leads to each node; none to the root."""
-    found = [""] * len(nodes)
-    for place, node in enumerate(nodes):
-        if left[place] < 0:
-            continue
-        asked = question(tree, node)
-        for side, child in ((True, left[place]), (False, right[place])):
-            found[child] = typeset(asked.answer(left=side, threshold=thresholds[node]))
-    return found
-
-
-def _label(tree: Tree, node: int, ends: bool) -> list[str]:
-    """The lines of a node."""
+def _label(tree: Tree, node: int, split: Split | None) -> list[str]:
+    """The lines of a node; without a split it ends there."""
+    if split is not None:
+        return [one_line(split.column.name), counted(int(tree.rows[node]), "row")]
     hidden = int(tree.size[node]) - 1
-    if ends:
-        return [answer_of(tree, node), *([f"... {hidden} more"] if hidden else [])]
-    name = one_line(tree.columns[tree.feature[node]].name)
-    return [name, f"{short_number(float(tree.rows[node]))} rows"]
+    return [class_and_counts(tree, node), *([f"... {hidden} more"] if hidden else [])]
 
 
 def _bar(tree: Tree, node: int) -> list[str]:

@@ -1,99 +1,121 @@
-"""A tree as if/then rules: one rule a leaf, as objects, a data frame and exact text."""
+"""A tree as if-then rules: one rule for each leaf, as objects, a data frame and exact text."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 from treebound._extras import require
+from treebound.data import Column
 from treebound.data.frames import is_missing
-from treebound.show.questions import (
-    Question,
-    Unknown,
-    check_unknown,
-    plain,
-    question,
-    short_number,
-)
+from treebound.show.words import count, counted, number
 from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
 from treebound.tree.smoothing import Smoothing, probabilities
+from treebound.tree.split import Split, Unknown, check_unknown, plain, splits_of
 
-__all__ = ["Condition", "Rule", "Rules", "rules"]
+__all__ = ["Region", "Rule", "Rules", "to_rules"]
 
 _WORDS = frozenset(
-    ("if", "and", "or", "then", "in", "not", "is", "missing", "unseen", "present", "true", "inf")
+    ("if", "and", "or", "then", "in", "not", "is", "missing", "present", "true", "false", "inf")
 )
 _SIMPLE = re.compile(r"[^\W\d]\w*\Z")
 
 
 @dataclass(frozen=True)
-class Condition:
-    """What a rule asks of one column; all tests on the path are merged into one.
+class Region:
+    """What a rule allows of one column: all splits on the path merged into one condition.
 
     Attributes
     ----------
-    column : str
-        The column's name.
-    low, high : float or None
-        A real value must be ``low < value <= high``; None where there is no bound.
-    categories : tuple or None
-        The categories accepted; None for a real column.
-    others : tuple or None
-        The categories refused; None for a real column.
+    column : Column
+        The column.
+    low, high : float
+        A real value must be ``low < value <= high``; infinite where there is no bound.
+    codes : frozenset of int
+        The codes of the categories allowed; empty for a real column.
     missing : bool
-        Whether a missing value is accepted.
-    unseen : bool
-        Whether a category that the column does not have is accepted.
+        Whether a missing value is allowed.
+    unknown : bool
+        Whether a category that the column does not know is allowed.
     """
 
-    column: str
-    low: float | None = None
-    high: float | None = None
-    categories: tuple[Any, ...] | None = None
-    others: tuple[Any, ...] | None = None
-    missing: bool = False
-    unseen: bool = False
+    column: Column
+    low: float = -math.inf
+    high: float = math.inf
+    codes: frozenset[int] = frozenset()
+    missing: bool = True
+    unknown: bool = True
+
+    @classmethod
+    def all_of(cls, column: Column) -> Region:
+        """The region of a column before any split on it."""
+        categories = column.categories
+        return cls(column, codes=frozenset(range(len(categories or ()))), unknown=bool(categories))
+
+    def after(self, split: Split, *, left: bool) -> Region:
+        """The part of the region that goes left, or right, at a split."""
+        own = replace(self, missing=self.missing and split.missing_left == left)
+        if not split.is_real:
+            codes = self.codes.intersection if left else self.codes.difference
+            unknown = self.unknown and split.unknown_left is left
+            return replace(own, codes=codes(split.codes), unknown=unknown)
+        if split.kind == "missing":
+            bound = math.inf if split.present_left else -math.inf
+        else:
+            bound = split.threshold
+        if left:
+            return replace(own, high=min(self.high, bound))
+        return replace(own, low=max(self.low, bound))
+
+    def only_unknown(self) -> Region:
+        """The unknown categories alone, those that stop at a node."""
+        return replace(self, codes=frozenset(), missing=False)
+
+    def values(self, *, inside: bool = True) -> list[Any]:
+        """The categories that are allowed, or those that are not."""
+        known = enumerate(self.column.categories or ())
+        return [plain(value) for code, value in known if (code in self.codes) == inside]
 
     def matches(self, value: Any) -> bool:
-        """Whether a value (None or NaN when missing) meets the condition."""
+        """Whether a value (None or NaN when missing) lies in the region."""
         if is_missing(value):
             return self.missing
-        if self.categories is not None and self.others is not None:
-            unseen = value not in self.others
-            return value in self.categories or (self.unseen and unseen)
-        number = float(value)
-        above = self.low is None or number > self.low
-        return above and (self.high is None or number <= self.high)
+        if self.column.kind == "real":
+            return self.low < float(value) <= self.high
+        if value in self.values():
+            return True
+        return self.unknown and value not in (self.column.categories or ())
 
     def __str__(self) -> str:
-        name = _name(self.column)
-        extra = [word for word in ("missing", "unseen") if getattr(self, word)]
-        body = self._categories(name) if self.categories is not None else self._interval(name)
-        if body is None:
-            body, extra = f"{name} is {extra[0]}", extra[1:]
-        text = " or ".join([body, *extra])
-        return f"({text})" if extra else text
+        name = _name(self.column.name)
+        real = self.column.kind == "real"
+        text = self._interval(name) if real else self._categories(name)
+        if text is None:
+            return f"{name} is missing" if self.missing else "false"
+        return f"({text} or missing)" if self.missing else text
 
     def _interval(self, name: str) -> str | None:
-        if self.low is not None and self.high is not None:
-            return f"{self.low!r} < {name} <= {self.high!r}"
-        if self.low is not None:
-            return f"{name} > {self.low!r}"
-        return f"{name} <= {self.high!r}" if self.high is not None else f"{name} is present"
+        if self.low >= self.high:
+            return None
+        low, high = number(self.low), number(self.high)
+        if math.isinf(self.low):
+            return f"{name} <= {high}" if math.isfinite(self.high) else f"{name} is present"
+        return f"{name} > {low}" if math.isinf(self.high) else f"{low} < {name} <= {high}"
 
     def _categories(self, name: str) -> str | None:
-        yes, no = self.categories or (), self.others or ()
-        if not yes and (self.missing or self.unseen):
-            return None
-        # Few refused categories read better than many accepted ones.
-        if len(yes) == 1 or len(yes) <= len(no):
-            return f"{name} = {_value(yes[0])}" if len(yes) == 1 else f"{name} in {_set(yes)}"
-        return f"{name} != {_value(no[0])}" if len(no) == 1 else f"{name} not in {_set(no)}"
+        signs, values = ("=", "in"), self.values()
+        if self.unknown:
+            signs, values = ("!=", "not in"), self.values(inside=False)
+        if not values:
+            return f"{name} is present" if self.unknown else None
+        if len(values) == 1:
+            return f"{name} {signs[0]} {_value(values[0])}"
+        return f"{name} {signs[1]} {{{', '.join(map(_value, values))}}}"
 
 
 @dataclass(frozen=True)
@@ -103,9 +125,9 @@ class Rule:
     Attributes
     ----------
     node : int
-        The node reached: a leaf, or an inner node where unseen categories stop.
-    conditions : tuple of Condition
-        What must hold, one condition a column, in the order in which the tree asks.
+        The node reached: a leaf, or an inner node where unknown categories stop.
+    regions : tuple of Region
+        What must hold: one region for each column, in the order in which the tree asks.
     label : object
         The class answered.
     probability : float
@@ -119,7 +141,7 @@ class Rule:
     """
 
     node: int
-    conditions: tuple[Condition, ...]
+    regions: tuple[Region, ...]
     label: Any
     probability: float
     probabilities: tuple[float, ...]
@@ -132,22 +154,21 @@ class Rule:
         return sum(self.counts.values())
 
     def matches(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row, given as values by column name, meets every condition."""
-        return all(condition.matches(row[condition.column]) for condition in self.conditions)
+        """Whether a row, given as values by column name, lies in every region."""
+        return all(region.matches(row[region.column.name]) for region in self.regions)
 
     @property
     def premise(self) -> str:
         """The conditions as text, ``true`` when there is none."""
-        return " and ".join(map(str, self.conditions)) or "true"
+        return " and ".join(map(str, self.regions)) or "true"
 
     def __str__(self) -> str:
         counts = ", ".join(
-            f"{_value(label)}: {short_number(count)}" for label, count in self.counts.items()
+            f"{_value(label)}: {count(weight)}" for label, weight in self.counts.items()
         )
-        rows = "1 row" if self.rows == 1 else f"{self.rows} rows"
         return (
             f"if {self.premise} then {_value(self.label)}"
-            f"  # {rows}, p = {self.probability:.4g}, {{{counts}}}"
+            f"  # {counted(self.rows, 'row')}, p = {self.probability:.4g}, {{{counts}}}"
         )
 
 
@@ -160,17 +181,18 @@ class Rules(Sequence[Rule]):
     ======================================  =====================================================
     ``name <= 1.5``, ``name > 1.5``         a bound on a real column, written exactly
     ``1.5 < name <= 2.5``                   two bounds
-    ``name = "a"``, ``name in {"a", "b"}``  categories accepted
-    ``name != "a"``, ``name not in {...}``  every category *of the column* but these
-    ``name is missing``                     also ``is unseen`` and ``is present``
-    ``(name <= 1.5 or missing)``            a missing value too; ``or unseen``: a new category too
+    ``name = "a"``, ``name in {"a", "b"}``  one of these categories
+    ``name != "a"``, ``name not in {...}``  any value but these, unknown categories included
+    ``name is missing``                     also ``is present``: any value
+    ``(name <= 1.5 or missing)``            a missing value too
+    ``false``                               no value: no row gets there
     ======================================  =====================================================
 
     joined by ``and``, or the word ``true``. Names that are not one plain word, and categories and
     labels, are JSON: ``"petal length (cm)" <= 2.45``.
     """
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Iterable[Rule]) -> None:
         self._rules = tuple(rules)
 
     @overload
@@ -197,7 +219,7 @@ class Rules(Sequence[Rule]):
         return "\n".join(map(str, self._rules))
 
     def to_frame(self) -> Any:
-        """The rules as a pandas data frame, with one column of counts a class."""
+        """The rules as a pandas data frame, with a column of counts for each class."""
         pandas = require("pandas", extra="study", why="A data frame of rules")
         labels = list(self._rules[0].counts) if self._rules else []
         table = {
@@ -214,20 +236,20 @@ class Rules(Sequence[Rule]):
 
 
 @takes_classifier
-def rules(
-    tree: Tree, *, smoothing: Smoothing | None = "m-estimate", unknown: Unknown = "majority"
+def to_rules(
+    tree: Tree, *, smoothing: Smoothing | None = "m-estimate", unknown: Unknown = "other"
 ) -> Rules:
-    """The tree as if/then rules, one a leaf, that together answer exactly as the tree does.
+    """The tree as if-then rules, one for each leaf, that together answer exactly as the tree does.
 
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
         A fitted classifier gives its tree, and ``unknown`` and ``smoothing`` as it has them.
     smoothing : {"laplace", "m-estimate", None}
-        How probabilities are made of counts.
-    unknown : {"majority", "stop", "missing", "error"}
-        Where a category that was never seen goes. With ``"stop"`` there is one rule more for
-        every node where such a row may stop; with ``"error"`` no rule matches it.
+        How counts become probabilities.
+    unknown : {"other", "majority", "stop", "missing", "error"}
+        Where a category that the column does not know goes. With ``"stop"`` there is one more rule
+        for every node where such a row may stop; with ``"error"`` no rule matches it.
 
     Returns
     -------
@@ -240,100 +262,43 @@ def rules(
     >>> from sklearn.datasets import load_iris
     >>> iris = load_iris(as_frame=True)
     >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
-    >>> print(rules(clf.tree_)[0].premise)
-    "petal length (cm)" <= 2.45
+    >>> print(to_rules(clf)[0].premise)
+    "petal length (cm)" <= 2
     """
-    check_unknown(unknown, caller="rules")
+    check_unknown(unknown, caller="to_rules")
     chances = probabilities(tree.counts, smoothing).tolist()
+    counts, answers = tree.counts.tolist(), tree.label.tolist()
     labels = [plain(label) for label in tree.classes.tolist()]
-    made = []
-    for node, conditions in _ways(tree, unknown):
-        answer = int(tree.label[node])
-        made.append(
-            Rule(
-                node=node,
-                conditions=conditions,
-                label=labels[answer],
-                probability=chances[node][answer],
-                probabilities=tuple(chances[node]),
-                rows=int(tree.rows[node]),
-                counts=dict(zip(labels, tree.counts[node].tolist(), strict=True)),
-            )
+    return Rules(
+        Rule(
+            node=node,
+            regions=regions,
+            label=labels[answers[node]],
+            probability=chances[node][answers[node]],
+            probabilities=tuple(chances[node]),
+            rows=int(tree.rows[node]),
+            counts=dict(zip(labels, counts[node], strict=True)),
         )
-    return Rules(made)
+        for node, regions in _ways(tree, unknown)
+    )
 
 
-# -- the region of a node: what a path allows of every column it tests -----------------------
-
-
-@dataclass(frozen=True)
-class _Region:
-    """What a path allows of one column; made smaller by every test on it."""
-
-    low: float | None = None
-    high: float | None = None
-    codes: frozenset[int] | None = None
-    missing: bool = True
-    unseen: bool = True
-
-    def after(self, asked: Question, *, left: bool) -> _Region:
-        """The region of those that go left, or right, at a test."""
-        missing = self.missing and asked.missing_left == left
-        if not asked.is_real:
-            own = frozenset(asked.left_codes)
-            codes = self.codes if self.codes is not None else _all_codes(asked)
-            unseen = self.unseen and asked.unknown_left is left
-            return _Region(None, None, codes & own if left else codes - own, missing, unseen)
-        if left:
-            high = asked.threshold if self.high is None else min(self.high, asked.threshold)
-            return _Region(self.low, high, None, missing, False)
-        low = asked.threshold if self.low is None else max(self.low, asked.threshold)
-        return _Region(low, self.high, None, missing, False)
-
-    def only_unseen(self) -> _Region:
-        """The region of the unseen categories alone, those that stop at a node."""
-        return _Region(None, None, frozenset(), False, True)
-
-
-def _all_codes(asked: Question) -> frozenset[int]:
-    return frozenset(range(len(asked.column.categories or ())))
-
-
-def _ways(tree: Tree, unknown: Unknown) -> Iterator[tuple[int, tuple[Condition, ...]]]:
-    """Every end of the tree with its conditions; no recursion, so any depth will do."""
-    stack: list[tuple[int, dict[int, _Region]]] = [(0, {})]
+def _ways(tree: Tree, unknown: Unknown) -> Iterator[tuple[int, tuple[Region, ...]]]:
+    """Every end of the tree with its regions; without recursion, so that any depth will do."""
+    splits = splits_of(tree, unknown=unknown)
+    stack: list[tuple[int, dict[int, Region]]] = [(0, {})]
     while stack:
         node, regions = stack.pop()
-        if tree.left[node] < 0:
-            yield node, _conditions(tree, regions)
+        split = splits[node]
+        if split is None:
+            yield node, tuple(regions.values())
             continue
-        asked = question(tree, node, unknown=unknown)
-        here = regions.get(asked.feature, _Region())
-        if unknown == "stop" and not asked.is_real and here.unseen:
-            yield node, _conditions(tree, {**regions, asked.feature: here.only_unseen()})
+        at = split.feature
+        here = regions.get(at) or Region.all_of(split.column)
+        if unknown == "stop" and here.unknown:
+            yield node, tuple({**regions, at: here.only_unknown()}.values())
         for child, left in ((tree.right[node], False), (tree.left[node], True)):
-            smaller = {**regions, asked.feature: here.after(asked, left=left)}
-            stack.append((int(child), smaller))
-
-
-def _conditions(tree: Tree, regions: Mapping[int, _Region]) -> tuple[Condition, ...]:
-    made = []
-    for feature, region in regions.items():
-        column = tree.columns[feature]
-        if region.codes is None:
-            made.append(Condition(column.name, region.low, region.high, missing=region.missing))
-            continue
-        values = [plain(value) for value in column.categories or ()]
-        made.append(
-            Condition(
-                column.name,
-                categories=tuple(v for i, v in enumerate(values) if i in region.codes),
-                others=tuple(v for i, v in enumerate(values) if i not in region.codes),
-                missing=region.missing,
-                unseen=region.unseen,
-            )
-        )
-    return tuple(made)
+            stack.append((int(child), {**regions, at: here.after(split, left=left)}))
 
 
 # -- how names and values are written --------------------------------------------------------
@@ -352,7 +317,3 @@ def _value(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     # Characters that would break the line, or could not be seen, are escaped as JSON does it.
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
-
-
-def _set(values: Sequence[Any]) -> str:
-    return "{" + ", ".join(map(_value, values)) + "}"

@@ -11,19 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._extras import require
-from treebound.data import read_matrix
+from treebound._validation import Whole, check
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.layout import tidy, visible
-from treebound.show.questions import (
-    one_line,
-    question,
-    rounded_thresholds,
-    short_number,
-    typeset,
-)
+from treebound.show.words import answer, count, one_line, typeset
 from treebound.tree import Tree
 from treebound.tree.fitted import tree_of
-from treebound.tree.route import float_rows
+from treebound.tree.split import Split, splits_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,18 +47,18 @@ class _Box:
 class TreeDisplay:
     """A decision tree drawn with matplotlib.
 
-    Every node shows its question, a bar with the proportions of the classes in their colours
-    and the number of training rows; a leaf shows its class instead of a question. Those for whom
-    the answer is yes go left. Use :meth:`from_estimator` to draw a fitted classifier.
+    Every node shows its split, a bar with the proportions of the classes in their colours
+    and the number of training rows; a leaf shows its class instead of a split. Rows
+    for which the answer is yes go left. Use :meth:`from_estimator` to draw a fitted classifier.
 
     Parameters
     ----------
     tree : Tree
     max_depth : int, optional
         Nodes deeper than this are left out; the node above says "... 12 more".
-    X : ndarray, optional
-        The encoded training data; with it thresholds are rounded exactly as far as no training
-        value changes sides, without it a little more carefully.
+    digits : int, optional
+        Round thresholds to so many significant digits; those that change are marked with ``≈``.
+        By default they are written in full, as the tree compares.
 
     Attributes
     ----------
@@ -90,16 +84,12 @@ class TreeDisplay:
     places_: dict[int, tuple[float, float]]
 
     def __init__(
-        self, tree: Tree, *, max_depth: int | None = None, X: NDArray[np.float64] | None = None
+        self, tree: Tree, *, max_depth: int | None = None, digits: int | None = None
     ) -> None:
-        if max_depth is not None and max_depth < 0:
-            raise ValueError(
-                "The 'max_depth' parameter of TreeDisplay must be None or an int >= 0. "
-                f"Got {max_depth!r} instead."
-            )
+        check("TreeDisplay", {"max_depth": max_depth}, {"max_depth": Whole(0, optional=True)})
         self.tree = tree
         self.max_depth = max_depth
-        self.X = X
+        self.digits = digits
 
     @classmethod
     def from_estimator(
@@ -107,7 +97,7 @@ class TreeDisplay:
         estimator: Any,
         *,
         max_depth: int | None = None,
-        X: Any = None,
+        digits: int | None = None,
         ax: Axes | None = None,
         fontsize: float | None = None,
     ) -> TreeDisplay:
@@ -119,15 +109,15 @@ class TreeDisplay:
             Anything with a ``tree_`` that is a :class:`treebound.Tree`.
         max_depth : int, optional
             Nodes deeper than this are left out and counted.
-        X : table, optional
-            The training data, for the rounding of thresholds.
+        digits : int, optional
+            Round thresholds to so many significant digits.
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure of the size the tree needs.
         fontsize : float, optional
             In points; by default it depends on how many leaves there are.
         """
         tree = tree_of(estimator, "TreeDisplay.from_estimator")
-        return cls(tree, max_depth=max_depth, X=_encoded(X, tree)).plot(ax=ax, fontsize=fontsize)
+        return cls(tree, max_depth=max_depth, digits=digits).plot(ax=ax, fontsize=fontsize)
 
     def plot(self, ax: Axes | None = None, *, fontsize: float | None = None) -> TreeDisplay:
         """Draw the tree.
@@ -147,7 +137,7 @@ class TreeDisplay:
         require("matplotlib", extra="plot", why="Drawing a tree")
         nodes, left, right = visible(self.tree, self.max_depth)
         size = fontsize or _fontsize(left.count(-1))
-        boxes = _boxes(self.tree, nodes, left, rounded_thresholds(self.tree, self.X), size)
+        boxes = _boxes(self.tree, nodes, left, self.digits, size)
         across = tidy(left, right, width=[box.width for box in boxes], gap=0.9 * size)
         down = _levels(self.tree, boxes, size)
         self.places_ = {
@@ -161,12 +151,6 @@ class TreeDisplay:
         return self
 
 
-def _encoded(X: Any, tree: Tree) -> NDArray[np.float64] | None:
-    if X is None:
-        return None
-    return float_rows(tree, read_matrix(X, tree.columns))
-
-
 def _fontsize(leaves: int) -> float:
     return 9.0 if leaves <= 16 else 8.0 if leaves <= 32 else 7.0
 
@@ -175,35 +159,35 @@ def _fontsize(leaves: int) -> float:
 
 
 def _boxes(
-    tree: Tree, nodes: list[int], left: list[int], thresholds: list[str], size: float
+    tree: Tree, nodes: list[int], left: list[int], digits: int | None, size: float
 ) -> list[_Box]:
     leaves = left.count(-1)
     columns = 26 if leaves <= 16 else 18 if leaves <= 32 else 13
+    splits = splits_of(tree)
     boxes = []
     for node, child in zip(nodes, left, strict=True):
-        hidden = int(tree.size[node]) - 1 if child < 0 else 0
-        ends = child < 0
-        words = _question_lines(tree, node, thresholds[node], columns)
-        if ends:
+        split = splits[node] if child >= 0 else None
+        hidden = int(tree.size[node]) - 1 if split is None else 0
+        if split is None:
             words = wrapped(one_line(tree.classes[tree.label[node]]), columns)
-        rows = short_number(float(tree.rows[node]))
+        else:
+            words = _split_lines(split, digits, columns)
+        rows = count(int(tree.rows[node]))
         lines = (*words, f"n = {rows}", *([f"... {hidden} more"] if hidden else ()))
-        width = max(_text_width(line, size, bold=ends and k == 0) for k, line in enumerate(lines))
+        bold = split is None
+        width = max(_text_width(line, size, bold=bold and k == 0) for k, line in enumerate(lines))
         height = (len(lines) + _BAR + 2 * _PAD) * size * _LINE
-        boxes.append(_Box(node, lines, width + 1.6 * size, height, ends, hidden))
+        boxes.append(_Box(node, lines, width + 1.6 * size, height, bold, hidden))
     return boxes
 
 
-def _question_lines(tree: Tree, node: int, threshold: str, columns: int) -> list[str]:
-    """The column's name, then the answer that leads left."""
-    if tree.left[node] < 0:
-        return []
-    asked = question(tree, node)
-    name = wrapped(one_line(asked.column.name), columns)
-    answer = typeset(asked.answer(left=True, threshold=threshold))
-    if len(name) == 1 and len(name[0]) + len(answer) < columns:
-        return [f"{name[0]} {answer}"]
-    return [*name, *wrapped(answer, columns)]
+def _split_lines(split: Split, digits: int | None, columns: int) -> list[str]:
+    """The column's name, then the answer that leads left; numbers are never cut."""
+    name = wrapped(one_line(split.column.name), columns)
+    words = typeset(answer(split, left=True, digits=digits))
+    if len(name) == 1 and len(name[0]) + len(words) < columns:
+        return [f"{name[0]} {words}"]
+    return [*name, *([words] if split.is_real else wrapped(words, columns))]
 
 
 def wrapped(text: str, columns: int, *, most: int = 3) -> list[str]:
@@ -357,11 +341,11 @@ class _Page:
             room = box.width - 1.2 * self.size
             at, foot = x - room / 2, y - box.height / 2 + _PAD * line
             weight = float(self.tree.weight[box.node]) or 1.0
-            for k, count in enumerate(self.tree.counts[box.node].tolist()):
-                if count > 0:
-                    patches.append(Rectangle((at, foot), room * count / weight, _BAR * line))
+            for k, part in enumerate(self.tree.counts[box.node].tolist()):
+                if part > 0:
+                    patches.append(Rectangle((at, foot), room * part / weight, _BAR * line))
                     faces.append(colours[k])
-                    at += room * count / weight
+                    at += room * part / weight
         ax.add_collection(PatchCollection(patches, facecolors=faces, edgecolors="none", zorder=3))
 
     def _words(self, ax: Axes, box: _Box) -> None:

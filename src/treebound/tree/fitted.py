@@ -41,7 +41,9 @@ def tree_of(model: Any, caller: str) -> Tree:
     )
 
 
-def takes_classifier(function: Callable[Concatenate[Tree, P], R]) -> Callable[..., R]:
+def takes_classifier(
+    function: Callable[Concatenate[Tree, P], R],
+) -> Callable[Concatenate[Any, P], R]:
     """Let a function of a tree take a fitted classifier too: its tree, and how it answers."""
     answering = [
         name for name in ("unknown", "smoothing") if name in signature(function).parameters

@@ -1,6 +1,6 @@
 "use strict";
 // The report page. All names come as data and are set as text, never as markup.
-// A tree is data.nodes[root]: [stats] for a leaf, [stats, test, left, right] for an inner node;
+// A tree is data.nodes[root]: [stats] for a leaf, [stats, split, left, right] for an inner node;
 // children have smaller numbers than their parents, and the steps of the path share nodes.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -54,8 +54,11 @@
     return list;
   };
 
+  // Whole numbers in full, others to four digits or one decimal.
   const number = (value, digits = 4) =>
-    Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(digits)));
+    Number.isInteger(value) ? String(value)
+      : Math.abs(value) >= 1000 ? value.toFixed(1) : String(Number(value.toPrecision(digits)));
+  const count = (value, one, many) => `${number(value)} ${value === 1 ? one : many}`;
 
   const pencil = document.createElement("canvas").getContext("2d");
   const widthOf = (text, font = "12px system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif") => {
@@ -75,9 +78,10 @@
   };
 
   const describe = (item) => {
-    const [stats, test] = data.nodes[item.id], [rows, label] = data.stats[stats];
-    const asked = item.inner ? data.tests[test] : null;
-    const words = item.open ? `${asked[0]} ${asked[1]}` : data.classes[label];
+    const [stats, split] = data.nodes[item.id], [rows, label] = data.stats[stats];
+    const [name, yes] = item.inner ? data.splits[split] : [];
+    // a sign and its number stay on one line
+    const words = item.open ? `${name} ${yes.replace(" ", "\u00a0")}` : data.classes[label];
     item.name = wrapped(words);
     item.small = [`n = ${number(rows)}`];
     if (item.inner && !item.open) item.small.push(`… ${sizes[item.id] - 1} more`);
@@ -151,7 +155,7 @@
     const group = made("g", {
       class: `node ${kind}`, role: "treeitem", tabindex: item.key === state.focus ? 0 : -1,
       transform: `translate(${item.x},${item.y})`, "data-key": item.key || "root",
-      "aria-level": item.depth + 1, "aria-label": `${item.name.join(" ")}, ${number(rows)} rows`,
+      "aria-level": item.depth + 1, "aria-label": `${item.name.join(" ")}, ${count(rows, "row", "rows")}`,
     });
     if (item.inner) group.setAttribute("aria-expanded", String(item.open));
     const total = counts.reduce((sum, count) => sum + count, 0) || 1, guess = 1 / Math.max(counts.length, 2);
@@ -250,15 +254,15 @@
   const conditions = (item) => {
     const list = [];
     for (let here = item; here.parent >= 0; here = shown[here.parent]) {
-      const asked = data.tests[data.nodes[shown[here.parent].id][1]];
-      list.unshift(`${asked[0]} ${here.side === "L" ? asked[1] : asked[2]}`);
+      const [name, yes, no] = data.splits[data.nodes[shown[here.parent].id][1]];
+      list.unshift(`${name} ${here.side === "L" ? yes : no}`);
     }
     return list;
   };
   const showCard = (item) => {
     const [rows, label, counts] = data.stats[data.nodes[item.id][0]];
     const total = counts.reduce((sum, count) => sum + count, 0) || 1;
-    const heading = `${data.classes[label]}: ${number(counts[label])} of ${number(total)} (${number(rows)} rows)`;
+    const heading = `${data.classes[label]}: ${number(counts[label])} of ${number(total)} (${count(rows, "row", "rows")})`;
     const order = counts.map((_, k) => k).sort((a, b) => counts[b] - counts[a]);
     const table = made("table");
     for (const k of order.filter((k) => counts[k] > 0 || k === label).slice(0, 8)) {
@@ -394,11 +398,10 @@
 
   // -- the pruning path ------------------------------------------------------------------------
 
-  const count = (value, one, many) => `${number(value)} ${value === 1 ? one : many}`;
   const tell = () => {
     const step = data.steps[state.step];
     const parts = [`Step ${step.step} of ${data.last}`, count(step.leaves, "leaf", "leaves"),
-      `${number(step.errors)} ${data.unit}`];
+      count(step.errors, data.unit.replace(/errors$/, "error"), data.unit)];
     if (step.score !== null) parts.push(`score ${number(step.score)}`);
     if (step.certificate !== null) parts.push(`certified risk at most ${number(step.certificate, 3)}`);
     if (state.step === data.chosen) parts.push("chosen");

@@ -1,0 +1,340 @@
+"""The tables of a study: the paper's, and what the paper lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.bench.published import MODELS as PUBLISHED_MODELS
+from treebound.bench.published import compare
+from treebound.bench.results import Results
+from treebound.bench.sheets import Cell, Sheet
+from treebound.bench.statistics import (
+    difference_over_draws,
+    difference_over_sets,
+    rank,
+    win_tie_loss,
+)
+
+__all__ = [
+    "TABLES",
+    "accuracy_table",
+    "cost_table",
+    "dataset_table",
+    "differences_table",
+    "published_table",
+    "ranks_table",
+    "reference_model",
+    "sheets_of",
+    "wins_table",
+]
+
+NONE = "—"
+_BEST = 0.001
+
+
+def label_of(dataset: dict[str, Any]) -> str:
+    """Title, a star for mixed sets, and (examples, classes), as in the paper's table."""
+    star = "*" if dataset["n_ordinal"] + dataset["n_nominal"] else ""
+    return f"{dataset['title']}{star} ({dataset['n_examples']}, {dataset['n_classes']})"
+
+
+def reference_model(results: Results) -> str:
+    """The model others are compared with: "Ours" or "Bound" if there is one, else the first."""
+    named = [name for name in ("Ours", "Bound") if name in results.competitors]
+    return named[0] if named else results.competitors[0]
+
+
+# -- the paper's tables ------------------------------------------------------------------------
+
+
+def accuracy_table(results: Results) -> Sheet:
+    """Mean test accuracy per data set and model, the best within 0.1 % in bold, and the summary."""
+    means = results.means("test_accuracy")
+    best = best_cells(results)
+    rows = []
+    for at, dataset in enumerate(results.datasets):
+        cells = [_percent(mean, bold) for mean, bold in zip(means[at], best[at], strict=True)]
+        rows.append([Cell(label_of(dataset), dataset["name"]), *cells])
+    notes = [
+        f"Mean test accuracy in percent over {results.n_draws} draws; a star marks data sets with "
+        "ordinal or nominal columns; (examples, classes) in brackets; bold: within 0.1 of the best"
+        + (f", {results.oracle} apart." if results.oracle else "."),
+        *_gaps(results),
+    ]
+    header = ["Data set", *results.models]
+    title = f"Accuracy, {results.study.protocol} protocol"
+    return Sheet("accuracy", title, header, rows, _summary(results), notes)
+
+
+def best_cells(results: Results) -> NDArray[np.bool_]:
+    """Which cells are within 0.1 % of the best model that is not an oracle."""
+    means = results.means("test_accuracy")
+    competes = np.array([name in results.competitors for name in results.models])
+    top = np.where(competes & ~np.isnan(means), means, -np.inf).max(axis=1, keepdims=True)
+    # The paper rounds to 0.01 % first; so a gap of exactly 0.1 % counts as within.
+    return competes & (means >= top - _BEST - 1e-9)
+
+
+def _summary(results: Results) -> list[list[Cell]]:
+    means = results.means("test_accuracy")
+    best = best_cells(results).sum(axis=0)
+    number = [
+        Cell(str(count), int(count)) if name in results.competitors else Cell(NONE)
+        for name, count in zip(results.models, best, strict=True)
+    ]
+    rows = [
+        [Cell("Number of best"), *number],
+        [Cell("Mean accuracy (%)"), *map(_percent, _column_means(means))],
+    ]
+    if results.oracle:
+        oracle = means[:, [results.models.index(results.oracle)]]
+        fraction = _column_means(means / oracle)
+        rows.append([Cell("Mean fraction of oracle (%)"), *map(_percent, fraction)])
+    seconds = _column_means(results.means("prune_seconds"))
+    leaves = _column_means(results.means("leaves"))
+    rows.append([Cell("Mean pruning time (s)"), *map(_seconds, seconds)])
+    rows.append([Cell("Mean number of leaves"), *(_number(one, 2) for one in leaves)])
+    return rows
+
+
+def _gaps(results: Results) -> Iterator[str]:
+    if results.missing:
+        yield f"{results.missing:,} results are missing: the study is not complete."
+    if results.failures:
+        first = results.failures[0]
+        yield (
+            f"{len(results.failures):,} results failed and are left out, the first: "
+            f"{first['model']} on {first['dataset']}, draw {first['draw']}: {first['error']}"
+        )
+
+
+_APPENDIX = (
+    ("Train acc.", "train_accuracy", 3),
+    ("Val. acc.", "validation_accuracy", 3),
+    ("Test acc.", "test_accuracy", 3),
+    ("Leaves", "leaves", 1),
+    ("Depth", "depth", 1),
+    ("Grow [s]", "grow_seconds", 4),
+    ("Prune [s]", "prune_seconds", 4),
+    ("Bound", "bound", 3),
+    ("Certificate", "certificate", 3),
+    ("Log-loss", "log_loss", 3),
+    ("Brier", "brier", 3),
+)
+
+
+def dataset_table(results: Results, name: str) -> Sheet:
+    """The appendix table of one data set: mean (deviation) of everything measured."""
+    at = [one["name"] for one in results.datasets].index(name)
+    dataset = results.datasets[at]
+    best = best_cells(results)[at]
+    rows = []
+    for title, quantity, digits in _APPENDIX:
+        means, spread = results.means(quantity)[at], results.deviations(quantity)[at]
+        bold = best if quantity == "test_accuracy" else np.zeros(len(best), dtype=bool)
+        cells = [
+            Cell(NONE) if np.isnan(mean) else Cell(f"{mean:.{digits}f} ({std:.{digits}f})", mean, b)
+            for mean, std, b in zip(means, spread, bold.tolist(), strict=True)
+        ]
+        if any(cell.text != NONE for cell in cells):
+            rows.append([Cell(title), *cells])
+    kinds = ", ".join(f"{dataset[f'n_{kind}']} {kind}" for kind in ("real", "ordinal", "nominal"))
+    notes = [
+        f"{dataset['n_examples']} examples, {dataset['n_classes']} classes, columns: {kinds}. "
+        f"Mean (standard deviation) over {results.n_draws} draws."
+    ]
+    return Sheet(f"dataset:{name}", dataset["title"], ["", *results.models], rows, (), notes)
+
+
+# -- what the paper lacks ----------------------------------------------------------------------
+
+
+def differences_table(results: Results, against: str | None = None) -> Sheet:
+    """Paired differences of one model with every other, over data sets and draws."""
+    one = against or reference_model(results)
+    means = results.means("test_accuracy")
+    at = results.models.index(one)
+    rows = []
+    for other in [name for name in results.competitors if name != one]:
+        to = results.models.index(other)
+        gap = difference_over_sets(means[:, at], means[:, to])
+        clear = [found for found in _per_set(results, at, to) if found.clear]
+        better = sum(found.mean > 0 for found in clear)
+        rows.append(
+            [
+                Cell(f"{one} − {other}"),
+                Cell(f"{100 * gap.mean:+.2f}", gap.mean, gap.clear),
+                Cell(f"{100 * gap.low:+.2f} to {100 * gap.high:+.2f}"),
+                Cell(f"{gap.p_value:.3g}", gap.p_value),
+                Cell(f"{better} / {len(clear) - better}"),
+            ]
+        )
+    notes = [
+        "Points of accuracy; bold: the interval leaves out zero. Interval: Student's t over data "
+        "sets; p: Wilcoxon's signed ranks. Better / worse: data sets on which the difference over "
+        "draws is clear, with the variance corrected for overlapping training parts."
+    ]
+    header = ["Difference", "Mean", "95 % interval", "p", "Clearly better / worse"]
+    return Sheet("differences", f"{one} against the others", header, rows, (), notes)
+
+
+def _per_set(results: Results, at: int, to: int) -> list[Any]:
+    cube = results.cube("test_accuracy")
+    fraction = float(results.study.settings["test_fraction"])
+    return [
+        difference_over_draws(draws[:, at], draws[:, to], test_fraction=fraction) for draws in cube
+    ]
+
+
+def wins_table(results: Results) -> Sheet:
+    """Win / tie / loss counts of every pair, a tie being within 0.1 %."""
+    means = results.means("test_accuracy")
+    places = [results.models.index(name) for name in results.competitors]
+    rows = []
+    for name, at in zip(results.competitors, places, strict=True):
+        cells = [
+            Cell(NONE)
+            if at == to
+            else Cell(" / ".join(map(str, win_tie_loss(means[:, at], means[:, to], tie=_BEST))))
+            for to in places
+        ]
+        rows.append([Cell(name), *cells])
+    notes = ["Data sets on which the row's model wins / ties (within 0.1 %) / loses."]
+    return Sheet("wins", "Win / tie / loss", ["", *results.competitors], rows, (), notes)
+
+
+def ranks_table(results: Results) -> Sheet | None:
+    """Mean ranks, Friedman's test, and who cannot be told apart; None if there is too little."""
+    places = [results.models.index(name) for name in results.competitors]
+    found = rank(results.means("test_accuracy")[:, places])
+    if found is None:
+        return None
+    rows = []
+    for at in np.argsort(found.ranks, kind="stable").tolist():
+        letters = [chr(97 + number) for number, group in enumerate(found.groups) if at in group]
+        cells = [Cell(f"{found.ranks[at]:.2f}", float(found.ranks[at])), Cell("".join(letters))]
+        rows.append([Cell(results.competitors[at]), *cells])
+    notes = [
+        f"Friedman chi² = {found.chi2:.2f}, Iman-Davenport F = {found.f:.2f}, "
+        f"p = {found.p_value:.2g}, on {found.n_sets} data sets. Models that share a letter differ "
+        f"by less than the critical difference {found.critical_difference:.2f} (Nemenyi, 5 %)."
+    ]
+    return Sheet("ranks", "Mean ranks", ["Model", "Mean rank", "Groups"], rows, (), notes)
+
+
+def cost_table(results: Results) -> Sheet:
+    """Accuracy beside size and time, means over data sets."""
+    columns = [
+        ("Accuracy (%)", "test_accuracy", _percent),
+        ("Log-loss", "log_loss", lambda one: _number(one, 3)),
+        ("Brier", "brier", lambda one: _number(one, 3)),
+        ("Leaves", "leaves", lambda one: _number(one, 1)),
+        ("Depth", "depth", lambda one: _number(one, 1)),
+        ("Grow (s)", "grow_seconds", _seconds),
+        ("Prune (s)", "prune_seconds", _seconds),
+        ("Certificate", "certificate", lambda one: _number(one, 3)),
+    ]
+    found = {key: _column_means(results.means(key)) for _, key, _ in columns}
+    rows = [
+        [Cell(name), *(show(found[key][at]) for _, key, show in columns)]
+        for at, name in enumerate(results.models)
+    ]
+    header = ["Model", *(title for title, _, _ in columns)]
+    notes = [f"Means over {len(results.datasets)} data sets of means over draws."]
+    return Sheet("cost", "Accuracy, size and time", header, rows, (), notes)
+
+
+def published_table(results: Results) -> Sheet | None:
+    """Here and in the paper, side by side; None where nothing can be compared."""
+    cells = {(one.dataset["name"], one.model): one for one in compare(results)}
+    models = [name for name in PUBLISHED_MODELS if name in results.models]
+    if not cells or results.study.protocol != "paper":
+        return None
+    rows = []
+    for dataset in results.datasets:
+        found = [cells.get((dataset["name"], model)) for model in models]
+        if any(found):
+            rows.append([Cell(label_of(dataset), dataset["name"]), *map(_beside, found)])
+    within = [
+        [one.within_noise for (_, model), one in cells.items() if model == name] for name in models
+    ]
+    footer = [
+        [Cell("Within noise"), *(Cell(f"{sum(one)} of {len(one)}", sum(one)) for one in within)],
+        [Cell("Mean here / printed (%)"), *(_both_means(cells, name) for name in models)],
+    ]
+    notes = [
+        "Here / printed, in percent; bold: they differ by more than two standard errors of the "
+        "difference. The draws are the paper's own, so equal algorithms agree far more closely."
+    ]
+    return Sheet(
+        "published", "Beside the published table", ["Data set", *models], rows, footer, notes
+    )
+
+
+def _beside(one: Any) -> Cell:
+    if one is None:
+        return Cell(NONE)
+    text = f"{100 * one.mean:.2f} / {100 * one.printed:.2f}"
+    return Cell(text, one.difference, not one.within_noise)
+
+
+def _both_means(cells: dict[tuple[str, str], Any], model: str) -> Cell:
+    found = [one for (_, name), one in cells.items() if name == model]
+    here = np.mean([one.mean for one in found])
+    printed = np.mean([one.printed for one in found])
+    return Cell(f"{100 * here:.2f} / {100 * printed:.2f}", float(here - printed))
+
+
+TABLES = ("accuracy", "cost", "differences", "wins", "ranks", "published", "datasets")
+
+
+def sheets_of(results: Results, tables: Sequence[str] = TABLES) -> list[Sheet]:
+    """The tables of these names, those left out that a study is too small for."""
+    makers: dict[str, Any] = {
+        "accuracy": accuracy_table,
+        "cost": cost_table,
+        "differences": differences_table,
+        "wins": wins_table,
+        "ranks": ranks_table,
+        "published": published_table,
+    }
+    found: list[Sheet | None] = []
+    for name in tables:
+        if name == "datasets":
+            found += [dataset_table(results, one["name"]) for one in results.datasets]
+        elif name in makers:
+            found.append(makers[name](results))
+        else:
+            raise ValueError(
+                f"There is no table {name!r}. Hint: the tables are {', '.join(TABLES)}."
+            )
+    return [one for one in found if one is not None]
+
+
+# -- cells -------------------------------------------------------------------------------------
+
+
+def _column_means(means: NDArray[np.float64]) -> list[float]:
+    known = ~np.isnan(means)
+    total = np.where(known, means, 0.0).sum(axis=0)
+    return [
+        float(t / n) if n else float("nan") for t, n in zip(total, known.sum(axis=0), strict=True)
+    ]
+
+
+def _percent(value: float, bold: bool = False) -> Cell:
+    return Cell(NONE) if np.isnan(value) else Cell(f"{100 * value:.2f}", float(value), bool(bold))
+
+
+def _number(value: float, digits: int) -> Cell:
+    return Cell(NONE) if np.isnan(value) else Cell(f"{value:.{digits}f}", float(value))
+
+
+def _seconds(value: float) -> Cell:
+    if np.isnan(value):
+        return Cell(NONE)
+    return Cell(f"{value:.2f}" if value >= 1 else f"{value:.2g}", float(value))

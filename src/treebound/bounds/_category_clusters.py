@@ -1,0 +1,283 @@
+"""Samples of categorical features that a shape shatters: shared categories and clusters.
+
+Two ways to build the sample of a shape from those of its children, X_1 and X_2:
+
+- *share*: the root tests a feature and leaves some of its categories to each child;
+- *cluster*: the features of a set E are used by the root alone. One cluster P, which a stump
+  shatters with E, takes the place of one point of X_1 and one of X_2; in the features of E the rest
+  of X_1 has the lowest category and the rest of X_2 the highest. Whatever the labels, a root test
+  in E divides P by them and sends X_1 one way and X_2 the other; each child sees its part of P as
+  copies of its point. In the other features the two points must agree: categories of nominal
+  features are renamed, and of ordinal features the children use two categories, which can be
+  exchanged.
+
+A nominal feature in E divides P by two categories only; if the second child is a leaf, by all of
+them, since then it does not matter which side of a test the first child gets.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.bounds._recursion import Features, children
+from treebound.bounds._stump_samples import stump_sample, stump_shatters
+from treebound.shapes import TreeShape
+
+__all__ = ["BinaryClusters", "CategoryClusters", "TooMany"]
+
+IntArray = NDArray[np.int64]
+# More features than any sample needs here.
+_NEVER = 1 << 60
+# Deeper shapes are not built.
+_DEEPEST = 60
+# (subtree, landscape) pairs up to which root tests on categorical features are told apart.
+_MOST_STATES = 3000
+# Sets of features tried for the cluster of one node.
+_MOST_SETS = 60
+
+
+class BinaryClusters:
+    """Cluster lemma on features of two categories: points against features needed.
+
+    With b features in E the cluster has ``1 + floor(log2(b + 1))`` points, so that only
+    ``b = 2^j - 1`` matter; ``needed[v]`` is the least number of features with which v points are
+    shattered.
+    """
+
+    def __init__(self, features: int, most: int = 128) -> None:
+        self.features = features
+        self.most = most
+        self.needed: dict[TreeShape, list[int]] = {}
+        self.choice: dict[tuple[TreeShape, int], tuple[int, int, int]] = {}
+
+    def size(self, shape: TreeShape) -> int:
+        """Points that are shattered."""
+        if shape.height > _DEEPEST:
+            return 1
+        for part in shape.subshapes():
+            if part not in self.needed:
+                self.needed[part] = self._needs(part)
+        return len(self.needed[shape]) - 1
+
+    def _needs(self, shape: TreeShape) -> list[int]:
+        if shape.is_leaf:
+            return [0, 0]
+        left, right = children(shape)
+        one, other = self.needed[left], self.needed[right]
+        # A one-sided root test leaves the tree what its larger child can do.
+        found = one + [_NEVER] * (self.most + 1 - len(one))
+        for v in range(1, len(one)):
+            for w in range(1, len(other)):
+                below = max(one[v], other[w])
+                j = 1
+                while below + (1 << j) - 1 <= self.features and v + w - 1 + j <= self.most:
+                    if below + (1 << j) - 1 < found[v + w - 1 + j]:
+                        found[v + w - 1 + j] = below + (1 << j) - 1
+                        self.choice[shape, v + w - 1 + j] = (v, w, j)
+                    j += 1
+        while found[-1] == _NEVER:
+            found.pop()
+        return found
+
+    def sample_of(self, shape: TreeShape) -> IntArray:
+        """The sample: a row of bits for each point."""
+        return self._sample(shape, self.size(shape), self.features)
+
+    def _sample(self, shape: TreeShape, points: int, features: int) -> IntArray:
+        if points == 1:
+            return np.zeros((1, features), dtype=np.int64)
+        left, right = children(shape)
+        if (shape, points) not in self.choice:
+            return self._sample(left, points, features)
+        v, w, j = self.choice[shape, points]
+        own = (1 << j) - 1
+        one, other = self._sample(left, v, features - own), self._sample(right, w, features - own)
+        other ^= other[0] ^ one[0]
+        splits = np.arange(1, own + 1)
+        P = np.concatenate(
+            [splits >> np.arange(j + 1)[:, None] & 1, np.repeat(one[:1], j + 1, 0)], 1
+        )
+        below = np.concatenate([np.zeros((v - 1, own), dtype=np.int64), one[1:]], 1)
+        above = np.concatenate([np.ones((w - 1, own), dtype=np.int64), other[1:]], 1)
+        return np.concatenate([P, below, above])
+
+
+class TooMany(Exception):
+    """More landscapes below the root than are followed."""
+
+
+class _Column(NamedTuple):
+    """A feature of a child: its kind, its categories, and its column in the parent's sample."""
+
+    kind: str
+    categories: int
+    at: int
+
+
+class _Choice(NamedTuple):
+    """How a sample is built: the features of the children and of the cluster."""
+
+    rule: str
+    columns: tuple[tuple[_Column, ...], tuple[_Column, ...]] = ((), ())
+    # Share: the tested feature, and the first category of each child.
+    tested: int = 0
+    first: tuple[int, int] = (0, 0)
+    # Cluster: the features of E.
+    own: tuple[_Column, ...] = ()
+
+
+class CategoryClusters:
+    """The largest samples that sharing and clusters give, without real features."""
+
+    def __init__(self, most: int = _MOST_STATES) -> None:
+        self.most = most
+        self.known: dict[tuple[TreeShape, Features], tuple[int, _Choice]] = {}
+
+    def size(self, shape: TreeShape, features: Features) -> int:
+        """Points that are shattered; :class:`TooMany` if there is too much to try."""
+        if shape.height > _DEEPEST:
+            raise TooMany
+        return self._at(shape, features)[0]
+
+    def _at(self, shape: TreeShape, features: Features) -> tuple[int, _Choice]:
+        if shape.is_leaf or features.is_empty:
+            return 1, _Choice("point")
+        if shape.leaves == 2:
+            return stump_shatters(features), _Choice("stump")
+        found = self.known.get((shape, features))
+        if found is None:
+            if len(self.known) >= self.most:
+                raise TooMany
+            found = self.known[shape, features] = self._best(shape, features)
+        return found
+
+    def _best(self, shape: TreeShape, features: Features) -> tuple[int, _Choice]:
+        left, right = children(shape)
+        columns = tuple(_columns(features))
+        # A one-sided root test leaves the tree what its larger child can do.
+        best = self._at(left, features)[0], _Choice("one-sided", (columns, ()))
+        for choice in (*_shares(columns), *_own_features(columns, right.is_leaf)):
+            sizes = [
+                self._at(child, _features(part))[0]
+                for child, part in zip((left, right), choice.columns, strict=True)
+            ]
+            size = sum(sizes)
+            if choice.rule == "cluster":
+                size += stump_shatters(_features(choice.own)) - 2
+            if size > best[0]:
+                best = size, choice
+        return best
+
+    def sample(self, shape: TreeShape, features: Features) -> IntArray:
+        """The sample: ordinal columns, then nominal ones, by descending number of categories."""
+        size, choice = self._at(shape, features)
+        width = len(features.ordinal) + len(features.nominal)
+        if choice.rule == "point":
+            return np.zeros((1, width), dtype=np.int64)
+        if choice.rule == "stump":
+            return stump_sample(features)
+        parts = []
+        for child, columns in zip(children(shape), choice.columns, strict=True):
+            if choice.rule == "one-sided" and not columns:
+                break
+            below = self.sample(child, _features(columns))
+            X = np.zeros((len(below), width), dtype=np.int64)
+            X[:, [column.at for column in columns]] = below
+            parts.append(X)
+        if choice.rule == "share":
+            for X, first in zip(parts, choice.first, strict=True):
+                X[:, choice.tested] += first
+        elif choice.rule == "cluster":
+            parts = _around_cluster(parts, choice)
+        X = np.concatenate(parts)
+        assert len(X) == size
+        return X
+
+
+def _around_cluster(parts: list[IntArray], choice: _Choice) -> list[IntArray]:
+    """Both children's samples without their first points, and the cluster in their place."""
+    one, other = parts
+    for column in choice.columns[1]:
+        values, here, there = other[:, column.at], one[0, column.at], other[0, column.at]
+        if here != there:  # exchange two categories; an ordinal feature has no others
+            other[:, column.at] = np.select(
+                [values == here, values == there], [there, here], values
+            )
+    P = np.repeat(one[:1], stump_shatters(_features(choice.own)), axis=0)
+    P[:, [column.at for column in choice.own]] = stump_sample(_features(choice.own))
+    for column in choice.own:
+        one[:, column.at] = 0
+        other[:, column.at] = column.categories - 1
+    return [P, one[1:], other[1:]]
+
+
+def _columns(features: Features) -> list[_Column]:
+    found = [("ordinal", o) for o in features.ordinal] + [("nominal", n) for n in features.nominal]
+    return [_Column(*one, at) for at, one in enumerate(found)]
+
+
+def _features(columns: tuple[_Column, ...]) -> Features:
+    return Features(
+        0,
+        tuple(column.categories for column in columns if column.kind == "ordinal"),
+        tuple(column.categories for column in columns if column.kind == "nominal"),
+    )
+
+
+def _sorted(columns: list[_Column]) -> tuple[_Column, ...]:
+    """In the order of :class:`Features`, without those of one category."""
+    return tuple(
+        sorted(
+            (column for column in columns if column.categories > 1),
+            key=lambda column: (column.kind != "ordinal", -column.categories),
+        )
+    )
+
+
+def _shares(columns: tuple[_Column, ...]) -> list[_Choice]:
+    """What a root test on each feature leaves to the children."""
+    found = []
+    seen = set()
+    for column in columns:
+        kind, categories, at = column
+        if (kind, categories) in seen:
+            continue
+        seen.add((kind, categories))
+        if kind == "ordinal":
+            counts = [(theta, categories - theta) for theta in range(1, categories)]
+        else:
+            counts = [(1, categories - 1), (categories - 1, 1)]
+        for one, other in counts:
+            given = tuple(
+                _sorted([c._replace(categories=some) if c is column else c for c in columns])
+                for some in (one, other)
+            )
+            found.append(_Choice("share", (given[0], given[1]), at, (0, one)))
+    return found
+
+
+def _own_features(columns: tuple[_Column, ...], at_leaf: bool) -> list[_Choice]:
+    """Sets of features for the cluster: those with fewest categories, and with most."""
+    by_size = sorted(columns, key=lambda column: column.categories)
+    found = {}
+    step = 1 + len(columns) // _MOST_SETS
+    for some in (by_size, by_size[::-1]):
+        for count in range(1, len(some) + 1, step):
+            own = [
+                c if at_leaf or c.kind == "ordinal" else c._replace(categories=2)
+                for c in some[:count]
+            ]
+            rest = [c if c.kind == "nominal" else c._replace(categories=2) for c in some[count:]]
+            choice = _Choice("cluster", (_sorted(rest), _sorted(rest)), own=_sorted(own))
+            found[_features(choice.own), _features(choice.columns[0])] = choice
+    return list(found.values())
+
+
+@lru_cache(maxsize=64)
+def binary_clusters(features: int) -> BinaryClusters:
+    """The shared table for a number of features."""
+    return BinaryClusters(features)

@@ -1,0 +1,431 @@
+"""Cluster lemma: samples of real features that a shape shatters, larger than sums of children.
+
+==================  ================================================================================
+symbol              meaning
+==================  ================================================================================
+``d(e)``            VC dimension of a stump on e real features: binom(d, d // 2) <= 2 e
+``s(e)``            most points all of whose subsets are prefixes of e orders: binom(s, s // 2) <= e
+``E_j``, ``z_j``    disjoint sets of features; the points z_j are distinct, and z_j is the lowest
+                    point in every feature of E_j
+``V(T; c)``         size of a sample that T shatters with such points, ``|E_j| = c_j``
+``p(u; c)``         the same for a stump on u features
+==================  ================================================================================
+
+The lemma: let the children T_1 and T_2 shatter X_1 and X_2, and let x_1 and x_2 be extreme in every
+feature of a set E. Put one cluster P of d(e) points in the place of both x_1 and x_2, with X_1
+below and X_2 above it in the features of E. A root test in E divides P by any two labels, and each
+child sees its part of P as copies of its own x_i. So |X_1| + |X_2| - 2 + d(e) points are shattered.
+
+A rule below is one way to build the sample of a shape from those of its children:
+
+- *side*: X_1 and X_2 next to each other, as in the sum of children (Yildiz 2015);
+- *cluster*: the lemma. Some z_j may lie in P; on their E_j the order is z_j, P, all others;
+- *cluster at a leaf*: T_2 is a leaf, so that P may lie below X_1 in all features that divide it,
+  and keep its z_j;
+- *search*: a stored sample of few features, found by search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import count, product
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.bounds._found_samples import FOUND, Found
+from treebound.bounds._recursion import children
+from treebound.bounds.related import largest_central
+from treebound.bounds.witnesses import prefix_orders, shattering_ranks
+from treebound.shapes import TreeShape
+
+__all__ = ["Clusters", "clusters"]
+
+Counts = tuple[int, ...]
+Sets = tuple[tuple[int, ...], ...]
+IntArray = NDArray[np.int64]
+# Options looked at for one shape, by the most constraints allowed; beyond, fewer are.
+_MOST_OPTIONS = {3: 60_000, 2: 60_000, 1: 400_000}
+# Leaves of the largest shape with a stored sample.
+_MOST_FOUND = max(text.count(".") for text in FOUND)
+# Values kept for other shapes.
+_MOST_KEPT = 50_000
+
+
+class Option(NamedTuple):
+    """One way to build the sample of a shape."""
+
+    rule: str
+    # For each constraint, who keeps it: 0 the cluster, 1 and 2 the children.
+    keepers: Counts = ()
+    left: Counts = ()
+    right: Counts = ()
+    # Features in which the cluster is extreme for both children, and the points it adds; of a
+    # stored sample its number and its points.
+    extreme: int = 0
+    gain: int = 0
+
+
+class Plan(NamedTuple):
+    """The best option of a shape under constraints; size 0 if there is none."""
+
+    size: int
+    option: Option
+
+
+class Built(NamedTuple):
+    """Ranks of the points in every feature, and which point is lowest for each constraint."""
+
+    X: IntArray
+    lowest: list[int]
+
+
+Plans = dict[tuple[TreeShape, Counts], Plan]
+
+
+@lru_cache(maxsize=64)
+def clusters(real: int, stump: int = 0) -> Clusters:
+    """The shared table for a number of real features."""
+    return Clusters(real, stump)
+
+
+class Clusters:
+    """The largest samples that the rules give, on a fixed number of real features.
+
+    Parameters
+    ----------
+    real : int
+        Number of real features, at least 1.
+    stump : int
+        Points that a stump shatters with the help of features of other kinds, if more than d(real).
+    """
+
+    def __init__(self, real: int, stump: int = 0) -> None:
+        self.real = real
+        self.stump = stump
+        self.tables: dict[int, Plans] = {}
+
+    def plan(self, shape: TreeShape) -> Plan:
+        """Size of the sample that :meth:`sample` builds, and by which rule."""
+        return self._plans(shape)[shape, ()]
+
+    def sample(self, shape: TreeShape, stump: IntArray | None = None) -> IntArray:
+        """The sample: ranks of its points in every feature.
+
+        ``stump`` is the sample that stands for the stump of other kinds of features, with a column
+        for each of them after the real ones.
+        """
+        return _Builder(self.real, self._plans(shape), stump)(shape, ()).X
+
+    def _plans(self, shape: TreeShape, c: Counts = (), allowed: int = 3) -> Plans:
+        """Plans for a shape and all below it, with as many constraints as time allows."""
+        for most in range(allowed, -1, -1):
+            plans = self.tables.setdefault(most, {})
+            if (shape, c) in plans:
+                return plans
+            needed = self._needed(shape, c, most)
+            if needed is None:
+                continue
+            if len(plans) > _MOST_KEPT:
+                plans.clear()
+            for part in shape.subshapes():
+                for c, options in needed.get(part, {}).items():
+                    if (part, c) not in plans:
+                        plans[part, c] = _best(part, options, plans)
+            return plans
+        raise AssertionError("without constraints a node has one option")
+
+    def _needed(
+        self, shape: TreeShape, c: Counts, most: int
+    ) -> dict[TreeShape, dict[Counts, list[Option]]] | None:
+        """The constraints each subtree is asked for, with its options; None if too many."""
+        needed: dict[TreeShape, dict[Counts, list[Option]]] = {shape: {c: []}}
+        total = 0
+        for part in sorted(shape.subshapes(), key=lambda one: -one.leaves):
+            for c in needed.get(part, ()):
+                options = needed[part][c] = list(self._options(part, c, most))
+                total += len(options)
+                if total > _MOST_OPTIONS.get(most, total):
+                    return None
+                if part.leaves <= 2:
+                    continue
+                for child, below in zip(children(part), ("left", "right"), strict=True):
+                    wanted = needed.setdefault(child, {})
+                    for option in options:
+                        if option.rule != "search":
+                            wanted.setdefault(getattr(option, below), [])
+        return needed
+
+    def _options(self, shape: TreeShape, c: Counts, most: int) -> Iterator[Option]:
+        """Every option of a shape under constraints; what the children cannot do is void later."""
+        if shape.is_leaf:
+            yield Option("leaf", gain=int(len(c) <= 1))
+            return
+        if shape.leaves == 2:
+            size, _ = cluster_size(self.real, c)
+            mixed = not c and self.stump > size
+            yield Option("mixed stump", gain=self.stump) if mixed else Option("stump", gain=size)
+            return
+        for at, found in enumerate(_found(shape)):
+            cornered = min(max(c, default=0), found.corner)
+            if len(found.orders) + sum(c) - cornered <= self.real:
+                yield Option("search", extreme=at, gain=len(found.orders[0]))
+        for keepers in product((1, 2), repeat=len(c)):
+            yield Option("side", keepers, _kept(c, keepers, 1), _kept(c, keepers, 2))
+        for keepers in product((0, 1, 2), repeat=len(c)):
+            if 1 + max(keepers.count(1), keepers.count(2)) <= most:
+                yield from self._around_cluster(shape, c, keepers, most)
+
+    def _around_cluster(
+        self, shape: TreeShape, c: Counts, keepers: Counts, most: int
+    ) -> Iterator[Option]:
+        inside, left, right = (_kept(c, keepers, who) for who in (0, 1, 2))
+        # Large shapes leave out the options that seldom help.
+        few = most == 1
+        for e, size in _stump_steps(self.real - sum(c)):
+            if len(inside) <= (0 if few else size):
+                u = e + sum(inside)
+                yield Option("cluster", keepers, _with(left, u), _with(right, u), u, size - 2)
+        if not inside or right or not children(shape)[1].is_leaf:
+            return
+        for u in _sizes_that_matter(inside, self.real - sum(left))[-1 if few else 0 :]:
+            size, _ = cluster_size(u, inside)
+            yield Option("cluster at a leaf", keepers, _with(left, u), (), u, size - 2)
+
+
+def _best(shape: TreeShape, options: list[Option], plans: Plans) -> Plan:
+    best = Plan(0, options[0])
+    for option in options:
+        size = option.gain
+        if shape.leaves > 2 and option.rule != "search":
+            left, right = children(shape)
+            sizes = plans[left, option.left].size, plans[right, option.right].size
+            size = sum(sizes) + size if all(sizes) else 0
+        if size > best.size:
+            best = Plan(size, option)
+    return best
+
+
+def _found(shape: TreeShape) -> tuple[Found, ...]:
+    return FOUND.get(str(shape), ()) if shape.leaves <= _MOST_FOUND else ()
+
+
+def _kept(c: Counts, keepers: Counts, who: int) -> Counts:
+    return tuple(one for one, keeper in zip(c, keepers, strict=True) if keeper == who)
+
+
+def _with(c: Counts, u: int) -> Counts:
+    return tuple(sorted((*c, u), reverse=True))
+
+
+@lru_cache(maxsize=1 << 12)
+def _stump_steps(most: int) -> tuple[tuple[int, int], ...]:
+    """The numbers of features e, 2 up to ``most``, at which d(e) grows, with d(e)."""
+    found: list[tuple[int, int]] = []
+    for d in count(3):
+        e = (comb(d, d // 2) + 1) // 2
+        if e > most:
+            return tuple(found)
+        found.append((e, d))
+    return ()
+
+
+def _sizes_that_matter(c: Counts, most: int) -> list[int]:
+    """The numbers of features at which p(u; c) grows."""
+    found = {sum(c), sum(c) + 1, *(sum(c) + e for e, _ in _stump_steps(most - sum(c)))}
+    for one in c:
+        rest = sum(c) - one
+        s = 1
+        while rest + comb(s, s // 2) <= most:
+            found.add(max(rest + comb(s, s // 2), sum(c)))
+            s += 1
+    return sorted(u for u in found if u <= most and cluster_size(u, c)[0])
+
+
+@lru_cache(maxsize=1 << 14)
+def cluster_size(u: int, c: Counts) -> tuple[int, int]:
+    """p(u; c), and which E_j helps to divide the cluster (-1: none does)."""
+    free = u - sum(c)
+    sizes = [(largest_central(2 * free) if free else 1, -1)]
+    sizes += [(1 + largest_central(free + one), j) for j, one in enumerate(c)]
+    return max((size for size in sizes if size[0] >= len(c)), default=(0, -1))
+
+
+# --- the samples ------------------------------------------------------------------------------
+
+
+class _Builder:
+    """Builds the sample of a plan; every column holds different values."""
+
+    def __init__(self, real: int, plans: Plans, stump: IntArray | None) -> None:
+        self.real = real
+        self.plans = plans
+        self.stump = stump
+        self.others = 0 if stump is None else stump.shape[1] - real
+
+    def __call__(self, shape: TreeShape, sets: Sets) -> Built:
+        """A sample with a point that is lowest in each of the given sets of features."""
+        # Plans know constraints by descending size.
+        order = sorted(range(len(sets)), key=lambda j: -len(sets[j]))
+        sets = tuple(sets[j] for j in order)
+        plan = self.plans[shape, tuple(map(len, sets))]
+        X, lowest = self._built(shape, sets, plan.option)
+        assert len(X) == plan.size
+        return Built(X, [lowest[order.index(j)] for j in range(len(sets))])
+
+    def _built(self, shape: TreeShape, sets: Sets, option: Option) -> Built:
+        if shape.is_leaf:
+            return Built(self._table([[0]] * self.real), [0] * len(sets))
+        if option.rule == "mixed stump":
+            assert self.stump is not None
+            return Built(self.stump, [])
+        if shape.leaves == 2:
+            return self._cluster(range(self.real), sets)
+        if option.rule == "search":
+            return self._found(_found(shape)[option.extreme], sets)
+        if option.rule == "side":
+            return self._side_by_side(shape, sets, option)
+        return self._joined(shape, sets, option)
+
+    def _table(self, orders: Sequence[Sequence[int]]) -> IntArray:
+        """Ranks from the orders of the points, with the columns of other kinds constant."""
+        X = np.zeros((len(orders[0]), self.real + self.others), dtype=np.int64)
+        for column, order in enumerate(orders):
+            X[list(order), column] = np.arange(len(order))
+        return X
+
+    def _orders(self, X: IntArray) -> list[list[int]]:
+        return [np.argsort(X[:, j]).tolist() for j in range(self.real)]
+
+    def _found(self, found: Found, sets: Sets) -> Built:
+        """A stored sample, its corner where the largest constraint is, else on free features."""
+        size = len(found.orders[0])
+        orders = [list(range(size)) for _ in range(self.real)]
+        for z, one in enumerate(sets):
+            for j in one:
+                orders[j] = _first(z, size)
+        cornered = list(sets[0][: found.corner]) if sets else []
+        taken = {j for one in sets for j in one}
+        free = [j for j in range(self.real) if j not in taken]
+        for j in cornered:
+            orders[j] = list(found.orders[len(found.orders) - found.corner + cornered.index(j)])
+        rest = [*found.orders[: len(found.orders) - found.corner]]
+        rest += found.orders[len(found.orders) - found.corner + len(cornered) :]
+        for j, order in zip(free, rest, strict=False):
+            orders[j] = list(order)
+        return Built(self._table(orders), list(range(len(sets))))
+
+    def _cluster(self, features: Sequence[int], sets: Sets) -> Built:
+        """A cluster that the given features divide in every way, under constraints."""
+        _, helper = cluster_size(len(features), tuple(map(len, sets)))
+        taken = {j for one in sets for j in one}
+        dividing = [j for j in features if j not in taken]
+        if helper < 0:
+            return self._divided(dividing, sets)
+        dividing += sets[helper]
+        # The helper's point is 0; with it in every prefix, the others show all their subsets.
+        lowest = list(range(len(sets)))
+        lowest[0], lowest[helper] = lowest[helper], 0
+        others = largest_central(len(dividing))
+        made = [[0, *(1 + i for i in order)] for order in prefix_orders(others)]
+        return self._arranged(1 + others, dividing, made, sets, lowest)
+
+    def _divided(self, dividing: Sequence[int], sets: Sets) -> Built:
+        """A cluster that features outside all constraints divide in every way."""
+        size = largest_central(2 * len(dividing)) if dividing else 1
+        made = [np.argsort(ranks).tolist() for ranks in shattering_ranks(size, len(dividing)).T]
+        return self._arranged(size, dividing, made, sets, list(range(len(sets))))
+
+    def _arranged(
+        self,
+        size: int,
+        dividing: Sequence[int],
+        made: Sequence[list[int]],
+        sets: Sets,
+        lowest: list[int],
+    ) -> Built:
+        orders = [list(range(size)) for _ in range(self.real)]
+        for z, one in zip(lowest, sets, strict=True):
+            for j in one:
+                orders[j] = _first(z, size)
+        for j, order in zip(dividing, made, strict=False):
+            orders[j] = order
+        return Built(self._table(orders), lowest)
+
+    def _side_by_side(self, shape: TreeShape, sets: Sets, option: Option) -> Built:
+        parts = [
+            self(child, tuple(s for s, who in zip(sets, option.keepers, strict=True) if who == at))
+            for at, child in enumerate(children(shape), start=1)
+        ]
+        (one, z_one), (other, z_other) = parts
+        X = np.concatenate([one, other])
+        above = {j for s, who in zip(sets, option.keepers, strict=True) if who == 2 for j in s}
+        for j in range(self.real):
+            if j in above:
+                X[: len(one), j] += len(other)
+            else:
+                X[len(one) :, j] += len(one)
+        places = {1: iter(z_one), 2: iter(len(one) + z for z in z_other)}
+        return Built(X, [next(places[who]) for who in option.keepers])
+
+    def _joined(self, shape: TreeShape, sets: Sets, option: Option) -> Built:
+        """Both children's samples around one cluster, in the place of one point of each."""
+        kept = [_kept_sets(sets, option.keepers, who) for who in (0, 1, 2)]
+        inside = [j for one in kept[0] for j in one]
+        taken = {j for one in sets for j in one}
+        free = [j for j in range(self.real) if j not in taken]
+        dividing = free[: option.extreme - len(inside)]
+        extreme = tuple(inside + dividing)
+        at_leaf = option.rule == "cluster at a leaf"
+        P = self._cluster(extreme, kept[0]) if at_leaf else self._divided(dividing, kept[0])
+        left, right = children(shape)
+        one = self(left, (*kept[1], extreme))
+        other = Built(self(right, ()).X, [0]) if at_leaf else self(right, (*kept[2], extreme))
+        below_all = set(extreme) if at_leaf else set(inside)
+        second = {j for one_set in kept[2] for j in one_set}
+        names = [_names(one, len(P.X)), _names(other, len(P.X) + len(one.X) - 1)]
+        orders = []
+        for j in range(self.real):
+            middle = np.argsort(P.X[:, j]).tolist()
+            below_1, above_1 = _around(one, j, names[0])
+            below_2, above_2 = _around(other, j, names[1])
+            if j in dividing and j not in below_all:
+                orders.append(above_1[::-1] + middle + above_2)
+            elif j in second:
+                orders.append(below_2 + below_1 + middle + above_1 + above_2)
+            else:  # in the features of `below_all` nothing lies below the cluster
+                orders.append(below_1 + below_2 + middle + above_1 + above_2)
+        X = self._table(orders)
+        for part, name in zip((one, other), names, strict=True):
+            rows = list(name)
+            X[[name[i] for i in rows], self.real :] = part.X[rows, self.real :]
+        places = {
+            0: iter(P.lowest),
+            1: iter(names[0][z] for z in one.lowest[:-1]),
+            2: iter(names[1][z] for z in other.lowest[:-1]),
+        }
+        return Built(X, [next(places[who]) for who in option.keepers])
+
+
+def _names(part: Built, start: int) -> dict[int, int]:
+    """New numbers of the points of a sample without the one that the cluster stands for."""
+    rows = (i for i in range(len(part.X)) if i != part.lowest[-1])
+    return {i: start + at for at, i in enumerate(rows)}
+
+
+def _around(part: Built, column: int, names: dict[int, int]) -> tuple[list[int], list[int]]:
+    """The points below and above the one that the cluster stands for, in order."""
+    order = np.argsort(part.X[:, column]).tolist()
+    at = order.index(part.lowest[-1])
+    return [names[i] for i in order[:at]], [names[i] for i in order[at + 1 :]]
+
+
+def _kept_sets(sets: Sets, keepers: Counts, who: int) -> Sets:
+    return tuple(one for one, keeper in zip(sets, keepers, strict=True) if keeper == who)
+
+
+def _first(z: int, size: int) -> list[int]:
+    return [z, *(i for i in range(size) if i != z)]

@@ -1,0 +1,347 @@
+"""The user's own tables: CSV, Parquet or a frame in, typed columns out, whole or in chunks."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from treebound._extras import require
+from treebound.datasets.convert import label_series, numbers, pandas, plain_series, typed_series
+from treebound.datasets.dataset import Dataset
+from treebound.datasets.infer import infer_column
+from treebound.datasets.schema import Layout, Schema, read_schema
+from treebound.datasets.text import Raw, no_duplicates, text_chunks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["infer_schema", "iter_table", "read_table"]
+
+_PARQUET = (".parquet", ".pq")
+
+
+def read_table(
+    table: Any,
+    schema: Schema | str | os.PathLike[str] | None = None,
+    *,
+    target: str | None = None,
+    unknown: str = "error",
+) -> Dataset:
+    """Read a table with typed columns.
+
+    Parameters
+    ----------
+    table : path-like, "-" or data frame
+        A CSV file (also gzipped), a Parquet file, ``"-"`` for either on standard input, or a
+        pandas, polars or pyarrow table.
+    schema : Schema or path-like, optional
+        What the columns mean, or a TOML file that says so (see :class:`Schema`). Columns it does
+        not name are inferred as by :func:`infer_schema`.
+    target : str, optional
+        The column to predict; wins over the schema's.
+    unknown : {"error", "keep"}
+        What to do with a value that is not a declared category, see :func:`iter_table`.
+
+    Returns
+    -------
+    Dataset
+        Its ``schema`` names every column; print it to see what was inferred.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from treebound.datasets import read_table
+    >>> frame = pd.DataFrame({"age": [31, 40], "colour": ["red", "blue"], "label": ["no", "yes"]})
+    >>> table = read_table(frame, target="label")
+    >>> print(table.schema)
+    column  kind     categories
+    age     real
+    colour  nominal  blue, red (found in the data)
+    label   target   (found in the data)
+    >>> table.target.tolist()
+    ['no', 'yes']
+    """
+    given = _schema(schema).with_target(target)
+    with _raw_chunks(table, given, None) as (chunks, from_text, name):
+        raw = next(iter(chunks))
+    full = _completed(raw, given, from_text, name)
+    frame = _typed_frame(raw, full, name, first_row=1, unknown=unknown)
+    labels = None
+    if full.target is not None:
+        _need(raw, [full.target], name)
+        labels = label_series(raw[full.target], full.target, full)
+    return Dataset(Path(name).stem, name, frame, labels, full, source=name)
+
+
+def iter_table(
+    table: Any,
+    schema: Schema | str | os.PathLike[str],
+    chunk_rows: int = 100_000,
+    *,
+    unknown: str = "keep",
+    others: bool = False,
+) -> Iterator[pd.DataFrame]:
+    """Read a table chunk by chunk, for tables larger than memory.
+
+    Parameters
+    ----------
+    table : path-like, "-" or data frame
+        As for :func:`read_table`.
+    schema : Schema or path-like
+        The columns to read; others are skipped, the target is not needed.
+    chunk_rows : int
+        Rows a chunk (the last may have fewer). A table without rows is one empty chunk.
+    unknown : {"keep", "error"}
+        What to do with a value that is not a declared category: leave it as it is, in columns of
+        plain values (but a text among numbers is an error), or raise, naming the row.
+    others : bool
+        Whether the table's other columns come along, as they are, all in the table's order.
+
+    Yields
+    ------
+    pandas.DataFrame
+        The schema's columns in the schema's order (with ``others``, in the table's). The index
+        counts rows from 0 on.
+    """
+    if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
+        raise ValueError(
+            f"The 'chunk_rows' parameter of iter_table must be an int >= 1. Got {chunk_rows!r} "
+            "instead."
+        )
+    given = _schema(schema)
+    done = 0
+    with _raw_chunks(table, given, chunk_rows) as (chunks, _, name):
+        for raw in chunks:
+            frame = _typed_frame(raw, given, name, first_row=done + 1, unknown=unknown)
+            if others:
+                for extra in [column for column in raw if column not in frame.columns]:
+                    frame[extra] = plain_series(raw[extra])
+                frame = frame[list(raw)]
+            frame.index = frame.index + done
+            done += len(frame)
+            yield frame
+
+
+def infer_schema(frame: Any, *, target: str | None = None) -> Schema:
+    """The schema a frame's dtypes suggest; print it, and save it with ``to_toml`` to change it.
+
+    Numbers are real, booleans and texts nominal, a categorical dtype is what it says it is. Dates
+    and columns of lists and the like are ignored.
+
+    Parameters
+    ----------
+    frame : data frame
+        pandas, polars or pyarrow.
+    target : str, optional
+        The column to predict.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from treebound.datasets import infer_schema
+    >>> frame = pd.DataFrame({"age": [31, 40], "colour": ["red", "blue"], "smokes": [True, False]})
+    >>> print(infer_schema(frame))
+    column  kind     categories
+    age     real
+    colour  nominal  blue, red (found in the data)
+    smokes  nominal  False, True
+    """
+    return read_table(frame, target=target).schema
+
+
+# -- typing --------------------------------------------------------------------------------
+
+
+def _schema(schema: Any) -> Schema:
+    if schema is None:
+        return Schema()
+    if isinstance(schema, Schema):
+        return schema
+    if isinstance(schema, str | os.PathLike):
+        return read_schema(schema)
+    raise TypeError(
+        f"The 'schema' parameter must be a Schema or the path of a TOML file. Got {schema!r} "
+        "instead."
+    )
+
+
+def _completed(raw: Raw, schema: Schema, from_text: bool, name: str) -> Schema:
+    """The schema with every column of the table in it, in the table's order.
+
+    Text columns that turn out to be numbers are turned into numbers in ``raw``.
+    """
+    _need(raw, [n for n in schema.order if n != schema.target], name)
+    known = {column.name: column for column in schema.columns}
+    columns, ignored = [], []
+    for column in raw:
+        if column == schema.target:
+            continue
+        if column in known:
+            columns.append(known[column])
+        elif column in schema.ignored or schema.others == "ignore":
+            ignored.append(column)
+        else:
+            if from_text:
+                raw[column] = _as_numbers(raw[column], column, schema)
+            found = infer_column(column, raw[column], schema)
+            ignored += [column] if found is None else []
+            columns += [] if found is None else [found]
+    return replace(schema, columns=tuple(columns), ignored=tuple(ignored), order=tuple(raw))
+
+
+def _as_numbers(texts: Sequence[Any], column: str, schema: Schema) -> Sequence[Any]:
+    """The texts as numbers if every one of them is (or is missing), else as they are."""
+    try:
+        return numbers(texts, column, schema)  # type: ignore[return-value]
+    except ValueError:
+        return texts
+
+
+def _typed_frame(
+    raw: Raw, schema: Schema, name: str, *, first_row: int, unknown: str
+) -> pd.DataFrame:
+    pd = pandas()
+    _need(raw, schema.names, name)
+    typed = {
+        column.name: typed_series(
+            raw[column.name], column, schema, first_row=first_row, unknown=unknown
+        )
+        for column in schema.columns
+    }
+    rows = len(next(iter(raw.values()))) if raw else 0
+    return pd.DataFrame(typed, index=pd.RangeIndex(rows))
+
+
+def _need(raw: Raw, names: Sequence[str], table: str) -> None:
+    absent = [name for name in names if name not in raw]
+    if absent:
+        has = ", ".join(repr(name) for name in list(raw)[:20])
+        more = ", ..." if len(raw) > 20 else ""
+        raise ValueError(
+            f"{table} has no column {', '.join(repr(name) for name in absent)}. "
+            f"Hint: it has {has}{more}."
+        )
+
+
+# -- reading -------------------------------------------------------------------------------
+
+
+@contextmanager
+def _raw_chunks(
+    table: Any, schema: Schema, chunk_rows: int | None
+) -> Iterator[tuple[Iterator[Raw], bool, str]]:
+    """The table as chunks of raw columns, whether they are text, and the table's name."""
+    if not isinstance(table, str | os.PathLike):
+        yield _frame_chunks(table, chunk_rows), False, "the table"
+    elif str(table) == "-":
+        with _piped_chunks(schema, chunk_rows, "standard input") as found:
+            yield found
+    elif Path(table).suffix.lower() in _PARQUET:
+        with _opened(table, _open_parquet) as file:
+            yield _parquet_chunks(file, chunk_rows, str(table)), False, str(table)
+    else:
+        layout = _layout_for(table, schema.layout)
+        with _opened(table, _open_binary) as file:
+            chunks = text_chunks(file, replace(schema, layout=layout), chunk_rows, str(table))
+            yield chunks, True, str(table)
+
+
+@contextmanager
+def _piped_chunks(
+    schema: Schema, chunk_rows: int | None, name: str
+) -> Iterator[tuple[Iterator[Raw], bool, str]]:
+    """What comes on standard input: Parquet if it starts as such, else text."""
+    source: Any = sys.stdin.buffer
+    pipe = source if hasattr(source, "peek") else io.BufferedReader(source)
+    if pipe.peek(4)[:4] == b"PAR1":
+        with tempfile.TemporaryFile() as file:  # Parquet is read from its end
+            shutil.copyfileobj(pipe, file)
+            yield _parquet_chunks(_parquet_file(file, name), chunk_rows, name), False, name
+        return
+    yield text_chunks(pipe, schema, chunk_rows, name), True, name
+
+
+def _frame_chunks(table: Any, chunk_rows: int | None) -> Iterator[Raw]:
+    import narwhals.stable.v1 as nw
+
+    try:
+        native = nw.from_native(table, eager_only=True)
+    except TypeError:
+        raise TypeError(
+            "The 'table' parameter must be a path, '-' or a data frame (pandas, polars, pyarrow). "
+            f"Got {type(table).__name__} instead."
+        ) from None
+    except Exception as error:  # narwhals' own error for names that occur twice
+        raise ValueError(f"The table cannot be read: {error}") from None
+    frame = native.to_pandas()
+    names = [str(name) for name in frame.columns]
+    no_duplicates(names, "the table")
+    step = chunk_rows or max(len(frame), 1)
+    for start in range(0, max(len(frame), 1), step):
+        part = frame.iloc[start : start + step]
+        yield {name: _values(part.iloc[:, at]) for at, name in enumerate(names)}
+
+
+def _values(series: pd.Series) -> Sequence[Any]:
+    return series.to_numpy() if isinstance(series.dtype, np.dtype) else series.array  # type: ignore[return-value]
+
+
+def _parquet_chunks(file: Any, chunk_rows: int | None, name: str) -> Iterator[Raw]:
+    names = list(file.schema_arrow.names)
+    no_duplicates(names, name)
+    rows = chunk_rows or max(file.metadata.num_rows, 1)
+    some = False
+    try:
+        for batch in file.iter_batches(batch_size=rows):
+            some = True
+            frame = batch.to_pandas()
+            yield {column: _values(frame[column]) for column in names}
+    except OSError as error:
+        raise ValueError(f"Cannot read {name}: {error}") from None
+    if not some:
+        yield dict.fromkeys(names, ())
+
+
+@contextmanager
+def _opened(path: Any, opener: Callable[[Path], Any]) -> Iterator[Any]:
+    try:
+        file = opener(Path(path))
+    except OSError as error:
+        raise OSError(f"Cannot read {path}: {error.strerror or error}.") from None
+    with file:
+        yield file
+
+
+def _open_binary(path: Path) -> IO[bytes]:
+    return gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb")  # type: ignore[return-value]
+
+
+def _open_parquet(path: Path) -> Any:
+    with open(path, "rb"):  # a missing or forbidden file is said in the usual words
+        pass
+    return _parquet_file(path, str(path))
+
+
+def _parquet_file(source: Any, name: str) -> Any:
+    parquet = require("pyarrow.parquet", extra="study", why="Reading Parquet")
+    try:
+        return parquet.ParquetFile(source)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{name} is not a Parquet file that can be read: {error}") from None
+
+
+def _layout_for(path: Any, layout: Layout) -> Layout:
+    if layout.separator is None and ".tsv" in Path(path).suffixes:
+        return replace(layout, separator="\t")
+    return layout

@@ -1,0 +1,321 @@
+"""A tree as C: one function on one struct, C99, nothing but the standard library."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from treebound._validation import invalid
+from treebound.exchange.code import (
+    Answer,
+    Branch,
+    Output,
+    branches,
+    check_options,
+    columns_used,
+    identifiers,
+    literal_type,
+)
+from treebound.tree import Tree
+from treebound.tree.fitted import takes_classifier
+from treebound.tree.smoothing import Smoothing, probabilities
+from treebound.tree.split import Split, Unknown, plain
+
+__all__ = ["to_c"]
+
+_KEYWORDS = frozenset(
+    (
+        "alignas", "alignof", "asm", "auto", "bool", "break", "case", "char", "const", "constexpr",
+        "continue", "default", "do", "double", "else", "enum", "extern", "false", "float", "for",
+        "goto", "if", "inline", "int", "isinf", "isnan", "long", "main", "memcpy", "nullptr",
+        "register", "restrict", "return", "short", "signed", "sizeof", "static", "static_assert",
+        "strcmp", "struct", "switch", "thread_local", "true", "typedef", "typeof", "union",
+        "unsigned", "void", "volatile", "while",
+    )
+)  # fmt: skip
+
+_NOTE = """\
+/* A decision tree. The columns, in the order of the struct, are named beside its fields.
+ *
+ * Missing values: NAN in a double, NULL in a pointer.
+ * Columns of text categories are const char *, UTF-8, compared byte by byte.
+ * Columns of whole-number or boolean categories are pointers to long long.
+ * The function returns -1 for what is refused: an infinite number{refused}.
+ */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#define {upper}_CLASSES {classes}
+#define {upper}_UNKNOWN (-1)
+#define {upper}_ABSENT (-2)
+"""
+
+_FIND = """
+static int {name}_find_{kind}({type}value, {known}*known, int count)
+{{
+    int i;
+    if ({absent})
+        return {upper}_ABSENT;
+    for (i = 0; i < count; i++)
+        if ({equal})
+            return i;
+    return {upper}_UNKNOWN;
+}}
+"""
+_WHOLE = {
+    "kind": "whole", "type": "const long long *", "known": "const long long ",
+    "absent": "value == NULL", "equal": "*value == known[i]",
+}  # fmt: skip
+_FINDERS: dict[type, dict[str, str]] = {
+    str: {
+        "kind": "text", "type": "const char *", "known": "const char *const ",
+        "absent": "value == NULL", "equal": "strcmp(value, known[i]) == 0",
+    },
+    int: _WHOLE,
+    bool: _WHOLE,
+    float: {
+        "kind": "real", "type": "double ", "known": "const double ",
+        "absent": "isnan(value)", "equal": "value == known[i]",
+    },
+}  # fmt: skip
+
+
+@takes_classifier
+def to_c(
+    tree: Tree,
+    *,
+    name: str = "predict",
+    output: Output = "label",
+    unknown: Unknown = "other",
+    smoothing: Smoothing | None = "m-estimate",
+) -> str:
+    """The tree as C text: ``int predict(const struct predict_row *row)``, exact as the tree is.
+
+    Thresholds are hexadecimal floats, so no digit is lost. The struct has one field for each
+    column that the tree splits on, ``x_`` and its name: ``double`` for a real one (``NAN`` when
+    missing), ``const char *`` in UTF-8 for text categories, ``const long long *`` for whole-number
+    and boolean ones (both ``NULL`` when missing), ``double`` for float categories. The function
+    returns -1 where ``predict`` raises: for an infinite number.
+
+    Parameters
+    ----------
+    tree : Tree or BoundTreeClassifier
+        A fitted classifier gives its tree, and ``unknown`` and ``smoothing`` as it has them.
+    name : str
+        Name of the function, and prefix of everything else; it must not begin with ``x_``.
+    output : {"label", "proba"}
+        With ``"label"`` the function returns the index of the class, whose text is
+        ``predict_classes[index]``. With ``"proba"`` it is ``int predict(row, double *out)``,
+        writes the probability of each class to ``out``, and returns the index too.
+    unknown : {"other", "majority", "stop", "missing", "error"}
+        What happens to a category that the column does not know; with ``"error"`` the function
+        returns -1.
+    smoothing : {"laplace", "m-estimate", None}
+        How counts become probabilities.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> from sklearn.datasets import load_iris
+    >>> iris = load_iris(as_frame=True)
+    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
+    >>> print(to_c(clf).splitlines()[-5])
+        if (x_petal_width_cm > 0x1.c000000000000p+0) { /* 1.75 */
+    """
+    check_options(output, unknown, caller="to_c")
+    identifier = re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)
+    if identifier is None or name in _KEYWORDS or name.startswith("x_"):
+        raise invalid("name", "to_c", "a C identifier that does not begin with 'x_'", name)
+    writer = _Writer(tree, name, unknown)
+    lines = [*writer.preamble(), *writer.answers(output, smoothing), *writer.head(output)]
+    opened = 0
+    for step in branches(tree, unknown=unknown):
+        while opened > step.level:
+            lines.append("    " * opened + "}")
+            opened -= 1
+        indent = "    " * (step.level + 1)
+        if isinstance(step, Branch):
+            lines.append(f"{indent}if ({writer.condition(step)}) {{{_remark(step)}")
+            opened += 1
+        else:
+            lines.append(f"{indent}{writer.answer(step)}")
+    return "\n".join([*lines, "}", ""])
+
+
+class _Writer:
+    """Writes the parts of the C text of one tree, with one local variable for each column.
+
+    All names of ours begin with the name of the function, all names of columns with ``x_``, so
+    that none can be a keyword, a macro, or each other.
+    """
+
+    def __init__(self, tree: Tree, name: str, unknown: Unknown) -> None:
+        self.tree = tree
+        self.name = name
+        self.unknown = unknown
+        self.upper = name.upper()
+        self.names = [f"x_{text}" for text in identifiers(tree.columns, frozenset())]
+        self.used = columns_used(tree, unknown=unknown)
+        self.places: dict[int, int] = {}
+
+    def preamble(self) -> list[str]:
+        """The struct of a row, the categories, and the functions that look them up."""
+        refused = ", an unknown category" if self.unknown == "error" else ""
+        text = _NOTE.format(upper=self.upper, classes=self.tree.n_classes, refused=refused)
+        labels = ", ".join(_text(str(plain(label))) for label in self.tree.classes)
+        text += f"\nconst char *const {self.name}_classes[{self.upper}_CLASSES] = {{{labels}}};\n"
+        text += f"\nstruct {self.name}_row {{\n{self._fields()}}};\n"
+        finders: dict[str, str] = {}
+        for j in self.used:
+            if self.tree.columns[j].kind != "real":
+                finder = self._finder(j)
+                text += self._known(j, finder["known"])
+                finders[finder["kind"]] = _FIND.format(name=self.name, upper=self.upper, **finder)
+        return (text + "".join(finders.values())).splitlines()
+
+    def _finder(self, j: int) -> dict[str, str]:
+        column = self.tree.columns[j]
+        what = f"The categories of the column {column.name!r}"
+        return _FINDERS[literal_type(column.categories or (), what=what)]
+
+    def _fields(self) -> str:
+        lines = []
+        for j in self.used:
+            column = self.tree.columns[j]
+            kind = "double " if column.kind == "real" else self._finder(j)["type"]
+            lines.append(
+                f"    {kind}{self.names[j]}; /* {_comment(column.name)}, {column.kind} */\n"
+            )
+        return "".join(lines) or "    char x_; /* there is no split */\n"
+
+    def _known(self, j: int, kind: str) -> str:
+        values = [_constant(plain(value)) for value in self.tree.columns[j].categories or ()]
+        listed = ", ".join(values) or "0"
+        return f"static {kind}{self.name}_{self.names[j]}[] = {{{listed}}};\n"
+
+    def answers(self, output: Output, smoothing: Smoothing | None) -> list[str]:
+        """The probabilities of every node that answers, if they are asked for."""
+        if output == "label":
+            return []
+        steps = branches(self.tree, unknown=self.unknown)
+        nodes = dict.fromkeys(step.node for step in steps if isinstance(step, Answer))
+        self.places = {node: place for place, node in enumerate(nodes)}
+        table = probabilities(self.tree.counts, smoothing).tolist()
+        rows = [f"    {{{', '.join(map(_real, table[node]))}}}," for node in nodes]
+        size = f"{self.upper}_CLASSES"
+        return [
+            "",
+            f"static const double {self.name}_probabilities[][{size}] = {{",
+            *rows,
+            "};",
+            "",
+            f"static int {self.name}_give(double *out, int place, int label)",
+            "{",
+            f"    memcpy(out, {self.name}_probabilities[place], {size} * sizeof(double));",
+            "    return label;",
+            "}",
+        ]
+
+    def head(self, output: Output) -> list[str]:
+        """The beginning of the function: a local variable for each column, and what it refuses."""
+        out = ", double *out" if output == "proba" else ""
+        lines = ["", f"int {self.name}(const struct {self.name}_row *row{out})", "{"]
+        refused = []
+        for j in self.used:
+            column, local = self.tree.columns[j], self.names[j]
+            if column.kind == "real":
+                lines.append(f"    const double {local} = row->{local};")
+                refused.append(f"isinf({local})")
+                continue
+            finder, count = self._finder(j)["kind"], len(column.categories or ())
+            call = f"{self.name}_find_{finder}(row->{local}, {self.name}_{local}, {count})"
+            lines.append(f"    const int {local} = {call};")
+            if self.unknown == "error":
+                refused.append(f"{local} == {self.upper}_UNKNOWN")
+        for condition in refused:
+            lines += [f"    if ({condition})", "        return -1;"]
+        return lines if self.used else [*lines, "    (void)row;"]
+
+    def condition(self, branch: Branch) -> str:
+        """Whether a row takes the side of a branch, as a C expression."""
+        split, local = branch.split, self.names[branch.split.feature]
+        if branch.side == "stop":
+            return f"{local} == {self.upper}_UNKNOWN"
+        left = branch.side == "left"
+        if not split.is_real:
+            text = self._codes(split, local)
+            return text if left else f"!({text})"
+        keeps_missing = split.missing_left == left
+        if split.kind == "missing":
+            return f"isnan({local})" if keeps_missing else f"!isnan({local})"
+        # Every comparison with NAN is false: the side that keeps it is "not the opposite".
+        bound = _real(split.threshold)
+        sign, opposite = ("<=", ">") if left else (">", "<=")
+        return f"!({local} {opposite} {bound})" if keeps_missing else f"{local} {sign} {bound}"
+
+    def _codes(self, split: Split, local: str) -> str:
+        """Whether a category code goes left; ABSENT < UNKNOWN < every code."""
+        absent, unknown = f"{self.upper}_ABSENT", f"{self.upper}_UNKNOWN"
+        if split.column.kind == "nominal" or not split.codes:
+            taken = [str(code) for code in split.codes]
+            taken += [absent] * split.missing_left + [unknown] * (split.unknown_left is True)
+            return " || ".join(f"{local} == {code}" for code in taken) or "0"
+        text = f"{local} <= {split.codes[-1]}"
+        if split.missing_left:
+            return text if split.unknown_left else f"{local} != {unknown} && {text}"
+        return f"{local} != {absent} && {text}" if split.unknown_left else f"{local} >= 0 && {text}"
+
+    def answer(self, step: Answer) -> str:
+        """The statement that answers for a node."""
+        label = int(self.tree.label[step.node])
+        if not self.places:
+            return f"return {label};"
+        return f"return {self.name}_give(out, {self.places[step.node]}, {label});"
+
+
+def _remark(branch: Branch) -> str:
+    """A comment that says what a number stands for."""
+    split = branch.split
+    if branch.side == "stop" or split.kind == "missing":
+        return ""
+    if split.is_real:
+        return f" /* {split.threshold!r} */"
+    return f" /* {_comment(split.last_value)} */" if split.codes else ""
+
+
+# -- constants -------------------------------------------------------------------------------
+
+
+def _constant(value: Any) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, float):
+        return _real(value)
+    if not -(2**63) <= value < 2**63:
+        raise ValueError(f"A whole-number category must fit in 64 bits. Got {value} instead.")
+    return "(-9223372036854775807LL - 1)" if value == -(2**63) else f"{int(value)}LL"
+
+
+def _real(value: float) -> str:
+    """A double, to the last bit."""
+    if math.isinf(value):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    return "NAN" if math.isnan(value) else value.hex()
+
+
+def _text(value: str) -> str:
+    """A C string of the UTF-8 bytes; what is not a plain character is a three-digit octal."""
+    data = value.encode("utf-8")
+    if 0 in data:
+        raise ValueError(f"A C string cannot hold the character NUL. Got {value!r} instead.")
+    special = frozenset(b'"\\?')
+    plain_bytes = (chr(b) if 32 <= b < 127 and b not in special else f"\\{b:03o}" for b in data)
+    return '"' + "".join(plain_bytes) + '"'
+
+
+def _comment(value: Any) -> str:
+    """Text that can neither end a comment nor continue its line."""
+    text = ascii(value) if isinstance(value, str) else str(value)
+    return text.replace("*", "\\x2a").replace("?", "\\x3f")

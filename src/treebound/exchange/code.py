@@ -1,0 +1,140 @@
+"""What the writers of code share: the order in which a tree is written, and names.
+
+A tree is written as branches that end in an answer. At every inner node the smaller child comes
+first, inside an ``if``; the larger child follows after it, at the same indentation. So nesting
+grows with the logarithm of the number of leaves, whatever the depth of the tree, and a chain of ten
+thousand splits is a plain list.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from treebound._validation import OneOf, check
+from treebound.data import Column
+from treebound.tree import Tree
+from treebound.tree.smoothing import Smoothing, probabilities
+from treebound.tree.split import Split, Unknown, check_unknown, plain, splits_of
+
+__all__ = [
+    "Answer",
+    "Branch",
+    "Output",
+    "answers",
+    "branches",
+    "check_options",
+    "columns_used",
+    "identifiers",
+    "literal_type",
+]
+
+Output = Literal["label", "proba"]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """``if``: what follows one level deeper holds for the values that take this side of a split.
+
+    ``side`` is "left", "right", or "stop" for an unknown category that ends at this node.
+    """
+
+    level: int
+    split: Split
+    side: Literal["left", "right", "stop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``return``: what this node answers."""
+
+    level: int
+    node: int
+
+
+def branches(tree: Tree, *, unknown: Unknown) -> Iterator[Branch | Answer]:
+    """The tree as branches and answers, in the order in which they are written; no recursion."""
+    splits = splits_of(tree, unknown=unknown)
+    lefts, rights, sizes = tree.left.tolist(), tree.right.tolist(), tree.size.tolist()
+    stack: list[tuple[int, int]] = [(0, 0)]
+    while stack:
+        node, level = stack.pop()
+        split = splits[node]
+        if split is None:
+            yield Answer(level, node)
+            continue
+        if unknown == "stop" and not split.is_real:
+            yield Branch(level, split, "stop")
+            yield Answer(level + 1, node)
+        left, right = lefts[node], rights[node]
+        # Of two equal children, the one that takes no missing values has the shorter condition.
+        small_left = (sizes[left], split.missing_left) <= (sizes[right], False)
+        yield Branch(level, split, "left" if small_left else "right")
+        # The small child is written at once, one level deeper; the large one after all of it.
+        small, large = (left, right) if small_left else (right, left)
+        stack += [(large, level), (small, level + 1)]
+
+
+def columns_used(tree: Tree, *, unknown: Unknown) -> list[int]:
+    """The columns that the code reads: those split on; with "error" all that have categories."""
+    found = set(tree.feature[tree.feature >= 0].tolist())
+    if unknown == "error":
+        found |= {j for j, column in enumerate(tree.columns) if column.kind != "real"}
+    return sorted(found)
+
+
+def answers(tree: Tree, *, output: Output, smoothing: Smoothing | None) -> list[Any]:
+    """What each node answers: its label, or the list of its class probabilities."""
+    if output == "proba":
+        return probabilities(tree.counts, smoothing).tolist()
+    return [plain(tree.classes[label]) for label in tree.label.tolist()]
+
+
+def check_options(output: str, unknown: str, *, caller: str) -> None:
+    """Raise unless the options of a code form are among those known."""
+    check_unknown(unknown, caller=caller)
+    check(caller, {"output": output}, {"output": OneOf(get_args(Output))})
+
+
+def literal_type(values: Sequence[Any], *, what: str) -> type:
+    """The one type of some categories or labels, or an error naming what cannot be written."""
+    types = {type(plain(value)) for value in values}
+    if types == {int, float}:
+        types = {float}
+    if len(types) == 1 and types <= {str, int, float, bool}:
+        return types.pop()
+    if not types:
+        return str
+    found = " and ".join(sorted(kind.__name__ for kind in types))
+    raise ValueError(
+        f"{what} must be all text, all whole numbers, all floats or all booleans to be written "
+        f"as code. Got {found} instead. Hint: convert the column to text before fitting."
+    )
+
+
+def identifiers(columns: Sequence[Column], reserved: frozenset[str]) -> list[str]:
+    """A readable and unique ASCII identifier for every column.
+
+    Examples
+    --------
+    >>> names = ["petal length (cm)", "class", "class!", "数"]
+    >>> identifiers([Column(name) for name in names], frozenset({"class"}))
+    ['petal_length_cm', 'class_1', 'class_2', 'x3']
+    """
+    taken: set[str] = set()
+    made = []
+    for place, column in enumerate(columns):
+        folded = unicodedata.normalize("NFKD", column.name).encode("ascii", "ignore").decode()
+        name = re.sub(r"\W+", "_", folded).strip("_").lower()[:40]
+        if not name or not name[0].isalpha():
+            name = f"x{place}"
+        if name in reserved or name in taken:
+            name = f"{name}_{place}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        made.append(name)
+    return made

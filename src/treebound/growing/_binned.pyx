@@ -1,0 +1,351 @@
+"""The sample as codes of one or two bytes: made once, counted and parted at every large node.
+
+Memory per row: a byte or two for each column, and 10 for the rows, their order and their labels.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memmove, memset
+
+from treebound.growing._coding cimport Coder, Extent, code_block, free_coder, make_coder
+from treebound.growing._counting cimport Counted, Panel, add_counts, count_rows, size_of
+from treebound.growing._layout cimport (
+    NOMINAL, REAL, Problem, Scratch, Source, Split, allocate, value_at, weight_of, zeros,
+)
+from treebound.growing._pool cimport Pool
+
+cdef extern from "_loops.h":
+    void prefetch(const void* place) noexcept nogil
+
+cdef enum:
+    LANES = 4
+    AHEAD = 24           # rows from now whose memory is asked for
+    BLOCK = 512          # rows coded at a time: a C-ordered matrix is read once, not once a column
+    CODING_ROWS = 8192   # coded by a thread at a time
+    PARTING_ROWS = 32768
+    COUNTING_ROWS = 16384
+    RIGHT = 0
+    LEFT = 1
+    LOOK = 2             # the value says on which side a row is
+
+
+cdef Binned* new_binned(
+    const Problem* problem, Source* sources, Py_ssize_t n_columns, Py_ssize_t most_bins,
+    Scratch* scratch, Pool pool,
+) except NULL nogil:
+    """Choose bins and code every column; spans of columns and missing values are noted."""
+    cdef Binned* data = <Binned*>zeros(1, sizeof(Binned))
+    cdef bint done = False
+    cdef Py_ssize_t n = problem.n_rows, i
+    data.problem = problem
+    data.sources = sources
+    data.n_columns = n_columns
+    try:
+        data.columns = <Bins*>zeros(n_columns, sizeof(Bins))
+        data.panels = <Panel*>zeros(n_columns, sizeof(Panel))
+        data.rows = <uint32_t*>allocate(n, sizeof(uint32_t))
+        data.other = <uint32_t*>allocate(n, sizeof(uint32_t))
+        data.labels = <uint16_t*>allocate(n, sizeof(uint16_t))
+        data.extents = <Extent*>zeros(n_columns * pool.n_threads, sizeof(Extent))
+        for i in range(n):
+            data.rows[i] = <uint32_t>i
+            data.labels[i] = <uint16_t>problem.labels[i]
+        choose_bins(data, most_bins, scratch)
+        set_panels(data)
+        for i in range(n_columns * pool.n_threads):
+            data.extents[i].least = data.columns[i % n_columns].coder.least
+            data.extents[i].most = data.columns[i % n_columns].coder.most
+        pool.run(&code_rows, data, (n + CODING_ROWS - 1) // CODING_ROWS)
+        note_extents(data, pool.n_threads)
+        done = True
+    finally:
+        if not done:
+            free_binned(data)
+    return data
+
+
+cdef void free_binned(Binned* data) noexcept nogil:
+    cdef Py_ssize_t j
+    if data == NULL:
+        return
+    if data.columns != NULL:
+        for j in range(data.n_columns):
+            free_coder(&data.columns[j].coder)
+    if data.panels != NULL:
+        for j in range(data.n_panels):
+            free(data.panels[j].codes)
+    free(data.columns)
+    free(data.panels)
+    free(data.rows)
+    free(data.other)
+    free(data.labels)
+    free(data.sides)
+    free(data.extents)
+    free(data)
+
+
+cdef int choose_bins(Binned* data, Py_ssize_t most_bins, Scratch* scratch) except -1 nogil:
+    """Bins of every column, and where their counts stand. Categories have a bin each."""
+    cdef Py_ssize_t j, most
+    cdef Counted* counted = &data.counted
+    counted.labels = data.labels
+    counted.weights = data.problem.weights
+    counted.n_classes = data.problem.n_classes
+    counted.stride = data.problem.n_classes + (data.problem.weights != NULL)
+    for j in range(data.n_columns):
+        most = most_bins
+        if data.sources[j].kind == NOMINAL:
+            most = max(most, data.sources[j].n_categories)
+        make_coder(
+            &data.columns[j].coder, &data.sources[j], data.problem.n_rows, most, scratch
+        )
+        data.columns[j].width = 1 if data.columns[j].coder.n_bins < 256 else 2
+        data.columns[j].offset = counted.n_cells
+        counted.n_cells += (data.columns[j].coder.n_bins + 1) * counted.stride
+        data.most_codes = max(data.most_codes, data.columns[j].coder.n_bins + 1)
+    data.sides = <uint8_t*>allocate(data.most_codes, 1)
+    return 0
+
+
+cdef int set_panels(Binned* data) except -1 nogil:
+    """Four columns of one width side by side."""
+    cdef Py_ssize_t j
+    cdef int width
+    cdef Panel* panel
+    for width in range(1, 3):
+        panel = NULL
+        for j in range(data.n_columns):
+            if data.columns[j].width != width:
+                continue
+            if panel == NULL or panel.n_columns == LANES:
+                panel = &data.panels[data.n_panels]
+                panel.width = width
+                panel.codes = allocate(LANES * data.problem.n_rows, width)
+                data.n_panels += 1
+            data.columns[j].panel = data.n_panels - 1
+            data.columns[j].lane = panel.n_columns
+            panel.columns[panel.n_columns] = j
+            panel.offsets[panel.n_columns] = data.columns[j].offset
+            panel.n_columns += 1
+    return 0
+
+
+cdef void code_rows(void* context, Py_ssize_t item, int thread) noexcept nogil:
+    cdef Binned* data = <Binned*>context
+    cdef Py_ssize_t start = item * CODING_ROWS, j, next
+    cdef Py_ssize_t stop = min(start + CODING_ROWS, data.problem.n_rows)
+    cdef Bins* column
+    while start < stop:
+        next = min(start + BLOCK, stop)
+        for j in range(data.n_columns):
+            column = &data.columns[j]
+            code_block(
+                &column.coder, &data.sources[j], start, next, column.width,
+                <char*>data.panels[column.panel].codes + column.lane * column.width,
+                &data.extents[thread * data.n_columns + j],
+            )
+        start = next
+
+
+cdef void note_extents(Binned* data, int n_threads) noexcept nogil:
+    cdef Py_ssize_t j, bin
+    cdef int thread
+    cdef double least, most
+    cdef Extent* extent
+    cdef Bins* column
+    for j in range(data.n_columns):
+        least = INFINITY
+        most = -INFINITY
+        for thread in range(n_threads):
+            extent = &data.extents[thread * data.n_columns + j]
+            least = min(least, extent.least)
+            most = max(most, extent.most)
+            data.sources[j].may_miss |= extent.missing
+        data.sources[j].span = most - least if least <= most else 0.0
+        column = &data.columns[j]
+        column.exact = True
+        for bin in range(column.coder.n_bins):
+            column.exact &= column.coder.single[bin]
+
+
+# -- at every node -------------------------------------------------------------------------
+
+
+cdef Py_ssize_t code_at(const Binned* data, Py_ssize_t column, Py_ssize_t row) noexcept nogil:
+    cdef const Bins* found = &data.columns[column]
+    cdef const void* codes = data.panels[found.panel].codes
+    if found.width == 1:
+        return (<const uint8_t*>codes)[LANES * row + found.lane]
+    return (<const uint16_t*>codes)[LANES * row + found.lane]
+
+
+cdef void find_ends(
+    const Binned* data, Py_ssize_t start, Py_ssize_t stop, Split* split
+) noexcept nogil:
+    """The neighbours of a threshold between two bins: their greatest and their least value."""
+    cdef const Source* source = &data.sources[split.column]
+    cdef const Coder* coder = &data.columns[split.column].coder
+    cdef Py_ssize_t i, code
+    cdef double value, low = -INFINITY, high = INFINITY
+    if split.known or split.follow < 0:
+        return
+    if coder.single[split.bin] and coder.single[split.follow]:
+        low = coder.values[split.bin]
+        high = coder.values[split.follow]
+    else:
+        for i in range(start, stop):
+            code = code_at(data, split.column, data.rows[i])
+            if code == split.bin:
+                value = value_at(source, data.rows[i])
+                low = max(low, value)
+            elif code == split.follow:
+                value = value_at(source, data.rows[i])
+                high = min(high, value)
+    split.low = low
+    split.high = high
+    split.known = True
+
+
+cdef struct Parting:
+    Binned* data
+    const Split* split
+    Py_ssize_t start
+    Py_ssize_t stop
+    Py_ssize_t size          # of a block
+    Py_ssize_t* n_left       # by block
+
+
+cdef Py_ssize_t part_binned(
+    Binned* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, Pool pool
+) noexcept nogil:
+    """Bring the rows of each child together, in their order; return how many go left.
+
+    Blocks are parted on their own, left rows in place and right ones aside, then moved together.
+    """
+    cdef Py_ssize_t[64] n_left
+    cdef Py_ssize_t n = stop - start, n_blocks = 1, i, block, left = start, right = 0
+    cdef Parting parting
+    set_sides(data, split)
+    if pool.n_threads > 1 and n >= 2 * PARTING_ROWS:
+        n_blocks = min(64, max(2 * pool.n_threads, n // PARTING_ROWS))
+    parting.data = data
+    parting.split = split
+    parting.start = start
+    parting.stop = stop
+    parting.size = (n + n_blocks - 1) // n_blocks
+    parting.n_left = n_left
+    if n_blocks == 1:
+        part_block(&parting, 0, 0)
+    else:
+        pool.run(&part_block, &parting, n_blocks)
+    for block in range(n_blocks):
+        i = start + block * parting.size
+        if block:
+            memmove(data.rows + left, data.rows + i, n_left[block] * sizeof(uint32_t))
+        left += n_left[block]
+    for block in range(n_blocks):
+        i = block * parting.size
+        n = max(min(parting.size, stop - start - i), 0) - n_left[block]
+        memcpy(data.rows + left + right, data.other + i, n * sizeof(uint32_t))
+        right += n
+    return left - start
+
+
+cdef void set_sides(Binned* data, const Split* split) noexcept nogil:
+    """On which side the rows of each code are."""
+    cdef Py_ssize_t missing = data.columns[split.column].coder.n_bins
+    memset(data.sides, RIGHT, missing + 1)
+    if data.sources[split.column].kind == NOMINAL:
+        data.sides[split.bin] = LEFT
+        return
+    memset(data.sides, LEFT, split.bin + 1)
+    if split.inside:
+        data.sides[split.bin] = LOOK
+    data.sides[missing] = LEFT if split.missing_left else RIGHT
+
+
+cdef void part_block(void* context, Py_ssize_t item, int thread) noexcept nogil:
+    cdef Parting* parting = <Parting*>context
+    cdef Binned* data = parting.data
+    cdef const Split* split = parting.split
+    cdef const Bins* column = &data.columns[split.column]
+    cdef const Source* source = &data.sources[split.column]
+    cdef const uint8_t* narrow = <const uint8_t*>data.panels[column.panel].codes + column.lane
+    cdef const uint16_t* wide = <const uint16_t*>data.panels[column.panel].codes + column.lane
+    cdef const uint8_t* sides = data.sides
+    cdef Py_ssize_t start = min(parting.start + item * parting.size, parting.stop)
+    cdef Py_ssize_t stop = min(start + parting.size, parting.stop), i, left = start, right = 0
+    cdef uint32_t* rows = data.rows
+    cdef uint32_t* other = data.other + (start - parting.start)
+    cdef uint32_t row
+    cdef uint8_t side
+    cdef bint is_narrow = column.width == 1
+    # invariant: rows[start:left] and other[:right] hold the rows up to i, each in their order
+    for i in range(start, stop):
+        prefetch(narrow + LANES * column.width * <size_t>rows[min(i + AHEAD, stop - 1)])
+        row = rows[i]
+        side = sides[narrow[LANES * <size_t>row] if is_narrow else wide[LANES * <size_t>row]]
+        if side == LOOK:
+            side = value_at(source, row) <= split.low
+        rows[left] = row
+        other[right] = row
+        left += side
+        right += 1 - side
+    parting.n_left[item] = left - start
+
+
+cdef void count_classes(
+    const Binned* data, Py_ssize_t start, Py_ssize_t stop, int64_t* counts
+) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(start, stop):
+        counts[data.labels[data.rows[i]]] += weight_of(data.rows[i], data.problem)
+
+
+cdef struct Counting:
+    const Binned* data
+    Py_ssize_t start
+    Py_ssize_t stop
+    Py_ssize_t size
+    void** histograms   # one a thread
+
+
+cdef void count_node(
+    const Binned* data, Py_ssize_t start, Py_ssize_t stop, void** histograms, Pool pool
+) noexcept nogil:
+    """Count rows into the first histogram; the others, one for each further thread, are scratch."""
+    cdef Counting counting
+    cdef Py_ssize_t n = stop - start, n_blocks, thread
+    cdef int n_threads = 1
+    if pool.n_threads > 1 and n >= 2 * COUNTING_ROWS and n * data.n_columns >= (
+        data.counted.n_cells * pool.n_threads
+    ):
+        n_threads = pool.n_threads
+    n_blocks = (n + COUNTING_ROWS - 1) // COUNTING_ROWS
+    counting.data = data
+    counting.start = start
+    counting.stop = stop
+    counting.histograms = histograms
+    counting.size = COUNTING_ROWS
+    for thread in range(n_threads):
+        memset(histograms[thread], 0, size_of(&data.counted))
+    if n_threads == 1:
+        for thread in range(n_blocks):
+            count_block(&counting, thread, 0)
+        return
+    pool.run(&count_block, &counting, n_blocks)
+    for thread in range(1, n_threads):
+        add_counts(&data.counted, histograms[0], histograms[thread])
+
+
+cdef void count_block(void* context, Py_ssize_t item, int thread) noexcept nogil:
+    cdef Counting* counting = <Counting*>context
+    cdef const Binned* data = counting.data
+    cdef Py_ssize_t start = counting.start + item * counting.size, p
+    cdef Py_ssize_t stop = min(start + counting.size, counting.stop)
+    for p in range(data.n_panels):
+        count_rows(
+            &data.panels[p], &data.counted, data.rows + start, stop - start,
+            counting.histograms[thread],
+        )

@@ -1,0 +1,374 @@
+"""The best split of one column at a node that has a histogram.
+
+First `reach_of_column`: scores between bins, and bounds inside them. Then, where it matters,
+`best_of_column`: the rows of bins that may hold the best split are gathered, sorted and scanned by
+the kernel of small nodes, with what stands left of the bin on the left. Splits are met in the same
+order as by a scan of all rows, so ties end alike.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from treebound.growing._binned cimport Binned, Bins
+from treebound.growing._bounds cimport (
+    Family, Profile, Reach, bound_bin, free_profile, init_profile, may_stand, reach_of,
+    read_profile, score_left,
+)
+from treebound.growing._layout cimport (
+    NOMINAL, NodeView, Packing, Problem, Scratch, Source, Split, row_of, value_at, zeros,
+)
+from treebound.growing._presort cimport Presorted, key_of, presort
+from treebound.growing._scan cimport Segment, scan
+from treebound.growing._split cimport keep_heavy
+
+cdef extern from "_loops.h":
+    void prefetch(const void* place) noexcept nogil
+
+cdef enum:
+    LANES = 4
+    AHEAD = 24         # rows from now whose memory is asked for
+    GATHERED = 65536   # rows looked into at a time, or one bin
+
+
+cdef int init_finder(Finder* finder, const Binned* data, Scratch* scratch) except -1 nogil:
+    finder.scratch = scratch
+    init_profile(&finder.profile, data.most_codes, data.problem.n_classes)
+    finder.wanted = <uint8_t*>zeros(data.most_codes + 1, 1)
+    finder.counts = <int64_t*>zeros(data.problem.n_classes + 1, sizeof(int64_t))
+    return 0
+
+
+cdef void free_finder(Finder* finder) noexcept nogil:
+    free_profile(&finder.profile)
+    free(finder.wanted)
+    free(finder.counts)
+    free(finder.gathered)
+    free(finder.labels)
+    free(finder.weights)
+
+
+# -- between bins --------------------------------------------------------------------------
+
+
+cdef Reach reach_of_column(
+    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
+) noexcept nogil:
+    """What a column can do at a node, as far as its histogram tells; raises the floor."""
+    cdef const Bins* column = &data.columns[j]
+    cdef Reach reach
+    cdef Split split
+    if data.sources[j].kind == NOMINAL:
+        split = best_category(data, j, histogram, node, finder)
+        reach.best = split.score
+        reach.bound = -INFINITY
+        reach.live_rows = 0
+    else:
+        read_profile(
+            &finder.profile, histogram, column.offset, column.coder.n_bins, &data.counted, node,
+            data.problem,
+        )
+        reach = reach_of(
+            &finder.profile, column.coder.single, finder.floor, node, data.problem
+        )
+    finder.floor = max(finder.floor, reach.best - 4.0 * node.tolerance)
+    return reach
+
+
+cdef Split no_split(Py_ssize_t j) noexcept nogil:
+    cdef Split split
+    memset(&split, 0, sizeof(Split))
+    split.score = -INFINITY
+    split.column = j
+    split.place = split.follow = split.bin = -1
+    return split
+
+
+cdef Split best_category(
+    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
+) noexcept nogil:
+    """``x == category`` for every category that occurs; missing is one more."""
+    cdef const Bins* column = &data.columns[j]
+    cdef Py_ssize_t n_classes = data.problem.n_classes, code, k
+    cdef const uint32_t* narrow = <const uint32_t*>histogram + column.offset
+    cdef const int64_t* wide = <const int64_t*>histogram + column.offset
+    cdef bint weighted = data.problem.weights != NULL
+    cdef int64_t* counts = finder.counts
+    cdef int64_t rows
+    cdef double score
+    cdef Split best = no_split(j)
+    for code in range(column.coder.n_bins + 1):
+        rows = 0
+        for k in range(n_classes):
+            counts[k] = wide[k] if weighted else <int64_t>narrow[k]
+            rows += counts[k]
+        counts[n_classes] = wide[n_classes] if weighted else rows
+        narrow += n_classes
+        wide += n_classes + 1
+        if rows == 0 or not may_stand(counts, finder.profile.none, node, data.problem):
+            continue
+        score = score_left(counts, finder.profile.none, node, data.problem, finder.profile.left)
+        if score > best.score + node.tolerance and score > finder.floor:
+            best.score = score
+            best.place = best.bin = code
+            best.left_weight = rows
+            best.missing_left = code == column.coder.n_bins
+    return best
+
+
+# -- inside bins ---------------------------------------------------------------------------
+
+
+cdef Split best_of_column(
+    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
+) noexcept nogil:
+    """The best split of a column; score -inf where there is none, or none above the floor."""
+    cdef const Bins* column = &data.columns[j]
+    cdef Split found[2]
+    cdef Split best
+    if data.sources[j].kind == NOMINAL:
+        best = best_category(data, j, histogram, node, finder)
+    else:
+        found[0] = found[1] = no_split(j)
+        read_profile(
+            &finder.profile, histogram, column.offset, column.coder.n_bins, &data.counted, node,
+            data.problem,
+        )
+        walk_bins(data, j, node, finder, found)
+        best = found[0]
+        if found[1].place >= 0 and (
+            found[1].score > best.score + node.tolerance
+            or (found[1].score >= best.score - node.tolerance and found[1].place < best.place)
+        ):
+            best = found[1]
+    finder.floor = max(finder.floor, best.score - 4.0 * node.tolerance)
+    return best
+
+
+cdef void walk_bins(
+    const Binned* data, Py_ssize_t j, const NodeView* node, Finder* finder, Split* found
+) noexcept nogil:
+    """Meet every split that can be above the floor in order of its place.
+
+    ``found`` has the best one with missing rows on the right, and on the left. Bins are looked into
+    some at a time, so that few rows are sorted at once.
+    """
+    cdef const Profile* profile = &finder.profile
+    cdef Py_ssize_t n_classes = data.problem.n_classes, width = n_classes + 1
+    cdef Py_ssize_t first = 0, t, rows = 0, size
+    cdef const uint8_t* single = data.columns[j].coder.single
+    # invariant: bins before ``first`` have been met; from there to ``t`` those wanted are marked
+    for t in range(profile.n_bins):
+        size = profile.left[(t + 1) * width + n_classes] - profile.left[t * width + n_classes]
+        if size > 1 and not single[profile.bins[t]] and is_live(data, t, node, finder):
+            if rows and rows + size > GATHERED:
+                meet_bins(data, j, first, t, rows, node, finder, found)
+                first = t
+                rows = 0
+            finder.wanted[profile.bins[t]] = True
+            rows += size
+    meet_bins(data, j, first, profile.n_bins, rows, node, finder, found)
+
+
+cdef bint is_live(
+    const Binned* data, Py_ssize_t t, const NodeView* node, Finder* finder
+) noexcept nogil:
+    """Whether a bin may hold a split above the floor."""
+    cdef const Profile* profile = &finder.profile
+    cdef int side
+    for side in range(profile.n_families):
+        if bound_bin(
+            profile, &profile.families[side], t, finder.floor, node, data.problem
+        ) > -INFINITY:
+            return True
+    return False
+
+
+cdef void meet_bins(
+    const Binned* data, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t n_rows,
+    const NodeView* node, Finder* finder, Split* found,
+) noexcept nogil:
+    """The splits in and after the bins from ``first`` to ``stop``; wanted ones hold ``n_rows``."""
+    cdef const Profile* profile = &finder.profile
+    cdef Py_ssize_t n_classes = data.problem.n_classes, width = n_classes + 1, t, size
+    cdef Problem local = data.problem[0]
+    cdef const uint64_t* entries = NULL
+    cdef int side
+    if n_rows:
+        entries = gather(data, j, n_rows, node, finder, &local)
+        if entries == NULL:
+            finder.failed = True
+            return
+    for t in range(first, stop):
+        if finder.wanted[profile.bins[t]]:
+            size = profile.left[(t + 1) * width + n_classes] - profile.left[t * width + n_classes]
+            for side in range(profile.n_families):
+                scan_inside(data, j, t, entries, size, &local, side, node, finder, &found[side])
+            entries += size
+            finder.wanted[profile.bins[t]] = False
+        for side in range(profile.n_families):
+            try_boundary(data, t, side, node, finder, &found[side])
+
+
+cdef inline void try_boundary(
+    const Binned* data, Py_ssize_t t, int side, const NodeView* node, Finder* finder, Split* best
+) noexcept nogil:
+    """The split after a bin."""
+    cdef const Profile* profile = &finder.profile
+    cdef const Family* family = &profile.families[side]
+    cdef Py_ssize_t n_classes = data.problem.n_classes, k
+    cdef const int64_t* left = profile.left + (t + 1) * (n_classes + 1)
+    if family.scores[t] <= finder.floor or not family.first <= t <= family.last or (
+        family.scores[t] <= best.score + node.tolerance
+    ):
+        return
+    best.score = family.scores[t]
+    best.place = left[n_classes]
+    best.bin = profile.bins[t]
+    best.follow = profile.bins[t + 1] if t + 1 < profile.n_bins else -1
+    best.inside = best.known = False
+    best.missing_left = side
+    best.left_weight = 0
+    for k in range(n_classes):
+        best.left_weight += left[k]
+
+
+cdef void scan_inside(
+    const Binned* data, Py_ssize_t j, Py_ssize_t t, const uint64_t* entries, Py_ssize_t n_rows,
+    const Problem* local, int side, const NodeView* node, Finder* finder, Split* best,
+) noexcept nogil:
+    """The splits between two values of a bin, with all that is left of it on the left."""
+    cdef const Profile* profile = &finder.profile
+    cdef Py_ssize_t n_classes = local.n_classes, k, i, n_node = node.stop - node.start
+    cdef const int64_t* left = profile.left + t * (n_classes + 1)
+    cdef const int64_t* base = profile.families[side].base
+    cdef int64_t rows = left[n_classes] + base[n_classes], weight = 0
+    cdef Scratch* scratch = finder.scratch
+    cdef const Source* source = &data.sources[j]
+    cdef Segment segment
+    cdef Split found = no_split(j)
+    for k in range(n_classes):
+        scratch.left[k] = left[k] + base[k]
+        scratch.right[k] = node.counts[k] - scratch.left[k]
+        weight += scratch.left[k]
+    segment.entries = entries
+    segment.present = n_rows
+    segment.first = max(1, local.min_leaf - rows)
+    segment.last = min(n_node - local.min_leaf - rows, n_rows - 1)
+    keep_heavy(&segment, node, local, weight)
+    scratch.floor = max(finder.floor, best.score + node.tolerance)
+    scan(&segment, node, local, scratch, &found)
+    if found.place < 0:
+        return
+    best.score = found.score
+    best.place = found.place + left[n_classes]
+    best.bin = best.follow = profile.bins[t]
+    best.inside = best.known = True
+    best.missing_left = side
+    best.low = value_at(source, finder.gathered[row_of(entries[found.place - 1], &local.packing)])
+    best.high = value_at(source, finder.gathered[row_of(entries[found.place], &local.packing)])
+    best.left_weight = 0
+    for k in range(n_classes):
+        best.left_weight += left[k]
+    for i in range(found.place):
+        k = row_of(entries[i], &local.packing)
+        best.left_weight += 1 if local.weights == NULL else local.weights[k]
+
+
+cdef const uint64_t* gather(
+    const Binned* data, Py_ssize_t j, Py_ssize_t n_rows, const NodeView* node, Finder* finder,
+    Problem* local,
+) noexcept nogil:
+    """The rows of wanted bins in order of value, as entries; NULL where memory ran out."""
+    cdef const Source* source = &data.sources[j]
+    cdef Scratch* scratch = finder.scratch
+    cdef Py_ssize_t i
+    cdef uint32_t row
+    if not enlarge_finder(finder, n_rows, local):
+        return NULL
+    gather_rows(data, j, node, finder)
+    for i in range(n_rows):
+        prefetch(source.first + finder.gathered[min(i + AHEAD, n_rows - 1)] * source.stride)
+        row = finder.gathered[i]
+        scratch.keys[i] = key_of(value_at(source, row))
+        finder.labels[i] = local.labels[row]
+        if local.weights != NULL:
+            finder.weights[i] = local.weights[row]
+    local.labels = finder.labels
+    if local.weights != NULL:
+        local.weights = finder.weights
+    set_packing(&local.packing, n_rows, local.n_classes)
+    return presort(
+        scratch.keys, n_rows, local.labels, &local.packing, scratch.entries, scratch.other
+    ).entries
+
+
+cdef void gather_rows(
+    const Binned* data, Py_ssize_t j, const NodeView* node, Finder* finder
+) noexcept nogil:
+    """Rows of the node whose code is wanted, without a branch: one place more than needed."""
+    cdef const Bins* column = &data.columns[j]
+    cdef const uint8_t* narrow = <const uint8_t*>data.panels[column.panel].codes + column.lane
+    cdef const uint16_t* wide = <const uint16_t*>data.panels[column.panel].codes + column.lane
+    cdef const uint8_t* wanted = finder.wanted
+    cdef const uint32_t* rows = data.rows
+    cdef uint32_t* gathered = finder.gathered
+    cdef Py_ssize_t i, found = 0, last = node.stop - 1
+    cdef size_t row
+    if column.width == 1:
+        for i in range(node.start, node.stop):
+            prefetch(narrow + LANES * <size_t>rows[min(i + AHEAD, last)])
+            row = rows[i]
+            gathered[found] = <uint32_t>row
+            found += wanted[narrow[LANES * row]]
+    else:
+        for i in range(node.start, node.stop):
+            row = rows[i]
+            gathered[found] = <uint32_t>row
+            found += wanted[wide[LANES * row]]
+
+
+cdef void set_packing(
+    Packing* packing, Py_ssize_t n_rows, Py_ssize_t n_classes
+) noexcept nogil:
+    packing.row_shift = 0
+    while (n_classes - 1) >> packing.row_shift:
+        packing.row_shift += 1
+    packing.rank_shift = packing.row_shift
+    while n_rows >> (packing.rank_shift - packing.row_shift):
+        packing.rank_shift += 1
+    packing.label_mask = (<uint64_t>1 << packing.row_shift) - 1
+    packing.row_mask = (<uint64_t>1 << (packing.rank_shift - packing.row_shift)) - 1
+
+
+cdef bint enlarge_finder(
+    Finder* finder, Py_ssize_t n_rows, const Problem* problem
+) noexcept nogil:
+    """Room for so many rows; whether there is memory."""
+    cdef Scratch* scratch = finder.scratch
+    if n_rows > finder.n_gathered:
+        free(finder.gathered)
+        free(finder.labels)
+        free(finder.weights)
+        finder.n_gathered = 0
+        finder.gathered = <uint32_t*>malloc((n_rows + 1) * sizeof(uint32_t))
+        finder.labels = <uint32_t*>malloc(n_rows * sizeof(uint32_t))
+        finder.weights = <int64_t*>malloc(
+            (n_rows if problem.weights != NULL else 1) * sizeof(int64_t)
+        )
+        if finder.gathered == NULL or finder.labels == NULL or finder.weights == NULL:
+            return False
+        finder.n_gathered = n_rows
+    if n_rows > scratch.n_entries:
+        free(scratch.keys)
+        free(scratch.entries)
+        free(scratch.other)
+        scratch.n_entries = 0
+        scratch.keys = <uint64_t*>malloc(n_rows * sizeof(uint64_t))
+        scratch.entries = <uint64_t*>malloc(n_rows * sizeof(uint64_t))
+        scratch.other = <uint64_t*>malloc(n_rows * sizeof(uint64_t))
+        if scratch.keys == NULL or scratch.entries == NULL or scratch.other == NULL:
+            return False
+        scratch.n_entries = n_rows
+    return True

@@ -1,0 +1,48 @@
+from libc.stdint cimport int64_t
+
+from treebound.growing._binned cimport Binned
+from treebound.growing._bounds cimport Reach
+from treebound.growing._histogram cimport Finder
+from treebound.growing._layout cimport NodeView, Problem, Scratch, Source, Split
+from treebound.growing._pool cimport Pool
+
+
+cdef struct Large:
+    # What large nodes are searched with.
+    Binned* data
+    Finder* finders         # one a thread
+    int n_finders
+    Reach* reaches          # one a column
+    void** spare            # histograms that no node has
+    Py_ssize_t n_spare
+    Py_ssize_t n_histograms
+    Py_ssize_t most_histograms
+    void** counters         # one a thread; the first is that of the node
+    # the node being searched
+    const void* histogram
+    const NodeView* node
+    Split* splits
+
+
+cdef Large* new_large(
+    const Problem* problem, Source* sources, Py_ssize_t n_columns, Py_ssize_t most_bins,
+    Scratch* scratch, Pool pool,
+) except NULL nogil
+
+cdef void free_large(Large* large) noexcept nogil
+
+cdef void* take_histogram(Large* large, bint at_once) except? NULL nogil
+
+cdef void give_histogram(Large* large, void* histogram) noexcept nogil
+
+cdef void count_into(
+    Large* large, Py_ssize_t start, Py_ssize_t stop, void* histogram, Pool pool
+) noexcept nogil
+
+cdef Reach reach_node(
+    Large* large, const void* histogram, const NodeView* node, double least, Pool pool
+) noexcept nogil
+
+cdef int search_node(
+    Large* large, const void* histogram, const NodeView* node, Split* splits, Pool pool
+) except -1 nogil

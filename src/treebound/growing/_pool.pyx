@@ -1,0 +1,222 @@
+"""Threads that share a loop, and sleep between two loops.
+
+A loop is a function and a number of items; whoever is free takes the next item. The caller takes
+items too and never waits for a thread to wake up: only for items that a thread is working on. So a
+busy machine costs little, and where waiting takes longer than working the threads rest for some
+loops. Locks are Python's own, used without the interpreter.
+"""
+
+from libc.stdlib cimport free
+from treebound.growing._layout cimport zeros
+
+cdef extern from "pythread.h" nogil:
+    ctypedef void* PyThread_type_lock
+    int PyThread_init_thread()
+    unsigned long PyThread_start_new_thread(void (*function)(void*), void* argument)
+    PyThread_type_lock PyThread_allocate_lock()
+    void PyThread_free_lock(PyThread_type_lock lock)
+    int PyThread_acquire_lock(PyThread_type_lock lock, int wait)
+    void PyThread_release_lock(PyThread_type_lock lock)
+
+cdef extern from *:
+    """
+    #define load(p) __atomic_load_n(p, __ATOMIC_SEQ_CST)
+    #define store(p, v) __atomic_store_n(p, v, __ATOMIC_SEQ_CST)
+    #define add(p, v) __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST)
+    #define swap(p, v) __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)
+    #if defined(__x86_64__) || defined(__i386__)
+    #define rest() __builtin_ia32_pause()
+    #else
+    #define rest()
+    #endif
+    """
+    long load(long* place) noexcept nogil
+    void store(long* place, long value) noexcept nogil
+    long add(long* place, long value) noexcept nogil
+    long swap(long* place, long value) noexcept nogil
+    void rest() noexcept nogil
+
+cdef extern from "time.h" nogil:
+    cdef struct timespec:
+        long tv_sec
+        long tv_nsec
+    int TIME_UTC
+    int timespec_get(timespec* time, int base)
+
+cdef enum:
+    PATIENCE = 2000      # looks for a new loop before a thread goes to sleep: some 20 microseconds
+    LATE = 200_000       # nanoseconds of waiting that count as too long
+    MOST_REST = 1024     # loops
+
+
+cdef struct Worker:
+    State* state
+    int number
+    long asleep
+    PyThread_type_lock wake
+
+
+cdef struct State:
+    Task task
+    void* context
+    long n_items
+    long next            # item
+    long open            # whether the loop takes workers
+    long active          # workers in it
+    long loop            # its number
+    long ending
+    long alive
+    long waiting         # the caller sleeps on ``done``
+    PyThread_type_lock done
+    int n_workers
+    int pause            # loops without workers to come
+    int last_pause
+    Worker* workers
+
+
+cdef class Pool:
+    """``n_threads`` threads, the caller among them."""
+
+    def __cinit__(self, int n_threads):
+        cdef State* state
+        cdef int i
+        self.n_threads = 1
+        self.state = NULL
+        if n_threads <= 1:
+            return
+        PyThread_init_thread()
+        state = <State*>zeros(1, sizeof(State))
+        self.state = state
+        state.workers = <Worker*>zeros(n_threads - 1, sizeof(Worker))
+        state.done = locked()
+        for i in range(n_threads - 1):
+            state.workers[i].state = state
+            state.workers[i].number = i + 1
+            state.workers[i].wake = locked()
+            state.n_workers += 1
+            add(&state.alive, 1)
+            if <long>PyThread_start_new_thread(&live, &state.workers[i]) == -1:
+                add(&state.alive, -1)
+                state.n_workers -= 1
+                PyThread_free_lock(state.workers[i].wake)
+                break
+        self.n_threads = state.n_workers + 1
+
+    def __dealloc__(self):
+        cdef State* state = <State*>self.state
+        cdef int i
+        if state == NULL:
+            return
+        store(&state.ending, 1)
+        with nogil:
+            for i in range(state.n_workers):
+                PyThread_release_lock(state.workers[i].wake)
+            if state.n_workers:
+                PyThread_acquire_lock(state.done, 1)  # the last worker releases it
+        for i in range(state.n_workers):
+            PyThread_free_lock(state.workers[i].wake)
+        PyThread_free_lock(state.done)
+        free(state.workers)
+        free(state)
+
+    cdef void run(self, Task task, void* context, Py_ssize_t n_items) noexcept nogil:
+        """Call ``task(context, item, thread)`` for every item, in any order."""
+        cdef State* state = <State*>self.state
+        cdef Py_ssize_t item
+        if state == NULL or n_items < 2 or state.pause:
+            for item in range(n_items):
+                task(context, item, 0)
+            if state != NULL and state.pause:
+                state.pause -= 1
+            return
+        share(state, task, context, n_items)
+
+
+cdef PyThread_type_lock locked() except NULL:
+    cdef PyThread_type_lock lock = PyThread_allocate_lock()
+    if lock == NULL:
+        raise MemoryError
+    PyThread_acquire_lock(lock, 1)
+    return lock
+
+
+cdef long long now() noexcept nogil:
+    cdef timespec time
+    timespec_get(&time, TIME_UTC)
+    return <long long>time.tv_sec * 1_000_000_000 + time.tv_nsec
+
+
+cdef void share(State* state, Task task, void* context, Py_ssize_t n_items) noexcept nogil:
+    cdef long long started = now(), worked
+    cdef int i
+    state.task = task
+    state.context = context
+    state.n_items = n_items
+    store(&state.next, 0)
+    store(&state.open, 1)
+    add(&state.loop, 1)
+    for i in range(state.n_workers):
+        if swap(&state.workers[i].asleep, 0):
+            PyThread_release_lock(state.workers[i].wake)
+    work(state, 0)
+    store(&state.open, 0)
+    worked = now()
+    wait_for_workers(state)
+    if now() - worked > worked - started + LATE:
+        state.last_pause = min(2 * state.last_pause + 8, MOST_REST)
+        state.pause = state.last_pause
+    elif state.last_pause:
+        state.last_pause -= 1
+
+
+cdef void wait_for_workers(State* state) noexcept nogil:
+    """Until no worker is in the loop any more; none can come in."""
+    cdef int i
+    for i in range(PATIENCE):
+        if not load(&state.active):
+            return
+        rest()
+    while True:
+        store(&state.waiting, 1)
+        if not load(&state.active):
+            if not swap(&state.waiting, 0):
+                PyThread_acquire_lock(state.done, 1)  # the last worker has released it
+            return
+        PyThread_acquire_lock(state.done, 1)
+
+
+cdef void work(State* state, int thread) noexcept nogil:
+    cdef long item = add(&state.next, 1)
+    while item < state.n_items:
+        state.task(state.context, item, thread)
+        item = add(&state.next, 1)
+
+
+cdef void live(void* argument) noexcept nogil:
+    """A worker's life: wait for a loop, take part, go to sleep where none comes."""
+    cdef Worker* worker = <Worker*>argument
+    cdef State* state = worker.state
+    cdef long seen = 0, loop
+    cdef int i
+    while not load(&state.ending):
+        loop = load(&state.loop)
+        if loop != seen:
+            seen = loop
+            add(&state.active, 1)
+            if load(&state.open):
+                work(state, worker.number)
+            if add(&state.active, -1) == 1 and swap(&state.waiting, 0):
+                PyThread_release_lock(state.done)
+            continue
+        for i in range(PATIENCE):
+            if load(&state.loop) != seen or load(&state.ending):
+                break
+            rest()
+        else:
+            store(&worker.asleep, 1)
+            if load(&state.loop) == seen and not load(&state.ending):
+                PyThread_acquire_lock(worker.wake, 1)
+            elif not swap(&worker.asleep, 0):
+                PyThread_acquire_lock(worker.wake, 1)  # somebody has released it already
+    if add(&state.alive, -1) == 1:
+        PyThread_release_lock(state.done)

@@ -1,0 +1,27 @@
+from libc.stdint cimport int32_t, int64_t
+
+from treebound.growing._layout cimport NodeView, Scratch, Split
+from treebound.growing._partition cimport Part
+from treebound.growing._pool cimport Pool
+from treebound.growing._sorted cimport Sorted
+
+
+cdef struct Quest:
+    # A node whose best split is looked for.
+    int32_t index
+    bint wanted         # whether it may be split at all
+    NodeView view
+    double least        # the score that a split must beat
+    Split* splits       # the best of each column
+
+
+cdef struct Search:
+    # The smaller and the larger child of a node that is expanded, or a node on its own.
+    Sorted* home
+    Quest quests[2]
+    const Part* part    # how the rows of the node are parted; NULL: they are not
+    int64_t* tables     # of the node, from which those of the larger child are made
+    Scratch* scratch    # one a thread
+
+
+cdef void search_sorted(Search* search, Pool pool) noexcept nogil

@@ -1,0 +1,126 @@
+"""How names, numbers and splits read: the words that all forms for people share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from treebound._validation import Whole, check
+from treebound.tree.model import Tree
+from treebound.tree.split import Split, plain
+
+__all__ = [
+    "answer", "class_and_counts", "count", "counted", "number", "one_line", "tree_in_words",
+    "typeset",
+]  # fmt: skip
+
+
+def answer(split: Split, *, left: bool, digits: int | None = None) -> str:
+    """One side of a split without the column's name, such as ``<= 30``, ``= red``, ``> M``.
+
+    Missing values are named where the column had some in training, or where the split is about
+    them: ``<= 30 or missing``, ``is missing``.
+
+    Parameters
+    ----------
+    split : Split
+    left : bool
+        Which side: that of the left or of the right child.
+    digits : int, optional
+        Significant digits of a threshold; by default all of them.
+    """
+    takes_missing = left == split.missing_left
+    if split.kind == "missing":
+        return "is missing" if takes_missing else "is present"
+    if split.is_real:
+        value = number(split.threshold, digits)
+    else:
+        value = one_line(split.last_value) if split.codes else "(none)"
+    if split.kind == "category":
+        return f"= {value}" if left else f"≠ {value}"
+    named = split.column.missing or math.isinf(split.threshold)
+    return f"{'<=' if left else '>'} {value}{' or missing' if named and takes_missing else ''}"
+
+
+def typeset(words: str) -> str:
+    """An answer with the printed sign for at most, for forms that only people read."""
+    return f"≤{words[2:]}" if words.startswith("<=") else words
+
+
+def class_and_counts(tree: Tree, node: int) -> str:
+    """The class of a node and how often it was right, such as ``setosa (50 / 50)``."""
+    label = int(tree.label[node])
+    right = count(float(tree.counts[node, label]))
+    return f"{one_line(tree.classes[label])} ({right} / {count(float(tree.weight[node]))})"
+
+
+def tree_in_words(tree: Tree) -> str:
+    """Leaves, depth, rows and training errors, such as ``3 leaves, depth 2, 150 rows, ...``."""
+    share = 100 * tree.errors / (float(tree.weight[0]) or 1.0)
+    return (
+        f"{counted(tree.n_leaves, 'leaf')}, depth {tree.depth}, "
+        f"{counted(int(tree.rows[0]), 'training row')}, {counted(tree.errors, 'error')} "
+        f"({share:.3g} %)"
+    )
+
+
+def one_line(value: Any) -> str:
+    r"""A name or category as one line of visible characters.
+
+    Examples
+    --------
+    >>> one_line("two\nlines"), one_line(3), one_line("")
+    ('two\\nlines', '3', "''")
+    """
+    text = str(plain(value))
+    if text.isprintable() and text.strip():
+        return text
+    if not text.strip():
+        return repr(text)
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def number(value: float, digits: int | None = None) -> str:
+    """A threshold: all its digits, so that it reads back as the same float.
+
+    Parameters
+    ----------
+    value : float
+    digits : int, optional
+        Round to so many significant digits; a number that this changes is marked with ``≈``.
+
+    Examples
+    --------
+    >>> number(2.45), number(102.0), number(0.1 + 0.2), number(0.1 + 0.2, digits=3)
+    ('2.45', '102', '0.30000000000000004', '≈0.3')
+    """
+    if digits is not None:
+        check("", {"digits": digits}, {"digits": Whole(1)})
+        rounded = float(f"{value:.{digits}g}")
+        return number(value) if rounded == value else f"≈{number(rounded)}"
+    return repr(value).removesuffix(".0")
+
+
+def count(value: float) -> str:
+    """A count or a weight: whole numbers in full, others to four digits or one decimal.
+
+    Examples
+    --------
+    >>> count(2_000_000.0), count(0.123456), count(200965.25)
+    ('2000000', '0.1235', '200965.2')
+    """
+    if math.isfinite(value) and value == int(value):
+        return str(int(value))
+    return f"{value:.1f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
+
+
+def counted(value: float, what: str) -> str:
+    """A count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "leaf"), counted(2, "leaf"), counted(0, "error"), counted(1.0, "row")
+    ('1 leaf', '2 leaves', '0 errors', '1 row')
+    """
+    many = "leaves" if what == "leaf" else f"{what}s"
+    return f"{count(value)} {what if value == 1 else many}"

@@ -1,0 +1,174 @@
+"""What a node asks of its column: the one description that every form of a tree is written from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from treebound._validation import OneOf, check
+from treebound.data.columns import UNKNOWNS, Column, Unknown
+
+if TYPE_CHECKING:
+    from treebound.tree.model import Tree
+
+__all__ = ["Split", "SplitKind", "Unknown", "check_unknown", "plain", "split_of", "splits_of"]
+
+SplitKind = Literal["threshold", "category", "missing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The split of an inner node, and where each kind of value goes.
+
+    A new kind of split changes this file and what makes, stores and routes it; the words, the rules
+    and the code for categories are written from ``codes`` and need no change.
+
+    Attributes
+    ----------
+    node, feature : int
+        The node, and the index of the column it splits on.
+    column : Column
+        That column.
+    kind : {"threshold", "category", "missing"}
+        ``"threshold"``: a value at most the threshold goes left; of an ordinal column, a category
+        in ``codes``, the first ones of its order. ``"category"``: the category in ``codes`` goes
+        left. ``"missing"``: all present values go to one side and the missing ones to the other.
+    threshold : float
+        The threshold of a real column; NaN for the other columns and kinds.
+    codes : sequence of int
+        The codes of the categories that go left; empty for a real column.
+    missing_left : bool
+        Whether a missing value goes left.
+    unknown_left : bool or None
+        Whether a category that the column does not know goes left; None where it stops at the
+        node, is an error, or cannot occur.
+    """
+
+    node: int
+    feature: int
+    column: Column
+    kind: SplitKind
+    threshold: float
+    codes: Sequence[int]
+    missing_left: bool
+    unknown_left: bool | None
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the column is real."""
+        return self.column.kind == "real"
+
+    @property
+    def present_left(self) -> bool:
+        """Whether the values of a real column go left in a split of the kind "missing"."""
+        return not self.missing_left
+
+    def values(self, *, left: bool = True) -> list[Any]:
+        """The categories that go left, or right, as Python values."""
+        categories, codes = self.column.categories or (), self.codes
+        if not left:
+            taken = frozenset(self.codes)
+            codes = [code for code in range(len(categories)) if code not in taken]
+        return [plain(categories[code]) for code in codes]
+
+    @property
+    def last_value(self) -> Any:
+        """The last category that goes left; None if there is none."""
+        categories = self.column.categories or ()
+        return plain(categories[self.codes[-1]]) if self.codes else None
+
+
+def split_of(tree: Tree, node: int, *, unknown: Unknown = "other") -> Split:
+    """The split of an inner node.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+        An inner node.
+    unknown : {"other", "majority", "stop", "missing", "error"}
+        The policy for categories that the column does not know.
+    """
+    left, right = int(tree.left[node]), int(tree.right[node])
+    if left < 0:
+        raise ValueError(
+            f"The 'node' parameter must be an inner node. Got the leaf {node} instead."
+        )
+    return _made(
+        node,
+        int(tree.feature[node]),
+        tree.columns[tree.feature[node]],
+        float(tree.threshold[node]),
+        int(tree.category[node]),
+        bool(tree.missing_left[node]),
+        heavier_left=bool(tree.weight[left] >= tree.weight[right]),
+        unknown=unknown,
+    )
+
+
+def splits_of(tree: Tree, *, unknown: Unknown = "other") -> list[Split | None]:
+    """The splits of all nodes, None for a leaf; faster than one after the other."""
+    inner = ~tree.is_leaf
+    heavier = np.zeros(tree.n_nodes, dtype=bool)
+    heavier[inner] = tree.weight[tree.left[inner]] >= tree.weight[tree.right[inner]]
+    fields = (tree.feature, tree.threshold, tree.category, tree.missing_left, heavier)
+    found: list[Split | None] = []
+    for node, (feature, threshold, category, missing_left, heavier_left) in enumerate(
+        zip(*(field.tolist() for field in fields), strict=True)
+    ):
+        made = None
+        if feature >= 0:
+            column = tree.columns[feature]
+            made = _made(
+                node, feature, column, threshold, category, missing_left,
+                heavier_left=heavier_left, unknown=unknown,
+            )  # fmt: skip
+        found.append(made)
+    return found
+
+
+def _made(
+    node: int,
+    feature: int,
+    column: Column,
+    threshold: float,
+    category: int,
+    missing_left: bool,
+    *,
+    heavier_left: bool,
+    unknown: Unknown,
+) -> Split:
+    size = len(column.categories or ())
+    codes: Sequence[int] = ()
+    kind: SplitKind = "threshold"
+    if column.kind == "real":
+        if math.isinf(threshold) and (threshold > 0) != missing_left:
+            kind, threshold = "missing", math.nan
+    elif column.kind == "ordinal":
+        codes = range(math.floor(min(max(threshold, -1), size - 1)) + 1)
+        threshold = math.nan
+    else:
+        kind = "category"
+        codes = (category,) if category < size else ()
+        # With missing values in training, missing is one more category.
+        missing_left = category == size if column.missing else missing_left
+    if column.kind != "real" and not codes and missing_left:
+        kind = "missing"
+    unknown_left = None
+    if column.kind != "real" and unknown not in ("stop", "error"):
+        unknown_left = {"other": False, "majority": heavier_left, "missing": missing_left}[unknown]
+    return Split(node, feature, column, kind, threshold, codes, missing_left, unknown_left)
+
+
+def plain(value: Any) -> Any:
+    """The Python value of a NumPy scalar; any other value as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def check_unknown(unknown: str, *, caller: str) -> None:
+    """Raise unless ``unknown`` is one of the policies for unknown categories."""
+    check(caller, {"unknown": unknown}, {"unknown": OneOf(UNKNOWNS)})

@@ -1,0 +1,398 @@
+"""BoundTreeClassifier: growing, answering, and what it learned."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.tree import DecisionTreeClassifier
+
+import treebound as tb
+from treebound import BoundTreeClassifier
+
+
+def mixed_table(rows=120, seed=0, missing=0.0):
+    """A pandas frame with a column of each kind, and a target that depends on all."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "real": rng.normal(size=rows),
+            "size": pd.Categorical(
+                rng.choice(["S", "M", "L"], rows), categories=["S", "M", "L"], ordered=True
+            ),
+            "colour": rng.choice(["red", "green", "blue"], rows),
+            "flag": rng.random(rows) < 0.5,
+        }
+    )
+    y = np.where(
+        X["colour"] == "green", "g", np.where((X["size"] > "S") & (X["real"] > 0), "a", "b")
+    )
+    if missing:
+        X = X.astype({"flag": object}).mask(rng.random(X.shape) < missing)
+    return X, y
+
+
+# -- fitting and answering ---------------------------------------------------------------------
+
+
+def test_a_mixed_table_is_learned_without_encoding_it():
+    X, y = mixed_table()
+    clf = BoundTreeClassifier(pruning=None).fit(X, y)
+    assert clf.score(X, y) == 1.0
+    assert clf.n_leaves_ == 4
+    assert clf.feature_names_in_.tolist() == list(X.columns)
+    assert clf.landscape_ == tb.Landscape(real=1, ordinal=(3,), nominal=(None, 2))
+    assert set(clf.predict(X)) == {"a", "b", "g"}
+
+
+@pytest.mark.parametrize("library", [pl.from_pandas, pa.Table.from_pandas, lambda X: X])
+def test_every_library_gives_the_same_tree(library):
+    X, y = mixed_table(missing=0.1)
+    X = X.astype({"size": object, "flag": "boolean"})
+    order = {"size": ["S", "M", "L"]}
+    here = BoundTreeClassifier(ordinal_features=order).fit(X, y)
+    there = BoundTreeClassifier(ordinal_features=order).fit(library(X), y)
+    assert there.columns_ == here.columns_
+    np.testing.assert_array_equal(there.predict_proba(library(X)), here.predict_proba(X))
+
+
+def test_probabilities_are_smoothed_counts_of_the_leaf():
+    X, y = load_iris(return_X_y=True)
+    clf = BoundTreeClassifier(max_leaves=4, pruning=None).fit(X, y)
+    counts = clf.tree_.counts[clf.apply(X)]
+    smoothed = (counts + 4 / 3) / (counts.sum(axis=1) + 4)[:, None]
+    np.testing.assert_allclose(clf.predict_proba(X), smoothed)
+    np.testing.assert_array_equal(clf.predict_proba(X).argmax(axis=1), clf.predict(X))
+    np.testing.assert_allclose(np.exp(clf.predict_log_proba(X)), clf.predict_proba(X))
+    clf.set_params(smoothing=None)
+    np.testing.assert_allclose(clf.predict_proba(X), counts / counts.sum(axis=1)[:, None])
+    assert np.isneginf(clf.predict_log_proba(X)).any()
+
+
+def test_decision_path_ends_at_the_leaf_of_apply():
+    X, y = load_iris(return_X_y=True)
+    clf = BoundTreeClassifier(pruning=None).fit(X, y)
+    path, leaf = clf.decision_path(X), clf.apply(X)
+    assert path.shape == (len(X), clf.tree_.n_nodes)
+    for row in range(0, len(X), 10):
+        nodes = path[[row]].indices
+        assert nodes.min() == 0
+        assert nodes.max() == leaf[row]
+        assert len(nodes) == clf.tree_.node_depth[leaf[row]] + 1
+
+
+def test_importances_equal_those_of_scikit_learn():
+    X, y = load_wine(return_X_y=True)
+    for criterion in ("gini", "entropy"):
+        clf = BoundTreeClassifier(pruning=None, max_leaves=4, criterion=criterion).fit(X, y)
+        theirs = DecisionTreeClassifier(max_leaf_nodes=4, criterion=criterion, random_state=0)
+        np.testing.assert_allclose(
+            clf.feature_importances_, theirs.fit(X, y).feature_importances_, atol=1e-12
+        )
+    stump = BoundTreeClassifier(max_leaves=1).fit(X, y)
+    assert stump.feature_importances_.tolist() == [0] * 13
+    assert (stump.n_leaves_, stump.depth_) == (1, 0)
+
+
+def test_limits_hold():
+    X, y = load_wine(return_X_y=True)
+    assert BoundTreeClassifier(pruning=None, max_leaves=3).fit(X, y).n_leaves_ == 3
+    assert BoundTreeClassifier(pruning=None, max_depth=1).fit(X, y).depth_ == 1
+    tree = BoundTreeClassifier(pruning=None, min_samples_leaf=20).fit(X, y).tree_
+    assert tree.rows[tree.leaves].min() >= 20
+
+
+def test_threads_do_not_change_the_tree():
+    X, y = mixed_table(rows=5000, missing=0.05)
+    one = BoundTreeClassifier(pruning=None, n_jobs=1).fit(X, y).tree_
+    two = BoundTreeClassifier(pruning=None, n_jobs=2).fit(X, y).tree_
+    for name in ("feature", "threshold", "category", "missing_left", "left", "counts"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+# -- missing and unknown -----------------------------------------------------------------------
+
+
+def test_missing_values_are_learned_from():
+    X = pd.DataFrame({"a": [1.0, 2.0, np.nan, np.nan], "s": ["u", None, "u", None]})
+    clf = BoundTreeClassifier(pruning=None).fit(X[["a"]], [0, 0, 1, 1])
+    assert clf.predict(pd.DataFrame({"a": [5.0, np.nan]})).tolist() == [0, 1]
+    clf = BoundTreeClassifier(pruning=None).fit(X[["s"]], [0, 1, 0, 1])
+    assert clf.predict(pd.DataFrame({"s": ["u", None]})).tolist() == [0, 1]
+
+
+def test_a_value_never_missing_in_training_goes_to_the_larger_child():
+    clf = BoundTreeClassifier(pruning=None).fit([[0.0], [1.0], [1.0]], ["few", "many", "many"])
+    assert clf.predict([[np.nan]]).tolist() == ["many"]
+    X = pd.DataFrame({"s": ["u", "v", "v"]})
+    clf = BoundTreeClassifier(pruning=None).fit(X, ["few", "many", "many"])
+    assert clf.predict(pd.DataFrame({"s": [None]})).tolist() == ["many"]
+
+
+def test_unknown_categories_do_as_told():
+    X = pd.DataFrame({"s": ["u"] * 3 + ["v"] * 2 + [None]})
+    y = [0, 0, 0, 1, 1, 2]
+    new = pd.DataFrame({"s": ["never seen"]})
+
+    def answers(unknown):
+        clf = BoundTreeClassifier(pruning=None, unknown=unknown, smoothing=None).fit(X, y)
+        return clf.predict_proba(new)[0].tolist(), clf.apply(new)[0], clf
+
+    probability, node, clf = answers("majority")
+    assert clf.tree_.is_leaf[node]
+    probability, node, clf = answers("stop")
+    assert node == 0
+    assert probability == [0.5, pytest.approx(1 / 3), pytest.approx(1 / 6)]
+    probability, node, clf = answers("missing")
+    assert clf.predict(new).tolist() == [2]
+    with pytest.raises(ValueError, match="'never seen', in row 0"):
+        answers("error")
+
+
+# -- weights -----------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 30), st.sampled_from([None, "balanced", {"a": 2.0}]))
+def test_weights_repeat_and_leave_out_rows(seed, class_weight):
+    X, y = mixed_table(rows=60, seed=seed, missing=0.1)
+    weight = np.random.default_rng(seed).integers(0, 4, len(y))
+    weighted = BoundTreeClassifier(class_weight=class_weight, min_samples_leaf=1)
+    rows = np.repeat(np.arange(len(y)), weight)
+    weighted.fit(X, y, sample_weight=weight)
+    repeated = BoundTreeClassifier(class_weight=class_weight).fit(X.iloc[rows], y[rows])
+    assert repeated.columns_ == weighted.columns_
+    np.testing.assert_array_equal(repeated.classes_, weighted.classes_)
+    for name in ("feature", "threshold", "category", "missing_left"):
+        one, other = getattr(weighted.tree_, name), getattr(repeated.tree_, name)
+        np.testing.assert_array_equal(one, other, err_msg=name)
+    np.testing.assert_allclose(weighted.tree_.counts, repeated.tree_.counts)
+
+
+@pytest.mark.parametrize("pruning", ["bound", "mdl", "pessimistic"])
+@given(st.integers(0, 60))
+@settings(max_examples=30)
+def test_pruning_takes_a_weight_of_two_for_the_row_twice(pruning, seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 6, (40, 3)).astype(float), rng.integers(0, 3, 40)
+    weight = rng.integers(1, 4, 40)
+    clf = BoundTreeClassifier(pruning=pruning)
+    weighted = clf.fit(X, y, sample_weight=weight).tree_
+    repeated = clf.fit(X.repeat(weight, axis=0), y.repeat(weight)).tree_
+    np.testing.assert_array_equal(weighted.threshold, repeated.threshold)
+    np.testing.assert_array_equal(weighted.counts, repeated.counts)
+
+
+def test_every_leaf_has_its_share_of_the_weight():
+    X, y = mixed_table()
+    weight = np.random.default_rng(0).exponential(size=len(y))
+    clf = BoundTreeClassifier(pruning=None, min_weight_fraction_leaf=0.1)
+    tree = clf.fit(X, y, sample_weight=weight).tree_
+    assert tree.n_leaves > 2
+    assert tree.weight[tree.is_leaf].min() >= 0.1 * weight.sum()
+
+
+def test_balanced_gives_every_class_the_same_weight():
+    X, y = mixed_table()
+    clf = BoundTreeClassifier(class_weight="balanced", pruning=None).fit(X, y)
+    np.testing.assert_allclose(clf.tree_.counts[0], len(y) / 3)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (np.ones(3), r"sample_weight.shape == \(3,\), expected \(120,\)"),
+        (-np.ones(120), "must not be negative. Got -1.0 in row 0"),
+        (np.zeros(120), "at least one non-zero"),
+        (np.full(120, np.nan), "Input sample_weight contains NaN"),
+        (np.ones((120, 2)), "1D array or scalar, got 2D"),
+    ],
+)
+def test_wrong_weights_are_named(weight, message):
+    X, y = mixed_table()
+    with pytest.raises(ValueError, match=message):
+        BoundTreeClassifier().fit(X, y, sample_weight=weight)
+
+
+def test_light_weights_warn_because_pruning_counts_them():
+    X, y = mixed_table()
+    with pytest.warns(UserWarning, match="add up to 1.2, far below the 120 rows"):
+        BoundTreeClassifier().fit(X, y, sample_weight=np.full(120, 0.01))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BoundTreeClassifier().fit(X, y, sample_weight=np.full(120, 0.9))
+        BoundTreeClassifier(pruning=None).fit(X, y, sample_weight=np.full(120, 0.01))
+
+
+# -- trouble -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"criterion": "log"},
+            "'criterion' parameter of BoundTreeClassifier must be one of 'gini'",
+        ),
+        ({"growth_order": None}, "'growth_order' parameter .* Got None"),
+        ({"max_leaves": 0}, "'max_leaves' parameter .* must be an int >= 1 or None. Got 0"),
+        ({"max_leaves": 2.5}, "'max_leaves' parameter .* Got 2.5"),
+        ({"max_leaves": True}, "'max_leaves' parameter .* Got True"),
+        ({"min_samples_leaf": None}, "'min_samples_leaf' parameter .* an int >= 1. Got None"),
+        ({"min_samples_split": 1}, "'min_samples_split' parameter .* an int >= 2. Got 1"),
+        ({"min_gain": -1.0}, "'min_gain' parameter .* >= 0. Got -1.0"),
+        ({"delta": 1.0}, "'delta' parameter .* Got 1.0"),
+        ({"unknown": "guess"}, "'unknown' parameter .* Got 'guess'"),
+        ({"smoothing": "some"}, "'smoothing' parameter .* Got 'some'"),
+        ({"n_jobs": 0}, "'n_jobs' parameter .* Got 0"),
+        ({"class_weight": "even"}, "'class_weight' parameter .* Got 'even'"),
+        ({"class_weight": {"zzz": 1}}, "'class_weight' parameter must have classes of y as keys"),
+        ({"class_weight": {"a": 0}}, "'class_weight' parameter must give each class"),
+        ({"pruning": "scissors"}, "'pruning' parameter must be .* Got 'scissors'"),
+        ({"categorical_features": ["nose"]}, "'categorical_features' .* not in the table: 'nose'"),
+    ],
+)
+def test_wrong_parameters_are_named(parameters, message):
+    X, y = mixed_table()
+    with pytest.raises(ValueError, match=message):
+        BoundTreeClassifier(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda X: X.drop(columns="real"),
+            "Feature names seen at fit time, yet now missing:\n- real",
+        ),
+        (lambda X: X.assign(more=1), "Feature names unseen at fit time:\n- more"),
+        (lambda X: X[X.columns[::-1]], "must be in the same order as they were in fit"),
+        (lambda X: X.assign(real="text"), "'real' changed its type: it is real"),
+        (lambda X: X.assign(colour=1.0), "'colour' changed its type: it is nominal"),
+        (lambda X: X.assign(real=np.inf), "infinity.*'real', row 0"),
+        (lambda X: X.iloc[:0], "0 sample"),
+        (lambda X: X.to_numpy()[:, :2], "X has 2 features, but BoundTreeClassifier is expecting 4"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_trouble_at_predict(change, message):
+    X, y = mixed_table()
+    clf = BoundTreeClassifier().fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        clf.predict(change(X))
+
+
+def test_trouble_at_fit():
+    X, y = mixed_table()
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        BoundTreeClassifier().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
+        BoundTreeClassifier().fit(X, None)
+    with pytest.raises(ValueError, match="more than once: 'real'"):
+        BoundTreeClassifier().fit(X[["real", "real"]], y)
+    with pytest.raises(NotFittedError):
+        BoundTreeClassifier().predict(X)
+    for name in ("n_leaves_", "depth_", "feature_importances_", "certificate_", "landscape_"):
+        assert not hasattr(BoundTreeClassifier(), name)
+
+
+def test_a_single_class_a_single_row_and_constant_columns():
+    X = pd.DataFrame({"a": [1.0, 1.0], "s": ["u", "u"]})
+    clf = BoundTreeClassifier().fit(X, ["yes", "yes"])
+    assert clf.predict(X).tolist() == ["yes", "yes"]
+    assert clf.predict_proba(X).tolist() == [[1.0], [1.0]]
+    assert BoundTreeClassifier().fit(X, ["yes", "no"]).n_leaves_ == 1
+    assert BoundTreeClassifier().fit(X.iloc[:1], ["yes"]).n_leaves_ == 1
+    wide = np.random.default_rng(0).normal(size=(3, 50))
+    assert BoundTreeClassifier(pruning=None).fit(wide, [0, 1, 2]).score(wide, [0, 1, 2]) == 1.0
+
+
+# -- pruning -----------------------------------------------------------------------------------
+
+
+def test_pruning_keeps_the_grown_tree_and_the_path():
+    X, y = load_wine(return_X_y=True)
+    clf = BoundTreeClassifier().fit(X, y)
+    assert clf.n_leaves_ < clf.grown_tree_.n_leaves
+    path = clf.pruning_path_
+    assert path is clf.pruning_result_.path
+    assert path.leaves[path.chosen] == clf.n_leaves_
+    assert path.leaves[0] == clf.grown_tree_.n_leaves
+    assert str(clf.n_leaves_) in clf.pruning_result_.explain()
+
+
+def test_moving_along_the_path_makes_a_copy():
+    X, y = load_wine(return_X_y=True)
+    clf = BoundTreeClassifier().fit(X, y)
+    before = clf.tree_
+    small = clf.prune_to(leaves=2)
+    assert small.n_leaves_ == 2
+    assert clf.tree_ is before
+    whole = clf.prune_to(step=0)
+    assert whole.n_leaves_ == clf.grown_tree_.n_leaves
+    assert whole.prune_to(leaves=2).n_leaves_ == 2
+    np.testing.assert_array_equal(whole.predict(X), y)
+    assert small.score(X, y) < 1.0
+    with pytest.raises(ValueError, match="one of 'leaves' and 'step'"):
+        clf.prune_to()
+    with pytest.raises(ValueError, match="one of 'leaves' and 'step'"):
+        clf.prune_to(leaves=2, step=2)
+    with pytest.raises(ValueError, match="'step' parameter must be"):
+        clf.prune_to(step=10_000)
+    with pytest.raises(ValueError, match="fitted with pruning=None"):
+        BoundTreeClassifier(pruning=None).fit(X, y).prune_to(leaves=2)
+
+
+@pytest.mark.parametrize(
+    "pruning", ["bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", "mdl"]
+)
+def test_every_pruner_works_by_name(pruning):
+    X, y = mixed_table(rows=200, missing=0.1)
+    y = np.where(np.random.default_rng(0).random(200) < 0.2, "a", y)
+    clf = BoundTreeClassifier(pruning=pruning).fit(X, y)
+    assert clf.n_leaves_ <= clf.grown_tree_.n_leaves
+    assert clf.score(X, y) > 0.5
+
+
+def test_refitting_forgets():
+    X, y = load_wine(return_X_y=True)
+    clf = BoundTreeClassifier().fit(X, y)
+    assert clf.certificate_ is not None
+    clf.set_params(pruning=None).fit(X[:50], y[:50], sample_weight=np.full(50, 2.0))
+    assert clf.pruning_result_ is None
+    assert clf.certificate_ is None
+    assert "weighted" in clf.certificate_reason_
+
+
+def test_the_certificate_is_that_of_the_tree():
+    X, y = load_iris(return_X_y=True)
+    clf = BoundTreeClassifier(delta=0.1).fit(X, y)
+    assert clf.certificate_reason_ is None
+    assert str(clf.certificate_) == str(tb.certify(clf.tree_, delta=0.1))
+    assert clf.certificate_ is clf.certificate_
+    assert str(clf.prune_to(leaves=2).certificate_) != str(clf.certificate_)
+    assert clf.fit(X, y, sample_weight=np.ones(len(y))).certificate_ is not None
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_float32_is_read_as_it_is_and_answered_as_float64(order):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)).astype(np.float32)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = (np.nan_to_num(X[:, 0]) > 0.1).astype(int)
+    narrow = np.asarray(X, order=order)
+    for nominal in ("from_dtype", [3]):
+        X3 = narrow.copy(order=order)
+        X3[:, 3] = rng.integers(0, 3, 300)
+        clf = BoundTreeClassifier(pruning=None, categorical_features=nominal).fit(X3, y)
+        wide = X3.astype(np.float64)
+        np.testing.assert_array_equal(clf.predict_proba(X3), clf.predict_proba(wide))
+        np.testing.assert_array_equal(clf.apply(X3), clf.apply(wide))
+    X3[0, 1] = np.inf
+    with pytest.raises(ValueError, match="inf"):
+        clf.predict(X3)

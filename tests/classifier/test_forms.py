@@ -1,0 +1,219 @@
+"""The forms a fitted classifier takes, and the file it is kept in."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.tree import DecisionTreeClassifier
+
+from treebound import BoundTreeClassifier, exchange, show
+from treebound.exchange import FormatError, to_onnx
+from treebound.pruning import BoundPruner
+
+
+@pytest.fixture(scope="module")
+def fruit():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "weight": rng.normal(size=90),
+            "size": pd.Categorical(rng.choice(["S", "M", "L"], 90), ["S", "M", "L"], ordered=True),
+            "colour": rng.choice(["red", "green", "blue"], 90),
+        }
+    )
+    y = np.where(X["colour"] == "green", "kiwi", np.where(X["weight"] > 0, "plum", "date"))
+    X.loc[::9, "colour"] = None
+    return X, y
+
+
+FORMS = (
+    "to_text", "to_rules", "to_dot", "to_latex", "to_html", "to_python", "to_c", "to_sql",
+    "to_onnx",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_is_made_of_a_fitted_tree(form, fruit):
+    with pytest.raises(NotFittedError):
+        getattr(BoundTreeClassifier(), form)()
+    clf = BoundTreeClassifier(unknown="stop").fit(*fruit)
+    assert getattr(clf, form)()
+
+
+@pytest.mark.parametrize(
+    ("function", "method"),
+    [(show.to_text, "to_text"), (show.to_rules, "to_rules"), (show.to_dot, "to_dot"),
+     (show.to_latex, "to_latex"),
+     (show.to_html, "to_html"), (exchange.to_python, "to_python"), (exchange.to_c, "to_c"),
+     (exchange.to_sql, "to_sql"), (to_onnx, "to_onnx")],
+)  # fmt: skip
+def test_functions_take_a_classifier_as_well_as_a_tree(function, method, fruit):
+    clf = BoundTreeClassifier(unknown="stop", smoothing=None).fit(*fruit)
+    assert str(function(clf)) == str(getattr(clf, method)())
+    assert function(clf.tree_)
+    with pytest.raises(NotFittedError):
+        function(BoundTreeClassifier())
+    grown = DecisionTreeClassifier().fit([[0], [1]], [0, 1])
+    for wrong, hint in ((3, ""), (grown, "from_sklearn")):
+        with pytest.raises(TypeError, match=f"needs a Tree or a fitted .*{hint}"):
+            function(wrong)
+
+
+def test_a_picture_needs_a_fitted_classifier():
+    with pytest.raises(NotFittedError):
+        show.TreeDisplay.from_estimator(BoundTreeClassifier())
+
+
+def test_code_answers_as_the_classifier_is_told_to(fruit):
+    X, y = fruit
+    for smoothing in ("laplace", None):
+        clf = BoundTreeClassifier(smoothing=smoothing, unknown="stop", pruning=None).fit(X, y)
+        space = {}
+        exec(clf.to_python(output="proba"), space)
+        row = {"weight": 0.5, "size": "M", "colour": "never seen"}
+        found = space["predict"](row)
+        assert list(found) == pytest.approx(clf.predict_proba(pd.DataFrame([row]))[0].tolist())
+
+
+def test_a_page_is_written_where_told(fruit, tmp_path):
+    page = BoundTreeClassifier().fit(*fruit).to_html(tmp_path / "tree.html")
+    assert (tmp_path / "tree.html").read_text(encoding="utf-8") == page
+
+
+# -- the model file ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"pruning": None, "unknown": "stop", "smoothing": None},
+        {"pruning": BoundPruner(search="optimal+raise"), "max_leaves": 6},
+        {"pruning": "cost-complexity", "class_weight": "balanced"},
+        {"categorical_features": ["colour"], "ordinal_features": {"size": ["S", "M", "L"]}},
+    ],
+)
+def test_a_model_comes_back_as_it_was_saved(options, fruit, tmp_path):
+    X, y = fruit
+    clf = BoundTreeClassifier(**options).fit(X, y)
+    clf.save(tmp_path / "model.json")
+    again = BoundTreeClassifier.load(tmp_path / "model.json")
+    new = X.assign(colour="never seen")
+    for rows in (X, new):
+        np.testing.assert_array_equal(again.predict(rows), clf.predict(rows))
+        np.testing.assert_array_equal(again.predict_proba(rows), clf.predict_proba(rows))
+    assert again.columns_ == clf.columns_
+    assert again.classes_.tolist() == clf.classes_.tolist()
+    assert again.n_features_in_ == 3
+    np.testing.assert_array_equal(again.feature_names_in_, clf.feature_names_in_)
+    np.testing.assert_array_equal(again.feature_importances_, clf.feature_importances_)
+    kept = {k: v for k, v in clf.get_params(deep=False).items() if not isinstance(v, BoundPruner)}
+    assert {k: again.get_params(deep=False)[k] for k in kept} == kept
+    assert str(again.certificate_) == str(clf.certificate_)
+    again.save(tmp_path / "again.json")
+    text = (tmp_path / "model.json").read_text()
+    assert (tmp_path / "again.json").read_text() == text or isinstance(
+        options.get("pruning"), BoundPruner
+    )
+
+
+@pytest.mark.parametrize("pruning", ["bound", "cost-complexity", BoundPruner(search="greedy")])
+def test_the_pruning_path_is_kept(pruning, tmp_path):
+    X, y = load_wine(return_X_y=True)
+    y = np.where(np.arange(len(y)) % 11 == 0, 0, y)
+    clf = BoundTreeClassifier(pruning=pruning).fit(X, y)
+    clf.save(tmp_path / "model.json")
+    again = BoundTreeClassifier.load(tmp_path / "model.json")
+    here, there = clf.pruning_path_, again.pruning_path_
+    assert len(there) == len(here)
+    assert there.chosen == here.chosen
+    np.testing.assert_array_equal(there.leaves, here.leaves)
+    np.testing.assert_array_equal(there.errors, here.errors)
+    for step in range(len(here)):
+        one, other = clf.prune_to(step=step), again.prune_to(step=step)
+        np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+    assert [row["leaves"] for row in there.table()] == [row["leaves"] for row in here.table()]
+    np.testing.assert_array_equal(again.grown_tree_.counts, clf.grown_tree_.counts)
+
+
+def test_the_path_of_a_large_tree_is_kept_in_part(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1500, 4)), rng.integers(0, 2, 1500)
+    clf = BoundTreeClassifier(max_leaves=260).fit(X, y)
+    clf.save(tmp_path / "model.json")
+    again = BoundTreeClassifier.load(tmp_path / "model.json")
+    assert again.pruning_path_.leaves.max() <= 200
+    assert again.n_leaves_ == clf.n_leaves_
+    assert again.prune_to(leaves=7).n_leaves_ == clf.prune_to(leaves=7).n_leaves_
+    np.testing.assert_array_equal(again.predict(X), clf.predict(X))
+
+
+def test_weights_leave_no_certificate_in_the_file(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    clf = BoundTreeClassifier().fit(X, y, sample_weight=np.full(150, 2.0))
+    clf.save(tmp_path / "model.json")
+    again = BoundTreeClassifier.load(tmp_path / "model.json")
+    assert again.certificate_ is None
+    assert "without a certificate" in again.certificate_reason_
+    assert not hasattr(again, "feature_names_in_")
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (lambda d: d["parameters"].update(nose=1), "parameters.nose"),
+        (lambda d: d["parameters"].update(unknown="stop"), "parameters.unknown"),
+        (lambda d: d["parameters"].update(max_leaves=-3), "parameters"),
+        (lambda d: d["pruning"].update(chosen=99), "pruning.chosen"),
+        (lambda d: d["pruning"]["steps"][0].update(leaves="many"), "steps[0].leaves"),
+        (lambda d: d["pruning"]["steps"][0].update(leaves=-1), "steps[0].leaves must be 9"),
+        (lambda d: d["pruning"]["steps"][1].update(errors=-1), "steps[1].errors"),
+        (lambda d: d["pruning"]["steps"][1].update(errors=10**400), "steps[1].errors"),
+        (lambda d: d["pruning"]["steps"][1].update(score=[]), "steps[1].score"),
+        (lambda d: d["pruning"]["steps"][0].update(cut=[2, 3]), "steps[0].cut has node 3"),
+        (lambda d: d["parameters"].update(pruning=7), "parameters"),
+        (lambda d: d.update(named="yes"), "named"),
+        (lambda d: d.update(made_by=3), "made_by"),
+        (lambda d: d["pruning"]["steps"][0].update(cut=[999]), "steps[0].cut"),
+        (lambda d: d["pruning"]["steps"].__setitem__(0, 7), "steps[0]"),
+    ],
+)
+def test_what_is_not_a_model_is_refused(change, place, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    BoundTreeClassifier().fit(X, y).save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    change(document)
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(FormatError) as found:
+        BoundTreeClassifier.load(tmp_path / "model.json")
+    assert place in str(found.value)
+
+
+def test_a_step_without_a_score_is_a_step(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    BoundTreeClassifier().fit(X, y).save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    del document["pruning"]["steps"][0]["score"]
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    assert np.isnan(BoundTreeClassifier.load(tmp_path / "model.json").pruning_path_.scores[0])
+
+
+@pytest.mark.filterwarnings("error")
+def test_names_like_those_of_unnamed_columns_are_names(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    frame = pd.DataFrame(X, columns=["x0", "x1", "x2", "x3"])
+    for table in (X, frame):
+        BoundTreeClassifier().fit(table, y).save(tmp_path / "model.json")
+        BoundTreeClassifier.load(tmp_path / "model.json").predict(table)
+
+
+def test_skops_round_trip(fruit):
+    skops = pytest.importorskip("skops.io")
+    X, y = fruit
+    clf = BoundTreeClassifier().fit(X, y)
+    raw = skops.dumps(clf)
+    again = skops.loads(raw, trusted=skops.get_untrusted_types(data=raw))
+    np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))

@@ -1,0 +1,194 @@
+"""Any table in, typed columns and their values out."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from library_tables import BACKENDS, encode, learned
+from scipy import sparse
+
+from treebound.data import Column, landscape_of, learn_matrix, read_matrix
+
+
+@pytest.fixture(params=BACKENDS)
+def frame(request):
+    return BACKENDS[request.param]
+
+
+def kinds(columns):
+    return [c.kind for c in columns]
+
+
+# -- types from dtypes -------------------------------------------------------------------------
+
+
+def test_numbers_text_and_booleans_of_every_library(frame):
+    X = frame(
+        {"a": [1.5, 2.5, 3.5], "s": ["y", "x", "y"], "b": [True, False, True], "n": [3, 1, 2]}
+    )
+    columns, encoded = learned(X)
+    assert columns == (
+        Column("a"),
+        Column("s", "nominal", ("x", "y")),
+        Column("b", "nominal", (False, True), declared=True),
+        Column("n"),
+    )
+    np.testing.assert_array_equal(encoded, [[1.5, 1, 1, 3], [2.5, 0, 0, 1], [3.5, 1, 1, 2]])
+    assert encoded.dtype == np.float64
+    np.testing.assert_array_equal(encode(X, columns), encoded)
+
+
+def test_missing_values_of_every_library(frame):
+    X = frame({"a": [1.5, None], "s": ["x", None], "b": [True, None], "n": [3, None]})
+    columns, encoded = learned(X)
+    assert all(c.missing for c in columns)
+    assert kinds(columns) == ["real", "nominal", "nominal", "real"]
+    np.testing.assert_array_equal(encoded, [[1.5, 0, 1, 3], [np.nan] * 4])
+    np.testing.assert_array_equal(encode(X, columns), encoded)
+
+
+def test_pandas_categoricals_declare_their_categories():
+    X = pd.DataFrame(
+        {
+            "o": pd.Categorical(["b", "a", None], categories=["b", "c", "a"], ordered=True),
+            "u": pd.Categorical(["b", "a", None], categories=["b", "c", "a"]),
+            "i": pd.Categorical([7, 5, 7]),
+        }
+    )
+    columns, encoded = learned(X)
+    assert columns[0] == Column("o", "ordinal", ("b", "c", "a"), declared=True, missing=True)
+    assert columns[1] == Column("u", "nominal", ("b", "c", "a"), declared=True, missing=True)
+    assert columns[2] == Column("i", "nominal", (5, 7), declared=True)
+    np.testing.assert_array_equal(encoded, [[0, 0, 1], [2, 2, 0], [np.nan, np.nan, 1]])
+
+
+def test_polars_enums_are_ordinal_and_categoricals_nominal():
+    X = pl.DataFrame(
+        {
+            "e": pl.Series(["b", "a", None], dtype=pl.Enum(["b", "c", "a"])),
+            "c": pl.Series(["b", "a", None], dtype=pl.Categorical),
+        }
+    )
+    columns, encoded = learned(X)
+    assert columns[0] == Column("e", "ordinal", ("b", "c", "a"), declared=True, missing=True)
+    assert columns[1] == Column("c", "nominal", ("a", "b"), missing=True)
+    np.testing.assert_array_equal(encoded, [[0, 1], [2, 0], [np.nan, np.nan]])
+
+
+def test_arrow_dictionaries():
+    ordered = pa.DictionaryArray.from_arrays([0, 1, None], ["z", "a"], ordered=True)
+    chunks = pa.chunked_array([["q", "p"], ["r"]]).dictionary_encode()
+    columns, encoded = learned(pa.table({"o": ordered, "u": chunks}))
+    assert columns[0] == Column("o", "ordinal", ("z", "a"), declared=True, missing=True)
+    assert columns[1] == Column("u", "nominal", ("p", "q", "r"))
+    np.testing.assert_array_equal(encoded, [[0, 1], [1, 0], [np.nan, 2]])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_of_floats_are_not_copied(dtype, order):
+    X = np.asarray(np.random.default_rng(0).normal(size=(5, 3)), dtype=dtype, order=order)
+    matrix = learn_matrix(X)
+    assert matrix.dense is X
+    assert read_matrix(X, matrix.columns).dense is X
+    assert [c.name for c in matrix.columns] == ["x0", "x1", "x2"]
+    assert all(np.shares_memory(values, X) for values in matrix.values)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kept"),
+    [(np.float32, np.float32), (np.float16, np.float32), (np.int8, np.float64),
+     (np.uint64, np.float64), (">f8", np.float64), (object, np.float64)],
+)  # fmt: skip
+def test_other_numbers_become_floats(dtype, kept):
+    matrix = learn_matrix(np.array([[1, 2], [3, 4]], dtype=dtype))
+    assert kinds(matrix.columns) == ["real", "real"]
+    assert {values.dtype for values in matrix.values} == {np.dtype(kept)}
+    np.testing.assert_array_equal(np.column_stack(matrix.values), [[1, 2], [3, 4]])
+
+
+def test_boolean_and_text_arrays_are_nominal():
+    columns, encoded = learned(np.array([[True, False], [True, True]]))
+    assert columns[0] == Column("x0", "nominal", (False, True), declared=True)
+    np.testing.assert_array_equal(encoded, [[1, 0], [1, 1]])
+    columns, encoded = learned(np.array([["u", "v"], ["t", "v"]]))
+    assert [c.categories for c in columns] == [("t", "u"), ("v",)]
+    np.testing.assert_array_equal(encoded, [[1, 0], [0, 0]])
+
+
+def test_lists_keep_numbers_and_text_apart():
+    columns, encoded = learned([[1, "a", None], [2.5, None, True]])
+    assert kinds(columns) == ["real", "nominal", "nominal"]
+    np.testing.assert_array_equal(encoded, [[1, 0, np.nan], [2.5, np.nan, 1]])
+
+
+def test_column_without_any_value_has_no_category():
+    X = pd.DataFrame({"a": [1.0, 2.0], "nothing": pd.Series([None, None], dtype=object)})
+    columns, encoded = learned(X)
+    assert columns[1] == Column("nothing", "nominal", (), missing=True)
+    later = encode(pd.DataFrame({"a": [1.0], "nothing": ["something"]}), columns)
+    np.testing.assert_array_equal(later, [[1, -2]])
+    assert np.isnan(encode(pd.DataFrame({"a": [1.0], "nothing": [None]}), columns)[0, 1])
+    assert np.isnan(encoded[:, 1]).all()
+
+
+def test_categories_do_not_depend_on_the_order_of_rows(frame):
+    one, _ = learned(frame({"s": ["b", "c", "a"]}))
+    other, _ = learned(frame({"s": ["a", "c", "b"]}))
+    assert one == other == (Column("s", "nominal", ("a", "b", "c")),)
+
+
+def test_columns_named_by_numbers_are_named_by_position():
+    columns, _ = learned(pd.DataFrame({10: [1.0, 2.0], 20: ["a", "b"]}))
+    assert [c.name for c in columns] == ["x0", "x1"]
+
+
+# -- trouble -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (pd.DataFrame({"m": [1, "a"]}), ValueError, r"'m' must hold.*Got int \(1\), str \('a'\)"),
+        (pd.DataFrame({"m": [True, 2]}, dtype=object), ValueError, "bool.*int"),
+        ([[{"a": 1}], [2]], ValueError, "'x0' must hold.*Got dict"),
+        (pd.DataFrame({"d": pd.to_datetime(["2020-01-01"])}), ValueError, "Hint: make numbers"),
+        (pl.DataFrame({"d": pl.Series([0]).cast(pl.Date)}), ValueError, "'d' must.*Got Date"),
+        (np.array([["2020-01-01"]], dtype="M8[D]"), ValueError, "Hint: make numbers"),
+        (pl.DataFrame({"l": [[1, 2], [3]]}), ValueError, "'l' must hold numbers.*Got List"),
+        (pd.DataFrame({"a": [1.0, np.inf]}), ValueError, "infinity.*column 'a', row 1"),
+        (np.array([[1.0, 2.0], [-np.inf, 1.0]]), ValueError, "infinity.*column 'x0', row 1"),
+        ([["a", np.inf], ["b", 1.0]], ValueError, "infinity.*column 'x1', row 0"),
+        (pd.DataFrame({"a": []}), ValueError, "0 sample"),
+        (pd.DataFrame(index=[0, 1]), ValueError, "0 feature"),
+        (np.empty((0, 2)), ValueError, "0 sample"),
+        (np.empty((0, 2), dtype=object), ValueError, "0 sample"),
+        (np.empty((2, 0)), ValueError, "0 feature"),
+        ([], ValueError, "Expected 2D array"),
+        ([1, 2], ValueError, "Reshape your data"),
+        ([[1, 2], [3]], ValueError, "inhomogeneous"),
+        (np.ones((2, 2)) * 1j, ValueError, "Complex data not supported"),
+        (sparse.csr_array(np.eye(2)), TypeError, "Sparse data was passed"),
+        (pl.LazyFrame({"a": [1]}), TypeError, "Hint: collect it first"),
+        (pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"]), ValueError, "more than once: 'a'"),
+        (pa.table([[1], [2]], names=["a", "a"]), ValueError, "more than once: 'a'"),
+        ("text", ValueError, "X must be a data frame.*Got 'text'"),
+        (None, ValueError, "X must be a data frame.*Got None"),
+    ],
+)
+def test_trouble_with_a_training_table(X, error, message):
+    with pytest.raises(error, match=message):
+        learned(X)
+
+
+def test_a_mixed_object_column_is_found_past_its_first_rows():
+    X = pd.DataFrame({"m": pd.Series(["a"] * 500 + [3], dtype=object)})
+    with pytest.raises(ValueError, match="one type only"):
+        learned(X)
+
+
+def test_one_value_and_fewer_rows_than_columns_are_no_trouble():
+    columns, encoded = learned(pd.DataFrame({"a": [1.0], "s": ["x"], "b": [True]}))
+    assert encoded.tolist() == [[1, 0, 1]]
+    assert landscape_of(columns).informative.n_features == 3

@@ -1,0 +1,74 @@
+"""Targets of any type."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
+
+from treebound.data.targets import learn_classes
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        ([2, 1, 2], [1, 2]),
+        (np.array([5, -3, 5], dtype=np.int8), [-3, 5]),
+        (np.array([2**40, 1, 2**40]), [1, 2**40]),
+        (np.array([3, 1, 3], dtype=np.uint64), [1, 3]),
+        ([2.0, 1.0, 2.0], [1.0, 2.0]),
+        ([True, False, True], [False, True]),
+        (["b", "a", "b"], ["a", "b"]),
+        (("b", "a", "b"), ["a", "b"]),
+        (np.array(["b", "a", "b"], dtype=object), ["a", "b"]),
+        (np.array([2, 1, 2], dtype=object), [1, 2]),
+        (np.array([True, False, True], dtype=object), [False, True]),
+        (pd.Series(["b", "a", "b"]), ["a", "b"]),
+        (pd.Series(["b", "a", "b"], dtype="category"), ["a", "b"]),
+        (pd.Series(["b", "a", "b"], dtype="string[pyarrow]"), ["a", "b"]),
+        (pd.Series([2, 1, 2], dtype="Int64"), [1, 2]),
+        (pd.Series([True, False, True], dtype="boolean"), [False, True]),
+        (pl.Series(["b", "a", "b"]), ["a", "b"]),
+        (pl.Series(["b", "a", "b"], dtype=pl.Categorical), ["a", "b"]),
+        (pa.chunked_array([["b"], ["a", "b"]]), ["a", "b"]),
+        ([datetime.date(2021, 1, 1), datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)], None),
+    ],
+)
+def test_classes_are_sorted_and_codes_point_at_them(y, classes):
+    found, codes = learn_classes(y)
+    assert codes.tolist() == [1, 0, 1]
+    assert codes.dtype == np.int32
+    if classes is not None:
+        assert found.tolist() == classes
+        assert found.dtype.kind != "O" or isinstance(classes[0], str)
+
+
+def test_a_column_vector_is_flattened_with_a_warning():
+    with pytest.warns(DataConversionWarning, match="column-vector y"):
+        assert learn_classes(np.array([[1], [0]]))[1].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("y", "error", "message"),
+    [
+        ([0.5, 1.5], ValueError, "Unknown label type: continuous"),
+        ([1.0, np.nan], ValueError, "Input y contains NaN"),
+        ([1.0, np.inf], ValueError, "Input y contains infinity"),
+        (["a", None], ValueError, "Input y contains NaN"),
+        (pd.Series(["a", None]), ValueError, "Input y contains NaN"),
+        (pd.Series([1, None], dtype="Int64"), ValueError, "Input y contains NaN"),
+        (pl.Series([1, None]), ValueError, "Input y contains NaN"),
+        (["a", 1], ValueError, "Unknown label type.*Got int, str"),
+        ([1j, 2j], ValueError, "Complex data not supported"),
+        (np.zeros((3, 2)), ValueError, "should be a 1d array"),
+        (7, ValueError, "should be a 1d array"),
+        (sparse.csr_array(np.eye(2)), TypeError, "Sparse data"),
+    ],
+)
+def test_trouble_with_a_target(y, error, message):
+    with pytest.raises(error, match=message):
+        learn_classes(y)

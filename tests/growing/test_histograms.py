@@ -1,0 +1,105 @@
+"""Trees grown on histograms are those of the sorted scan, in every array."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from treebound.growing._grow import grow
+
+NO_LIMIT = 2**31 - 1
+KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
+
+
+def random_values(rng, n):
+    """A real column: smooth, heavy-tailed, of few values, with runs, nearly constant."""
+    values = [
+        lambda: rng.normal(size=n),
+        lambda: rng.standard_cauchy(n) * 10.0 ** rng.integers(-5, 200),
+        lambda: rng.integers(0, rng.integers(1, 60), n).astype(float),
+        lambda: np.where(rng.random(n) < 0.5, 0.0, np.exp(rng.normal(size=n))),
+        lambda: rng.normal(size=n).round(int(rng.integers(0, 3))),
+        lambda: 1.0 + rng.integers(0, 5 * n, n) * 2.0**-50,
+        lambda: np.full(n, 3.5),
+        lambda: np.nextafter(0, 1) * rng.integers(-n, n, n),
+    ]
+    values = values[rng.integers(len(values))]()
+    return np.clip(values, -1e38, 1e38).astype(np.float32) if rng.random() < 0.3 else values
+
+
+def random_column(rng, n):
+    kind = rng.choice(["real", "real", "ordinal", "nominal"])
+    missing = rng.random() < 0.3
+    if kind == "real":
+        x, size = random_values(rng, n), 0
+        if missing:
+            x[rng.random(n) < rng.random()] = np.nan
+    else:
+        size = int(rng.choice([1, 2, 5, 40, 300]))
+        x = rng.integers(0, size, n).astype(rng.choice([np.int16, np.int32]))
+        if missing:
+            x[rng.random(n) < rng.random()] = -1
+    if rng.random() < 0.2:
+        x = np.repeat(x, 3)[::3]  # not contiguous
+    return x, kind, size, bool(rng.random() < 0.1)
+
+
+def random_problem(rng, most_rows):
+    n = int(rng.integers(2, most_rows))
+    found = [random_column(rng, n) for _ in range(rng.integers(1, 6))]
+    if rng.random() < 0.3:
+        found.append(found[0])  # ties between columns
+    columns, kinds, sizes, declared = zip(*found, strict=True)
+    n_classes = int(rng.choice([2, 2, 3, 5, 12]))
+    score = sum(np.argsort(np.argsort(x)) * rng.normal() for x in columns)
+    score = score + n * rng.choice([0.0, 0.3, 3.0]) * rng.normal(size=n)
+    y = np.argsort(np.argsort(score)) * n_classes // n
+    if rng.random() < 0.2:
+        y = rng.integers(0, n_classes, n)
+    weights = None
+    if rng.random() < 0.3:
+        weights = rng.integers(1, rng.choice([3, 1000, 2**40]), n)
+    whole = n if weights is None else int(weights.sum())
+    options = {
+        "criterion": int(rng.integers(3)),
+        "by_impurity": bool(rng.random() < 0.2),
+        "max_leaves": int(rng.choice([-1, 2, 5, 30])),
+        "max_depth": int(rng.choice([3, NO_LIMIT, NO_LIMIT])),
+        "min_samples_leaf": int(rng.choice([1, 1, 2, 7])),
+        "min_weight": 0 if weights is None else int(rng.choice([0, 0.05, 0.2]) * whole),
+        "min_samples_split": int(rng.choice([2, 2, 9])),
+        "min_gain": float(rng.choice([0.0, 0.0, 1e-3])),
+        "thresholds": int(rng.integers(3)),
+    }
+    arguments = (
+        list(columns), y.astype(np.int32), weights, n_classes, [KINDS[k] for k in kinds], sizes,
+        declared,
+    )  # fmt: skip
+    return arguments, options
+
+
+def assert_same_trees(rng, most_rows):
+    arguments, options = random_problem(rng, most_rows)
+    sorted_scan, missing = grow(*arguments, **options, n_threads=1, crossing=2**62)
+    kernel = {
+        "crossing": int(rng.choice([2, 2, 10, 50])),
+        "most_bins": int(rng.choice([2, 3, 8, 30, 255, 1000])),
+        "n_threads": int(rng.choice([1, 1, 2])),
+    }
+    histograms, found = grow(*arguments, **options, **kernel)
+    assert missing == found
+    for name, array in sorted_scan.items():
+        np.testing.assert_array_equal(histograms[name], array, err_msg=f"{name} {kernel}")
+    return len(sorted_scan["feature"])
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_histograms_grow_the_tree_of_the_sorted_scan(part):
+    for seed in range(100):
+        assert_same_trees(np.random.default_rng([part, seed]), 400)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("part", range(20))
+def test_ten_thousand_trees_are_those_of_the_sorted_scan(part):
+    for seed in range(500):
+        assert_same_trees(np.random.default_rng([100 + part, seed]), 400 if seed % 10 else 9000)

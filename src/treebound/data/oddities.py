@@ -24,7 +24,7 @@ _FEW_ROWS = 20  # with fewer, nothing is odd
 _PROBE = 64  # rows looked at first
 _CATEGORIES = 100  # categories looked at
 _MANY_VALUES = 100
-_LOOKED_THROUGH = 20_000  # rows compared with each other
+_LOOKED_THROUGH = 5_000  # rows compared with each other
 _SHOWN = 5
 _REPEATED = 0.1
 
@@ -104,30 +104,28 @@ _NUMBERED = ("numbers the rows", "leave it out")
 
 
 def _real_columns(sample: Sample) -> Iterator[Oddity]:
-    n = sample.n_rows
-    rows = np.linspace(0, n - 1, min(n, _PROBE)).astype(np.intp)
-    at = [i for i, column in enumerate(sample.columns) if column.kind == "real"]
-    if not at:
-        return
-    dense = sample.X.dense
-    if dense is not None:
-        probe = dense[rows]
-    else:
-        probe = np.column_stack([sample.X.values[i][rows] for i in at])
-    same = (probe == probe[0]).all(axis=0) | np.isnan(probe).all(axis=0)
-    with np.errstate(invalid="ignore"):
-        # The values of an id are whole; those of a row number lie as far apart as the rows.
-        whole = (probe == np.rint(probe)).all(axis=0)
-        spread = probe.max(axis=0) - probe.min(axis=0)
-    for place in np.flatnonzero(same | (whole & (spread >= len(rows) - 1))).tolist():
-        column, values = sample.columns[at[place]], sample.X.values[at[place]]
-        if same[place]:
+    for at in _suspects(sample):
+        column, values = sample.columns[at], sample.X.values[at]
+        probe = values[:: max(1, len(values) // _PROBE)]
+        if not (probe != probe[0]).any() or np.isnan(probe).all():
             if _constant(values):
                 yield Oddity(column.name, *_CONSTANT)
-        elif _numbers_rows(values) or (
-            _NAME_OF_ID.search(column.name) and len(np.unique(probe[:, place])) == len(rows)
+        elif _numbers_rows(values, probe) or (
+            _NAME_OF_ID.search(column.name) and len(np.unique(probe)) == len(probe)
         ):
             yield Oddity(column.name, *_NUMBERED)
+
+
+def _suspects(sample: Sample) -> list[int]:
+    """Real columns whose first and last values are the same, or missing, or both whole."""
+    dense = sample.X.dense
+    if dense is None:
+        at = [i for i, column in enumerate(sample.columns) if column.kind == "real"]
+        first, last = np.array([sample.X.values[i][[0, -1]] for i in at]).reshape(-1, 2).T
+    else:
+        at, first, last = list(range(dense.shape[1])), dense[0], dense[-1]
+    odd = (first == last) | (first != first) | ((np.rint(first) == first) & (np.rint(last) == last))
+    return [at[place] for place in np.flatnonzero(odd).tolist()]
 
 
 def _constant(values: NDArray[Any]) -> bool:
@@ -136,12 +134,12 @@ def _constant(values: NDArray[Any]) -> bool:
     return bool((values == values[0]).all())
 
 
-def _numbers_rows(values: NDArray[Any]) -> bool:
+def _numbers_rows(values: NDArray[Any], probe: NDArray[Any]) -> bool:
     """Whether the values are consecutive whole numbers, in any order."""
-    low, high = values.min(), values.max()
-    if high - low != len(values) - 1:
+    if probe.max() - probe.min() < len(probe) - 1:
         return False
-    if not (values == np.rint(values)).all():
+    low, high = values.min(), values.max()
+    if high - low != len(values) - 1 or not (values == np.rint(values)).all():
         return False
     return bool((np.bincount((values - low).astype(np.int64)) == 1).all())
 
@@ -190,33 +188,48 @@ def _repeated_rows(sample: Sample) -> Iterator[Oddity]:
     if values is None:
         return
     rows = _rows_that_share(values, max(1, sample.n_rows // _LOOKED_THROUGH))
-    part = sample.part(rows)
-    mixed = _mixed(_bits(part.y) + np.uint64(0x9E3779B97F4A7C15))  # 0 would stay 0
-    for column in part.X.values:
-        mixed = _mixed(mixed ^ _bits(column))
-    share = 1.0 - len(np.unique(mixed)) / max(len(mixed), 1)
+    # Rows that repeat others repeat their values too.
+    if _share_of_copies(_bits(values[rows])) <= _REPEATED:
+        return
+    share = _share_of_copies(_row_hashes(sample if isinstance(rows, slice) else sample.part(rows)))
     if share > _REPEATED:
         remedy = "drop the copies, or give their number as sample_weight"
         what = f"repeats rows: {share:.0%} of them are copies of others"
         yield Oddity(None, f"{what}, while pruning and certificate count each as new", remedy)
 
 
+def _row_hashes(sample: Sample) -> NDArray[np.uint64]:
+    """A number for every row, the same for equal rows and, in practice, for no others."""
+    steps = np.arange(1, len(sample.columns) + 2, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    factors = _mixed(steps) | np.uint64(1)
+    found = _bits(sample.y) * factors[0]
+    if sample.X.dense is not None:
+        bits = _bits(sample.X.dense)
+        return found + ((bits ^ (bits >> np.uint64(32))) * factors[1:]).sum(axis=1, dtype=np.uint64)
+    for column, factor in zip(sample.X.values, factors[1:], strict=True):
+        bits = _bits(column)
+        found += (bits ^ (bits >> np.uint64(32))) * factor
+    return found
+
+
+def _share_of_copies(bits: NDArray[np.uint64]) -> float:
+    return 1.0 - len(np.unique(bits)) / max(len(bits), 1)
+
+
 def _column_of_many_values(sample: Sample) -> NDArray[Any] | None:
     """A column with over 100 values, looked for among the first rows of a few columns."""
     if sample.n_rows <= _MANY_VALUES:
         return None
-    few = np.linspace(0, len(sample.columns) - 1, min(len(sample.columns), 32)).astype(int)
-    for at in np.unique(few).tolist():
-        values = sample.X.values[at]
-        if len(np.unique(values[:1000])) > _MANY_VALUES:
+    for values in sample.X.values[:: 1 + len(sample.columns) // 32]:
+        if values.dtype != np.int8 and len(np.unique(values[:1000])) > _MANY_VALUES:
             return values
     return None
 
 
-def _rows_that_share(values: NDArray[Any], parts: int) -> NDArray[Any]:
+def _rows_that_share(values: NDArray[Any], parts: int) -> Any:
     """About one row in so many, chosen by value: all copies of a row, or none."""
     if parts == 1:
-        return np.arange(len(values))
+        return slice(None)
     return np.flatnonzero(_mixed(_bits(values)) % np.uint64(parts) == 0)
 
 

@@ -18,10 +18,10 @@ from sklearn.tree import (
     export_text,
     plot_tree,
 )
-
-import treebound as tb
 from treebound.tree.foreign import float64_threshold
 from treebound.tree.sklearn_tree import from_sklearn, to_sklearn
+
+import treebound as tb
 
 
 def noisy(seed, rows=200, columns=5, classes=3, missing=0.0):

@@ -74,8 +74,8 @@ class HeldOut:
         leaf = grown.is_leaf & ~inside
         leaf[cuts] = True
         wrong = self.counts.sum(axis=1) - self.counts[np.arange(grown.n_nodes), grown.label]
-        found = certify_holdout(int(wrong[leaf].sum()), self.m, delta / len(path))
-        return replace(self._with(found, len(path)), delta=delta)
+        found = certify_holdout(int(wrong[leaf].sum()), self.m, delta / path.n_considered)
+        return replace(self._with(found, path.n_considered), delta=delta)
 
     @staticmethod
     def _with(certificate: Certificate, steps: int) -> Certificate:

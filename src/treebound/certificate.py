@@ -14,16 +14,25 @@ from treebound._validation import Constraint, Number, Whole, check, invalid
 from treebound.bounds import log_growth_leaves, tail_inversion
 from treebound.bounds.compression import log_message_weight, risk_upper
 from treebound.bounds.risk import binomial_upper, log_leaves_prior
-from treebound.data import Column, landscape_of
+from treebound.data import Column
+from treebound.growing.naming import needs_name
 from treebound.landscape import Landscape
 from treebound.pruning import merge_equal_leaves
 from treebound.tree.model import Tree
 
-__all__ = ["Assumption", "Certificate", "certify_holdout", "certify_tree", "reason_against"]
+__all__ = [
+    "Assumption",
+    "CLASSES_AS_FOUND",
+    "Certificate",
+    "certify_holdout",
+    "certify_tree",
+    "reason_against",
+]
 
 Kind = Literal["tail inversion", "compression", "held-out rows"]
 # The ghost sample is this many times as large as the training sample; fixed beforehand.
 GHOST = 4
+CLASSES_AS_FOUND = "the set of classes was taken from the training examples: there are no others"
 _DELTA: dict[str, Constraint] = {"delta": Number(0.0, 1.0, open=True)}
 _HELD_OUT = {**_DELTA, "m": Whole(1), "errors": Whole(0)}
 
@@ -58,7 +67,8 @@ class Certificate:
     log_price : float
         What the choice of the tree costs, in nats: the log growth function of all trees with that
         many leaves on the sample and its ghost, or the length of the message that tells the tree;
-        and the share of ``delta`` that trees of this size have.
+        and the share of ``delta`` that trees of this size have. Sibling leaves with one answer
+        count as one leaf.
     ghost : int
         Size of the ghost sample of the tail inversion.
     named_rows : int
@@ -68,6 +78,9 @@ class Certificate:
     declared_risk : float or None
         What the risk would be, had the categories found in the data been declared beforehand;
         None where all of them were.
+    constant_error : float or None
+        Share of these examples that are not of their most frequent class: what a tree of one leaf
+        gets wrong. None where it is not known.
     """
 
     risk: float
@@ -81,6 +94,7 @@ class Certificate:
     named_rows: int = 0
     assumptions: tuple[Assumption, ...] = ()
     declared_risk: float | None = None
+    constant_error: float | None = None
 
     @property
     def training_error(self) -> float:
@@ -114,11 +128,8 @@ class Certificate:
         )
 
     def explain(self) -> str:
-        """What it promises, how it was computed and what it assumes, in words."""
-        lines = [str(self)]
-        if self.vacuous:
-            lines.append("More examples, or a tree with fewer leaves, would allow a promise.")
-        lines.append(self._how())
+        """What it promises, how it was computed, and when it is worth nothing, in words."""
+        lines = [str(self), *self._worth(), self._how()]
         if self.declared_risk is not None:
             lines.append(
                 "Declaring the categories beforehand would have given "
@@ -129,17 +140,35 @@ class Certificate:
             lines += [f"- {one}" for one in self.assumptions]
         return "\n".join(lines)
 
+    def _worth(self) -> Iterator[str]:
+        """What the number is, and whether it is of any use."""
+        if self.vacuous:
+            held_out = self.kind == "held-out rows"
+            remedy = "More" if held_out else "More examples, fewer leaves or certify='holdout'"
+            yield f"Every share up to 100 % is possible. {remedy} would allow a promise."
+            return
+        yield (
+            "This is a limit, not an estimate: expect fewer errors. "
+            f"{_percent(self.delta, short=True)} of all samples of this size, at most, "
+            "lead to a limit that is wrong."
+        )
+        if self.constant_error is not None and self.risk >= self.constant_error:
+            yield (
+                "It is of little use: whoever always answers the most frequent class is wrong on "
+                f"{_percent(self.constant_error)} of these examples."
+            )
+
     def _how(self) -> str:
         if self.kind == "held-out rows":
-            return "Kind: held-out rows (exact binomial bound)."
+            return "Kind: held-out rows. They had no part in the tree (exact binomial bound)."
         if self.kind == "compression":
             return (
-                f"Kind: compression ({_many(self.named_rows, 'training row')} and a message of "
-                f"{self.log_price:.1f} nats tell the tree)."
+                f"Kind: compression. {_many(self.named_rows, 'training row')} and a message tell "
+                f"the tree, at {self.log_price:.1f} nats; the other rows test it."
             )
         return (
-            f"Kind: tail inversion (the choice of the tree costs {self.log_price:.1f} nats on "
-            f"{self.m + self.ghost:,} examples)."
+            "Kind: tail inversion. It holds for all trees of this size at once, at "
+            f"{self.log_price:.1f} nats on {self.m + self.ghost:,} examples."
         )
 
     def agrees_with(self, errors: int, m: int, *, delta: float = 0.01) -> bool:
@@ -195,15 +224,18 @@ def certify_tree(
     check("certify", {"errors": wrong}, {"errors": Whole(0)})
     if wrong > m:
         raise invalid("errors", "certify", f"at most {m}, the number of training rows", wrong)
-    observed = tree.names is not None and landscape is None
-    # Two certificates that hold together share delta; which kinds there are is known beforehand.
-    share = delta / 2.0 if observed else delta
-    kinds = [_by_tail_inversion(tree, wrong, landscape, share)]
-    if observed:
-        kinds.append(_by_compression(merge_equal_leaves(tree), wrong, share))
-    least = min(kinds, key=lambda one: one.risk)
-    assumptions = _assumptions(tree, landscape is not None, unknown)
-    return replace(least, delta=float(delta), leaves=tree.n_leaves, assumptions=tuple(assumptions))
+    least = _least(merge_equal_leaves(tree), wrong, landscape, delta)
+    if landscape is None and any(map(_undeclared, tree.columns)):
+        columns = tuple(replace(one, declared=one.kind != "real") for one in tree.columns)
+        declared = _least(merge_equal_leaves(replace(tree, columns=columns)), wrong, None, delta)
+        least = replace(least, declared_risk=declared.risk)
+    return replace(
+        least,
+        delta=float(delta),
+        leaves=tree.n_leaves,
+        assumptions=tuple(_assumptions(tree, landscape is not None, unknown)),
+        constant_error=1.0 - float(tree.counts[0].max()) / m,
+    )
 
 
 def reason_against(tree: Tree) -> str:
@@ -252,35 +284,41 @@ def certify_holdout(errors: int, m: int, delta: float = 0.05) -> Certificate:
 # -- the parts -------------------------------------------------------------------------------------
 
 
+def _least(tree: Tree, errors: int, landscape: Landscape | None, delta: float) -> Certificate:
+    """The least of the certificates that hold together.
+
+    Where thresholds are training values there are two, and each has half of delta. Both have it
+    also where subtrees were raised and rows do not tell the tree any more: whether they do depends
+    on the data, and the share of delta must not.
+    """
+    if tree.names is None or landscape is not None:
+        return _by_tail_inversion(tree, errors, landscape, delta)
+    kinds = [_by_tail_inversion(tree, errors, None, delta / 2.0)]
+    if (tree.names[needs_name(tree)] >= 0).all():
+        kinds.append(_by_compression(tree, errors, delta / 2.0))
+    return min(kinds, key=lambda one: one.risk)
+
+
 def _by_tail_inversion(
     tree: Tree, errors: int, landscape: Landscape | None, delta: float
 ) -> Certificate:
     """Hypergeometric tail inversion over all trees with as many leaves."""
     m, leaves = int(tree.rows[0]), tree.n_leaves
     ghost = GHOST * m
-    log_prior = float(log_leaves_prior(leaves))
-
-    def bound(features: Landscape) -> tuple[float, float]:
-        log_tau = log_growth_leaves(leaves, m + ghost, tree.n_classes, features)
-        risk = tail_inversion(
-            m, errors, lambda _: log_tau, delta=delta, ghost=ghost, log_prior=log_prior
-        )
-        return risk, log_tau - log_prior
-
     features = tree.landscape if landscape is None else landscape
-    risk, price = bound(features)
-    declared = None
-    observed = landscape_of(tree.columns, observed=True)
-    if landscape is None and observed != features:
-        declared = bound(observed)[0]
-    return Certificate(risk, delta, errors, m, log_price=price, ghost=ghost, declared_risk=declared)
+    log_prior = float(log_leaves_prior(leaves))
+    log_tau = log_growth_leaves(leaves, m + ghost, tree.n_classes, features)
+    risk = tail_inversion(
+        m, errors, lambda _: log_tau, delta=delta, ghost=ghost, log_prior=log_prior
+    )
+    return Certificate(risk, delta, errors, m, log_price=log_tau - log_prior, ghost=ghost)
 
 
 def _by_compression(tree: Tree, errors: int, delta: float) -> Certificate:
-    """The compression bound of a tree whose splits are named by training rows."""
+    """The compression bound of a tree whose splits are told by training rows."""
     assert tree.names is not None
     m = int(tree.rows[0])
-    named = tree.names >= 0
+    named = needs_name(tree)
     rows = len(np.unique(tree.names[named]))
     price = log_message_weight(
         m, tree.n_leaves, tree.n_classes, len(tree.columns), _log_splits(tree, named),
@@ -298,19 +336,23 @@ def _log_splits(tree: Tree, named: NDArray[np.bool_]) -> float:
     total = 0.0
     for node in np.flatnonzero(~tree.is_leaf).tolist():
         column = tree.columns[tree.feature[node]]
-        size = len(column.categories or ())
-        if column.kind == "nominal" and column.declared:
-            ways = size + column.missing
-            ways = 1 if ways == 2 else ways
-        elif column.kind == "nominal":
+        if column.kind == "nominal" and not column.declared:
             # the category is one of those that occur as often among the names as it does
-            ways = int(inside[node]) // (int(inside[tree.left[node]]) + 1)
-        elif column.kind == "ordinal" and column.declared:
-            ways = 2 * (size - 1) + 1 if column.missing else size - 1
+            total += log(int(inside[node]) // (int(inside[tree.left[node]]) + 1))
         else:
-            ways = 3 if column.missing else 1
-        total += log(max(ways, 1))
+            total += log(_ways(column))
     return total
+
+
+def _ways(column: Column) -> int:
+    """In how many ways splits of a column can differ, beside a row that tells a threshold."""
+    size = len(column.categories or ())
+    if column.kind == "nominal":
+        # of two categories, the second is the first with the children exchanged
+        return 1 if size + column.missing == 2 else size + column.missing
+    thresholds = max(size - 1, 1) if column.declared else 1
+    # missing goes left or right at each threshold, or is parted from all that is present
+    return 2 * thresholds + 1 if column.missing else thresholds
 
 
 def _assumptions(tree: Tree, given: bool, unknown: str) -> Iterator[Assumption]:
@@ -319,21 +361,28 @@ def _assumptions(tree: Tree, given: bool, unknown: str) -> Iterator[Assumption]:
     yield Assumption("the examples are independent draws, as the new ones will be", False)
     yield Assumption("an error costs the same whatever the class", False)
     yield Assumption("nothing was done to the columns that looked at the classes", False)
-    yield Assumption("new examples have no other classes than the training examples", False)
+    yield Assumption(CLASSES_AS_FOUND, False)
     if any(not one.missing for one in tree.columns):
-        yield Assumption("no value is missing in a column that had none missing in training", False)
+        text = "which columns may be missing was taken from the training examples: no others are"
+        yield Assumption(text, False)
     if given:
         yield Assumption("the landscape given was known before the data were seen", False)
         return
-    undeclared = [one for one in tree.columns if one.kind != "real" and not one.declared]
+    undeclared = list(filter(_undeclared, tree.columns))
     if undeclared:
         yield Assumption(f"categories not declared count as unbounded: {_named(undeclared)}", True)
-    elif any(one.kind != "real" for one in tree.columns):
-        yield Assumption("the categories were declared before the classes were seen", True)
+    declared = [one for one in tree.columns if one.kind != "real" and one.declared]
+    if declared:
+        text = "were declared before the data were seen, and there are no others"
+        yield Assumption(f"the categories of {_named(declared)} {text}", False)
     # No split of the theory sends an unknown category to the side of a known one.
     new = [one for one in undeclared if unknown != "other" or one.kind == "ordinal"]
     if new:
         yield Assumption(f"no category is new: {_named(new)}", False)
+
+
+def _undeclared(column: Column) -> bool:
+    return column.kind != "real" and not column.declared
 
 
 def _named(columns: list[Column]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any, overload
 
@@ -214,10 +215,7 @@ def certify(
     tree = getattr(model, "tree_", model)
     if isinstance(tree, Tree):
         if X is not None:
-            label, sample = tree.label, _rows_of(tree, X, y, sample_weight)
-            tree = tree.recounted(sample)
-            # the answers are those of the model, whatever the rows
-            errors = _errors(tree, label) if errors is None else errors
+            tree = _counted_on(tree, _rows_of(tree, X, y, sample_weight))
     elif X is None:
         raise ValueError(
             "The 'X' and 'y' parameters of certify must be what the scikit-learn tree was fitted "
@@ -229,6 +227,10 @@ def certify(
     return certify_tree(tree, errors=errors, landscape=landscape, delta=delta, unknown=unknown)
 
 
-def _errors(tree: Tree, label: Any) -> int:
-    leaves = tree.leaves
-    return int((tree.weight[leaves] - tree.counts[leaves, label[leaves]]).sum())
+def _counted_on(tree: Tree, sample: Sample) -> Tree:
+    """The tree with the counts of a sample; the answers stay those of the model."""
+    again = tree.recounted(sample)
+    same = tree.counted and (again.weighted, again.columns) == (tree.weighted, tree.columns)
+    if same and np.array_equal(again.counts, tree.counts):
+        return tree  # the rows it was grown on: which of them name its splits is known
+    return replace(again, label=tree.label)

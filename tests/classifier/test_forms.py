@@ -30,7 +30,8 @@ def fruit():
 
 
 FORMS = (
-    "to_text", "to_rules", "to_dot", "to_latex", "to_html", "to_python", "to_c", "to_sql", "to_onnx",
+    "to_text", "to_rules", "to_dot", "to_latex", "to_html", "to_python", "to_c", "to_sql",
+    "to_onnx",
 )  # fmt: skip
 
 
@@ -44,7 +45,8 @@ def test_every_form_is_made_of_a_fitted_tree(form, fruit):
 
 @pytest.mark.parametrize(
     ("function", "method"),
-    [(show.to_text, "to_text"), (show.to_rules, "to_rules"), (show.to_dot, "to_dot"), (show.to_latex, "to_latex"),
+    [(show.to_text, "to_text"), (show.to_rules, "to_rules"), (show.to_dot, "to_dot"),
+     (show.to_latex, "to_latex"),
      (show.to_html, "to_html"), (exchange.to_python, "to_python"), (exchange.to_c, "to_c"),
      (exchange.to_sql, "to_sql"), (to_onnx, "to_onnx")],
 )  # fmt: skip

@@ -277,7 +277,8 @@ def test_categories_of_mixed_types_are_refused_with_the_column_named() -> None:
     tree = Tree(
         feature=[0, -1, -1], threshold=[np.nan] * 3, category=[0, -1, -1],
         missing_left=[False] * 3, left=[1, -1, -1], right=[2, -1, -1],
-        counts=[[2, 2], [1, 1], [1, 1]], rows=[4, 2, 2], columns=(Column("mix", "nominal", ("a", 1)),), classes=[0, 1],
+        counts=[[2, 2], [1, 1], [1, 1]], rows=[4, 2, 2],
+        columns=(Column("mix", "nominal", ("a", 1)),), classes=[0, 1],
     )  # fmt: skip
     for form in (to_python, to_c):
         with pytest.raises(ValueError, match="The categories of the column 'mix' must be all text"):

@@ -109,7 +109,7 @@ class SlowTree:
     def threshold_candidates(self, node, j, kind):
         values = sorted({self.X[i][j] for i in node.rows if not isnan(self.X[i][j])})
         has_missing = any(isnan(self.X[i][j]) for i in node.rows)
-        rule = "ordinal" if kind == "ordinal" else self.thresholds
+        rule = "ordinal" if kind == "ordinal" and self.thresholds != "observed" else self.thresholds
         thresholds = [THRESHOLDS[rule](a, b) for a, b in pairwise(values)]
         for threshold in [*thresholds, inf] if has_missing else thresholds:
             for missing_left in (False, True) if has_missing else (None,):

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from treebound._validation import Constraint, Number, OneOf, Whole, check, invalid
 from treebound.certificate import Certificate, certify_tree, reason_against
 from treebound.classifier.exports import TreeExports
-from treebound.classifier.held_out import HeldOut, set_aside
+from treebound.classifier.held_out import HeldOut, learn_apart
 from treebound.classifier.output import FrameOutput
 from treebound.data import Matrix, Sample, Unknown, read_matrix
 from treebound.data.columns import UNKNOWNS
@@ -231,26 +231,27 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         with _unchanged_on_error(self):
             pruner, options = self._checked()
             validate_data(self, X, y, skip_check_array=True)
-            sample = Sample.learn(
-                X,
-                y,
-                sample_weight,
+            learn = partial(
+                Sample.learn,
                 class_weight=self.class_weight,
                 categorical_features=self.categorical_features,
                 ordinal_features=self.ordinal_features,
             )
+            given, aside = (X, y, sample_weight), None
+            if self.certify == "holdout":
+                sample, aside = learn_apart(learn, *given, self.random_state, self.unknown)
+            else:
+                sample = learn(*given)
             name = getattr(y, "name", None)
             self.target_name_ = name if isinstance(name, str) and name else None
             self.grow_options_ = options
-            self._fit_sample(sample, pruner)
+            self._fit_sample(sample, aside, pruner)
         return self
 
-    def _fit_sample(self, sample: Sample, pruner: Pruner | None) -> None:
+    def _fit_sample(self, sample: Sample, aside: Sample | None, pruner: Pruner | None) -> None:
         """Grow and prune, and count the rows set aside."""
         self._delta, self._unknown = self.delta, self.unknown
-        self._held_out = aside = None
-        if self.certify == "holdout":
-            sample, aside = set_aside(sample, self.random_state)
+        self._held_out = None
         grown = grow(sample, self.grow_options_)
         tree, result = grown, None
         if pruner is not None:
@@ -262,7 +263,7 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
             tree, grown = result.tree, result.path.first
         self._set_tree(tree, grown=grown, result=result)
         if aside is not None:
-            self._held_out = HeldOut.of(aside, tree, grown)
+            self._held_out = HeldOut.of(aside, tree, grown, self._routing)
 
     def _checked(self) -> tuple[Pruner | None, GrowOptions]:
         """The pruner and the options of growing; a ValueError names the parameter that is wrong."""

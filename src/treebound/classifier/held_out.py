@@ -2,34 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.certificate import Assumption, Certificate, certify_holdout
-from treebound.data import Sample
+from treebound.certificate import CLASSES_AS_FOUND, Assumption, Certificate, certify_holdout
+from treebound.data import Sample, Unknown
+from treebound.data.frames import read_table
+from treebound.data.sample import same_length
+from treebound.data.targets import learn_classes
+from treebound.data.weights import row_weights
 from treebound.pruning import PruningPath
 from treebound.tree.model import Tree
 
-__all__ = ["HeldOut", "set_aside"]
+__all__ = ["HeldOut", "learn_apart"]
 
 
-def set_aside(sample: Sample, seed: int | None) -> tuple[Sample, Sample]:
+def learn_apart(
+    learn: Callable[..., Sample], X: Any, y: Any, sample_weight: Any, seed: int | None,
+    unknown: Unknown,
+) -> tuple[Sample, Sample]:  # fmt: skip
     """Rows to learn from, and rows to certify by: a tenth, but at least 150, at most 30 %.
 
-    Which rows these are depends on the seed and the row numbers alone. Drawn by label, the
-    certificate would not hold.
+    Which rows these are depends on the seed and the row numbers alone; drawn by label, the
+    certificate would not hold. The rows set aside have no part in what is learned: neither a
+    category nor a missing value that only they have is known to the columns. Only the set of
+    classes is that of all rows.
+
+    Parameters
+    ----------
+    learn : callable
+        ``learn(X, y, sample_weight) -> Sample``.
+    X, y, sample_weight
+        What ``fit`` was given.
+    seed : int or None
+    unknown : str
+        How a category is read that the columns do not know.
     """
-    rows = sample.n_rows
-    size = round(min(0.3 * rows, max(150.0, 0.1 * rows)))
+    table, (classes, codes) = read_table(X), learn_classes(y)
+    same_length(table.shape[0], len(codes))
+    weight = row_weights(sample_weight, len(codes))
+    rows = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
+    size = round(min(0.3 * len(rows), max(150.0, 0.1 * len(rows))))
     if size < 1:
         raise ValueError(
-            f"certify='holdout' needs at least 2 rows to set some aside. Got {rows} instead."
+            f"certify='holdout' needs at least 2 rows to set some aside. Got {len(rows)} instead."
         )
-    aside = np.zeros(rows, dtype=bool)
-    aside[np.random.default_rng(seed).permutation(rows)[:size]] = True
-    return sample.part(~aside), sample.part(aside)
+    drawn = np.random.default_rng(seed).permutation(rows)
+    present = np.unique(codes[rows])
+
+    def part(chosen: NDArray[np.intp]) -> tuple[Any, ...]:
+        mask = np.zeros(len(codes), dtype=bool)
+        mask[chosen] = True
+        return table.rows(mask), classes[codes[mask]], None if weight is None else weight[mask]
+
+    sample = learn(*part(drawn[size:]))
+    known = np.searchsorted(classes[present], sample.classes).astype(np.int32)
+    sample = Sample(sample.X, known[sample.y], sample.weight, classes[present])
+    reading: Unknown = "missing" if unknown == "missing" else "other"
+    aside = Sample.read(
+        *part(drawn[:size]), columns=sample.columns, classes=sample.classes, unknown=reading
+    )
+    return sample, aside
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +88,15 @@ class HeldOut:
     counts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, aside: Sample, tree: Tree, grown: Tree) -> HeldOut:
+    def of(cls, aside: Sample, tree: Tree, grown: Tree, unknown: str) -> HeldOut:
         """Count the rows set aside; each counts once, whatever its weight."""
-        once = replace(aside, weight=None)
-        errors = int((tree.label[tree.apply(once.X)] != once.y).sum())
-        counts, _ = grown.counts_on(once)
-        return cls(once.n_rows, errors, counts.astype(np.int64))
+        errors = int((tree.label[tree.apply(aside.X, unknown)] != aside.y).sum())
+        # with unknown="stop" rows may rest at inner nodes: add up whole subtrees
+        rest = np.zeros((grown.n_nodes + 1, grown.n_classes), dtype=np.int64)
+        np.add.at(rest, (grown.apply(aside.X, unknown) + 1, aside.y), 1)
+        before = rest.cumsum(axis=0)
+        counts = before[np.arange(grown.n_nodes) + grown.size] - before[:-1]
+        return cls(aside.n_rows, errors, counts)
 
     def certificate(self, delta: float) -> Certificate:
         """The certificate of the tree that ``fit`` returned."""
@@ -68,25 +108,30 @@ class HeldOut:
         if cuts is None:
             return None
         grown = path.first
-        inside = np.zeros(grown.n_nodes, dtype=bool)
+        alive = np.ones(grown.n_nodes, dtype=bool)
         for node in cuts.tolist():
-            inside[node + 1 : node + grown.size[node]] = True
-        leaf = grown.is_leaf & ~inside
-        leaf[cuts] = True
-        wrong = self.counts.sum(axis=1) - self.counts[np.arange(grown.n_nodes), grown.label]
-        found = certify_holdout(int(wrong[leaf].sum()), self.m, delta / path.n_considered)
+            alive[node + 1 : node + grown.size[node]] = False
+        inner = alive & ~grown.is_leaf
+        inner[cuts] = False
+        at_rest = self.counts.copy()
+        at_rest[inner] -= self.counts[grown.left[inner]] + self.counts[grown.right[inner]]
+        wrong = at_rest.sum(axis=1) - at_rest[np.arange(grown.n_nodes), grown.label]
+        found = certify_holdout(int(wrong[alive].sum()), self.m, delta / path.n_considered)
         return replace(self._with(found, path.n_considered), delta=delta)
 
-    @staticmethod
-    def _with(certificate: Certificate, steps: int) -> Certificate:
+    def _with(self, certificate: Certificate, steps: int) -> Certificate:
         """The assumptions of rows that were set aside by ``fit``."""
         others = [
             Assumption("the rows set aside were drawn by number, not by label", True),
             Assumption("rows are independent draws, as the new ones will be", False),
+            Assumption("every example and every error counts once, whatever its weight", False),
+            Assumption("nothing was done to the columns that looked at the classes", False),
             Assumption("fit was not repeated with another random_state or other parameters after "
                        "a certificate was seen", False),
+            Assumption(CLASSES_AS_FOUND, False),
         ]  # fmt: skip
         if steps > 1:
             text = f"the tree is one of the {steps:,} steps of the pruning path, which share delta"
             others.append(Assumption(text, True))
-        return replace(certificate, assumptions=tuple(others))
+        constant = 1.0 - float(self.counts[0].max()) / self.m
+        return replace(certificate, assumptions=tuple(others), constant_error=constant)

@@ -52,7 +52,7 @@ class Sample:
 
     def __post_init__(self) -> None:
         """The kernels index by these codes: a wrong one must not pass."""
-        _same_length(self.X.n_rows, len(self.y))
+        same_length(self.X.n_rows, len(self.y))
         last = len(self.classes) - 1
         if len(self.y) and not (self.y.min() >= 0 and self.y.max() <= last):
             raise ValueError(
@@ -60,7 +60,7 @@ class Sample:
                 f"Got {self.y.min()} to {self.y.max()} instead."
             )
         if self.weight is not None:
-            _same_length(len(self.y), len(self.weight))
+            same_length(len(self.y), len(self.weight))
             if not (np.isfinite(self.weight) & (self.weight > 0.0)).all():
                 raise ValueError("The 'weight' of a Sample must be finite numbers > 0, or None.")
         self.X.check_codes()
@@ -137,7 +137,7 @@ class Sample:
         """
         table = read_table(X)
         classes, codes = learn_classes(y)
-        _same_length(table.shape[0], len(codes))
+        same_length(table.shape[0], len(codes))
         weight = row_weights(sample_weight, len(codes))
         if weight is not None and not weight.all():
             keep = weight > 0
@@ -175,7 +175,7 @@ class Sample:
         """
         table = read_table(X)
         codes = read_classes(y, np.asarray(classes))
-        _same_length(table.shape[0], len(codes))
+        same_length(table.shape[0], len(codes))
         weight = row_weights(sample_weight, len(codes))
         if weight is not None and not weight.all():
             keep = weight > 0
@@ -184,7 +184,7 @@ class Sample:
         return cls(read_matrix(table, columns, unknown=unknown), codes, weight, classes)
 
 
-def _same_length(rows: int, labels: int) -> None:
+def same_length(rows: int, labels: int) -> None:
     if rows != labels:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {[rows, labels]}"

@@ -75,7 +75,7 @@ def to_sql(
     >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
     >>> print(to_sql(clf))
     CASE  /* -x < -t is x > t, but false of NaN in every database */
-        WHEN CAST("petal length (cm)" AS DOUBLE PRECISION) <= 2.45e0 THEN 'setosa'
+        WHEN CAST("petal length (cm)" AS DOUBLE PRECISION) <= 2.0e0 THEN 'setosa'
         WHEN -CAST("petal width (cm)" AS DOUBLE PRECISION) < -1.75e0 THEN 'virginica'
         ELSE 'versicolor'
     END

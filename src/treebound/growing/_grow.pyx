@@ -32,7 +32,7 @@ from treebound.growing._sorted cimport (
     Sorted, category_of, ends_of, enlarge_scratch, free_scratch, has_missing_rows, left_weight,
     mark, new_sorted, part_rows,
 )
-from treebound.growing._thresholds cimport Rule, pick
+from treebound.growing._thresholds cimport OBSERVED, Rule, pick
 
 # Scores closer than this share of a node's weight are a tie; a gain below it is rounding.
 cdef double TOLERANCE = 2.0**-45
@@ -409,7 +409,7 @@ cdef class Grower:
             ended = self.ends(node, &node.split, &low, &high)
             if not ended:
                 node.threshold = INFINITY
-            elif source.kind == REAL:
+            elif source.kind == REAL or self.thresholds == OBSERVED:
                 node.threshold = pick(low, high, self.thresholds)
             else:
                 node.threshold = floor(0.5 * low + 0.5 * high)

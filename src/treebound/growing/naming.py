@@ -8,19 +8,35 @@ from numpy.typing import NDArray
 from treebound.data import Sample
 from treebound.tree.model import Tree
 
-__all__ = ["naming_rows"]
+__all__ = ["naming_rows", "needs_name"]
 
 # Rows are numbered by a shuffle, fixed once: a table may be sorted by its values.
 _SEED = 20_220
+
+
+def needs_name(tree: Tree) -> NDArray[np.bool_]:
+    """Which splits must be told by a row.
+
+    Not those of a declared column, whose splits can be counted, nor those of missing against
+    present values.
+    """
+    undeclared = np.array([not one.declared for one in tree.columns] + [False])
+    return undeclared[tree.feature] & ~np.isinf(tree.threshold)
+
+
+def row_numbers(rows: int) -> NDArray[np.int64]:
+    """The numbers by which rows with equal values are put in order."""
+    return np.random.default_rng(_SEED).permutation(rows)
 
 
 def naming_rows(tree: Tree, sample: Sample) -> NDArray[np.int64]:
     """The row that names the split of every node; -1 where none does.
 
     A split ``x <= t`` is named by the last row of its left child in the order of the values, then
-    of the shuffled row numbers; ``x == c`` by the last row of its left child in the order of the
-    numbers. A split of missing against present values needs no name, and a declared column none
-    either.
+    of the shuffled row numbers, missing values left out; ``x == c`` by the last row of its left
+    child in the order of the numbers. A split of missing against present values needs no name,
+    and a declared column none either. Nor is there one where t is not a value of the left child:
+    no row would tell such a threshold.
 
     Parameters
     ----------
@@ -29,22 +45,16 @@ def naming_rows(tree: Tree, sample: Sample) -> NDArray[np.int64]:
     sample : Sample
     """
     reached = tree.apply(sample.X)
-    number = np.random.default_rng(_SEED).permutation(sample.n_rows)
+    number = row_numbers(sample.n_rows)
     order = np.argsort(reached, kind="stable")  # the rows of a subtree lie side by side
     ends = np.searchsorted(reached[order], np.arange(tree.n_nodes + 1))
     names = np.full(tree.n_nodes, -1, dtype=np.int64)
-    for node in np.flatnonzero(~tree.is_leaf).tolist():
-        column = tree.columns[tree.feature[node]]
-        if column.declared or np.isinf(tree.threshold[node]):
-            continue
+    for node in np.flatnonzero(needs_name(tree)).tolist():
         first = tree.left[node]
         rows = order[ends[first] : ends[first + tree.size[first]]]
-        if column.kind != "nominal":
+        if tree.columns[tree.feature[node]].kind != "nominal":
             values = sample.X.values[tree.feature[node]][rows]
-            missing = np.isnan(values) if values.dtype.kind == "f" else values < 0
-            if missing.all():
-                continue
-            largest = values[~missing].max()
-            rows = rows[values == largest]
-        names[node] = rows[np.argmax(number[rows])]
+            rows = rows[values == tree.threshold[node]]
+        if len(rows):
+            names[node] = rows[np.argmax(number[rows])]
     return names

@@ -147,6 +147,8 @@ def _assembled(
     unmet = np.array([not one.missing for one in tree.columns])
     moved = touched & inner & unmet[np.maximum(tree.feature, 0)]
     missing_left = np.where(moved, weight[left] >= weight[right], tree.missing_left)
+    # The row that named a split need not be in its left child any more.
+    names = None if tree.names is None else np.where(touched, -1, tree.names)
 
     def blank(values: NDArray[Any], empty: Any) -> NDArray[Any]:
         return np.where(inner, values, empty)[alive]
@@ -165,6 +167,7 @@ def _assembled(
         classes=tree.classes,
         weighted=tree.weighted,
         counted=counted or not touched.any(),
+        names=None if names is None else blank(names, -1),
     )
 
 

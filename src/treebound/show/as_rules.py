@@ -263,7 +263,7 @@ def to_rules(
     >>> iris = load_iris(as_frame=True)
     >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
     >>> print(to_rules(clf)[0].premise)
-    "petal length (cm)" <= 2.45
+    "petal length (cm)" <= 2
     """
     check_unknown(unknown, caller="to_rules")
     chances = probabilities(tree.counts, smoothing).tolist()

@@ -39,8 +39,8 @@ def to_text(tree: Tree, *, max_depth: int | None = None, digits: int | None = No
     >>> iris = load_iris(as_frame=True)
     >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
     >>> print(to_text(clf))
-    petal length (cm) <= 2.45: setosa (50 / 50)
-    petal length (cm) > 2.45
+    petal length (cm) <= 2: setosa (50 / 50)
+    petal length (cm) > 2
     |   petal width (cm) <= 1.75: versicolor (49 / 54)
     |   petal width (cm) > 1.75: virginica (45 / 46)
     """

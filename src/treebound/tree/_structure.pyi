@@ -4,13 +4,18 @@ from numpy.typing import NDArray
 def sizes_and_depths(
     left: NDArray[np.int32], right: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], int]: ...
-def first_unequal(
+def first_fault(
     left: NDArray[np.int32],
     right: NDArray[np.int32],
+    feature: NDArray[np.int32],
+    threshold: NDArray[np.float64],
+    category: NDArray[np.int32],
+    label: NDArray[np.int32],
     counts: NDArray[np.float64],
     rows: NDArray[np.int64],
+    limits: NDArray[np.int64],
     slack: float,
-) -> int: ...
+) -> tuple[str, int]: ...
 def add_to_parents(
     left: NDArray[np.int32],
     right: NDArray[np.int32],

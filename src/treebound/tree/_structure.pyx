@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport fabs
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t
 
 
@@ -34,23 +34,44 @@ def sizes_and_depths(const int32_t[::1] left, const int32_t[::1] right):
     return size_array, depth_array, -1
 
 
-def first_unequal(
-    const int32_t[::1] left, const int32_t[::1] right, const double[:, ::1] counts,
-    const int64_t[::1] rows, double slack,
+def first_fault(
+    const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] feature,
+    const double[::1] threshold, const int32_t[::1] category, const int32_t[::1] label,
+    const double[:, ::1] counts, const int64_t[::1] rows, const int64_t[::1] limits, double slack,
 ):
-    """The first inner node whose counts or rows are not the sum of its children's, or -1."""
-    cdef Py_ssize_t node, k
+    """What is wrong with the first node that contradicts itself or its children, and the node.
+
+    ``limits[column]`` is the number of categories a split may compare with, -1 for a threshold.
+    Counts and rows of two children add up to their parent's, up to ``slack``.
+    """
+    cdef Py_ssize_t node, k, n_classes = counts.shape[1]
+    cdef int32_t column
     cdef double more
     for node in range(left.shape[0]):
+        if label[node] < 0 or label[node] >= n_classes:
+            return "label", node
+        if rows[node] < 0:
+            return "negative", node
+        for k in range(n_classes):
+            if not 0.0 <= counts[node, k] < INFINITY:
+                return "negative", node
         if left[node] < 0:
             continue
+        column = feature[node]
+        if column < 0 or column >= limits.shape[0]:
+            return "feature", node
+        if limits[column] < 0:
+            if threshold[node] != threshold[node]:
+                return "split", node
+        elif category[node] < 0 or category[node] >= limits[column]:
+            return "split", node
         if rows[node] != rows[left[node]] + rows[right[node]]:
-            return node
-        for k in range(counts.shape[1]):
+            return "counts", node
+        for k in range(n_classes):
             more = counts[node, k] - (counts[left[node], k] + counts[right[node], k])
             if not fabs(more) <= slack:
-                return node
-    return -1
+                return "counts", node
+    return "", -1
 
 
 def add_to_parents(

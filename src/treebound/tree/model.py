@@ -13,7 +13,7 @@ from treebound.data.columns import Column, landscape_of
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 from treebound.tree import route
-from treebound.tree._structure import add_to_parents, first_unequal, sizes_and_depths
+from treebound.tree._structure import add_to_parents, first_fault, sizes_and_depths
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -125,53 +125,40 @@ class Tree:
             raise ValueError(f"The nodes of a Tree must be in pre-order. Node {wrong} is not.")
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "node_depth", depth)
-        self._check_splits()
-        self._check_counts()
+        rounded = self.weighted or not self.counted
+        slack = _ROUNDING * float(self.counts[0].sum()) if rounded else 0.0
+        fault, node = first_fault(
+            self.left, self.right, self.feature, self.threshold, self.category, self.label,
+            self.counts, self.rows, _limits(self.columns), slack,
+        )  # fmt: skip
+        if fault:
+            raise ValueError(self._fault(fault, node))
 
-    def _check_splits(self) -> None:
-        inner = np.flatnonzero(self.left >= 0)
-        asked = self.feature[inner]
-        if asked.size and not (asked.min() >= 0 and asked.max() < len(self.columns)):
-            raise ValueError(
-                f"The 'feature' of a Tree must be a column from 0 to {len(self.columns) - 1}. "
-                f"Got {asked.min()} to {asked.max()} instead."
+    def _fault(self, fault: str, node: int) -> str:
+        """What is wrong with a node, in words."""
+        if fault == "label":
+            return (
+                f"The 'label' of node {node} of a Tree must be a class from 0 to "
+                f"{len(self.classes) - 1}. Got {self.label[node]} instead."
             )
-        if self.label.min() < 0 or self.label.max() >= len(self.classes):
-            raise ValueError(
-                f"The 'label' of a Tree must be a class from 0 to {len(self.classes) - 1}. "
-                f"Got {self.label.min()} to {self.label.max()} instead."
+        if fault == "feature":
+            return (
+                f"The 'feature' of node {node} of a Tree must be a column from 0 to "
+                f"{len(self.columns) - 1}. Got {self.feature[node]} instead."
             )
-        # the number of categories to compare with, missing included; none in real columns
-        sizes = [len(c.categories or ()) + c.missing if c.kind == "nominal" else -1
-                 for c in self.columns]  # fmt: skip
-        size, category = np.array(sizes, dtype=np.int64)[asked], self.category[inner]
-        nominal = size >= 0
-        right = np.where(
-            nominal, (category >= 0) & (category < size), ~np.isnan(self.threshold[inner])
+        if fault == "split":
+            column = self.columns[self.feature[node]]
+            return (
+                f"Node {node} of a Tree splits on column {column.name!r}: a nominal column needs "
+                "one of its categories, any other a threshold."
+            )
+        if fault == "negative":
+            return f"The counts of node {node} of a Tree must be finite numbers >= 0."
+        one, other = self.counts[self.left[node]], self.counts[self.right[node]]
+        return (
+            f"The counts of the children of node {node} of a Tree must add up to its own, "
+            f"{self.counts[node].tolist()}. Got {one.tolist()} and {other.tolist()} instead."
         )
-        if not right.all():
-            node = int(inner[right.argmin()])
-            name = self.columns[self.feature[node]].name
-            raise ValueError(
-                f"Node {node} of a Tree splits on column {name!r}: a nominal column needs one of "
-                "its categories, any other a threshold."
-            )
-
-    def _check_counts(self) -> None:
-        total = float(self.counts[0].sum())
-        slack = _ROUNDING * total if self.weighted or not self.counted else 0.0
-        if not (np.isfinite(total) and self.counts.min() >= 0.0 and self.rows.min() >= 0):
-            raise ValueError("The 'counts' and 'rows' of a Tree must be finite numbers >= 0.")
-        node = first_unequal(self.left, self.right, self.counts, self.rows, slack)
-        if node >= 0:
-            one, other = int(self.left[node]), int(self.right[node])
-            of_rows = self.rows[node] != self.rows[one] + self.rows[other]
-            what, held = ("rows", self.rows) if of_rows else ("counts", self.counts)
-            raise ValueError(
-                f"The {what} of the children of node {node} of a Tree must add up to its own, "
-                f"{held[node].tolist()}. Got {held[one].tolist()} and {held[other].tolist()} "
-                "instead."
-            )
 
     def _freeze(self, name: str, array: NDArray[Any]) -> None:
         array = array if array.base is None and not array.flags.writeable else array.view()
@@ -371,3 +358,20 @@ def _spans(tree: Tree, chosen: NDArray[np.bool_]) -> tuple[list[int], list[int]]
     """The chosen nodes, and one past the last node of the subtree of each."""
     nodes = np.flatnonzero(chosen)
     return nodes.tolist(), (nodes + tree.size[nodes]).tolist()
+
+
+# What splits may compare with, for the columns met last: many trees have the same columns.
+_KNOWN_LIMITS: dict[int, tuple[tuple[Column, ...], NDArray[np.int64]]] = {}
+
+
+def _limits(columns: tuple[Column, ...]) -> NDArray[np.int64]:
+    """The number of categories of each column, missing included; -1 where splits are thresholds."""
+    known = _KNOWN_LIMITS.get(id(columns))
+    if known is not None and known[0] is columns:
+        return known[1]
+    sizes = [len(c.categories or ()) + c.missing if c.kind == "nominal" else -1 for c in columns]
+    if len(_KNOWN_LIMITS) > 32:
+        _KNOWN_LIMITS.clear()
+    limits = np.array(sizes, dtype=np.int64)
+    _KNOWN_LIMITS[id(columns)] = columns, limits
+    return limits

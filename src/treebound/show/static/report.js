@@ -80,7 +80,8 @@
   const describe = (item) => {
     const [stats, split] = data.nodes[item.id], [rows, label] = data.stats[stats];
     const [name, yes] = item.inner ? data.splits[split] : [];
-    const words = item.open ? `${name} ${yes}` : data.classes[label];
+    // a sign and its number stay on one line
+    const words = item.open ? `${name} ${yes.replace(" ", "\u00a0")}` : data.classes[label];
     item.name = wrapped(words);
     item.small = [`n = ${number(rows)}`];
     if (item.inner && !item.open) item.small.push(`… ${sizes[item.id] - 1} more`);

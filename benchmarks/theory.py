@@ -21,7 +21,7 @@ from rich.table import Table
 
 import treebound as tb
 from treebound._files import write_text
-from treebound.bounds import _vc_upper, fast
+from treebound.bounds import _clusters, _vc_upper, fast
 
 RESULTS = Path(__file__).parent / "results"
 REAL = tb.Landscape(real=20)
@@ -89,6 +89,7 @@ def one_dimension(shape: tb.TreeShape, landscape: tb.Landscape) -> None:
 def forget() -> None:
     """Empty what calls share, so that each is timed as the first."""
     _vc_upper._growth.cache_clear()
+    _clusters.clusters.cache_clear()
     fast.plan_of.cache_clear()
 
 

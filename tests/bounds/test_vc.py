@@ -15,7 +15,7 @@ from support import VECTORS
 from theory_support import balanced, case, chain, landscapes, shapes, vectors
 
 from treebound import Landscape, TreeShape, bounds
-from treebound.bounds._chains import chain_shares, shares
+from treebound.bounds._chain_shares import chain_shares, shares
 from treebound.bounds._recursion import features_of
 from treebound.bounds._stump_samples import stump_shatters
 from treebound.bounds._vc_upper import EXACT, growth_of
@@ -184,10 +184,10 @@ class TestChainLemma:
             worst = bounds.worst_growth(shape, m, 2, Landscape(real=real), max_samples=300)
             assert worst.count <= math.ldexp(growth.mantissa[m], int(growth.power[m]))
 
-    @settings(max_examples=60)
+    @settings(max_examples=30)
     @given(
-        st.lists(st.integers(1, 2**20), min_size=1, max_size=14),
-        st.lists(st.integers(1, 2**20), min_size=14, max_size=14),
+        st.lists(st.integers(1, 2**20), min_size=1, max_size=6),
+        st.lists(st.integers(1, 2**20), min_size=6, max_size=6),
         st.integers(1, 40),
         st.booleans(),
     )
@@ -397,6 +397,7 @@ class TestRelatedWork:
             bounds.vc_dimension_asymptotic(2, 1, constant=1.0)
         assert bounds.vc_dimension_asymptotic(1, 5) == 1.0
 
+    @settings(max_examples=30)
     @given(shapes(7), st.integers(1, 50))
     def test_corrected_corollary_bounds_the_vc_dimension(self, shape, real):
         found = bounds.vc_dimension(shape, Landscape(real=real))

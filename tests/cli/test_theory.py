@@ -41,6 +41,18 @@ def test_vcdim_of_a_stump_is_exact_as_json(run):
     assert (facts["lower"], facts["upper"], facts["exact"]) == (6, 6, True)
 
 
+def test_vcdim_says_what_the_bounds_rest_on_and_prints_the_sample(run):
+    _, out, _ = run("vcdim", "((..).)", "--real", "3", "--sample")
+    X = [[int(value) for value in line.split()] for line in out.splitlines()[-7:]]
+    shape = tb.TreeShape.parse("((..).)")
+    assert tb.bounds.realizable_growth(X, ["real"] * 3, shape, 2) == 2**7
+    assert "at least 7 by: cluster lemma" in out
+    _, out, _ = run("vcdim", "((..).)", "--real", "3", "--sample", "--json")
+    facts = json.loads(out)
+    assert facts["sample"] == X
+    assert (facts["lower_by"], facts["upper_by"]) == ("cluster lemma", "exhaustive search")
+
+
 def test_growth_gives_every_form(run):
     landscape = tb.Landscape(5, (3, 5), (2, 4))
     argv = ["growth", "((..)(..))", "--real", "5", "--ordinal", "3,5", "--nominal", "2,4"]

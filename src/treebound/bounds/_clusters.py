@@ -12,21 +12,22 @@ symbol              meaning
 ==================  ================================================================================
 
 The lemma: let the children T_1 and T_2 shatter X_1 and X_2, and let x_1 and x_2 be extreme in every
-feature of a set E. Put one cluster P of d(e) points in the place of both x_1 and x_2, with X_1 below
-and X_2 above it in the features of E. A root test in E divides P by any two labels, and each child
-sees its part of P as copies of its own x_i. So |X_1| + |X_2| - 2 + d(e) points are shattered.
+feature of a set E. Put one cluster P of d(e) points in the place of both x_1 and x_2, with X_1
+below and X_2 above it in the features of E. A root test in E divides P by any two labels, and each
+child sees its part of P as copies of its own x_i. So |X_1| + |X_2| - 2 + d(e) points are shattered.
 
 A rule below is one way to build the sample of a shape from those of its children:
 
 - *side*: X_1 and X_2 next to each other, as in the sum of children (Yildiz 2015);
 - *cluster*: the lemma. Some z_j may lie in P; on their E_j the order is z_j, P, all others;
-- *leaf*: T_2 is a leaf, so that P may lie below X_1 in all features that divide it, and keep its z_j;
+- *cluster at a leaf*: T_2 is a leaf, so that P may lie below X_1 in all features that divide it,
+  and keep its z_j;
 - *search*: a stored sample of few features, found by search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import count, product
 from math import comb
@@ -119,9 +120,9 @@ class Clusters:
         """
         return _Builder(self.real, self._plans(shape), stump)(shape, ()).X
 
-    def _plans(self, shape: TreeShape, c: Counts = (), most: int = 3) -> Plans:
+    def _plans(self, shape: TreeShape, c: Counts = (), allowed: int = 3) -> Plans:
         """Plans for a shape and all below it, with as many constraints as time allows."""
-        for most in range(most, -1, -1):
+        for most in range(allowed, -1, -1):
             plans = self.tables.setdefault(most, {})
             if (shape, c) in plans:
                 return plans
@@ -223,7 +224,7 @@ def _with(c: Counts, u: int) -> Counts:
 @lru_cache(maxsize=1 << 12)
 def _stump_steps(most: int) -> tuple[tuple[int, int], ...]:
     """The numbers of features e, 2 up to ``most``, at which d(e) grows, with d(e)."""
-    found = []
+    found: list[tuple[int, int]] = []
     for d in count(3):
         e = (comb(d, d // 2) + 1) // 2
         if e > most:

@@ -1,9 +1,9 @@
 """Samples that a stump shatters with features of any kind.
 
-Every one of the ``2^(d-1) - 1`` splits of d examples must be made by some feature. Real features, and
-ordinal ones with d categories, make as many as the stump theorem says (the witness construction);
-any other feature makes at least the one split it is needed for; and for few examples the best use
-of all categories is found by trying every one.
+Every one of the ``2^(d-1) - 1`` splits of d examples must be made by some feature. Real features,
+and ordinal ones with d categories, make as many as the stump theorem says (the witness
+construction); any other feature makes at least the one split it is needed for; and for few examples
+the best use of all categories is found by trying every one.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _cover(features: Features, d: int) -> IntArray | None:
 
 @lru_cache(maxsize=64)
 def _ways(kind: str, categories: int, d: int) -> dict[int, tuple[int, ...]]:
-    """Sets of splits one feature can make of ``d`` examples, as bit masks, with a column for each."""
+    """Sets of splits one feature can make of ``d`` examples, with a column for each set."""
     found: dict[int, tuple[int, ...]] = {}
     for order in permutations(range(d)):
         for cuts in range(1 << (d - 1)):

@@ -1,10 +1,10 @@
 """Upper bounds on VC dimensions: the first sample size with too few labellings for all.
 
 Algorithm VCdimUpperBound of the paper, on the least of its partition bounds and the chain lemma
-(:mod:`treebound.bounds._chains`). Two classes are enough: with ``G = 2 + 2 pi^2`` a sample of ``m``
-examples can be shattered only if ``G(m) = 2^m``. A subtree is a function of the sample size, not a
-number, so that a shape costs one kernel call a form. Numbers below 2**53 are exact; larger ones
-carry a relative error far below the margin they are given.
+(:mod:`treebound.bounds._chain_shares`). Two classes are enough: with ``G = 2 + 2 pi^2`` a sample
+of ``m`` examples can be shattered only if ``G(m) = 2^m``. A subtree is a function of the sample
+size, not a number, so that a shape costs one kernel call a form. Numbers below 2**53 are exact;
+larger ones carry a relative error far below the margin they are given.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.bounds import _sums
-from treebound.bounds._chains import chain_shares, ratios, shares
+from treebound.bounds._chain_shares import chain_shares, ratios, shares
 from treebound.bounds._closed import log_closed_growth
 from treebound.bounds._recursion import Features, children, with_categories
 from treebound.bounds._sizes import node_budgets, split_rooms

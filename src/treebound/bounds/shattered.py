@@ -2,8 +2,8 @@
 
 Three constructions, and the largest sample counts:
 
-- threshold features: the cluster lemma (:mod:`treebound.bounds._clusters`). An ordinal feature with M
-  categories is a real one on M points;
+- threshold features: the cluster lemma (:mod:`treebound.bounds._clusters`). An ordinal feature
+  with M categories is a real one on M points;
 - every feature used with two categories (:mod:`treebound.bounds._category_clusters`);
 - without real features, categories shared between children, and clusters.
 """

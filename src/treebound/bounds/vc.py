@@ -81,9 +81,9 @@ class VCDimension:
 def vc_dimension(shape: TreeShape, landscape: Landscape) -> VCDimension:
     """Lower and upper bound on the VC dimension of a shape on a landscape.
 
-    The upper bound is the first sample size with fewer than ``2^m`` labellings (the paper's Algorithm
-    VCdimUpperBound), counted by the chain lemma and the least partition bound. The lower bound is
-    the size of a sample that is shattered; :func:`shattered_sample` builds it.
+    The upper bound is one less than the first sample size with fewer than ``2^m`` labellings (the
+    paper's Algorithm VCdimUpperBound), counted by the chain lemma and the least partition bound.
+    The lower bound is the size of a sample that is shattered; :func:`shattered_sample` builds it.
 
     Parameters
     ----------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter, Token, validators
@@ -63,6 +64,7 @@ def vcdim(
     real: Real = 0,
     ordinal: Categories = (),
     nominal: Categories = (),
+    sample: Annotated[bool, Parameter(negative=())] = False,
     as_json: AsJson = False,
 ) -> None:
     """VC dimension of a tree shape: exact, or between two bounds.
@@ -77,26 +79,27 @@ def vcdim(
         Category counts of the ordinal features, e.g. 3,5.
     nominal
         Category counts of the nominal features, e.g. 2,4; '?' for one not declared.
+    sample
+        Print the sample that is shattered too, a line for each example.
     as_json
         Write JSON instead of a table.
     """
-    from treebound.bounds import vc_dimension
+    from treebound import bounds
 
     landscape = _landscape(real, ordinal, nominal)
-    found = vc_dimension(shape, landscape)
+    found = bounds.vc_dimension(shape, landscape)
+    rows = bounds.shattered_sample(shape, landscape).tolist() if sample else []
     if as_json:
-        _print_json(
-            shape=str(shape),
-            **_facts(landscape),
-            lower=found.lower,
-            upper=found.upper,
-            exact=found.exact,
-        )
+        facts = asdict(found) | {"exact": found.exact} | ({"sample": rows} if sample else {})
+        _print_json(shape=str(shape), **_facts(landscape), **facts)
         return
     table = Table("shape", "leaves", "at least", "at most", "exact", title=_describe(landscape))
     exact = "yes" if found.exact else "no"
     table.add_row(str(shape), str(shape.leaves), str(found.lower), str(found.upper), exact)
     _print(table)
+    print(f"at least {found.lower} by: {found.lower_by}")
+    print(f"at most {found.upper} by: {found.upper_by}")
+    _print_rows(rows)
 
 
 @app.command(group=_theory)
@@ -288,15 +291,19 @@ def witness(examples: AtLeastOne, features: AtLeastOne, /, *, as_json: AsJson = 
     if as_json:
         _print_json(X=X.tolist(), count=check.count, bound=check.bound, by_size=list(check.by_size))
         return
-    width = len(str(examples - 1))
-    # Plain lines: a table would be cut at the width of the terminal.
-    for row in X.tolist():
-        print(" ".join(f"{value:{width}d}" for value in row))
+    _print_rows(X.tolist())
     attained = "attained" if check.attained else "missed"
     print(f"{check.count} 2-partitions; the bound is {check.bound}: {attained}")
 
 
 # --- what the commands share ------------------------------------------------------------------
+
+
+def _print_rows(rows: list[list[int]]) -> None:
+    """Plain lines: a table would be cut at the width of the terminal."""
+    width = max((len(str(value)) for row in rows for value in row), default=1)
+    for row in rows:
+        print(" ".join(f"{value:{width}d}" for value in row))
 
 
 def _landscape(

@@ -7,14 +7,15 @@ share          labellings realized divided by ``2^m``; entry ``m`` of an array b
 ``A_k``        the k lowest examples of a feature; child T_1 gets them, T_2 the others
 ``a_k``        share of the labellings of ``A_k`` that T_1 realizes; ``a_{m+1} = 0``
 ``b_j``        share of the labellings of j examples that T_2 realizes
-``q_s``        share realized with a prefix of at least s examples: ``sum_{k>=s} (a_k - a_{k+1}) b_{m-k}``
+``q_s``        share realized with a prefix of at least s examples:
+               ``sum_{k>=s} (a_k - a_{k+1}) b_{m-k}``
 =============  ==================================================================================
 
 Proof of ``q_0`` for one feature and direction, in two lines. Let K be the longest prefix on which
 T_1 realizes a labelling; the labelling is realized if and only if T_2 realizes it on the others.
-K = k depends on the examples 1 .. k+1, the rest on k+1 .. m, and by symmetry of the labels the chance
-of the second is the same whatever the label of example k+1: the two are independent. Ties between
-examples only remove prefixes, so that ``q_0`` is an upper bound for ordinal features as well.
+K = k depends on the examples 1 .. k+1, the rest on k+1 .. m, and by symmetry of the labels the
+chance of the second is the same whatever the label of example k+1: the two are independent. Ties
+between examples only remove prefixes: for ordinal features ``q_0`` is an upper bound.
 """
 
 from __future__ import annotations
@@ -107,9 +108,10 @@ def _starred(
 ) -> FloatArray:
     """Star: what T_2 alone realizes lies in every chain, so count it once.
 
-    With x the true share of T_2 alone the union is at most ``C sum_{k>=1} (a_k - a_{k+1}) min(b_{m-k},
-    2^k x) - (C - 1) x``, since T_2 realizes no more than ``2^k x`` with k examples less. The largest
-    value over x is at one of ``x_t = b_{m-t} / 2^t``, which fall with t.
+    With x the true share of T_2 alone the union is at most
+    ``C sum_{k>=1} (a_k - a_{k+1}) min(b_{m-k}, 2^k x) - (C - 1) x``: with k examples less T_2
+    realizes no more than the share ``2^k x``. The largest value over x is at one of
+    ``x_t = b_{m-t} / 2^t``, which fall with t.
     """
     k = np.arange(q.shape[1])
     x = np.ldexp(others, -k[None, :])

@@ -332,6 +332,8 @@ def test_random_damage_is_refused_or_harmless(seed):
     """Fuzz: after any change the document loads as a valid tree or raises FormatError."""
     rng = random.Random(seed)
     model = document(seed=rng.randrange(50), leaves=rng.randrange(1, 8))
+    if rng.random() < 0.4:
+        model = step_document()
     for _ in range(rng.randrange(1, 4)):
         where: object = model
         while isinstance(where, (dict, list)) and where:
@@ -347,9 +349,12 @@ def test_random_damage_is_refused_or_harmless(seed):
                 break
             where = where[key]
     try:
-        tree = loads(json.dumps(model)).tree
+        read = loads(json.dumps(model))
     except FormatError:
         return
+    tree = read.tree
+    if read.pruning is not None:
+        assert read.pruning.tree().n_leaves == read.pruning.leaves[read.pruning.chosen]
     assert tree.n_nodes == 2 * tree.n_leaves - 1
     inner = ~tree.is_leaf
     assert (tree.left[inner] == np.flatnonzero(inner) + 1).all()

@@ -163,7 +163,7 @@ def loads(text: str | bytes) -> SavedModel:
         raise FormatError("format", f"must be {FORMAT!r}, found {given.get('format')!r:.60}")
     if type(given.get("version")) is not int or given["version"] != VERSION:
         found = f"found {given.get('version')!r:.60}"
-        raise FormatError("version", f"must be {VERSION}, {found}; another release of treebound?")
+        raise FormatError("version", f"must be {VERSION}, {found} (of another release)")
     document = fields_of(given, "", _NEEDED, _OPTIONAL)
     columns = _columns_from_json(document["columns"])
     if document["named"] is None:

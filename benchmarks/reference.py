@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from treebound.bench.models import Draw, Growth
-from treebound.bench.sources import Table, load_table
+from treebound.bench.samples import Table, load_table
 from treebound.bounds import falling_factorial, stirling
 from treebound.landscape import Landscape
 from treebound.pruning import BoundPruner

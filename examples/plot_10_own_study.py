@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from treebound import bench
 from treebound.bench.results import Results
 from treebound.bench.sheets import print_sheet
-from treebound.bench.tables import accuracy_table, cost_table
+from treebound.bench.summaries import accuracy_table, cost_table
 from treebound.pruning import BoundPruner, PessimisticPruner
 
 # %%

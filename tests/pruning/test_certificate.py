@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pruning_trees import grown_tree
+from pruning_trees import answers, grown_tree, sample_of
+from support import grow_coded
 
 import treebound as tb
-from treebound.bounds.risk import binomial_upper
+from treebound import certify, certify_holdout
+from treebound.bounds.risk import binomial_upper, log_leaves_prior
+from treebound.certificate import reason_against
 from treebound.data import Column
-from treebound.growing.grow import grow
-from treebound.pruning import BoundPruner, certificate_for, certify, certify_holdout
-from treebound.tree.model import Tree
+from treebound.pruning import BoundPruner
+from treebound.tree import Tree
 
 
 def hand_made(leaves, m, errors, *, n_classes=2, columns=None):
@@ -58,12 +60,13 @@ def test_readable():
 def test_parts_add_up_to_the_bound():
     tree = hand_made(12, 5000, 250, n_classes=10)
     found = certify(tree)
+    log_growth = tb.bounds.log_growth_leaves(12, 25_000, 10, tb.Landscape(real=10))
+    log_prior = float(log_leaves_prior(12))
     again = tb.bounds.tail_inversion(
-        5000, 250, lambda _: found.log_growth, delta=0.05, ghost=found.ghost,
-        log_prior=found.log_prior,
-    )  # fmt: skip
+        5000, 250, lambda _: log_growth, delta=0.05, ghost=found.ghost, log_prior=log_prior
+    )
     assert found.risk == again
-    assert found.log_growth == tb.bounds.log_growth_leaves(12, 25_000, 10, tb.Landscape(real=10))
+    assert found.log_price == log_growth - log_prior
     assert found.errors == 250
     assert certify(tree, errors=300).risk > found.risk
     assert certify(tree, landscape=tb.Landscape(real=100)).risk > found.risk
@@ -84,19 +87,22 @@ def test_undeclared_categories_cost_and_the_gain_is_told():
 
 def test_no_certificate_for_weights_and_the_reason_is_told():
     rng = np.random.default_rng(0)
-    tree, _, _ = grown_tree(rng, 60, weights=rng.random(60))
-    certificate, reason = certificate_for(tree)
-    assert certificate is None
-    assert "weighted" in reason
-    with pytest.raises(ValueError, match="There is no certificate for this tree"):
-        certify(tree)
-    plain, _, _ = grown_tree(rng, 60)
-    assert certificate_for(plain, weighted=True)[0] is None
-    assert certificate_for(plain, reason="Because.") == (None, "Because.")
-    found, reason = certificate_for(plain)
-    assert (found.m, reason) == (60, "")
-    with pytest.raises(ValueError, match="'errors' parameter of certify must be a whole number"):
+    for weights in (rng.random(60), rng.integers(1, 3, 60), np.full(60, 2.0)):
+        tree, _, _ = grown_tree(rng, 60, weights=weights)
+        assert tree.weighted
+        assert "weighted" in reason_against(tree)
+        with pytest.raises(ValueError, match="There is no certificate for this tree"):
+            certify(tree)
+        with pytest.raises(ValueError, match="weighted"):
+            certify(tree.collapsed([0]))
+    plain, X, y = grown_tree(rng, 60)
+    assert reason_against(plain) == ""
+    assert certify(plain).m == 60
+    assert "weighted" in reason_against(plain.recounted(sample_of(plain, X, y, rng.random(60))))
+    with pytest.raises(ValueError, match="'errors' parameter of certify must be an int >= 0"):
         certify(plain, errors=1.5)
+    with pytest.raises(ValueError, match=r"'errors' parameter of certify must be at most 60"):
+        certify(plain, errors=61)
 
 
 def test_held_out_examples():
@@ -140,13 +146,13 @@ class World:
 
     def risk(self, tree):
         """The true risk, exactly."""
-        answers = tree.predict_codes(self.cells)
-        return float(self.chance @ np.where(answers == 1, 1 - self.rate, self.rate))
+        found = answers(tree, self.cells)
+        return float(self.chance @ np.where(found == 1, 1 - self.rate, self.rate))
 
     def trees(self, m, samples, *, pruner):
         for _ in range(samples):
             X, y = self.sample(m)
-            tree = grow(X, y, self.columns, np.arange(2), max_leaves=8, n_jobs=1)
+            tree = grow_coded(X, y, self.columns, np.arange(2), max_leaves=8, n_jobs=1)
             yield pruner.prune(tree).tree if pruner else tree
 
 

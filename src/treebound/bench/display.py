@@ -38,7 +38,7 @@ class _Tally(Quiet):
         self.errors = 0
         self.fresh = 0
         self.seconds = 0.0
-        names = {table.name for table in study.tables}, {model.name for model in study.models}
+        names = {named.name for named in study.samples}, {model.name for model in study.models}
         for row in rows:
             if row["dataset"] in names[0] and row["model"] in names[1]:
                 self._count(row)
@@ -154,7 +154,7 @@ class LiveTable(_Tally):
         return table
 
     def _shown(self) -> list[str]:
-        names = [table.name for table in self.study.tables]
+        names = [named.name for named in self.study.samples]
         room = max(self._console.height - 8, 3)
         if len(names) <= room:
             return names

@@ -74,10 +74,10 @@ def held_out(sample: Sample, fraction: float, seed: int | None) -> tuple[Sample,
     """The rows to grow on, and a random part of about this fraction to judge by.
 
     Which rows it is depends on their values alone, so that a row of weight two is the same as the
-    row twice.
+    row twice. Rows that are all alike are all grown on.
     """
     keys = row_keys(sample.X, seed)
     distinct = np.unique(keys)
     size = min(max(1, round(fraction * len(distinct))), len(distinct) - 1)
-    inside = keys <= distinct[size - 1]
+    inside = keys < distinct[size]
     return sample.part(~inside), sample.part(inside)

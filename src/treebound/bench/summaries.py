@@ -117,7 +117,7 @@ _APPENDIX = (
     ("Val. acc.", "validation_accuracy", 3),
     ("Test acc.", "test_accuracy", 3),
     ("Leaves", "leaves", 1),
-    ("Height", "height", 1),
+    ("Depth", "depth", 1),
     ("Grow [s]", "grow_seconds", 4),
     ("Prune [s]", "prune_seconds", 4),
     ("Bound", "bound", 3),
@@ -184,7 +184,7 @@ def differences_table(results: Results, against: str | None = None) -> Sheet:
 
 def _per_set(results: Results, at: int, to: int) -> list[Any]:
     cube = results.cube("test_accuracy")
-    fraction = float(results.study.settings.get("test_fraction", 0.15))
+    fraction = float(results.study.settings["test_fraction"])
     return [
         difference_over_draws(draws[:, at], draws[:, to], test_fraction=fraction) for draws in cube
     ]
@@ -233,7 +233,7 @@ def cost_table(results: Results) -> Sheet:
         ("Log-loss", "log_loss", lambda one: _number(one, 3)),
         ("Brier", "brier", lambda one: _number(one, 3)),
         ("Leaves", "leaves", lambda one: _number(one, 1)),
-        ("Height", "height", lambda one: _number(one, 1)),
+        ("Depth", "depth", lambda one: _number(one, 1)),
         ("Grow (s)", "grow_seconds", _seconds),
         ("Prune (s)", "prune_seconds", _seconds),
         ("Certificate", "certificate", lambda one: _number(one, 3)),

@@ -234,7 +234,7 @@ class GrowthDisplay:
         landscape: Landscape,
         *,
         examples: Sequence[int] | None = None,
-        forms: Sequence[str] = ("fast", "tight", "closed", "best"),
+        forms: Sequence[str] = ("fast", "tight", "closed", "chain", "best"),
         ax: Axes | None = None,
     ) -> GrowthDisplay:
         """Compute the forms for a shape, and draw them.

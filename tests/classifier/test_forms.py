@@ -158,6 +158,7 @@ def test_weights_leave_no_certificate(tmp_path):
     again = BoundTreeClassifier.load(tmp_path / "model.json")
     assert again.certificate_ is None
     assert again.certificate_reason_ == clf.certificate_reason_
+    assert "weighted" in again.certificate_reason_
     assert not hasattr(again, "feature_names_in_")
 
 

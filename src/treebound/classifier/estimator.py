@@ -230,6 +230,7 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         """
         with _unchanged_on_error(self):
             pruner, options = self._checked()
+            table = read_table(X)
             validate_data(self, X, y, skip_check_array=True)
             learn = partial(
                 Sample.learn,
@@ -237,7 +238,7 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
                 categorical_features=self.categorical_features,
                 ordinal_features=self.ordinal_features,
             )
-            given, aside = (X, y, sample_weight), None
+            given, aside = (table, y, sample_weight), None
             if self.certify == "holdout":
                 sample, aside = learn_apart(learn, *given, self.random_state, self.unknown)
             else:

@@ -29,8 +29,8 @@ def learn_apart(
 
     Which rows these are depends on the seed and the row numbers alone; drawn by label, the
     certificate would not hold. The rows set aside have no part in what is learned: neither a
-    category nor a missing value that only they have is known to the columns. Only the set of
-    classes is that of all rows.
+    category nor a missing value that only they have is known to the columns. Only the types of the
+    columns and the set of classes are those of all rows.
 
     Parameters
     ----------

@@ -203,7 +203,7 @@ def serve(handle: int) -> None:
 
 
 def _listen(pipe: Connection, tasks: queue.SimpleQueue[tuple[list[str], bytes]]) -> None:
-    """Put tasks in a queue; when the parent is gone, so is this process, also in the middle of a model."""
+    """Put tasks in a queue; end this process, even in the middle of a model, with its parent."""
     with suppress(EOFError, OSError):
         while True:
             tasks.put((pipe.recv(), pipe.recv_bytes()))

@@ -150,7 +150,7 @@ def dataset_table(results: Results, name: str) -> Sheet:
     return Sheet(f"dataset:{name}", dataset["title"], ["", *results.models], rows, (), notes)
 
 
-# -- tables that the paper does not have ----------------------------------------------------------------------
+# -- tables that the paper does not have -------------------------------------------------------
 
 
 def differences_table(results: Results, against: str | None = None) -> Sheet:
@@ -208,7 +208,7 @@ def wins_table(results: Results) -> Sheet:
 
 
 def ranks_table(results: Results) -> Sheet | None:
-    """Mean ranks, Friedman's test, and which models do not differ clearly; None if there is too little."""
+    """Mean ranks, Friedman's test, and which models differ clearly; None if there is too little."""
     places = [results.models.index(name) for name in results.competitors]
     found = rank(results.means("test_accuracy")[:, places])
     if found is None:

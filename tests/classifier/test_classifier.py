@@ -84,7 +84,7 @@ def test_decision_path_ends_at_the_leaf_of_apply():
         nodes = path[[row]].indices
         assert nodes.min() == 0
         assert nodes.max() == leaf[row]
-        assert len(nodes) == clf.tree_.depth[leaf[row]] + 1
+        assert len(nodes) == clf.tree_.node_depth[leaf[row]] + 1
 
 
 def test_importances_equal_those_of_scikit_learn():

@@ -19,11 +19,10 @@ NEEDED = (
     "meson-python>=0.17", "Cython>=3.0.10", "ninja",
 )  # fmt: skip
 FILES = (
-    "tests/tree/test_sklearn_tree.py",
-    "tests/tree/test_columns.py",
-    "tests/tree/test_targets.py",
-    "tests/test_classifier.py",
-    "tests/test_classifier_sklearn.py",
+    "tests/exchange/test_sklearn_tree.py",
+    "tests/data",
+    "tests/classifier/test_classifier.py",
+    "tests/classifier/test_sklearn.py",
 )
 
 

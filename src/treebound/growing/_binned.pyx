@@ -15,8 +15,12 @@ from treebound.growing._layout cimport (
 )
 from treebound.growing._pool cimport Pool
 
+cdef extern from "_loops.h":
+    void prefetch(const void* place) noexcept nogil
+
 cdef enum:
     LANES = 4
+    AHEAD = 24           # rows from now whose memory is asked for
     BLOCK = 512          # rows coded at a time: a C-ordered matrix is read once, not once a column
     CODING_ROWS = 8192   # coded by a thread at a time
     PARTING_ROWS = 32768
@@ -50,8 +54,8 @@ cdef Binned* new_binned(
         choose_bins(data, most_bins, scratch)
         set_panels(data)
         for i in range(n_columns * pool.n_threads):
-            data.extents[i].least = INFINITY
-            data.extents[i].most = -INFINITY
+            data.extents[i].least = data.columns[i % n_columns].coder.least
+            data.extents[i].most = data.columns[i % n_columns].coder.most
         pool.run(&code_rows, data, (n + CODING_ROWS - 1) // CODING_ROWS)
         note_extents(data, pool.n_threads)
         done = True
@@ -279,6 +283,7 @@ cdef void part_block(void* context, Py_ssize_t item, int thread) noexcept nogil:
     cdef bint is_narrow = column.width == 1
     # invariant: rows[start:left] and other[:right] hold the rows up to i, each in their order
     for i in range(start, stop):
+        prefetch(narrow + LANES * column.width * <size_t>rows[min(i + AHEAD, stop - 1)])
         row = rows[i]
         side = sides[narrow[LANES * <size_t>row] if is_narrow else wide[LANES * <size_t>row]]
         if side == LOOK:

@@ -4,6 +4,15 @@ from treebound.growing._counting cimport Counted
 from treebound.growing._layout cimport NodeView, Problem
 
 
+cdef struct Family:
+    # The splits of a column with missing rows on one side.
+    const int64_t* base     # what stands on the left beside the bins: class counts, then rows
+    double* scores          # after each bin
+    double* bounds          # inside it, as far as is known
+    Py_ssize_t first        # boundaries from here
+    Py_ssize_t last         # to here leave enough on both sides
+
+
 cdef struct Profile:
     # A threshold column at a node: counts left of each bin that holds rows.
     Py_ssize_t n_bins
@@ -11,6 +20,11 @@ cdef struct Profile:
     int64_t* left           # (n_bins + 1) times class counts, then rows
     int64_t* missing        # class counts, then rows, of the rows without a value
     int64_t* none           # the same of no rows
+    int n_families          # 2 where rows are missing: on the right, on the left
+    Family families[2]
+    double* a               # two classes: the counts left of each bin as floats
+    double* b
+    int64_t* scratch        # n_classes
 
 
 cdef struct Reach:
@@ -20,13 +34,13 @@ cdef struct Reach:
     Py_ssize_t live_rows    # in bins that may hold the best split
 
 
+cdef int init_profile(Profile* profile, Py_ssize_t most_bins, Py_ssize_t n_classes) except -1 nogil
+
+cdef void free_profile(Profile* profile) noexcept nogil
+
 cdef void read_profile(
     Profile* profile, const void* histogram, Py_ssize_t offset, Py_ssize_t n_bins,
-    bint has_missing, const Counted* counted,
-) noexcept nogil
-
-cdef void add_up(
-    int64_t* total, const int64_t* left, const int64_t* base, Py_ssize_t n_classes
+    const Counted* counted, const NodeView* node, const Problem* problem,
 ) noexcept nogil
 
 cdef bint may_stand(
@@ -38,12 +52,12 @@ cdef double score_left(
     int64_t* total,
 ) noexcept nogil
 
-cdef double bound_inside(
-    const int64_t* left, const int64_t* right, const int64_t* base, double bar,
-    const NodeView* node, const Problem* problem, int64_t* scratch,
+cdef double bound_bin(
+    const Profile* profile, const Family* family, Py_ssize_t t, double bar, const NodeView* node,
+    const Problem* problem,
 ) noexcept nogil
 
 cdef Reach reach_of(
     const Profile* profile, const uint8_t* single, double bar, const NodeView* node,
-    const Problem* problem, int64_t* scratch,
+    const Problem* problem,
 ) noexcept nogil

@@ -18,40 +18,86 @@ care. A bin that is passed over holds no split that could win, or tie with one t
 
 from libc.math cimport INFINITY, log2
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free
 
 from treebound.growing._counting cimport Counted
 from treebound.growing._layout cimport (
-    ENTROPY, GINI, MISCLASSIFICATION, NodeView, Problem, xlogx,
+    ENTROPY, GINI, MISCLASSIFICATION, NodeView, Problem, allocate, xlogx, zeros,
 )
-from treebound.growing._scan cimport Pair, beats, left_and_right, pair_of, scale
+from treebound.growing._scan cimport Pair, left_and_right, pair_of, scale
 from treebound.growing._split cimport score_of
+
+cdef extern from "_loops.h":
+    void gini_of_pairs(
+        const double* a, const double* b, Py_ssize_t n, double all_a, double all_b,
+        double* scores, double* bounds,
+    ) noexcept nogil
+    double greatest(const double* values, Py_ssize_t n) noexcept nogil
 
 ctypedef fused count_t:
     uint32_t
     int64_t
 
+cdef double EXACT = 2.0**26  # sums of squares of smaller weights are exact in floats
+
 
 # -- counts --------------------------------------------------------------------------------
 
 
+cdef int init_profile(
+    Profile* profile, Py_ssize_t most_bins, Py_ssize_t n_classes
+) except -1 nogil:
+    cdef Py_ssize_t width = n_classes + 1
+    cdef int side
+    profile.bins = <int32_t*>allocate(most_bins + 1, sizeof(int32_t))
+    profile.left = <int64_t*>allocate((most_bins + 1) * width, sizeof(int64_t))
+    profile.missing = <int64_t*>zeros(width, sizeof(int64_t))
+    profile.none = <int64_t*>zeros(width, sizeof(int64_t))
+    profile.scratch = <int64_t*>zeros(width, sizeof(int64_t))
+    profile.a = <double*>allocate(most_bins + 2, sizeof(double))
+    profile.b = <double*>allocate(most_bins + 2, sizeof(double))
+    for side in range(2):
+        profile.families[side].base = profile.missing if side else profile.none
+        profile.families[side].scores = <double*>allocate(most_bins + 1, sizeof(double))
+        profile.families[side].bounds = <double*>allocate(most_bins + 1, sizeof(double))
+    return 0
+
+
+cdef void free_profile(Profile* profile) noexcept nogil:
+    cdef int side
+    free(profile.bins)
+    free(profile.left)
+    free(profile.missing)
+    free(profile.none)
+    free(profile.scratch)
+    free(profile.a)
+    free(profile.b)
+    for side in range(2):
+        free(profile.families[side].scores)
+        free(profile.families[side].bounds)
+
+
 cdef void read_profile(
     Profile* profile, const void* histogram, Py_ssize_t offset, Py_ssize_t n_bins,
-    bint has_missing, const Counted* counted,
+    const Counted* counted, const NodeView* node, const Problem* problem,
 ) noexcept nogil:
-    """Add up the counts of a column from the first bin on; empty bins are left out."""
+    """Add up the counts of a column from the first bin on, and score the boundaries.
+
+    Empty bins are left out.
+    """
+    cdef int side
     if counted.weights == NULL:
-        add_bins(
-            profile, <const uint32_t*>histogram + offset, n_bins, has_missing, counted.n_classes
-        )
+        add_bins(profile, <const uint32_t*>histogram + offset, n_bins, counted.n_classes)
     else:
-        add_bins(
-            profile, <const int64_t*>histogram + offset, n_bins, has_missing, counted.n_classes
-        )
+        add_bins(profile, <const int64_t*>histogram + offset, n_bins, counted.n_classes)
+    profile.n_families = 2 if profile.missing[counted.n_classes] > 0 else 1
+    for side in range(profile.n_families):
+        limit_boundaries(profile, side, node, problem)
+        score_boundaries(profile, &profile.families[side], node, problem)
 
 
 cdef inline void add_bins(
-    Profile* profile, const count_t* table, Py_ssize_t n_bins, bint has_missing,
-    Py_ssize_t n_classes,
+    Profile* profile, const count_t* table, Py_ssize_t n_bins, Py_ssize_t n_classes
 ) noexcept nogil:
     cdef Py_ssize_t width = n_classes + 1, bin, k, found = 0
     cdef int64_t* sums = profile.left
@@ -70,6 +116,7 @@ cdef inline void add_bins(
             sums[3 * found + 5] = zeros + ones
             bins[found] = <int32_t>bin
             found += rows > 0
+        table += 2 * n_bins
     else:
         for bin in range(n_bins):
             rows = rows_in(table, n_classes)
@@ -82,32 +129,20 @@ cdef inline void add_bins(
                 found += 1
             table += n_classes if count_t is uint32_t else width
     profile.n_bins = found
-    if count_t is uint32_t and n_classes == 2:
-        table += 2 * n_bins
-    for k in range(width):
-        profile.missing[k] = 0
-    if has_missing:
-        for k in range(n_classes):
-            profile.missing[k] = table[k]
-        profile.missing[n_classes] = rows_in(table, n_classes)
+    for k in range(n_classes):
+        profile.missing[k] = table[k]
+    profile.missing[n_classes] = rows_in(table, n_classes)
 
 
 cdef inline int64_t rows_in(const count_t* cell, Py_ssize_t n_classes) noexcept nogil:
     cdef int64_t rows = 0
     cdef Py_ssize_t k
     if count_t is int64_t:
-        return cell[n_classes]
-    for k in range(n_classes):
-        rows += cell[k]
+        rows = cell[n_classes]
+    else:
+        for k in range(n_classes):
+            rows += cell[k]
     return rows
-
-
-cdef void add_up(
-    int64_t* total, const int64_t* left, const int64_t* base, Py_ssize_t n_classes
-) noexcept nogil:
-    cdef Py_ssize_t k
-    for k in range(n_classes):
-        total[k] = left[k] + base[k]
 
 
 cdef int64_t weight_in(
@@ -144,6 +179,7 @@ cdef double score_left(
     """The score with these counts on the left, by the arithmetic of the scans."""
     cdef Pair pair
     cdef int64_t ones, weight
+    cdef Py_ssize_t k
     if problem.n_classes == 2 and problem.criterion != MISCLASSIFICATION:
         pair = pair_of(node)
         ones = left[1] + base[1]
@@ -151,11 +187,123 @@ cdef double score_left(
         if not 0 < weight < node.weight:
             return node.purity
         return left_and_right(&pair, weight, ones, problem) / scale(&pair, weight, problem)
-    add_up(total, left, base, problem.n_classes)
-    weight = weight_in(left, base, problem.n_classes)
+    weight = 0
+    for k in range(problem.n_classes):
+        total[k] = left[k] + base[k]
+        weight += total[k]
     if not 0 < weight < node.weight:
         return node.purity
     return score_of(total, node, problem)
+
+
+cdef void limit_boundaries(
+    Profile* profile, int side, const NodeView* node, const Problem* problem
+) noexcept nogil:
+    """Which boundaries leave enough on both sides: those between two, as counts only grow.
+
+    After the last bin only missing rows are left, if any.
+    """
+    cdef Family* family = &profile.families[side]
+    cdef Py_ssize_t width = problem.n_classes + 1
+    family.first = 0
+    family.last = profile.n_bins - 2
+    if profile.n_families == 2 and side == 0:
+        family.last += 1
+    if problem.min_leaf == 1 and problem.min_weight == 0:
+        return
+    while family.first <= family.last and not may_stand(
+        profile.left + (family.first + 1) * width, family.base, node, problem
+    ):
+        family.first += 1
+    while family.first <= family.last and not may_stand(
+        profile.left + (family.last + 1) * width, family.base, node, problem
+    ):
+        family.last -= 1
+
+
+cdef void score_boundaries(
+    Profile* profile, Family* family, const NodeView* node, const Problem* problem
+) noexcept nogil:
+    """Scores after every bin, and what can be said at once of the splits inside."""
+    cdef Py_ssize_t t
+    if problem.n_classes == 2 and problem.criterion == GINI:
+        for t in range(profile.n_bins + 1):
+            profile.a[t] = <double>(profile.left[3 * t] + family.base[0])
+            profile.b[t] = <double>(profile.left[3 * t + 1] + family.base[1])
+        gini_of_pairs(
+            profile.a, profile.b, profile.n_bins, <double>node.counts[0], <double>node.counts[1],
+            family.scores, family.bounds,
+        )
+    elif problem.n_classes == 2 and problem.criterion == ENTROPY:
+        entropy_of_pairs(profile, family, node, problem)
+    elif problem.criterion == GINI and <double>node.weight < EXACT:
+        score_gini(profile, family, node, problem)
+    else:
+        for t in range(profile.n_bins):
+            family.bounds[t] = INFINITY
+            family.scores[t] = score_left(
+                profile.left + (t + 1) * (problem.n_classes + 1), family.base, node, problem,
+                profile.scratch,
+            )
+
+
+cdef void entropy_of_pairs(
+    const Profile* profile, Family* family, const NodeView* node, const Problem* problem
+) noexcept nogil:
+    """The same for two classes and entropy, in fixed point; each logarithm once."""
+    cdef const int64_t* left = profile.left
+    cdef int64_t a = family.base[0], b = family.base[1], next_a, next_b, weight = node.weight
+    cdef int64_t all_a = node.counts[0], all_b = node.counts[1], low, high
+    cdef int64_t g_a = xlogx(a, problem) + xlogx(all_a - a, problem), next_g_a
+    cdef int64_t g_b = xlogx(b, problem) + xlogx(all_b - b, problem), next_g_b
+    cdef double unit = 1.0 / problem.xlogx_unit  # a power of two
+    cdef Py_ssize_t t
+    for t in range(profile.n_bins):
+        left += 3
+        next_a = left[0] + family.base[0]
+        next_b = left[1] + family.base[1]
+        next_g_a = xlogx(next_a, problem) + xlogx(all_a - next_a, problem)
+        next_g_b = xlogx(next_b, problem) + xlogx(all_b - next_b, problem)
+        family.scores[t] = unit * <double>(
+            next_g_a + next_g_b - xlogx(next_a + next_b, problem)
+            - xlogx(weight - next_a - next_b, problem)
+        )
+        family.bounds[t] = -INFINITY
+        if next_a > a and next_b > b:
+            low = next_g_a + g_b - xlogx(next_a + b, problem) - xlogx(weight - next_a - b, problem)
+            high = g_a + next_g_b - xlogx(a + next_b, problem) - xlogx(weight - a - next_b, problem)
+            family.bounds[t] = unit * <double>max(low, high)
+        a = next_a
+        b = next_b
+        g_a = next_g_a
+        g_b = next_g_b
+
+
+cdef void score_gini(
+    const Profile* profile, Family* family, const NodeView* node, const Problem* problem
+) noexcept nogil:
+    """Many classes; a row that changes sides lifts the score by at most twice its weight."""
+    cdef Py_ssize_t n_classes = problem.n_classes, t, k
+    cdef const int64_t* left = profile.left
+    cdef double weight, low, high, count, rest, all_weight = <double>node.weight
+    cdef double before = <double>weight_in(left, family.base, n_classes)
+    cdef double previous = score_left(left, family.base, node, problem, profile.scratch)
+    for t in range(profile.n_bins):
+        left += n_classes + 1
+        weight = low = high = 0.0
+        for k in range(n_classes):
+            count = <double>(left[k] + family.base[k])
+            rest = <double>node.counts[k] - count
+            weight += count
+            low += count * count
+            high += rest * rest
+        rest = all_weight - weight
+        family.scores[t] = (low * rest + high * weight) / (weight * rest if rest > 0.0 else 1.0)
+        if rest <= 0.0:
+            family.scores[t] = node.purity
+        family.bounds[t] = 0.5 * (previous + family.scores[t]) + (weight - before)
+        previous = family.scores[t]
+        before = weight
 
 
 # -- inside a bin --------------------------------------------------------------------------
@@ -185,9 +333,9 @@ cdef inline int straddles(
     )
 
 
-cdef double bound_inside(
-    const int64_t* left, const int64_t* right, const int64_t* base, double bar,
-    const NodeView* node, const Problem* problem, int64_t* scratch,
+cdef double bound_bin(
+    const Profile* profile, const Family* family, Py_ssize_t t, double bar, const NodeView* node,
+    const Problem* problem,
 ) noexcept nogil:
     """No split inside the bin is better than this; -inf where none reaches the bar.
 
@@ -195,70 +343,40 @@ cdef double bound_inside(
     may not be taken.
     """
     cdef Py_ssize_t n_classes = problem.n_classes, k, classes = 0
-    cdef int limits = straddles(left, right, base, node, problem)
+    cdef const int64_t* left = profile.left + t * (n_classes + 1)
+    cdef const int64_t* right = left + n_classes + 1
     cdef double bound
+    cdef int limits = 0
+    if family.first > 0 or family.last < profile.n_bins - 2:
+        limits = straddles(left, right, family.base, node, problem)
     if limits < 0:
         return -INFINITY
-    if n_classes == 2 and problem.criterion != MISCLASSIFICATION:
-        if not limits and (left[0] == right[0] or left[1] == right[1]):
+    if limits == 0:
+        if family.bounds[t] <= bar:
             return -INFINITY
-        return bound_pair(left, right, base, bar, limits, node, problem)
-    for k in range(n_classes):
-        classes += right[k] > left[k]
-    if classes == 1 and not limits:
-        return -INFINITY
+        if n_classes == 2 and problem.criterion != MISCLASSIFICATION:
+            return family.bounds[t]
+        for k in range(n_classes):
+            classes += right[k] > left[k]
+        if classes == 1:
+            return -INFINITY
     if problem.criterion == GINI:
-        bound = bound_gini(left, right, base, bar, node, problem, scratch)
+        bound = bound_gini(left, right, family.base, node, problem)
     elif problem.criterion == ENTROPY:
-        bound = bound_entropy(left, right, base, node, problem)
+        bound = bound_entropy(left, right, family.base, node, problem)
     else:
-        bound = bound_errors(left, right, base, node, problem)
+        bound = bound_errors(left, right, family.base, node, problem)
     return bound if bound > bar else -INFINITY
 
 
-cdef inline double bound_pair(
-    const int64_t* left, const int64_t* right, const int64_t* base, double bar, bint all_corners,
-    const NodeView* node, const Problem* problem,
-) noexcept nogil:
-    cdef Pair pair = pair_of(node)
-    cdef int64_t ones[4]
-    cdef int64_t weights[4]
-    cdef int i
-    cdef double bound = -INFINITY, score
-    ones[0] = ones[2] = left[1] + base[1]
-    ones[1] = ones[3] = right[1] + base[1]
-    weights[0] = right[0] + base[0] + ones[0]
-    weights[1] = left[0] + base[0] + ones[1]
-    weights[2] = left[0] + base[0] + ones[2]
-    weights[3] = right[0] + base[0] + ones[3]
-    for i in range(4 if all_corners else 2):
-        if 0 < weights[i] < node.weight:
-            if not beats(&pair, weights[i], ones[i], bar, problem):
-                continue
-            score = left_and_right(&pair, weights[i], ones[i], problem) / scale(
-                &pair, weights[i], problem
-            )
-        else:
-            score = node.purity
-        if score > bar:
-            bound = max(bound, score)
-    return bound
-
-
 cdef double bound_gini(
-    const int64_t* left, const int64_t* right, const int64_t* base, double bar,
-    const NodeView* node, const Problem* problem, int64_t* scratch,
+    const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node,
+    const Problem* problem,
 ) noexcept nogil:
     cdef Py_ssize_t n_classes = problem.n_classes, k
     cdef double before = <double>weight_in(left, base, n_classes)
     cdef double inside = <double>weight_in(right, base, n_classes) - before
-    cdef double cheap = 0.5 * (
-        score_left(left, base, node, problem, scratch)
-        + score_left(right, base, node, problem, scratch)
-    ) + inside
     cdef double total = 0.0, low, own, all_of_class, weight = <double>node.weight
-    if cheap <= bar:
-        return cheap
     for k in range(n_classes):
         low = <double>(left[k] + base[k])
         own = <double>(right[k] - left[k])
@@ -273,7 +391,7 @@ cdef double bound_gini(
                 gini_part(low + own, before + inside, all_of_class, weight),
             ),
         )
-    return min(cheap, total)
+    return total
 
 
 cdef inline double gini_part(
@@ -327,65 +445,42 @@ cdef double bound_errors(
 
 cdef Reach reach_of(
     const Profile* profile, const uint8_t* single, double bar, const NodeView* node,
-    const Problem* problem, int64_t* scratch,
+    const Problem* problem,
 ) noexcept nogil:
     """The best boundary of a column, and what its bins may hold beyond the bar."""
-    cdef Py_ssize_t width = problem.n_classes + 1
-    cdef bint missing = profile.missing[problem.n_classes] > 0
-    cdef const int64_t* base = profile.none
+    cdef const Family* family
     cdef Reach reach
     cdef int side
     reach.best = reach.bound = -INFINITY
     reach.live_rows = 0
-    for side in range(1 + missing):
-        base = profile.missing if side else profile.none
-        score_boundaries(profile, base, missing and not side, node, problem, scratch, &reach)
+    for side in range(profile.n_families):
+        family = &profile.families[side]
+        if family.first <= family.last:
+            reach.best = max(
+                reach.best,
+                greatest(family.scores + family.first, family.last - family.first + 1),
+            )
     bar = max(bar, reach.best - 4.0 * node.tolerance)
-    for side in range(1 + missing):
-        base = profile.missing if side else profile.none
-        bound_bins(profile, single, base, bar, node, problem, scratch, &reach)
+    for side in range(profile.n_families):
+        bound_bins(profile, &profile.families[side], single, bar, node, problem, &reach)
     return reach
 
 
-cdef void score_boundaries(
-    const Profile* profile, const int64_t* base, bint with_last, const NodeView* node,
-    const Problem* problem, int64_t* scratch, Reach* reach,
+cdef void bound_bins(
+    const Profile* profile, const Family* family, const uint8_t* single, double bar,
+    const NodeView* node, const Problem* problem, Reach* reach,
 ) noexcept nogil:
     cdef Py_ssize_t width = problem.n_classes + 1, t
-    cdef const int64_t* left = profile.left
-    cdef Pair pair
-    cdef int64_t ones, weight
-    if problem.n_classes == 2 and problem.criterion != MISCLASSIFICATION:
-        pair = pair_of(node)
-        for t in range(profile.n_bins - 1 + with_last):
-            left += 3
-            ones = left[1] + base[1]
-            weight = left[0] + base[0] + ones
-            if beats(&pair, weight, ones, reach.best, problem) or reach.best == -INFINITY:
-                if may_stand(left, base, node, problem):
-                    reach.best = left_and_right(&pair, weight, ones, problem) / scale(
-                        &pair, weight, problem
-                    )
-        return
-    for t in range(profile.n_bins - 1 + with_last):
-        left += width
-        if may_stand(left, base, node, problem):
-            reach.best = max(reach.best, score_left(left, base, node, problem, scratch))
-
-
-cdef void bound_bins(
-    const Profile* profile, const uint8_t* single, const int64_t* base, double bar,
-    const NodeView* node, const Problem* problem, int64_t* scratch, Reach* reach,
-) noexcept nogil:
-    cdef Py_ssize_t width = problem.n_classes + 1, rows_at = problem.n_classes, t
-    cdef const int64_t* left = profile.left
-    cdef const int64_t* right = left + width
+    cdef const int64_t* rows = profile.left + problem.n_classes
+    cdef bint all_may_stand = family.first == 0 and family.last >= profile.n_bins - 2
     cdef double bound
+    if all_may_stand and greatest(family.bounds, profile.n_bins) <= bar:
+        return
     for t in range(profile.n_bins):
-        if right[rows_at] - left[rows_at] > 1 and not single[profile.bins[t]]:
-            bound = bound_inside(left, right, base, bar, node, problem, scratch)
+        if all_may_stand and family.bounds[t] <= bar:
+            continue
+        if rows[(t + 1) * width] - rows[t * width] > 1 and not single[profile.bins[t]]:
+            bound = bound_bin(profile, family, t, bar, node, problem)
             if bound > -INFINITY:
-                reach.live_rows += right[rows_at] - left[rows_at]
+                reach.live_rows += rows[(t + 1) * width] - rows[t * width]
                 reach.bound = max(reach.bound, bound)
-        left = right
-        right += width

@@ -22,6 +22,8 @@ cdef struct Coder:
     Py_ssize_t n_steps  # a power of two: length of the padded cuts
     double* values      # what a bin holds, as far as the sample shows
     uint8_t* single     # whether it holds nothing else; cleared while values are coded
+    double least        # of the sample
+    double most
 
 
 cdef struct Extent:
@@ -30,6 +32,8 @@ cdef struct Extent:
     double most
     bint missing
 
+
+cdef Py_ssize_t sample_size(Py_ssize_t n_rows, Py_ssize_t most_bins) noexcept nogil
 
 cdef int make_coder(
     Coder* coder, const Source* source, Py_ssize_t n_rows, Py_ssize_t most_bins, Scratch* scratch

@@ -5,7 +5,7 @@ coded without a branch: a smooth column by a table of cells of equal width (1 to
 with values that repeat by the same table and two comparisons, any other by a search in the cuts.
 """
 
-from libc.math cimport INFINITY, nextafter
+from libc.math cimport INFINITY, NAN, nextafter
 from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
@@ -15,8 +15,14 @@ from treebound.growing._layout cimport (
 )
 from treebound.growing._presort cimport Presorted, key_of, presort
 
+cdef extern from "_loops.h":
+    void cells_of(
+        const double* values, Py_ssize_t n, double low, double rate, double top, int32_t* cells
+    ) noexcept nogil
+
 cdef enum:
-    CELLS_A_BIN = 32
+    CHUNK = 512          # values that are coded together
+    CELLS_A_BIN = 8
     LEAST_CELLS = 2048
     VALUES_A_BIN = 16    # in the sample
     LANES = 4            # columns that stand together in memory
@@ -39,13 +45,15 @@ ctypedef fused value_t:
 cdef int make_coder(
     Coder* coder, const Source* source, Py_ssize_t n_rows, Py_ssize_t most_bins, Scratch* scratch
 ) except -1 nogil:
-    """Choose the bins of a column; ``scratch`` has room for 16 times as many values."""
-    cdef Py_ssize_t n_sample = min(n_rows, max(VALUES_A_BIN * most_bins, 1024)), n = 0, i
+    """Choose the bins of a column; ``scratch`` has room for `sample_size` values."""
+    cdef Py_ssize_t n_sample = sample_size(n_rows, most_bins), n = 0, i
     cdef double* values
     cdef double value
     if source.kind != REAL and source.n_categories <= most_bins:
         coder.way = BY_CODE
         coder.n_bins = source.n_categories
+        coder.least = INFINITY
+        coder.most = -INFINITY
         coder.single = <uint8_t*>allocate(coder.n_bins, 1)
         coder.values = <double*>allocate(coder.n_bins, sizeof(double))
         for i in range(coder.n_bins):
@@ -55,6 +63,8 @@ cdef int make_coder(
     values = <double*>allocate(n_sample, sizeof(double))
     try:
         n = sorted_sample(source, n_rows, n_sample, values, scratch)
+        coder.least = values[0] if n else INFINITY
+        coder.most = values[n - 1] if n else -INFINITY
         coder.cuts = <double*>allocate(2 * most_bins + 2, sizeof(double))
         coder.values = <double*>zeros(most_bins + 1, sizeof(double))
         coder.single = <uint8_t*>zeros(most_bins + 1, 1)
@@ -65,6 +75,11 @@ cdef int make_coder(
     finally:
         free(values)
     return 0
+
+
+cdef Py_ssize_t sample_size(Py_ssize_t n_rows, Py_ssize_t most_bins) noexcept nogil:
+    """How many values bins are chosen from: a few for each, more where there are many rows."""
+    return min(n_rows, max(1024, 2 * most_bins, min(VALUES_A_BIN * most_bins, n_rows // 64)))
 
 
 cdef void free_coder(Coder* coder) noexcept nogil:
@@ -259,47 +274,107 @@ cdef inline void code_values(
     const Coder* coder, const char* first, Py_ssize_t stride, Py_ssize_t n, code_t* codes,
     Extent* extent, value_t zero,
 ) noexcept nogil:
-    cdef Py_ssize_t i, bin, step
-    cdef Py_ssize_t missing = coder.n_bins
+    if coder.way == BY_CODE:
+        take_codes(coder, first, stride, n, codes, extent, zero)
+    elif coder.way == BY_CELL:
+        find_cells(coder, first, stride, n, codes, extent, zero)
+    else:
+        find_cuts(coder, first, stride, n, codes, extent, zero)
+
+
+cdef inline double read(const char* place, value_t zero) noexcept nogil:
+    """A value as a float; NaN where it is missing."""
+    cdef value_t value = (<const value_t*>place)[0]
+    if value_t is double or value_t is float:
+        return <double>value
+    else:
+        return <double>value if value >= 0 else NAN
+
+
+cdef inline void note(Extent* extent, double value) noexcept nogil:
+    """A missing value compares false and changes nothing but ``missing``."""
+    extent.least = value if value < extent.least else extent.least
+    extent.most = value if value > extent.most else extent.most
+    extent.missing |= value != value
+
+
+cdef inline void take_codes(
+    const Coder* coder, const char* first, Py_ssize_t stride, Py_ssize_t n, code_t* codes,
+    Extent* extent, value_t zero,
+) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef code_t missing = <code_t>coder.n_bins
+    cdef Extent seen = extent[0]
+    cdef double value
+    for i in range(n):
+        value = read(first + i * stride, zero)
+        note(&seen, value)
+        codes[LANES * i] = <code_t>value if value == value else missing
+    extent[0] = seen
+
+
+cdef inline void find_cells(
+    const Coder* coder, const char* first, Py_ssize_t stride, Py_ssize_t n, code_t* codes,
+    Extent* extent, value_t zero,
+) noexcept nogil:
+    """In loops of their own: values side by side, their cells, the bins of these.
+
+    Only values in the cells at either end are compared with the least and the greatest so far: all
+    others lie between two values of the sample. Missing values are in the first cell.
+    """
+    cdef double[CHUNK] values
+    cdef int32_t[CHUNK] places
+    cdef Py_ssize_t i, start = 0, size
+    cdef code_t missing = <code_t>coder.n_bins
+    cdef const uint16_t* cells = coder.cells
+    cdef uint32_t inner = <uint32_t>(coder.n_cells - 3)
+    while start < n:
+        size = min(CHUNK, n - start)
+        for i in range(size):
+            values[i] = read(first + (start + i) * stride, zero)
+        cells_of(values, size, coder.low, coder.rate, <double>(coder.n_cells - 1), places)
+        for i in range(size):
+            codes[LANES * (start + i)] = <code_t>cells[places[i]]
+            if <uint32_t>(places[i] - 1) >= inner:
+                note(extent, values[i])
+                if values[i] != values[i]:
+                    codes[LANES * (start + i)] = missing
+        start += size
+
+
+cdef inline void find_cuts(
+    const Coder* coder, const char* first, Py_ssize_t stride, Py_ssize_t n, code_t* codes,
+    Extent* extent, value_t zero,
+) noexcept nogil:
+    cdef Py_ssize_t i, bin, step, half = coder.n_steps // 2
+    cdef code_t missing = <code_t>coder.n_bins
     cdef double low = coder.low, rate = coder.rate, top = <double>(coder.n_cells - 1)
-    cdef double value, place, least = extent.least, most = extent.most
     cdef const uint16_t* cells = coder.cells
     cdef const double* cuts = coder.cuts
     cdef const double* values = coder.values
     cdef uint8_t* single = <uint8_t*>coder.single
-    cdef Way way = coder.way
-    cdef Py_ssize_t half = coder.n_steps // 2
-    cdef bint gone = extent.missing, known
+    cdef bint by_step = coder.way == BY_STEP
+    cdef Extent seen = extent[0]
+    cdef double value, place
     for i in range(n):
-        if value_t is double or value_t is float:
-            value = <double>(<const value_t*>(first + i * stride))[0]
-            known = value == value
+        value = read(first + i * stride, zero)
+        note(&seen, value)
+        if by_step:
+            place = (value - low) * rate + 1.0
+            place = place if place > 0.0 else 0.0
+            place = place if place < top else top
+            bin = cells[<int>place]
+            bin += value > cuts[bin]
+            bin += value > cuts[bin]
         else:
-            value = <double>(<const value_t*>(first + i * stride))[0]
-            known = value >= 0.0
-        if way == BY_CODE:
-            bin = <Py_ssize_t>value
-        elif way == BY_SEARCH:
             bin = 0
             step = half
             while step:
                 bin += step if value > cuts[bin + step - 1] else 0
                 step //= 2
-        else:
-            place = (value - low) * rate + 1.0
-            place = place if place > 0.0 else 0.0
-            place = place if place < top else top
-            bin = cells[<int>place]
-            if way == BY_STEP:
-                bin += value > cuts[bin]
-                bin += value > cuts[bin]
-        if way == BY_STEP or way == BY_SEARCH:
-            if known and single[bin] and value != values[bin]:
-                single[bin] = False
-        gone |= not known
-        least = value if known and value < least else least
-        most = value if known and value > most else most
-        codes[LANES * i] = <code_t>(bin if known else missing)
-    extent.least = least
-    extent.most = most
-    extent.missing = gone
+        if value != value:
+            bin = missing
+        elif value != values[bin]:
+            single[bin] = False
+        codes[LANES * i] = <code_t>bin
+    extent[0] = seen

@@ -6,14 +6,7 @@ counts. Without weights a count has 32 bits and the rows of a bin are the sum ov
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 
-cdef extern from *:
-    """
-    #if defined(__GNUC__)
-    #define prefetch(p) __builtin_prefetch(p)
-    #else
-    #define prefetch(p)
-    #endif
-    """
+cdef extern from "_loops.h":
     void prefetch(const void* place) noexcept nogil
 
 cdef enum:

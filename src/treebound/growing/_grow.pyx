@@ -14,6 +14,7 @@ from treebound.growing._binned cimport (
     code_at, count_classes, find_ends, part_binned,
 )
 from treebound.growing._bounds cimport Reach
+from treebound.growing._coding cimport sample_size
 from treebound.growing._counting cimport subtract_counts
 from treebound.growing._large cimport (
     Large, count_into, free_large, give_histogram, new_large, reach_node, search_node,
@@ -145,7 +146,7 @@ cdef class Grower:
         free_large(self.large)
         self.large = NULL
         enlarge_scratch(
-            self.scratch, &self.problem, min(self.problem.n_rows, max(16 * most_bins, 1024))
+            self.scratch, &self.problem, sample_size(self.problem.n_rows, most_bins)
         )
         self.large = new_large(
             &self.problem, self.sources, self.n_columns, most_bins, self.scratch, self.pool
@@ -645,12 +646,15 @@ def grow(
 
 
 cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
-    """Where histograms begin to pay, measured; see ``benchmarks/growth.py``."""
+    """Where histograms begin to pay, measured; see ``benchmarks/growth.py``.
+
+    The more classes, the longer a bin takes to judge, and logarithms take longer than squares.
+    """
     cdef Py_ssize_t n_classes = grower.problem.n_classes
-    many = n_classes > 2
-    grower.most_bins = most_bins or (127 if many else 255)
-    grower.crossing = 512 if not many else 64 * n_classes
-    grower.root_crossing = 4096 if not many else max(4096, 4096 * n_classes // 2)
+    cdef double slow = 1.6 if grower.problem.criterion == ENTROPY else 1.0
+    grower.most_bins = most_bins or (127 if n_classes > 2 else 255)
+    grower.crossing = <Py_ssize_t>(slow * 64 * n_classes)
+    grower.root_crossing = <Py_ssize_t>(slow * (8192 + 4096 * (n_classes - 2)))
     if crossing is not None:
         grower.crossing = grower.root_crossing = crossing
     if max(n_categories, default=0) > 65534 or n_classes > 65535 or grower.problem.n_rows >= 2**32:

@@ -9,42 +9,39 @@ order as by a scan of all rows, so ties end alike.
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from treebound.growing._binned cimport Binned, Bins
 from treebound.growing._bounds cimport (
-    Profile, Reach, add_up, bound_inside, may_stand, reach_of, read_profile, score_left,
+    Family, Profile, Reach, bound_bin, free_profile, init_profile, may_stand, reach_of,
+    read_profile, score_left,
 )
 from treebound.growing._layout cimport (
-    NOMINAL, NodeView, Packing, Problem, Scratch, Source, Split, allocate, rank_of, row_of,
-    value_at, zeros,
+    NOMINAL, NodeView, Packing, Problem, Scratch, Source, Split, row_of, value_at, zeros,
 )
 from treebound.growing._presort cimport Presorted, key_of, presort
 from treebound.growing._scan cimport Segment, scan
-from treebound.growing._split cimport keep_heavy, offer
+from treebound.growing._split cimport keep_heavy
+
+cdef extern from "_loops.h":
+    void prefetch(const void* place) noexcept nogil
 
 cdef enum:
     LANES = 4
+    AHEAD = 24         # rows from now whose memory is asked for
     GATHERED = 65536   # rows looked into at a time, or one bin
 
 
 cdef int init_finder(Finder* finder, const Binned* data, Scratch* scratch) except -1 nogil:
-    cdef Py_ssize_t width = data.problem.n_classes + 1
     finder.scratch = scratch
-    finder.profile.bins = <int32_t*>allocate(data.most_codes + 1, sizeof(int32_t))
-    finder.profile.left = <int64_t*>allocate((data.most_codes + 1) * width, sizeof(int64_t))
-    finder.profile.missing = <int64_t*>zeros(width, sizeof(int64_t))
-    finder.profile.none = <int64_t*>zeros(width, sizeof(int64_t))
+    init_profile(&finder.profile, data.most_codes, data.problem.n_classes)
     finder.wanted = <uint8_t*>zeros(data.most_codes + 1, 1)
-    finder.counts = <int64_t*>zeros(width, sizeof(int64_t))
+    finder.counts = <int64_t*>zeros(data.problem.n_classes + 1, sizeof(int64_t))
     return 0
 
 
 cdef void free_finder(Finder* finder) noexcept nogil:
-    free(finder.profile.bins)
-    free(finder.profile.left)
-    free(finder.profile.missing)
-    free(finder.profile.none)
+    free_profile(&finder.profile)
     free(finder.wanted)
     free(finder.counts)
     free(finder.gathered)
@@ -69,10 +66,11 @@ cdef Reach reach_of_column(
         reach.live_rows = 0
     else:
         read_profile(
-            &finder.profile, histogram, column.offset, column.coder.n_bins, True, &data.counted
+            &finder.profile, histogram, column.offset, column.coder.n_bins, &data.counted, node,
+            data.problem,
         )
         reach = reach_of(
-            &finder.profile, column.coder.single, finder.floor, node, data.problem, finder.counts
+            &finder.profile, column.coder.single, finder.floor, node, data.problem
         )
     finder.floor = max(finder.floor, reach.best - 4.0 * node.tolerance)
     return reach
@@ -127,145 +125,131 @@ cdef Split best_of_column(
 ) noexcept nogil:
     """The best split of a column; score -inf where there is none, or none above the floor."""
     cdef const Bins* column = &data.columns[j]
-    cdef Split best, other
-    cdef bint missing
+    cdef Split found[2]
+    cdef Split best
     if data.sources[j].kind == NOMINAL:
         best = best_category(data, j, histogram, node, finder)
     else:
-        best = no_split(j)
-        other = best
+        found[0] = found[1] = no_split(j)
         read_profile(
-            &finder.profile, histogram, column.offset, column.coder.n_bins, True, &data.counted
+            &finder.profile, histogram, column.offset, column.coder.n_bins, &data.counted, node,
+            data.problem,
         )
-        missing = finder.profile.missing[data.problem.n_classes] > 0
-        walk_bins(data, j, node, finder, &best, missing, &other)
-        if other.place >= 0 and (
-            other.score > best.score + node.tolerance
-            or (other.score >= best.score - node.tolerance and other.place < best.place)
+        walk_bins(data, j, node, finder, found)
+        best = found[0]
+        if found[1].place >= 0 and (
+            found[1].score > best.score + node.tolerance
+            or (found[1].score >= best.score - node.tolerance and found[1].place < best.place)
         ):
-            best = other
+            best = found[1]
     finder.floor = max(finder.floor, best.score - 4.0 * node.tolerance)
     return best
 
 
 cdef void walk_bins(
-    const Binned* data, Py_ssize_t j, const NodeView* node, Finder* finder, Split* best,
-    bint missing, Split* other,
+    const Binned* data, Py_ssize_t j, const NodeView* node, Finder* finder, Split* found
 ) noexcept nogil:
     """Meet every split that can be above the floor in order of its place.
 
-    ``best`` has missing rows on the right, ``other`` on the left. Bins are looked into some at a
-    time, so that few rows are sorted at once.
+    ``found`` has the best one with missing rows on the right, and on the left. Bins are looked into
+    some at a time, so that few rows are sorted at once.
     """
     cdef const Profile* profile = &finder.profile
     cdef Py_ssize_t n_classes = data.problem.n_classes, width = n_classes + 1
-    cdef Py_ssize_t first = 0, t = 0, rows = 0, size
+    cdef Py_ssize_t first = 0, t, rows = 0, size
     cdef const uint8_t* single = data.columns[j].coder.single
     # invariant: bins before ``first`` have been met; from there to ``t`` those wanted are marked
-    while t < profile.n_bins:
+    for t in range(profile.n_bins):
         size = profile.left[(t + 1) * width + n_classes] - profile.left[t * width + n_classes]
-        if is_live(data, t, single, node, finder, missing):
+        if size > 1 and not single[profile.bins[t]] and is_live(data, t, node, finder):
             if rows and rows + size > GATHERED:
-                meet_bins(data, j, first, t, rows, node, finder, best, missing, other)
+                meet_bins(data, j, first, t, rows, node, finder, found)
                 first = t
                 rows = 0
             finder.wanted[profile.bins[t]] = True
             rows += size
-        t += 1
-    meet_bins(data, j, first, t, rows, node, finder, best, missing, other)
+    meet_bins(data, j, first, profile.n_bins, rows, node, finder, found)
 
 
 cdef bint is_live(
-    const Binned* data, Py_ssize_t t, const uint8_t* single, const NodeView* node, Finder* finder,
-    bint missing,
+    const Binned* data, Py_ssize_t t, const NodeView* node, Finder* finder
 ) noexcept nogil:
     """Whether a bin may hold a split above the floor."""
     cdef const Profile* profile = &finder.profile
-    cdef Py_ssize_t n_classes = data.problem.n_classes
-    cdef const int64_t* left = profile.left + t * (n_classes + 1)
-    cdef const int64_t* right = left + n_classes + 1
-    if right[n_classes] - left[n_classes] < 2 or single[profile.bins[t]]:
-        return False
-    if bound_inside(
-        left, right, profile.none, finder.floor, node, data.problem, finder.counts
-    ) > -INFINITY:
-        return True
-    return missing and bound_inside(
-        left, right, profile.missing, finder.floor, node, data.problem, finder.counts
-    ) > -INFINITY
+    cdef int side
+    for side in range(profile.n_families):
+        if bound_bin(
+            profile, &profile.families[side], t, finder.floor, node, data.problem
+        ) > -INFINITY:
+            return True
+    return False
 
 
 cdef void meet_bins(
     const Binned* data, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t n_rows,
-    const NodeView* node, Finder* finder, Split* best, bint missing, Split* other,
+    const NodeView* node, Finder* finder, Split* found,
 ) noexcept nogil:
     """The splits in and after the bins from ``first`` to ``stop``; wanted ones hold ``n_rows``."""
     cdef const Profile* profile = &finder.profile
     cdef Py_ssize_t n_classes = data.problem.n_classes, width = n_classes + 1, t, size
-    cdef const int64_t* left = profile.left + first * width
     cdef Problem local = data.problem[0]
     cdef const uint64_t* entries = NULL
-    cdef bint last
+    cdef int side
     if n_rows:
         entries = gather(data, j, n_rows, node, finder, &local)
         if entries == NULL:
             finder.failed = True
             return
     for t in range(first, stop):
-        size = left[width + n_classes] - left[n_classes]
         if finder.wanted[profile.bins[t]]:
-            scan_inside(data, j, t, entries, size, &local, profile.none, node, finder, best)
-            if missing:
-                scan_inside(data, j, t, entries, size, &local, profile.missing, node, finder, other)
+            size = profile.left[(t + 1) * width + n_classes] - profile.left[t * width + n_classes]
+            for side in range(profile.n_families):
+                scan_inside(data, j, t, entries, size, &local, side, node, finder, &found[side])
             entries += size
             finder.wanted[profile.bins[t]] = False
-        left += width
-        last = t == profile.n_bins - 1
-        if not last or missing:
-            try_boundary(data, t, left, profile.none, node, finder, best)
-        if missing and not last:
-            try_boundary(data, t, left, profile.missing, node, finder, other)
+        for side in range(profile.n_families):
+            try_boundary(data, t, side, node, finder, &found[side])
 
 
-cdef void try_boundary(
-    const Binned* data, Py_ssize_t t, const int64_t* left, const int64_t* base,
-    const NodeView* node, Finder* finder, Split* best,
+cdef inline void try_boundary(
+    const Binned* data, Py_ssize_t t, int side, const NodeView* node, Finder* finder, Split* best
 ) noexcept nogil:
     """The split after a bin."""
     cdef const Profile* profile = &finder.profile
-    cdef Py_ssize_t k
-    cdef double score
-    if not may_stand(left, base, node, data.problem):
+    cdef const Family* family = &profile.families[side]
+    cdef Py_ssize_t n_classes = data.problem.n_classes, k
+    cdef const int64_t* left = profile.left + (t + 1) * (n_classes + 1)
+    if family.scores[t] <= finder.floor or not family.first <= t <= family.last or (
+        family.scores[t] <= best.score + node.tolerance
+    ):
         return
-    score = score_left(left, base, node, data.problem, finder.counts)
-    if score <= max(finder.floor, best.score + node.tolerance):
-        return
-    best.score = score
-    best.place = left[data.problem.n_classes]
+    best.score = family.scores[t]
+    best.place = left[n_classes]
     best.bin = profile.bins[t]
     best.follow = profile.bins[t + 1] if t + 1 < profile.n_bins else -1
     best.inside = best.known = False
-    best.missing_left = base == profile.missing
+    best.missing_left = side
     best.left_weight = 0
-    for k in range(data.problem.n_classes):
+    for k in range(n_classes):
         best.left_weight += left[k]
 
 
 cdef void scan_inside(
     const Binned* data, Py_ssize_t j, Py_ssize_t t, const uint64_t* entries, Py_ssize_t n_rows,
-    const Problem* local, const int64_t* base, const NodeView* node, Finder* finder, Split* best,
+    const Problem* local, int side, const NodeView* node, Finder* finder, Split* best,
 ) noexcept nogil:
     """The splits between two values of a bin, with all that is left of it on the left."""
     cdef const Profile* profile = &finder.profile
     cdef Py_ssize_t n_classes = local.n_classes, k, i, n_node = node.stop - node.start
     cdef const int64_t* left = profile.left + t * (n_classes + 1)
+    cdef const int64_t* base = profile.families[side].base
     cdef int64_t rows = left[n_classes] + base[n_classes], weight = 0
     cdef Scratch* scratch = finder.scratch
     cdef const Source* source = &data.sources[j]
     cdef Segment segment
     cdef Split found = no_split(j)
-    add_up(scratch.left, left, base, n_classes)
     for k in range(n_classes):
+        scratch.left[k] = left[k] + base[k]
         scratch.right[k] = node.counts[k] - scratch.left[k]
         weight += scratch.left[k]
     segment.entries = entries
@@ -281,7 +265,7 @@ cdef void scan_inside(
     best.place = found.place + left[n_classes]
     best.bin = best.follow = profile.bins[t]
     best.inside = best.known = True
-    best.missing_left = base == profile.missing
+    best.missing_left = side
     best.low = value_at(source, finder.gathered[row_of(entries[found.place - 1], &local.packing)])
     best.high = value_at(source, finder.gathered[row_of(entries[found.place], &local.packing)])
     best.left_weight = 0
@@ -305,6 +289,7 @@ cdef const uint64_t* gather(
         return NULL
     gather_rows(data, j, node, finder)
     for i in range(n_rows):
+        prefetch(source.first + finder.gathered[min(i + AHEAD, n_rows - 1)] * source.stride)
         row = finder.gathered[i]
         scratch.keys[i] = key_of(value_at(source, row))
         finder.labels[i] = local.labels[row]
@@ -329,10 +314,11 @@ cdef void gather_rows(
     cdef const uint8_t* wanted = finder.wanted
     cdef const uint32_t* rows = data.rows
     cdef uint32_t* gathered = finder.gathered
-    cdef Py_ssize_t i, found = 0
+    cdef Py_ssize_t i, found = 0, last = node.stop - 1
     cdef size_t row
     if column.width == 1:
         for i in range(node.start, node.stop):
+            prefetch(narrow + LANES * <size_t>rows[min(i + AHEAD, last)])
             row = rows[i]
             gathered[found] = <uint32_t>row
             found += wanted[narrow[LANES * row]]

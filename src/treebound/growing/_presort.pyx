@@ -1,8 +1,8 @@
 """Sort a column once: rank, row and label of every value, packed in 64 bits.
 
 The bits of a float, made an integer in the same order, are cut to 33 bits. These stand where the
-rank will stand, above row and label, while three radix passes of 11 bits sort them. Values that
-agree in the 33 bits are then put in order by all their bits. Time O(n), unless very many different
+rank will stand, above row and label, while three radix passes of 11 bits sort them (few rows: four
+of 8, for 32 bits). Values that agree in these bits are then put in order by all their bits. Time O(n), unless very many different
 values agree in 33 bits; then O(n log n).
 """
 
@@ -15,6 +15,9 @@ cdef enum:
     DIGIT_BITS = 11
     BUCKETS = 2048
     PASSES = 3
+    FEW_ROWS = 3072       # fewer rows have
+    SHORT_DIGIT_BITS = 8  # shorter digits
+    MORE_PASSES = 4
     SHORT_RUN = 16
     FEW_KEYS = 96  # fewer are inserted one by one: clearing the buckets would take longer
 
@@ -24,6 +27,8 @@ cdef uint64_t MISSING_KEY = ~<uint64_t>0  # no number has it: it would be the bi
 cdef struct KeyRange:
     uint64_t low        # the least key
     int shift           # low bits to drop
+    int digit_bits
+    int passes
     bint cut            # whether two different keys may agree after that
     Py_ssize_t present  # keys that are not missing
 
@@ -53,9 +58,9 @@ cdef Presorted presort(
     if n_rows < FEW_KEYS:
         return insert_keys(keys, n_rows, labels, packing, buffer, other)
     span = key_range(keys, n_rows, packing)
-    memset(starts, 0, sizeof(starts))
+    memset(starts, 0, (<size_t>span.passes << span.digit_bits) * sizeof(uint32_t))
     pack_keys(keys, n_rows, &span, labels, packing, buffer, starts)
-    if radix_sort(buffer, other, span.present, packing.rank_shift, starts):
+    if radix_sort(buffer, other, &span, packing.rank_shift, starts):
         memcpy(
             other + span.present, buffer + span.present, (n_rows - span.present) * sizeof(uint64_t)
         )
@@ -106,8 +111,11 @@ cdef KeyRange key_range(
 ) noexcept nogil:
     cdef KeyRange span
     cdef uint64_t high = 0, different = 0, any_key = MISSING_KEY, key
-    cdef int room = min(PASSES * DIGIT_BITS, 64 - packing.rank_shift)
+    cdef int room
     cdef Py_ssize_t i
+    span.digit_bits = SHORT_DIGIT_BITS if n_rows < FEW_ROWS else DIGIT_BITS
+    span.passes = MORE_PASSES if n_rows < FEW_ROWS else PASSES
+    room = min(span.passes * span.digit_bits, 64 - packing.rank_shift)
     span.low = MISSING_KEY
     span.present = 0
     span.shift = 0
@@ -144,14 +152,17 @@ cdef void pack_keys(
     """
     cdef Py_ssize_t i, present = 0, missing = span.present
     cdef int row_shift = packing.row_shift, rank_shift = packing.rank_shift, shift = span.shift
-    cdef uint64_t entry, key, low = span.low
+    cdef int bits = span.digit_bits
+    cdef uint64_t entry, key, low = span.low, mask = (<uint64_t>1 << bits) - 1
     for i in range(n_rows):
         entry = <uint64_t>i << row_shift | labels[i]
         if keys[i] != MISSING_KEY:
             key = (keys[i] - low) >> shift
-            starts[key & (BUCKETS - 1)] += 1
-            starts[BUCKETS + ((key >> DIGIT_BITS) & (BUCKETS - 1))] += 1
-            starts[2 * BUCKETS + (key >> (2 * DIGIT_BITS))] += 1
+            starts[key & mask] += 1
+            starts[mask + 1 + ((key >> bits) & mask)] += 1
+            starts[2 * (mask + 1) + ((key >> (2 * bits)) & mask)] += 1
+            if bits == SHORT_DIGIT_BITS:
+                starts[3 * (mask + 1) + (key >> (3 * bits))] += 1
             entries[present] = entry | key << rank_shift
             present += 1
         else:
@@ -160,7 +171,7 @@ cdef void pack_keys(
 
 
 cdef bint radix_sort(
-    uint64_t* entries, uint64_t* other, Py_ssize_t n, int shift, uint32_t* starts
+    uint64_t* entries, uint64_t* other, const KeyRange* span, int shift, uint32_t* starts
 ) noexcept nogil:
     """Sort by the digits above ``shift``, stable; whether the result stands in ``other``.
 
@@ -168,26 +179,26 @@ cdef bint radix_sort(
     """
     cdef uint64_t* source = entries
     cdef uint64_t* target = other
-    cdef Py_ssize_t i
+    cdef Py_ssize_t n = span.present, i
     cdef uint64_t entry
-    cdef uint32_t total, count, digit
+    cdef uint32_t total, count, digit, mask = (<uint32_t>1 << span.digit_bits) - 1
     cdef int p
-    for p in range(PASSES if n else 0):
-        if starts[(source[0] >> shift) & (BUCKETS - 1)] < <uint32_t>n:
+    for p in range(span.passes if n else 0):
+        if starts[(source[0] >> shift) & mask] < <uint32_t>n:
             total = 0
-            for digit in range(BUCKETS):
+            for digit in range(mask + 1):
                 count = starts[digit]
                 starts[digit] = total
                 total += count
             # invariant: starts[digit] is where the next entry of that digit goes
             for i in range(n):
                 entry = source[i]
-                digit = <uint32_t>((entry >> shift) & (BUCKETS - 1))
+                digit = <uint32_t>(entry >> shift) & mask
                 target[starts[digit]] = entry
                 starts[digit] += 1
             source, target = target, source
-        shift += DIGIT_BITS
-        starts += BUCKETS
+        shift += span.digit_bits
+        starts += mask + 1
     return source != entries
 
 

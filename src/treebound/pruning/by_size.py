@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import frexp
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from treebound.tree.model import Tree
 __all__ = ["BestBySize"]
 
 Floats = NDArray[np.float64]
+# Errors that are not whole are counted in units of their sum at this many bits: coarser than
+# their rounding, finer than any score can see.
+_BITS = 48
 
 
 class BestBySize:
@@ -76,11 +80,29 @@ class BestBySize:
         self._shift = int(depth.sum()).bit_length()
         if self._shift > room:  # more than 10^15 examples: the errors alone decide
             self._shift, depth = 0, np.zeros_like(depth)
-        # Weights that are not whole are counted in the smallest unit that fits.
-        whole = bool((errors == np.floor(errors)).all())
-        self._scale = 2.0 ** (min(room, 0) if whole else room - self._shift)
-        counted: NDArray[np.int64] = np.rint(errors * self._scale).astype(np.int64)
-        return (counted << self._shift) + depth
+        if bool((errors == np.floor(errors)).all()):
+            self._scale = 2.0 ** min(room, 0)
+            counted = np.rint(errors * self._scale)
+        else:
+            size = max(frexp(float(errors.sum()))[1], -900)
+            self._scale = 2.0 ** (min(61 - self._shift, _BITS) - size)
+            counted = self._additive(errors * self._scale)
+        return (counted.astype(np.int64) << self._shift) + depth
+
+    def _additive(self, errors: Floats) -> Floats:
+        """Whole numbers for errors that are not: leaves and the gains of splits are rounded.
+
+        So prunings that gain the same add up to the same. Errors rounded one by one would not,
+        and ties would go to whatever the rounding is.
+        """
+        tree = self.tree
+        inner = ~tree.is_leaf
+        below = errors[tree.left[inner]] + errors[tree.right[inner]]
+        parts = errors.copy()
+        parts[inner] -= below
+        whole = np.rint(parts)[:, None]
+        _dp.add_up(tree.left, tree.right, whole)
+        return np.maximum(whole[:, 0], 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
         # The plan is as large as the tree is deep and quick to make again.

@@ -1,0 +1,152 @@
+"""Folds depend on the rows alone: not on their order, their weights or the names of classes."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import coded_sample
+
+import treebound as tb
+from treebound.data import Column
+from treebound.data.folds import folds, held_out
+
+COLUMNS = (Column("a"), Column("b", "nominal", tuple("uvwxyz")))
+
+
+def table(seed, rows=60):
+    """Rows of three classes; several are alike."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=rows).round(1), rng.integers(0, 6, rows)])
+    X[rng.random(rows) < 0.1, 0] = np.nan
+    return X, rng.integers(0, 3, rows), rng
+
+
+def copies_of(sample):
+    """How often each row occurs, with its class."""
+    columns = ((values + 0).tolist() for values in sample.X.values)  # the two zeros are one
+    rows = zip(*columns, sample.y.tolist(), strict=True)
+    found = Counter()
+    for row, weight in zip(rows, sample.weights.tolist(), strict=True):
+        found[repr(row)] += weight
+    return found
+
+
+def parts_of(X, y, weight=None, k=5):
+    sample = coded_sample(X, y, COLUMNS, range(3), weight)
+    parts = [*folds(sample, k, 0), held_out(sample, 0.2, 0)]
+    return [(copies_of(outside), copies_of(inside)) for outside, inside in parts]
+
+
+@given(st.integers(0, 1000))
+def test_the_names_of_the_classes_do_not_matter(seed):
+    X, y, rng = table(seed)
+    X = np.column_stack([rng.normal(size=60), X[:, 1]])
+    names = rng.permutation(3)
+    for (out, inside), (other_out, other_inside) in zip(
+        parts_of(X, y), parts_of(X, names[y]), strict=True
+    ):
+        assert {row[: row.rindex(",")] for row in out} == {r[: r.rindex(",")] for r in other_out}
+        assert len(inside) == len(other_inside)
+
+
+@given(st.integers(0, 1000))
+def test_the_order_of_the_rows_does_not_matter(seed):
+    X, y, rng = table(seed)
+    order = rng.permutation(len(y))
+    assert parts_of(X, y) == parts_of(X[order], y[order])
+
+
+@given(st.integers(0, 1000))
+def test_a_row_of_weight_two_is_dealt_like_the_row_twice(seed):
+    X, y, rng = table(seed)
+    weight = rng.integers(1, 12, len(y))
+    assert parts_of(X, y, weight) == parts_of(X.repeat(weight, axis=0), y.repeat(weight))
+
+
+@given(st.integers(0, 1000))
+def test_weights_that_are_not_whole_stay_with_their_row(seed):
+    X, y, rng = table(seed)
+    weight = rng.random(len(y)) + 0.1
+    for outside, inside in folds(coded_sample(X, y, COLUMNS, range(3), weight), 5, 0):
+        assert not copies_of(outside).keys() & copies_of(inside).keys()
+        assert outside.total + inside.total == pytest.approx(weight.sum())
+
+
+def test_every_class_and_every_repeated_row_is_dealt_out_evenly():
+    X = np.array([[0.0, 0], [1.0, 1], [2.0, 2]]).repeat([70, 30, 3], axis=0)
+    y = np.array([0, 1, 2]).repeat([70, 30, 3])
+    counts = np.array([
+        inside.counts for _, inside in folds(coded_sample(X, y, COLUMNS, range(3)), 5, 0)
+    ])  # fmt: skip
+    assert (np.ptp(counts, axis=0) <= 1).all()
+    assert np.ptp(counts.sum(axis=1)) <= 1
+    np.testing.assert_array_equal(counts.sum(axis=0), [70, 30, 3])
+    _, aside = held_out(coded_sample(X, y, COLUMNS, range(3)), 0.2, 0)
+    np.testing.assert_allclose(aside.counts, [14, 6, 0.6], atol=1)
+
+
+def test_few_distinct_rows_can_be_cross_validated():
+    X = np.repeat([[5.0], [7.0], [11.0]], 40, axis=0)
+    y = np.repeat([0, 1, 2], 40)
+    for pruning in ("cost-complexity", "kearns-mansour", "reduced-error"):
+        clf = tb.BoundTreeClassifier(pruning=pruning, categorical_features=[0]).fit(X, y)
+        assert clf.n_leaves_ == 3
+
+
+def test_seeds_give_other_folds():
+    X, y, _ = table(0)
+    sample = coded_sample(X, y, COLUMNS, range(3))
+    one, other = ([copies_of(inside) for _, inside in folds(sample, 5, s)] for s in (0, 1))
+    assert one != other
+
+
+def test_parts_cover_the_rows_once():
+    X, y, rng = table(1)
+    for weight in (None, rng.integers(1, 5, 60), rng.random(60)):
+        sample = coded_sample(X, y, COLUMNS, range(3), weight)
+        whole = copies_of(sample)
+        inside_all = Counter()
+        for outside, inside in folds(sample, 5, 0):
+            inside_all += copies_of(inside)
+            both = copies_of(outside) + copies_of(inside)
+            assert both == pytest.approx(whole)
+        assert inside_all == pytest.approx(whole)
+
+
+def test_one_row_is_not_taken_apart():
+    one = coded_sample(np.zeros((1, 2)), np.array([1]), COLUMNS, [0, 1])
+    assert list(folds(one, 5, 0)) == []
+    kept, aside = held_out(one, 0.15, 0)
+    assert (kept.n_rows, aside.n_rows) == (1, 0)
+    clf = tb.BoundTreeClassifier(pruning="reduced-error").fit(np.zeros((4, 2)), [1, 1, 1, 0])
+    assert clf.predict([[0.0, 0.0]]) == [1]
+
+
+@pytest.mark.parametrize("factor", [2, 3, 0.1, 7.3])
+@given(seed=st.integers(0, 1000))
+def test_a_class_that_is_there_twice_is_dealt_like_the_class_once(factor, seed):
+    """Else every row to judge by would have been learned from."""
+    X, y, _ = table(seed, rows=200)
+    weight = np.where(y == 1, factor, 1.0)
+    for (out, inside), (heavy_out, heavy_inside) in zip(
+        parts_of(X, y), parts_of(X, y, weight), strict=True
+    ):
+        assert out.keys() == heavy_out.keys()
+        assert inside.keys() == heavy_inside.keys()
+    if factor in (2, 3):
+        repeats = weight.astype(int)
+        assert parts_of(X, y, weight) == parts_of(X.repeat(repeats, axis=0), y.repeat(repeats))
+
+
+@pytest.mark.parametrize("fraction", [0.01, 0.15, 0.5, 0.99])
+@pytest.mark.parametrize("heaviest", [1, 3, 2**40])
+def test_rows_held_out_are_of_the_size_asked_for(fraction, heaviest):
+    X, y, rng = table(2, rows=200)
+    weight = rng.integers(0, heaviest, 200) + 1
+    weight[:10] = 1
+    sample = coded_sample(X, y, COLUMNS, range(3), weight)
+    kept, aside = held_out(sample, fraction, 0)
+    assert aside.total == max(1, round(weight.sum() * fraction))
+    assert kept.total + aside.total == weight.sum()

@@ -1,0 +1,230 @@
+"""``prune`` and ``certify`` for any fitted tree: what counts, what judges, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+
+import treebound as tb
+from treebound.pruning import BoundPruner, ReducedErrorPruner
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return X[::2], y[::2], X[1::2], y[1::2]
+
+
+def counted(tree, X, y):
+    """Training errors of a tree, counted row by row."""
+    sample = tb.Sample.read(X, y, columns=tree.columns, classes=tree.classes)
+    return int((tree.predict(sample.X) != np.asarray(y)).sum())
+
+
+# -- what counts, and what judges --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("search", ["collapse", "greedy"])
+def test_validation_rows_judge_and_the_sample_is_counted(search):
+    X, y = load_digits(return_X_y=True)
+    clf = tb.BoundTreeClassifier(pruning=None).fit(X[::2], y[::2])
+    pruner = ReducedErrorPruner(search=search)
+    pruned = tb.prune(clf, X[::2], y[::2], validation=(X[1::2], y[1::2]), pruner=pruner)
+    assert pruned.n_leaves_ < clf.n_leaves_
+    assert pruned.tree_.errors == counted(pruned.tree_, X[::2], y[::2])
+    np.testing.assert_array_equal(pruned.tree_.label, pruned.tree_.counts.argmax(axis=1))
+    assert pruned.pruning_result_.score == (pruned.predict(X[1::2]) != y[1::2]).sum()
+    assert tb.certify(pruned).errors == pruned.tree_.errors
+
+
+def test_raising_without_a_sample_leaves_a_tree_that_is_not_counted():
+    X, y = load_digits(return_X_y=True)
+    tree = tb.BoundTreeClassifier(pruning=None).fit(X[::2], y[::2]).tree_
+    pruner = ReducedErrorPruner(search="greedy")
+    pruned = tb.prune(tree, validation=(X[1::2], y[1::2]), pruner=pruner)
+    assert not pruned.counted
+    with pytest.raises(ValueError, match="Subtrees were moved and not counted again"):
+        tb.certify(pruned)
+    again = tb.certify(pruned, X[::2], y[::2])
+    assert again.errors == counted(pruned, X[::2], y[::2])
+    plain = tb.prune(tree, validation=(X[1::2], y[1::2]), pruner=ReducedErrorPruner())
+    assert plain.counted  # nothing was raised
+
+
+def test_a_scikit_learn_tree_keeps_the_answers_of_its_own_rows(cancer):
+    X, y, other_X, other_y = cancer
+    grown = DecisionTreeClassifier(random_state=0).fit(X, y)
+    wrong_way = 1 - other_y
+    pruned = tb.prune(grown, X, y, validation=(other_X, wrong_way), pruner="reduced-error")
+    leaves = pruned.apply(X)
+    for leaf in np.unique(leaves):
+        assert pruned.predict(X[leaves == leaf])[0] == np.bincount(y[leaves == leaf]).argmax()
+    np.testing.assert_array_equal(pruned.tree_.weighted_n_node_samples[0], len(y))
+
+
+def test_a_pruner_that_grows_another_tree_is_refused(cancer):
+    X, y, other_X, other_y = cancer
+    clf = tb.BoundTreeClassifier(pruning=None).fit(X, y)
+    with pytest.raises(ValueError, match="grows another tree than the one given"):
+        tb.prune(clf, other_X, other_y, pruner="reduced-error", validation_fraction=0.2)
+    with pytest.raises(ValueError, match="needs validation rows"):
+        tb.prune(clf, X, y, pruner="reduced-error")
+
+
+@pytest.mark.parametrize("gone", [0, 2])
+def test_validation_rows_may_lack_a_class(gone):
+    X, y = load_wine(return_X_y=True)
+    y = y + 1  # labels that could be taken for codes
+    clf = tb.BoundTreeClassifier(pruning=None).fit(X, y)
+    keep = y != gone + 1
+    pruned = tb.prune(clf, validation=(X[keep], y[keep]), pruner=ReducedErrorPruner())
+    assert pruned.score(X[keep], y[keep]) == 1.0
+    assert pruned.pruning_result_.score == 0.0
+    assert pruned.classes_.tolist() == [1, 2, 3]
+    with pytest.raises(ValueError, match=r"y must hold classes of the tree, 1, 2, 3. Got 0"):
+        tb.prune(clf, validation=(X, y - 1), pruner=ReducedErrorPruner())
+
+
+def test_a_strided_part_is_read_like_any_other(cancer):
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = tb.BoundTreeClassifier(pruning=None).fit(X[::2], y[::2])
+    for search in ("greedy", "collapse"):
+        pruner = ReducedErrorPruner(search=search)
+        one = tb.prune(clf, X[::2], y[::2], validation=(X[1::2], y[1::2]), pruner=pruner)
+        copies = np.ascontiguousarray(X[1::2]), np.ascontiguousarray(y[1::2])
+        other = tb.prune(clf, X[::2].copy(), y[::2].copy(), validation=copies, pruner=pruner)
+        np.testing.assert_array_equal(one.tree_.counts, other.tree_.counts)
+
+
+# -- raw tables are read in the columns of the model -------------------------------------------
+
+
+def test_a_float_array_with_categories_is_a_raw_table():
+    rng = np.random.default_rng(0)
+    X = rng.choice([5.0, 7.0, 11.0], size=(200, 1))  # categories, none of them a code
+    y = np.select([X[:, 0] == 5.0, X[:, 0] == 7.0], ["five", "seven"], "eleven")
+    clf = tb.BoundTreeClassifier(pruning=None, categorical_features=[0]).fit(X, y)
+    for pruner in ("bound", "cost-complexity", BoundPruner(search="greedy")):
+        pruned = tb.prune(clf, X, y, pruner=pruner)
+        assert (pruned.n_leaves_, pruned.tree_.errors) == (3, 0)
+        assert (pruned.predict(X) == y).all()
+
+
+def test_other_rows_are_counted_again(cancer):
+    X, y, other_X, other_y = cancer
+    clf = tb.BoundTreeClassifier().fit(X, y)
+    moved = tb.prune(clf, other_X, other_y)
+    grown = moved.grown_tree_
+    np.testing.assert_array_equal(grown.threshold, clf.grown_tree_.threshold)
+    np.testing.assert_array_equal(grown.counts[0], np.bincount(other_y))
+    assert moved.tree_.errors == (moved.predict(other_X) != other_y).sum()
+    assert moved.certificate_.m == len(other_y)
+    np.testing.assert_array_equal(clf.tree_.counts[0], np.bincount(y))
+    weighted = tb.prune(clf, other_X, other_y, sample_weight=np.full(len(other_y), 2.0))
+    np.testing.assert_array_equal(weighted.tree_.counts[0], 2 * np.bincount(other_y))
+    assert weighted.certificate_ is None
+
+
+def test_unknown_categories_among_other_rows_are_no_trouble():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"s": rng.choice(list("abcd"), 200), "x": rng.random(200)})
+    y = np.where((X["s"] == "a") ^ (rng.random(200) < 0.1), 1, 0)
+    clf = tb.BoundTreeClassifier(pruning=None).fit(X, y)
+    other = X.assign(s=np.where(X["s"] == "d", "never seen", X["s"]))
+    other.loc[::7, "s"] = None
+    for pruner in ("bound", "cost-complexity", "kearns-mansour", BoundPruner(search="greedy")):
+        pruned = tb.prune(clf, other, y, pruner=pruner)
+        assert pruned.tree_.errors == (pruned.predict(other) != y).sum()
+
+
+# -- the same kind of thing comes back ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeClassifier(criterion="entropy", max_depth=9, random_state=7),
+        DecisionTreeClassifier(criterion="log_loss", min_samples_leaf=2, random_state=1),
+        DecisionTreeClassifier(criterion="gini", splitter="random", random_state=2),
+        ExtraTreeClassifier(criterion="entropy", max_features=None, random_state=3),
+    ],
+    ids=str,
+)
+def test_type_parameters_and_impurities_survive(model):
+    X, y = load_breast_cancer(return_X_y=True)
+    grown = model.fit(X, y)
+    pruned = tb.prune(grown, X, y)
+    assert type(pruned) is type(grown)
+    assert pruned.get_params() == grown.get_params()
+    assert pruned.get_n_leaves() < grown.get_n_leaves()
+    theirs, ours = grown.decision_path(X), pruned.decision_path(X)
+    # on the way of every row, the nodes that are left have the impurities they had
+    for row in range(0, len(y), 25):
+        kept = ours[[row]].indices
+        before = grown.tree_.impurity[theirs[[row]].indices][: len(kept)]
+        np.testing.assert_allclose(pruned.tree_.impurity[kept], before, atol=1e-12)
+    np.testing.assert_allclose(pruned.tree_.impurity[0], grown.tree_.impurity[0])
+
+
+# -- certificates ------------------------------------------------------------------------------
+
+
+def test_any_fitted_tree_is_certified_by_its_rows():
+    X, y = load_iris(return_X_y=True)
+    grown = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X, y)
+    found = tb.certify(grown, X, y)
+    assert (found.m, found.leaves) == (150, 4)
+    assert found.errors == (grown.predict(X) != y).sum()
+    assert found.risk == tb.certify(tb.from_sklearn(grown, X, y)).risk
+    clf = tb.BoundTreeClassifier(delta=0.1).fit(X, y)
+    assert tb.certify(clf, X, y, delta=0.1).risk == clf.certificate_.risk
+    assert tb.certify(clf.tree_, X, y).errors == clf.tree_.errors
+    with pytest.raises(ValueError, match="'X' and 'y' parameters of certify"):
+        tb.certify(grown)
+
+
+def test_errors_are_those_of_the_answers_whatever_the_rows():
+    X, y = load_iris(return_X_y=True)
+    clf = tb.BoundTreeClassifier().fit(X, y)
+    noisy = np.where(np.arange(150) % 3 == 0, (y + 1) % 3, y)
+    assert tb.certify(clf, X, noisy).errors == (clf.predict(X) != noisy).sum()
+
+
+def test_weights_leave_no_certificate():
+    X, y = load_iris(return_X_y=True)
+    weight = np.full(150, 2.0)
+    tree = tb.BoundTreeClassifier().fit(X, y, sample_weight=weight).tree_
+    balanced = tb.BoundTreeClassifier(class_weight={0: 2.0}).fit(X, y)
+    theirs = DecisionTreeClassifier(class_weight={0: 2.0}, max_leaf_nodes=4).fit(X, y)
+    for call in (
+        lambda: tb.certify(tree),
+        lambda: tb.certify(tree.collapsed([0])),
+        lambda: tb.certify(balanced),
+        lambda: tb.certify(tree, X, y, sample_weight=weight),
+        lambda: tb.certify(theirs, X, y),
+    ):
+        with pytest.raises(ValueError, match="The examples were weighted"):
+            call()
+    assert tb.certify(tree, X, y).m == 150  # each row once
+
+
+def test_a_certificate_says_what_it_assumes():
+    X, y = load_iris(return_X_y=True)
+    words = tb.certify(tb.BoundTreeClassifier().fit(X, y)).explain()
+    assert "new examples have no other classes than the training examples (stated)" in words
+    assert "no value is missing in a column that had none missing in training (stated)" in words
+    X[0] = np.nan
+    words = tb.certify(tb.BoundTreeClassifier().fit(X, y)).explain()
+    assert "no value is missing" not in words  # every column counts twice
+
+
+@pytest.mark.parametrize("unknown", ["other", "majority", "stop", "missing", "error"])
+def test_rules_that_no_split_follows_are_a_condition(unknown):
+    X = pd.DataFrame({"s": ["a", "b", "c"] * 40, "x": np.arange(120.0)})
+    y = np.where(X["s"] == "a", 1, 0)
+    words = tb.BoundTreeClassifier(unknown=unknown).fit(X, y).certificate_.explain()
+    assert ("no category is new: columns 's' (stated)" in words) == (unknown != "other")
+    declared = X.assign(s=X["s"].astype("category"))
+    words = tb.BoundTreeClassifier(unknown=unknown).fit(declared, y).certificate_.explain()
+    assert "no category is new" not in words

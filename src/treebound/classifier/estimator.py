@@ -305,7 +305,7 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
 
     def _nodes(self, X: Any) -> NDArray[np.int32]:
         matrix = self._read(X)
-        return self.tree_.apply(matrix, unknown=self._routing)
+        return self.tree_.apply(matrix, unknown=self._routing, n_jobs=self.n_jobs)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row of a table.

@@ -85,6 +85,11 @@ class PruningPath(ABC):
     def __len__(self) -> int:
         return len(self.leaves)
 
+    @property
+    def n_considered(self) -> int:
+        """Number of steps the pruner looked at; a model file may keep fewer of them."""
+        return len(self)
+
     def __repr__(self) -> str:
         return (
             f"<{type(self).__name__}: {len(self)} steps, "

@@ -87,9 +87,9 @@ class BoundPruner(BasePruner):
     >>> grown.n_leaves, result.tree.n_leaves
     (9, 7)
     >>> print(result.explain())
-    7 leaves with 1 error: score 38.41, the least over the best trees of 1 to 9 leaves.
-    6 leaves: 1 error more costs 5.307, the tree gains 4.698; score 39.02, 0.6093 worse.
-    8 leaves: the same errors, the tree costs 4.599; score 43.01, 4.599 worse.
+    7 leaves with 1 error: score 36.96, the least over the best trees of 1 to 9 leaves.
+    6 leaves: 1 error more costs 5.307, the tree gains 4.456; score 37.81, 0.8511 worse.
+    8 leaves: the same errors, the tree costs 4.357; score 41.32, 4.357 worse.
     """
 
     def __init__(

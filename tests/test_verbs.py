@@ -196,11 +196,15 @@ def test_weights_leave_no_certificate():
     weight = np.full(150, 2.0)
     tree = tb.BoundTreeClassifier().fit(X, y, sample_weight=weight).tree_
     balanced = tb.BoundTreeClassifier(class_weight={0: 2.0}).fit(X, y)
+    even = np.tile([0.5, 1.5], 75)  # as much weight as rows
+    light = tb.BoundTreeClassifier(max_leaves=2).fit(X, y, sample_weight=even)
     theirs = DecisionTreeClassifier(class_weight={0: 2.0}, max_leaf_nodes=4).fit(X, y)
     for call in (
         lambda: tb.certify(tree),
         lambda: tb.certify(tree.collapsed([0])),
         lambda: tb.certify(balanced),
+        lambda: tb.certify(light),
+        lambda: tb.certify(light.tree_, errors=3),
         lambda: tb.certify(tree, X, y, sample_weight=weight),
         lambda: tb.certify(theirs, X, y),
     ):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ def folds(sample: Sample, k: int, seed: int | None) -> Iterator[tuple[Sample, Sa
     deal = _Deal.of(sample, seed, parts=k)
     k = min(k, deal.total)
     for fold in range(k):
-        inside = deal.inside(lambda n, fold=fold: (n + k - 1 - fold) // k)
+        inside = deal.inside(partial(_taken, k, fold))
         if inside.any() and (inside < deal.units).any():
             yield deal.part(sample, deal.units - inside), deal.part(sample, inside)
 
@@ -49,6 +50,11 @@ def held_out(sample: Sample, fraction: float, seed: int | None) -> tuple[Sample,
     exact = object if deal.total * size >= 2**63 else np.int64
     inside = deal.inside(lambda n: (n.astype(exact) * size // deal.total).astype(np.int64))
     return deal.part(sample, deal.units - inside), deal.part(sample, inside)
+
+
+def _taken(k: int, fold: int, n: Ints) -> Ints:
+    """How many of the first n cards go to a fold, dealt to k folds in turn."""
+    return (n + k - 1 - fold) // k
 
 
 @dataclass(frozen=True)

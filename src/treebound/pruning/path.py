@@ -140,7 +140,7 @@ class PruningPath(ABC):
     def _with_step(self, cuts: NDArray[np.intp], score: float) -> PruningPath:
         node_errors = self._errors_of_nodes()
         errors = node_errors[leaves_after(self.first, cuts)].sum()
-        steps = [self.cuts(step) for step in range(len(self))]
+        steps: list[Any] = [self.cuts(step) for step in range(len(self))]
         return ListedPath(
             self.first, [*steps, cuts], np.append(self.errors, errors),
             np.append(self.scores, score), chosen=len(self), unit=self.unit,

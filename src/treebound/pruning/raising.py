@@ -234,7 +234,7 @@ class RaisedPath(PruningPath):
         sizes = BestBySize(last, last.node_errors)
         cuts = sizes.cuts(int(np.argmin(sizes.errors(leaves))) + 1)
         alive = np.flatnonzero(_linked(self.first, self._steps)[2])
-        none = np.empty(0, dtype=np.int64)
+        none: Any = np.empty(0)
         steps, table = list(self._steps), [column.tolist() for column in self._table]
         plain = last.errors == self.errors[-1]  # not counted by cost, nor on other rows
         for at, node in enumerate(alive[cuts].tolist(), 1):

@@ -154,10 +154,12 @@ class Tree:
             )
         if fault == "negative":
             return f"The counts of node {node} of a Tree must be finite numbers >= 0."
-        one, other = self.counts[self.left[node]], self.counts[self.right[node]]
+        one, other = int(self.left[node]), int(self.right[node])
+        of_rows = self.rows[node] != self.rows[one] + self.rows[other]
+        what, held = ("rows", self.rows) if of_rows else ("counts", self.counts)
         return (
-            f"The counts of the children of node {node} of a Tree must add up to its own, "
-            f"{self.counts[node].tolist()}. Got {one.tolist()} and {other.tolist()} instead."
+            f"The {what} of the children of node {node} of a Tree must add up to its own, "
+            f"{held[node].tolist()}. Got {held[one].tolist()} and {held[other].tolist()} instead."
         )
 
     def _freeze(self, name: str, array: NDArray[Any]) -> None:

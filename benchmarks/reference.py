@@ -31,7 +31,7 @@ import numpy as np
 from treebound.bench.models import Draw
 from treebound.bench.protocols import paper_options, paper_pruner
 from treebound.bench.samples import NamedSample, load_sample
-from treebound.bounds import falling_factorial, stirling
+from treebound.bounds.counting import falling_factorial, stirling
 from treebound.data import Sample
 from treebound.landscape import Landscape
 from treebound.pruning.greedy import greedy

@@ -1,6 +1,5 @@
 """Of splits that are equally good the one with the widest gap is taken, whatever the order."""
 
-
 import numpy as np
 import pytest
 from support import grow_coded

@@ -32,9 +32,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import treebound as tb
 from treebound._files import write_text
-from treebound.pruning import PRUNERS, BoundPruner, make_pruner, weakest_link_path
 from treebound.data.columns import Column
 from treebound.growing.grow import grow
+from treebound.pruning import PRUNERS, BoundPruner, make_pruner, weakest_link_path
 from treebound.tree.model import Tree
 
 RESULTS = Path(__file__).parent / "results"

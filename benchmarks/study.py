@@ -27,7 +27,7 @@ from treebound.bench.display import display_for
 from treebound.bench.published import compare
 from treebound.bench.results import Results
 from treebound.bench.sheets import Cell, Sheet, as_markdown
-from treebound.bench.tables import (
+from treebound.bench.summaries import (
     accuracy_table,
     cost_table,
     differences_table,

@@ -33,7 +33,10 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
 }
 # Only the index of the API and of the gallery have pages to list at the side.
-_alone = "learning pruning showing command_line study schema model_format theory gallery/plot_*"
+_alone = (
+    "learning pruning certificates showing command_line study schema model_format theory "
+    "gallery/plot_*"
+)
 html_sidebars = {page: [] for page in _alone.split()}
 toc_object_entries_show_parents = "hide"
 

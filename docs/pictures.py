@@ -1,5 +1,6 @@
-"""Draw the pictures of the README: ``python docs/pictures.py``."""
+"""Draw the pictures of the README and of the pages: ``python docs/pictures.py``."""
 
+from math import log
 from pathlib import Path
 
 import matplotlib
@@ -7,16 +8,71 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+import numpy as np
 from sklearn.datasets import load_breast_cancer
 
-from treebound import BoundTreeClassifier
+from treebound import BoundTreeClassifier, Landscape, bounds
+from treebound.bounds.compression import log_message_weight, risk_upper
 from treebound.show import PruningPathDisplay, TreeDisplay
 
 HERE = Path(__file__).parent / "_static"
+DELTA, COLUMNS, ERRORS = 0.05, 20, 0.05
+# Okabe and Ito's colours, which most eyes tell apart, and a dash each for the others.
+STYLES = {
+    "tail inversion": ("#d55e00", "solid"),
+    "compression": ("#0072b2", (0, (5, 2))),
+    "held-out rows": ("#009e73", (0, (1, 1.2))),
+}
+
+
+def certificates(m: int, leaves: int) -> dict[str, float]:
+    """Every kind, for two classes, 20 real columns and 5 % of errors on whatever rows there are."""
+    errors = round(ERRORS * m)
+    inversion = bounds.tail_inversion(
+        m,
+        errors,
+        lambda total: bounds.log_growth_leaves(leaves, total, 2, Landscape(real=COLUMNS)),
+        delta=DELTA,
+        log_prior=bounds.log_leaves_prior(leaves),
+    )
+    splits = leaves - 1
+    price = log_message_weight(m, leaves, 2, COLUMNS, 0.0, splits, splits)
+    aside = round(min(0.3 * m, max(150, 0.1 * m)))
+    return {
+        "tail inversion": inversion,
+        "compression": risk_upper(m - splits, errors, log(DELTA / 2) - price),
+        "held-out rows": bounds.binomial_upper(aside, round(ERRORS * aside), DELTA),
+    }
+
+
+def draw_certificates() -> None:
+    """Certificates against rows and against leaves."""
+    rows = np.unique(np.geomspace(200, 100_000, 60).round(-1).astype(int))
+    sizes = np.arange(2, 61)
+    panels = [
+        (rows, [certificates(int(m), 10) for m in rows], "training rows (10 leaves)"),
+        (sizes, [certificates(1000, int(size)) for size in sizes], "leaves (1,000 rows)"),
+    ]
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharey=True, layout="constrained")
+    for ax, (places, found, name) in zip(axes, panels, strict=True):
+        for kind, (colour, dash) in STYLES.items():
+            values = [100 * one[kind] for one in found]
+            ax.plot(places, values, color=colour, linestyle=dash, linewidth=1.8, label=kind)
+        ax.axhline(100 * ERRORS, color="0.6", linewidth=1, label="error seen")
+        ax.set_xlabel(name)
+        ax.set_ylim(0, 60)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].set_xscale("log")
+    axes[0].set_xticks([200, 1000, 10_000, 100_000], ["200", "1,000", "10,000", "100,000"])
+    axes[0].minorticks_off()
+    axes[0].set_ylabel("certified error, %")
+    axes[0].legend(frameon=False)
+    figure.savefig(HERE / "certificates.png", dpi=130)
 
 
 def main() -> None:
-    """One data set, its tree and its pruning path."""
+    """One data set, its tree and its pruning path; and what certificates depend on."""
+    draw_certificates()
     data = load_breast_cancer(as_frame=True)
     y = data.target.map(dict(enumerate(data.target_names))).rename("diagnosis")
     clf = BoundTreeClassifier().fit(data.data, y)

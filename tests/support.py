@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 VECTORS = ROOT / "tests" / "vectors"
@@ -19,9 +24,32 @@ def shared(name: str) -> Path | None:
 
 
 def data_folder() -> Path | None:
-    """The folder with the raw files of the 25 data sets, or None."""
-    named = os.environ.get("TREEBOUND_DATA")
+    """The folder with the raw files of the 25 data sets, or None.
+
+    ``TREEBOUND_DATA`` names it; the conftest at the root keeps it from everything else.
+    """
+    named = os.environ.get("TREEBOUND_TEST_DATA")
     return Path(named) if named else shared("data")
+
+
+@contextmanager
+def ordinary_user() -> Iterator[None]:
+    """Obey the permissions of files and folders, which root may ignore (in this thread)."""
+    if os.geteuid() != 0:
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # version 3, this thread
+    held = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; twice 32 bits
+    if not hasattr(libc, "capget") or libc.capget(header, held) != 0:
+        pytest.skip("root cannot give up its powers here")
+    fewer = (ctypes.c_uint32 * 6)(*held)
+    fewer[0] &= ~0b111  # CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+    assert libc.capset(header, fewer) == 0
+    try:
+        yield
+    finally:
+        assert libc.capset(header, held) == 0
 
 
 def coded_matrix(X, columns):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["atomic_write", "is_special", "write_bytes", "write_text"]
+__all__ = ["atomic_write", "check_writable", "is_special", "may_write", "write_bytes", "write_text"]
 
 
 @contextmanager
@@ -56,6 +56,29 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a whole binary file, atomically."""
     with atomic_write(path, "wb") as stream:
         stream.write(data)
+
+
+def check_writable(path: Path) -> None:
+    """Raise now, before the long work, if a file cannot be written.
+
+    Raises
+    ------
+    OSError
+        Naming the file and the reason.
+    """
+    folder = path.parent
+    if path.is_dir():
+        raise IsADirectoryError(f"Cannot write {path}: it is a folder.")
+    if not folder.is_dir():
+        raise FileNotFoundError(f"Cannot write {path}: there is no folder {folder}.")
+    allowed = path if is_special(path) else folder
+    if not may_write(allowed) or (path.exists() and not may_write(path)):
+        raise PermissionError(f"Cannot write {path}: permission denied.")
+
+
+def may_write(path: Path) -> bool:
+    """Whether this process may write to a file or folder that is there."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def is_special(path: Path) -> bool:

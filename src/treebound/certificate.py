@@ -108,8 +108,8 @@ class Certificate:
 
     @property
     def vacuous(self) -> bool:
-        """Whether the bound says nothing: every risk is at most 1."""
-        return self.risk >= 1.0
+        """Whether the bound says nothing: in per cent, it rounds to 100.0."""
+        return self.risk >= 0.9995
 
     def __float__(self) -> float:
         return self.risk

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import time
 from dataclasses import dataclass
@@ -9,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from treebound.bench import Draw, Estimator, Fitted, Model, Protocol, Store, Study, Table
+from treebound.bench import Draw, Estimator, Fitted, Model, NamedSample, Protocol, Store, Study
 from treebound.bench.measure import QUANTITIES
 from treebound.bench.published import MODELS, published
 from treebound.bench.results import Results
 from treebound.bench.store import StoredStudy
+from treebound.data import Sample
 
 
 @dataclass(frozen=True)
@@ -41,14 +44,35 @@ class Fails(Model):
         return Estimator(self.name, DecisionTreeClassifier(max_depth=2)).fit(draw)
 
 
-def tables(count: int = 2, rows: int = 60) -> list[Table]:
-    """Noisy tables of two real columns and three classes."""
+@dataclass(frozen=True)
+class Ends(Model):
+    """A model that takes its process with it, or never comes back, on one seed."""
+
+    name: str
+    how: str
+    seed: int
+
+    def fit(self, draw: Draw) -> Fitted:
+        if draw.seed == self.seed:
+            if self.how == "exit":
+                raise SystemExit("done")
+            if self.how == "die":
+                os._exit(3)
+            if self.how == "killed":
+                os.kill(os.getpid(), signal.SIGSEGV)
+            while True:
+                time.sleep(60)
+        return Estimator(self.name, DecisionTreeClassifier(max_depth=2)).fit(draw)
+
+
+def samples(count: int = 2, rows: int = 60) -> list[NamedSample]:
+    """Noisy samples of two real columns and three classes."""
     found = []
     for at in range(count):
         rng = np.random.default_rng(at)
         X = rng.normal(size=(rows, 2))
         y = (X[:, 0] + 0.3 * rng.normal(size=rows) > 0).astype(int) + (X[:, 1] > 0.8)
-        found.append(Table.of_arrays(f"toy{at}", X, y, title=f"Toy {at}"))
+        found.append(NamedSample(f"toy{at}", Sample.learn(X, y), f"Toy {at}"))
     return found
 
 
@@ -66,8 +90,8 @@ def slow_models() -> tuple[Model, ...]:
 
 
 def study(models: tuple[Model, ...], draws: int = 5, count: int = 2) -> Study:
-    """A study of toy tables."""
-    return Study(tables(count), models, Protocol("toy", lambda: models, draws=draws))
+    """A study of toy samples."""
+    return Study(samples(count), models, Protocol("toy", lambda: models, draws=draws))
 
 
 def without_times(rows: list[dict]) -> list[dict]:

@@ -2,10 +2,11 @@
 
 import json
 import re
-import shutil
+from dataclasses import replace
 
 import pytest
 import stand_ins
+from browser import chromium
 
 from treebound.bench.page import page, write_page
 from treebound.bench.results import Results
@@ -27,13 +28,61 @@ def results():
 def test_page_is_one_document_that_asks_for_nothing(results):
     text = page(results)
     assert text.count("<html") == 1
-    assert "{{" not in text
+    assert not re.search("@[A-Z]+@", text)
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
     assert not re.search(r"<(script|img|iframe)[^>]*\ssrc=|@import|url\(", text)
     data = re.search(r'id="study">(.*?)</script>', text, re.S).group(1)
     content = json.loads(data)
     assert len(content["datasets"]) == 25
     assert content["about"][2]["text"].endswith("</script>")
+
+
+HOSTILE = (
+    """<img src=x onerror="document.title='attack'"><script>document.title='attack'</script>"""
+)
+
+
+@pytest.fixture(scope="module")
+def hostile(results):
+    """A store from someone else: every text in it tries to run."""
+    study = replace(
+        results.study,
+        protocol=HOSTILE,
+        datasets=[{**one, "title": HOSTILE} for one in results.study.datasets],
+        models=[{**one, "settings": HOSTILE} for one in results.study.models],
+    )
+    rows = [{**row, "versions": HOSTILE} for row in results.rows]
+    return Results(study, [{**rows[0], "error": HOSTILE}, *rows[1:]])
+
+
+def test_no_text_of_a_store_is_markup(hostile):
+    text = page(hostile)
+    assert text.count("<script") == 2
+    assert "<img" not in text
+
+
+@pytest.mark.browser
+def test_no_text_of_a_store_runs(browser, hostile, tmp_path):
+    browser.get(write_page(hostile, tmp_path / "hostile.html").as_uri())
+    for view in ("overview", "compare", "costs", "datasets", "method"):
+        go(browser, view)
+        assert "onerror" in find(browser, "h1")[0].text
+        assert browser.title.startswith("treebound study: <img")
+    assert find(browser, "img") == []
+
+
+@pytest.mark.browser
+def test_only_the_pages_own_script_may_run(browser, results, tmp_path):
+    path = tmp_path / "changed.html"
+    added = (
+        "<script>document.title = 'attack'</script><img src=x onerror=\"document.title='attack'\">"
+    )
+    path.write_text(page(results).replace("</body>", f"{added}</body>"), encoding="utf-8")
+    browser.get(path.as_uri())
+    assert find(browser, "#tabs button")
+    assert browser.title.startswith("treebound study")
+    refused = [entry["message"] for entry in browser.get_log("browser")]
+    assert any("Content Security Policy" in message for message in refused)
 
 
 def test_page_of_a_study_of_one_model_and_one_draw(tmp_path):
@@ -50,36 +99,16 @@ def test_page_of_a_study_of_one_model_and_one_draw(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    if not (shutil.which("chromium") and shutil.which("chromedriver")):
-        pytest.skip("chromium and chromedriver are not installed")
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    profile = tmp_path_factory.mktemp("profile")
-    for flag in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--no-first-run",
-        f"--user-data-dir={profile}",
-        "--window-size=1200,900",
-    ):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(shutil.which("chromedriver"))
-    driver = webdriver.Chrome(options=options, service=service)
-    yield driver
-    driver.quit()
+def browser():
+    with chromium() as driver:
+        yield driver
 
 
 @pytest.fixture
 def opened(browser, results, tmp_path):
     path = write_page(results, tmp_path / "report.html")
     browser.set_window_size(1200, 900)
+    browser.get_log("browser")  # what a page before this one left behind
     browser.get(path.as_uri())
     yield browser
     errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]

@@ -9,13 +9,24 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import stand_ins
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from treebound.bench import Estimator, Protocol, Store, Study, Table, seeds_of
-from treebound.tree import Column
+from treebound.bench import (
+    Estimator,
+    NamedSample,
+    Protocol,
+    Store,
+    Study,
+    processes,
+    seeds_of,
+)
+from treebound.bench.display import Quiet
+from treebound.bench.models import encoded_frame
+from treebound.data import Sample
 
 
 def rows_of(study, path=":memory:", **how):
@@ -81,6 +92,58 @@ def test_a_model_that_fails_is_a_row_with_the_error():
     assert failed[0]["test_accuracy"] is None
 
 
+@pytest.mark.parametrize(
+    ("how", "said", "jobs"),
+    [
+        ("exit", "SystemExit: done", 1),
+        ("die", "its process died, exit code 3", 2),
+        ("killed", "its process died, signal SIGSEGV", 1),
+        ("hang", "no result within 5 s. Hint: allow more with --timeout", 1),
+    ],
+)
+def test_a_model_that_ends_its_process_or_hangs_is_a_row_and_the_rest_goes_on(how, said, jobs):
+    unlucky = seeds_of(3)[1]
+    before, after = stand_ins.trees()
+    study = stand_ins.study((before, stand_ins.Ends("ends", how, unlucky), after), draws=3, count=1)
+    rows = rows_of(study, jobs=jobs, timeout=5 if how == "hang" else None)
+    assert len(rows) == study.size
+    (failed,) = [row for row in rows if row["error"]]
+    assert (failed["model"], failed["seed"]) == ("ends", unlucky)
+    assert said in failed["error"]
+    others = [row for row in stand_ins.without_times(rows) if row["model"] != "ends"]
+    alone = stand_ins.study((before, after), draws=3, count=1)
+    assert others == stand_ins.without_times(rows_of(alone))
+
+
+def test_models_of_a_notebook_take_part():
+    class Own(DecisionTreeClassifier):
+        pass
+
+    rows = rows_of(stand_ins.study((Estimator("own", Own(max_depth=1)),), draws=1, count=1))
+    assert [row["error"] for row in rows] == [None]
+
+
+@pytest.mark.filterwarnings("ignore:.*still being processed:UserWarning")
+def test_stopping_a_study_ends_its_processes():
+    psutil = pytest.importorskip("psutil")
+
+    class Stops(Quiet):
+        def result(self, row):
+            raise KeyboardInterrupt
+
+    hangs = stand_ins.Ends("hangs", "hang", seeds_of(2)[1])
+    study = stand_ins.study((hangs,), draws=2, count=1)
+    with Store(":memory:") as store, pytest.raises(KeyboardInterrupt):
+        study.run(store, jobs=2, observer=Stops())
+    idle = {child._process.pid for child in processes._idle}
+    alive = {
+        child.pid
+        for child in psutil.Process().children()
+        if "treebound.bench.processes" in " ".join(child.cmdline())
+    }
+    assert alive == idle
+
+
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path, jobs):
     path = tmp_path / "results.sqlite"
@@ -131,7 +194,7 @@ def test_another_table_or_model_of_the_same_name_is_refused():
             ValueError, match=r"another model named 'stump'.*max_depth=1.*max_depth=3"
         ):
             stand_ins.study((other,), draws=1).run(store)
-        changed = Study(stand_ins.tables(1, rows=61), models, Protocol("toy", lambda: models))
+        changed = Study(stand_ins.samples(1, rows=61), models, Protocol("toy", lambda: models))
         with pytest.raises(ValueError, match="another data set named 'toy0'"):
             changed.run(store)
 
@@ -139,23 +202,24 @@ def test_another_table_or_model_of_the_same_name_is_refused():
 def test_any_classifier_takes_part_on_categories_and_missing_values():
     rng = np.random.default_rng(0)
     nominal = rng.integers(0, 3, 80)
-    X = np.column_stack([rng.normal(size=80), nominal, rng.integers(0, 4, 80)]).astype(float)
-    columns = (
-        Column("size"),
-        Column("colour", "nominal", ("red", "green", "blue"), declared=True),
-        Column("grade", "ordinal", ("a", "b", "c", "d"), declared=True),
+    colours, grades = ["red", "green", "blue"], ["a", "b", "c", "d"]
+    frame = pd.DataFrame(
+        {
+            "size": rng.normal(size=80),
+            "colour": pd.Categorical.from_codes(nominal, colours),
+            "grade": pd.Categorical.from_codes(rng.integers(0, 4, 80), grades, ordered=True),
+        }
     )
-    y = (nominal == 1).astype(np.int64)
-    table = Table("mixed", "Mixed", X, y, columns, np.array(["no", "yes"]))
+    mixed = NamedSample("mixed", Sample.learn(frame, np.where(nominal == 1, "yes", "no")))
     linear = Estimator("linear", LogisticRegression())
     reads_types = Estimator("frame", ReadsTypes(), takes="frame")
-    study = Study([table], [linear, reads_types], Protocol("any", lambda: [linear], draws=3))
+    study = Study([mixed], [linear, reads_types], Protocol("any", lambda: [linear], draws=3))
     rows = rows_of(study)
     assert [row["error"] for row in rows] == [None] * 6
     assert all(row["test_accuracy"] == 1.0 for row in rows)
     assert all(row["leaves"] is None for row in rows)
-    assert table.mixed
-    assert table.frame["grade"].cat.ordered
+    assert [mixed.count(kind) for kind in ("real", "ordinal", "nominal")] == [1, 1, 1]
+    pd.testing.assert_frame_equal(encoded_frame(mixed.sample.X), frame)
 
 
 class ReadsTypes(DecisionTreeClassifier):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 import support
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 class Mirror:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treebound import Landscape
+from treebound.data import Column
 from treebound.datasets import Schema, SchemaError, read_schema
 from treebound.datasets.schema import Layout
-from treebound.tree import Column
 
 TEXT = """
 target = "label"

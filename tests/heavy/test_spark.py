@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from treebound.exchange import from_spark
 from treebound.data.columns import encode
+from treebound.exchange import from_spark
 
 pytestmark = pytest.mark.heavy
 

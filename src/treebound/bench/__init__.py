@@ -4,16 +4,15 @@ from treebound.bench.models import (
     Draw,
     Estimator,
     Fitted,
-    Growth,
     Model,
     PrunedTree,
     SklearnCostComplexity,
 )
 from treebound.bench.protocols import PAPER, STANDARD, Protocol, protocol
 from treebound.bench.runner import Study, run
-from treebound.bench.sources import Table, load_table, load_tables
+from treebound.bench.samples import NamedSample, load_sample, load_samples
 from treebound.bench.splits import Split, seeds_of, split
-from treebound.bench.store import Store
+from treebound.bench.store import Store, StoreError
 
 __all__ = [
     "PAPER",
@@ -21,17 +20,17 @@ __all__ = [
     "Draw",
     "Estimator",
     "Fitted",
-    "Growth",
     "Model",
+    "NamedSample",
     "Protocol",
     "PrunedTree",
     "SklearnCostComplexity",
     "Split",
     "Store",
+    "StoreError",
     "Study",
-    "Table",
-    "load_table",
-    "load_tables",
+    "load_sample",
+    "load_samples",
     "protocol",
     "run",
     "seeds_of",

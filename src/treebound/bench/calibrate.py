@@ -2,7 +2,7 @@
 
 The paper cross-validates r over inverse powers of two on Wine with five folds and takes the
 geometric mean over ten draws; it reports 2^-10.5. Here the folds are those of the training part of
-each draw, so that no test row has a say. The same is done for the weight of the growth term in our
+each draw, so that test rows play no part. The same is done for the weight of the growth term in our
 own score. Of equally good values the one that prunes most is taken.
 """
 
@@ -11,15 +11,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bench.models import Draw, Growth
+from treebound._validation import OneOf, check
+from treebound.bench.models import Draw
+from treebound.bench.protocols import paper_options, paper_pruner
+from treebound.bench.samples import NamedSample, Parcel, load_samples
 from treebound.bench.sheets import Cell, Sheet
-from treebound.bench.sources import Parcel, Table, load_tables
 from treebound.bench.splits import seeds_of
+from treebound.growing.options import GrowOptions
 
 __all__ = ["Calibration", "calibrate", "calibration_sheet"]
 
@@ -70,7 +73,7 @@ class Calibration:
 def calibrate(
     of: Parameter = "error-prior",
     *,
-    sets: Sequence[str] | Sequence[Table] = ("wine",),
+    sets: Sequence[str] | Sequence[NamedSample] = ("wine",),
     data: str | Path | None = None,
     draws: int = 10,
     folds: int = 5,
@@ -81,55 +84,52 @@ def calibrate(
     Parameters
     ----------
     of : {"error-prior", "weight"}
-    sets : sequence of str or Table
+    sets : sequence of str or NamedSample
     data : path, optional
         Folder with the raw files of the data sets.
     draws, folds, jobs : int
     """
     import joblib
 
-    if of not in ("error-prior", "weight"):
-        raise ValueError(
-            f"The 'of' parameter must be 'error-prior' or 'weight'. Got {of!r} instead."
-        )
-    tables = [one if isinstance(one, Table) else load_tables([one], data=data)[0] for one in sets]
-    parcels = [Parcel.of(table) for table in tables]
+    check("calibrate", {"of": of}, {"of": OneOf(get_args(Parameter))})
+    samples = [
+        one if isinstance(one, NamedSample) else load_samples([one], data=data)[0] for one in sets
+    ]
+    parcels = [Parcel.of(named) for named in samples]
     tasks = [(parcel, seed) for seed in seeds_of(draws) for parcel in parcels]
     found = joblib.Parallel(n_jobs=jobs)(
         joblib.delayed(error_rates)(of, parcel, seed, folds) for parcel, seed in tasks
     )
-    errors = np.array(found).reshape(draws, len(tables), -1).mean(axis=1)
-    return Calibration(of, _grid(of), errors, tuple(table.name for table in tables))
+    errors = np.array(found).reshape(draws, len(samples), -1).mean(axis=1)
+    return Calibration(of, _grid(of), errors, tuple(named.name for named in samples))
 
 
 def error_rates(of: Parameter, parcel: Parcel, seed: int, folds: int) -> list[float]:
     """The error rate of every value of the grid on the training part of one draw, by folds."""
     from sklearn.model_selection import KFold
 
-    table = parcel.open()
-    X, y = Draw(table, seed).part("train")
-    growth = _growth(of)
+    from treebound.growing import grow
+
+    train = Draw(parcel.open(), seed).part("train")
     wrong = np.zeros(len(_grid(of)))
-    for inside, outside in KFold(folds, shuffle=True, random_state=seed).split(X):
-        tree = growth(table, X[inside], y[inside])
+    for inside, outside in KFold(folds, shuffle=True, random_state=seed).split(train.y):
+        sample, held_out = train.part(inside), train.part(outside)
+        tree = grow(sample, _options(of))
         for at, value in enumerate(_grid(of)):
-            pruned = _pruner(of, value).prune(tree, X[inside], y[inside]).tree
-            wrong[at] += np.sum(pruned.predict_codes(X[outside]) != y[outside])
-    return (wrong / len(y)).tolist()
+            pruned = _pruner(of, value).prune(tree, sample).tree
+            wrong[at] += np.sum(pruned.label[pruned.apply(held_out.X)] != held_out.y)
+    return list((wrong / train.n_rows).tolist())
 
 
 def _grid(of: Parameter) -> tuple[float, ...]:
     return EXPONENTS if of == "error-prior" else WEIGHTS
 
 
-def _growth(of: Parameter) -> Growth:
-    if of == "error-prior":
-        return Growth("gini", order="impurity", max_leaves=75)
-    return Growth("entropy")
+def _options(of: Parameter) -> GrowOptions:
+    return paper_options() if of == "error-prior" else GrowOptions("entropy")
 
 
 def _pruner(of: Parameter, value: float) -> Any:
-    from treebound.bench.protocols import paper_pruner
     from treebound.pruning import BoundPruner
 
     return paper_pruner(value) if of == "error-prior" else BoundPruner(weight=value)

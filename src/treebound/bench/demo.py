@@ -10,9 +10,9 @@ from treebound.bench.display import display_for
 from treebound.bench.page import write_page
 from treebound.bench.results import Results
 from treebound.bench.runner import run
+from treebound.bench.samples import BUNDLED
 from treebound.bench.sheets import print_sheet
-from treebound.bench.sources import BUNDLED
-from treebound.bench.tables import accuracy_table, cost_table
+from treebound.bench.summaries import accuracy_table, cost_table
 
 __all__ = ["demo"]
 

@@ -38,7 +38,7 @@ class _Tally(Quiet):
         self.errors = 0
         self.fresh = 0
         self.seconds = 0.0
-        names = {table.name for table in study.tables}, {model.name for model in study.models}
+        names = {named.name for named in study.samples}, {model.name for model in study.models}
         for row in rows:
             if row["dataset"] in names[0] and row["model"] in names[1]:
                 self._count(row)
@@ -79,7 +79,7 @@ class _Tally(Quiet):
         return sum(found) / len(found) if found else None
 
     def best(self, dataset: str) -> tuple[str, float] | None:
-        """The model with the best mean so far, models that look at the test part apart."""
+        """The model with the best mean so far, without models that look at the test part."""
         means = {
             model.name: self.mean(dataset, model.name)
             for model in self.study.models
@@ -120,7 +120,7 @@ class Lines(_Tally):
 
 
 class LiveTable(_Tally):
-    """A table that is redrawn in place: a line a data set, a column a model."""
+    """A table that is redrawn in place: a line for each data set, a column for each model."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -154,7 +154,7 @@ class LiveTable(_Tally):
         return table
 
     def _shown(self) -> list[str]:
-        names = [table.name for table in self.study.tables]
+        names = [named.name for named in self.study.samples]
         room = max(self._console.height - 8, 3)
         if len(names) <= room:
             return names

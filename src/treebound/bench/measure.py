@@ -1,10 +1,9 @@
-"""One draw in, one row per model out: the only thing a worker does."""
+"""One model on one draw: fit it, and note how good, large and fast it is."""
 
 from __future__ import annotations
 
 import platform
 import traceback
-from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -13,9 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.bench.models import Draw, Fitted, Model, Part
-from treebound.bench.sources import Parcel
 
-__all__ = ["QUANTITIES", "brier_score", "log_loss", "measure_draw", "versions"]
+__all__ = [
+    "QUANTITIES",
+    "brier_score",
+    "failed",
+    "log_loss",
+    "measured",
+    "thread_pools",
+    "versions",
+]
 
 # What is measured, in the order of the columns of the store.
 QUANTITIES = (
@@ -25,7 +31,7 @@ QUANTITIES = (
     "log_loss",
     "brier",
     "leaves",
-    "height",
+    "depth",
     "bound",
     "certificate",
     "grow_seconds",
@@ -33,50 +39,45 @@ QUANTITIES = (
 )
 
 
-def measure_draw(
-    parcel: Parcel, draw: int, seed: int, models: Sequence[Model], test_fraction: float
-) -> list[dict[str, Any]]:
-    """Fit every model on one draw of one table; a model that fails is a row with its error.
+def measured(model: Model, draw: Draw, number: int) -> dict[str, Any]:
+    """The row of one model on one draw; a model that fails is a row with its error.
 
-    The same rows whatever the process, machine or order, times apart: everything random comes
-    from ``seed``, and numerical libraries are held to one thread.
+    The row does not depend on process, machine or order, but for times: everything random comes
+    from the seed of the draw, and numerical libraries are held to one thread.
     """
-    table = parcel.open()
-    with _thread_pools().limit(limits=1):
-        one = Draw(table, seed, test_fraction=test_fraction)
-        return [
-            {
-                "dataset": table.name,
-                "draw": draw,
-                "seed": seed,
-                "model": model.name,
-                "versions": versions(),
-                **_measured(model, one),
-            }
-            for model in models
-        ]
-
-
-def _measured(model: Model, draw: Draw) -> dict[str, Any]:
-    blank: dict[str, Any] = dict.fromkeys(QUANTITIES)
+    place = (draw.named.name, number, draw.seed, model.name)
     try:
-        found = _quantities(model.fit(draw), draw)
-    except Exception as error:
+        with thread_pools().limit(limits=1):
+            found = _quantities(model.fit(draw), draw)
+    except (Exception, SystemExit) as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         said = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
-        return {**blank, "error": said}
-    return {**blank, **found, "error": None}
+        return failed(*place, said)
+    return {**failed(*place, None), **found}
+
+
+def failed(dataset: str, draw: int, seed: int, model: str, error: str | None) -> dict[str, Any]:
+    """The row of a result without any figures."""
+    return {
+        "dataset": dataset,
+        "draw": draw,
+        "seed": seed,
+        "model": model,
+        "versions": versions(),
+        **dict.fromkeys(QUANTITIES),
+        "error": error,
+    }
 
 
 def _quantities(fitted: Fitted, draw: Draw) -> dict[str, Any]:
     def accuracy(part: Part | None) -> float | None:
         if part is None:
             return None
-        X, y = draw.part(part)
-        return float(np.mean(fitted.predict(X) == y))
+        sample = draw.part(part)
+        return float(np.mean(fitted.predict(sample.X) == sample.y))
 
-    X, y = draw.part("test")
-    chances = fitted.probabilities(X)
+    test = draw.part("test")
+    chances, y = fitted.probabilities(test.X), test.y
     return {
         "train_accuracy": accuracy(fitted.trained_on),
         "validation_accuracy": accuracy(fitted.judged_on),
@@ -84,7 +85,7 @@ def _quantities(fitted: Fitted, draw: Draw) -> dict[str, Any]:
         "log_loss": log_loss(chances, y),
         "brier": brier_score(chances, y),
         "leaves": fitted.leaves,
-        "height": fitted.height,
+        "depth": fitted.depth,
         "bound": fitted.bound,
         "certificate": fitted.certificate,
         "grow_seconds": fitted.grow_seconds,
@@ -92,7 +93,7 @@ def _quantities(fitted: Fitted, draw: Draw) -> dict[str, Any]:
     }
 
 
-def log_loss(chances: NDArray[np.float64], y: NDArray[np.int64]) -> float:
+def log_loss(chances: NDArray[np.float64], y: NDArray[np.integer]) -> float:
     """Mean of minus the natural logarithm of the probability given to the true class.
 
     A probability of zero counts as the smallest step above it, as in scikit-learn.
@@ -107,7 +108,7 @@ def log_loss(chances: NDArray[np.float64], y: NDArray[np.int64]) -> float:
     return float(-np.log(np.clip(given, np.finfo(np.float64).eps, 1.0)).mean())
 
 
-def brier_score(chances: NDArray[np.float64], y: NDArray[np.int64]) -> float:
+def brier_score(chances: NDArray[np.float64], y: NDArray[np.integer]) -> float:
     """Mean squared distance between the probabilities and the true class's indicator, 0 to 2.
 
     Examples
@@ -122,7 +123,7 @@ def brier_score(chances: NDArray[np.float64], y: NDArray[np.int64]) -> float:
 
 
 @lru_cache(maxsize=1)
-def _thread_pools() -> Any:
+def thread_pools() -> Any:
     """The thread pools of this process; looking for them takes longer than many a fit."""
     import sklearn.utils.parallel  # noqa: F401  # its OpenMP pool is one of them
     from threadpoolctl import ThreadpoolController

@@ -18,89 +18,71 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from time import thread_time
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bench.sources import Table
+from treebound._extras import require
+from treebound.bench.samples import NamedSample
 from treebound.bench.splits import Split, split
+from treebound.data import Column, Matrix, Sample
+from treebound.growing.options import GrowOptions
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from treebound.tree import Tree
 
-__all__ = ["Draw", "Estimator", "Fitted", "Growth", "Model", "PrunedTree", "SklearnCostComplexity"]
+__all__ = ["Draw", "Estimator", "Fitted", "Model", "PrunedTree", "SklearnCostComplexity"]
 
 Part = Literal["train", "test", "growing", "validation"]
-Matrix = NDArray[np.float64]
-Codes = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Growth:
-    """How a tree is grown before anything prunes it."""
-
-    criterion: Literal["gini", "entropy", "misclassification"] = "gini"
-    order: Literal["gain", "impurity"] = "gain"
-    max_leaves: int | None = None
-
-    def __call__(self, table: Table, X: Matrix, y: Codes, sample_weight: Any = None) -> Tree:
-        """Grow a tree on rows of a table."""
-        from treebound.growing.grow import grow
-
-        return grow(
-            X,
-            y,
-            table.columns,
-            table.classes,
-            sample_weight=sample_weight,
-            criterion=self.criterion,
-            growth_order=self.order,
-            max_leaves=self.max_leaves,
-            n_jobs=1,
-        )
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
 
 
 class Draw:
-    """One split of one table; trees that several models start from are grown once."""
+    """One split of one sample; trees that several models start from are grown once."""
 
-    def __init__(self, table: Table, seed: int, *, test_fraction: float = 0.15) -> None:
-        self.table = table
+    def __init__(self, named: NamedSample, seed: int, *, test_fraction: float = 0.15) -> None:
+        self.named = named
         self.seed = seed
-        self.split: Split = split(table.n_examples, seed, test_fraction)
-        self._grown: dict[tuple[Growth, Part], tuple[Tree, float]] = {}
+        self.split: Split = split(named.sample.n_rows, seed, test_fraction)
+        self._grown: dict[tuple[GrowOptions, Part], tuple[Tree, float]] = {}
 
-    def part(self, name: Part) -> tuple[Matrix, Codes]:
-        """Encoded rows and class codes of a part."""
-        rows = getattr(self.split, name)
-        return self.table.X[rows], self.table.y[rows]
+    def part(self, name: Part) -> Sample:
+        """The rows of a part."""
+        return self.named.sample.part(getattr(self.split, name))
 
-    def grown(self, growth: Growth, part: Part = "train") -> tuple[Tree, float]:
+    def grown(self, options: GrowOptions, part: Part = "train") -> tuple[Tree, float]:
         """The tree grown on a part, and the seconds that took."""
-        if (growth, part) not in self._grown:
-            X, y = self.part(part)
+        from treebound.growing import grow
+
+        if (options, part) not in self._grown:
+            sample = self.part(part)
             start = thread_time()
-            tree = growth(self.table, X, y)
-            self._grown[growth, part] = tree, thread_time() - start
-        return self._grown[growth, part]
+            tree = grow(sample, options)
+            self._grown[options, part] = tree, thread_time() - start
+        return self._grown[options, part]
 
 
 @dataclass(frozen=True)
 class Fitted:
     """What a model learned, and what the study wants to know of it.
 
-    ``probabilities`` maps encoded rows to one column per class of the table; ``predict`` to class
+    ``probabilities`` maps rows to one column for each class of the sample; ``predict`` to class
     codes. Times are CPU seconds of the one thread that works, so that a busy machine or a full
     cluster does not change them.
     """
 
     predict: Callable[[Matrix], Codes]
-    probabilities: Callable[[Matrix], Matrix]
+    probabilities: Callable[[Matrix], Floats]
     grow_seconds: float
     prune_seconds: float | None = None
     leaves: int | None = None
-    height: int | None = None
+    depth: int | None = None
     bound: float | None = None
     certificate: float | None = None
     trained_on: Part = "train"
@@ -135,59 +117,66 @@ class PrunedTree(Model):
     Parameters
     ----------
     name : str
-    growth : Growth
+    options : GrowOptions
+        How the tree is grown.
     pruner : Pruner or None
         None leaves the tree as it was grown.
-    prune_on : {"train", "validation", "test"}
-        The part the pruner may look at. With "validation" the tree is grown on the rest of the
-        training part; "test" is the oracle.
+    judge : {None, "validation", "test"}
+        The part that only judges, for reduced-error pruning. With "validation" the tree is grown
+        on the rest of the training part; "test" is the oracle.
+    recount : bool
+        Whether the pruner may count again, where it moves a subtree, on the rows that the tree was
+        grown on. The paper's own code lets the answers stay as they were.
     bound : bool
         Whether the pruner's score is a risk bound worth a column in the tables.
     """
 
     name: str
-    growth: Growth
+    options: GrowOptions
     pruner: Any = None
-    prune_on: Part = "train"
+    judge: Literal["validation", "test"] | None = None
+    recount: bool = True
     bound: bool = False
 
     @property
     def oracle(self) -> bool:
         """Whether the model looks at the test part."""
-        return self.prune_on == "test"
+        return self.judge == "test"
 
     def fit(self, draw: Draw) -> Fitted:
         """Grow (or take the tree another model of this draw has grown), then prune."""
-        grown_on: Part = "growing" if self.prune_on == "validation" else "train"
-        tree, grow_seconds = draw.grown(self.growth, grown_on)
+        grown_on: Part = "growing" if self.judge == "validation" else "train"
+        tree, grow_seconds = draw.grown(self.options, grown_on)
+        sample = draw.part(grown_on)
         bound, prune_seconds = None, None
         if self.pruner is not None:
-            result, prune_seconds = self._prune(tree, draw)
+            result, prune_seconds = self._prune(tree, sample, draw)
             tree = result.tree
             bound = float(result.score) if self.bound else None
         return Fitted(
-            predict=lambda X: tree.predict_codes(X).astype(np.int64),
-            probabilities=_smoothed(tree),
+            predict=lambda X: tree.label[tree.apply(X)],
+            probabilities=partial(_smoothed, tree),
             grow_seconds=grow_seconds,
             prune_seconds=prune_seconds,
             leaves=tree.n_leaves,
-            height=tree.height,
+            depth=tree.depth,
             bound=bound,
-            certificate=_certified(tree, *draw.part(grown_on)),
+            certificate=_certified(tree, sample),
             trained_on=grown_on,
-            judged_on="validation" if self.prune_on == "validation" else None,
+            judged_on="validation" if self.judge == "validation" else None,
         )
 
-    def _prune(self, tree: Tree, draw: Draw) -> tuple[Any, float]:
+    def _prune(self, tree: Tree, sample: Sample, draw: Draw) -> tuple[Any, float]:
         from sklearn.base import clone
 
-        def grow_again(X: Matrix, y: Codes, sample_weight: Any = None) -> Tree:
-            return self.growth(draw.table, X, y, sample_weight)
+        from treebound.growing import grow
 
-        X, y = draw.part(self.prune_on)
         pruner = clone(self.pruner)
+        again = partial(grow, options=self.options)
+        judge = None if self.judge is None else draw.part(self.judge)
         start = thread_time()
-        result = pruner.prune(tree, X, y, grow=grow_again)
+        given = sample if self.recount else None
+        result = pruner.prune(tree, given, validation=judge, grow=again)
         return result, thread_time() - start
 
 
@@ -211,18 +200,17 @@ class Estimator(Model):
 
     def fit(self, draw: Draw) -> Fitted:
         """Fit a clone; the time to fit counts as growing."""
-        estimator = self._prepared(draw)
-        rows = draw.split.train
-        given = draw.table.frame.iloc[rows] if self.takes == "frame" else draw.table.X[rows]
-        start = thread_time()
-        estimator.fit(given, draw.table.y[rows])
-        return _fitted(estimator, draw, thread_time() - start, frame=self.takes == "frame")
-
-    def _prepared(self, draw: Draw) -> Any:
         from sklearn.base import clone
 
+        train = draw.part("train")
+        form = encoded_frame if self.takes == "frame" else encoded_array
         estimator = _seeded(clone(self.estimator), draw.seed)
-        return _one_hot(estimator, draw.table) if self.takes == "one-hot" else estimator
+        if self.takes == "one-hot":
+            estimator = _one_hot(estimator, train.columns)
+        given = form(train.X)
+        start = thread_time()
+        estimator.fit(given, train.y)
+        return _fitted(estimator, form, train.n_classes, thread_time() - start)
 
 
 @dataclass(frozen=True)
@@ -245,9 +233,10 @@ class SklearnCostComplexity(Model):
         from sklearn.model_selection import GridSearchCV
         from sklearn.tree import DecisionTreeClassifier
 
-        X, y = draw.part("train")
-        encoder = _one_hot(None, draw.table)
-        wide = encoder.fit_transform(X)
+        train = draw.part("train")
+        y = train.y
+        encoder = _one_hot(None, train.columns)
+        wide = encoder.fit_transform(encoded_array(train.X))
         tree = DecisionTreeClassifier(criterion=self.criterion, random_state=draw.seed)
         start = thread_time()
         # Rounding leaves alphas a hair below zero, which the tree refuses.
@@ -264,7 +253,7 @@ class SklearnCostComplexity(Model):
         tree.set_params(**search.best_params_).fit(wide, y)
         done = thread_time()
         encoder.steps.append(("classifier", tree))
-        fitted = _fitted(encoder, draw, done - chosen, frame=False)
+        fitted = _fitted(encoder, encoded_array, train.n_classes, done - chosen)
         return replace(fitted, prune_seconds=chosen - start)
 
 
@@ -286,13 +275,13 @@ def _seeded(estimator: Any, seed: int) -> Any:
     return estimator
 
 
-def _one_hot(estimator: Any, table: Table) -> Any:
+def _one_hot(estimator: Any, columns: tuple[Column, ...]) -> Any:
     """A pipeline that one-hot encodes nominal columns before the estimator (None for none)."""
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import OneHotEncoder
 
-    nominal = [at for at, column in enumerate(table.columns) if column.kind == "nominal"]
+    nominal = [at for at, column in enumerate(columns) if column.kind == "nominal"]
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     steps: list[tuple[str, Any]] = [
         ("encode", ColumnTransformer([("nominal", encoder, nominal)], remainder="passthrough"))
@@ -302,33 +291,56 @@ def _one_hot(estimator: Any, table: Table) -> Any:
     return Pipeline(steps)
 
 
-def _fitted(estimator: Any, draw: Draw, seconds: float, *, frame: bool) -> Fitted:
-    """What can be asked of any fitted classifier, in the class codes of the table."""
+def _fitted(
+    estimator: Any, form: Callable[[Matrix], Any], n_classes: int, seconds: float
+) -> Fitted:
+    """What can be asked of any fitted classifier, in the class codes of the sample."""
     last = estimator[-1] if hasattr(estimator, "steps") else estimator
     seen = np.asarray(estimator.classes_, dtype=np.int64)
 
-    def given(X: Matrix) -> Any:
-        return _frame_of(draw.table, X) if frame else X
+    def predict(X: Matrix) -> Codes:
+        return np.asarray(estimator.predict(form(X)), dtype=np.int32)
 
-    def probabilities(X: Matrix) -> Matrix:
-        found = np.zeros((len(X), draw.table.n_classes))
+    def probabilities(X: Matrix) -> Floats:
+        found = np.zeros((X.n_rows, n_classes))
         if hasattr(estimator, "predict_proba"):
-            found[:, seen] = estimator.predict_proba(given(X))
+            found[:, seen] = estimator.predict_proba(form(X))
         else:
-            found[np.arange(len(X)), estimator.predict(given(X))] = 1.0
+            found[np.arange(X.n_rows), predict(X)] = 1.0
         return found
 
     return Fitted(
-        predict=lambda X: np.asarray(estimator.predict(given(X)), dtype=np.int64),
+        predict=predict,
         probabilities=probabilities,
         grow_seconds=seconds,
         leaves=_ask(last, "get_n_leaves", "n_leaves_"),
-        height=_ask(last, "get_depth", "depth_"),
+        depth=_ask(last, "get_depth", "depth_"),
     )
 
 
-def _frame_of(table: Table, X: Matrix) -> Any:
-    return Table(table.name, table.title, X, table.y[:0], table.columns, table.classes).frame
+def encoded_array(X: Matrix) -> Floats:
+    """The columns in one array of float64: numbers, codes of categories, NaN for missing."""
+    if X.dense is not None:
+        return np.asarray(X.dense, dtype=np.float64)
+    found = np.empty((X.n_rows, len(X.columns)))
+    for at, (column, values) in enumerate(zip(X.columns, X.values, strict=True)):
+        found[:, at] = values if column.kind == "real" else np.where(values < 0, np.nan, values)
+    return found
+
+
+def encoded_frame(X: Matrix) -> pd.DataFrame:
+    """The columns as a pandas frame with categorical dtypes, for estimators that read types."""
+    pandas = require("pandas", extra="study", why="Handing a data frame to an estimator")
+    found = {}
+    for column, values in zip(X.columns, X.values, strict=True):
+        if column.kind == "real":
+            found[column.name] = values
+        else:
+            found[column.name] = pandas.Categorical.from_codes(
+                np.maximum(values, -1), list(column.categories or ()), column.kind == "ordinal"
+            )
+    frame: pd.DataFrame = pandas.DataFrame(found)
+    return frame
 
 
 def _ask(estimator: Any, method: str, attribute: str) -> int | None:
@@ -340,22 +352,18 @@ def _ask(estimator: Any, method: str, attribute: str) -> int | None:
         return None
 
 
-def _smoothed(tree: Tree) -> Callable[[Matrix], Matrix]:
-    def probabilities(X: Matrix) -> Matrix:
-        from treebound.tree.smoothing import probabilities as smoothed
+def _smoothed(tree: Tree, X: Matrix) -> Floats:
+    from treebound.tree.smoothing import probabilities
 
-        return smoothed(tree.counts)[tree.apply(X)]
-
-    return probabilities
+    return probabilities(tree.counts)[tree.apply(X)]
 
 
-def _certified(tree: Tree, X: Matrix, y: Codes) -> float | None:
+def _certified(tree: Tree, sample: Sample) -> float:
     """The risk certified from the rows the tree was grown on.
 
-    They are counted again: raising a subtree may leave counts behind that are not theirs.
+    They are counted again: a subtree may have been moved without a sample to count.
     """
-    from treebound.pruning import certify
+    from treebound.certificate import certify_tree
 
-    errors = int(np.sum(tree.predict_codes(X) != y))
-    certificate = certify(tree.recounted(X, y), errors)
-    return None if certificate is None else float(certificate.risk)
+    errors = int(np.sum(tree.label[tree.apply(sample.X)] != sample.y))
+    return float(certify_tree(tree.recounted(sample), errors=errors).risk)

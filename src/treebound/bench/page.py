@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from importlib.resources import files
 from math import isfinite
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from treebound._files import write_text
+from treebound._html import assembled
 from treebound.bench.measure import QUANTITIES
 from treebound.bench.published import compare
 from treebound.bench.results import Results
@@ -21,7 +21,7 @@ from treebound.bench.statistics import (
     difference_over_sets,
     rank,
 )
-from treebound.bench.tables import TABLES, reference_model, sheets_of
+from treebound.bench.summaries import TABLES, reference_model, sheets_of
 
 __all__ = ["page", "write_page"]
 
@@ -34,23 +34,9 @@ def write_page(results: Results, path: str | Path) -> Path:
 
 def page(results: Results) -> str:
     """The page of a study, as one HTML document."""
-    assets = files("treebound.bench") / "assets"
-
-    def asset(name: str) -> str:
-        return (assets / name).read_text(encoding="utf-8")
-
-    # "<" is written as an escape so that no text in the data can end the script element.
-    data = json.dumps(_content(results), separators=(",", ":")).replace("<", "\\u003c")
-    parts = {
-        "title": f"treebound study: {results.study.protocol} protocol",
-        "css": asset("page.css"),
-        "js": asset("page.js"),
-        "data": data,
-    }
-    before, *rest = asset("page.html").split("{{")
-    return before + "".join(
-        parts[name] + text for name, text in (piece.split("}}", 1) for piece in rest)
-    )
+    title = f"treebound study: {results.study.protocol} protocol"
+    folder = files("treebound.bench") / "assets"
+    return assembled(folder, "page", title=title, data=_content(results))
 
 
 def _content(results: Results) -> dict[str, Any]:
@@ -82,12 +68,12 @@ def _lead(results: Results) -> str:
     return (
         f"{sets} data set{'s' * (sets > 1)} × {draws} draws × {models} models: "
         f"{len(results.rows):,} results, each judged on "
-        f"{100 * results.study.settings.get('test_fraction', 0.15):.0f} % of the rows held out."
+        f"{100 * results.study.settings['test_fraction']:.0f} % of the rows held out."
     )
 
 
 def _cards(results: Results) -> list[dict[str, str]]:
-    """Four figures to begin with: the model of the house beside the best of the others."""
+    """Four figures to begin with: our model beside the best of the others."""
     means = results.means("test_accuracy")
     ours = reference_model(results)
     overall = {
@@ -183,7 +169,7 @@ def _ranking(results: Results) -> dict[str, Any] | None:
 def _pairs(results: Results) -> dict[str, Any]:
     """Differences of every ordered pair of models, on each data set and over all."""
     cube, means = results.cube("test_accuracy"), results.means("test_accuracy")
-    fraction = float(results.study.settings.get("test_fraction", 0.15))
+    fraction = float(results.study.settings["test_fraction"])
     found = {}
     for one in results.competitors:
         for other in results.competitors:

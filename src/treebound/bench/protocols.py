@@ -19,8 +19,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from treebound.bench.models import Estimator, Growth, Model, PrunedTree, SklearnCostComplexity
+from treebound._validation import OneOf, check
+from treebound.bench.models import Estimator, Model, PrunedTree, SklearnCostComplexity
 from treebound.bench.splits import ROOT_SEED, seeds_of
+from treebound.growing.options import GrowOptions
 
 __all__ = ["PAPER", "STANDARD", "Protocol", "protocol"]
 
@@ -102,19 +104,24 @@ def paper_pruner(exponent: float = 10.5) -> Any:
     )
 
 
+def paper_options() -> GrowOptions:
+    """How the paper grows: at most 75 leaves, Gini, its own order, thresholds halfway."""
+    return GrowOptions("gini", growth_order="impurity", max_leaves=75, thresholds="midpoint")
+
+
 def paper_models() -> tuple[Model, ...]:
-    """The paper's six: at most 75 leaves, Gini, the paper's growth order, 5 folds."""
+    """The paper's six, with five folds; its reduced-error pruning keeps the answers as grown."""
     from treebound import pruning
 
-    growth = Growth("gini", order="impurity", max_leaves=75)
+    options = paper_options()
     greedy = pruning.ReducedErrorPruner(search="greedy")
     return (
-        PrunedTree("OG", growth),
-        PrunedTree("CC", growth, pruning.CostComplexityPruner(rule="paper", folds=5)),
-        PrunedTree("RE", growth, greedy, prune_on="validation"),
-        PrunedTree("KM", growth, pruning.KearnsMansourPruner(growth="fast", folds=5)),
-        PrunedTree("Ours", growth, paper_pruner(), bound=True),
-        PrunedTree("Oracle", growth, greedy, prune_on="test"),
+        PrunedTree("OG", options),
+        PrunedTree("CC", options, pruning.CostComplexityPruner(rule="paper", folds=5)),
+        PrunedTree("RE", options, greedy, judge="validation", recount=False),
+        PrunedTree("KM", options, pruning.KearnsMansourPruner(growth="fast", folds=5)),
+        PrunedTree("Ours", options, paper_pruner(), bound=True),
+        PrunedTree("Oracle", options, greedy, judge="test", recount=False),
     )
 
 
@@ -124,7 +131,7 @@ def standard_models() -> tuple[Model, ...]:
 
     from treebound import pruning
 
-    entropy, gini = Growth("entropy"), Growth("gini")
+    entropy, gini = GrowOptions("entropy"), GrowOptions("gini")
     return (
         PrunedTree("Bound", entropy, pruning.BoundPruner()),
         PrunedTree("Bound, Gini", gini, pruning.BoundPruner()),
@@ -134,7 +141,7 @@ def standard_models() -> tuple[Model, ...]:
         PrunedTree("MDL", entropy, pruning.MDLPruner()),
         PrunedTree("Unpruned", entropy),
         Estimator("Unpruned, sklearn", DecisionTreeClassifier()),
-        PrunedTree("Oracle", entropy, pruning.ReducedErrorPruner(), prune_on="test"),
+        PrunedTree("Oracle", entropy, pruning.ReducedErrorPruner(), judge="test"),
     )
 
 
@@ -153,8 +160,5 @@ def protocol(name: str | Protocol) -> Protocol:
     if isinstance(name, Protocol):
         return name
     known = {one.name: one for one in (STANDARD, PAPER)}
-    if name not in known:
-        raise ValueError(
-            f"The 'protocol' parameter must be one of {sorted(known)}. Got {name!r} instead."
-        )
+    check("", {"protocol": name}, {"protocol": OneOf(tuple(known))})
     return known[name]

@@ -24,7 +24,7 @@ _ROUNDING = {
     "validation_accuracy": 0.0005,
     "test_accuracy": 0.00005,
     "leaves": 0.05,
-    "height": 0.05,
+    "depth": 0.05,
     "prune_seconds": 0.0005,
     "bound": 0.0005,
 }

@@ -41,7 +41,9 @@ class Results:
         study = store.study(protocol)
         rows = store.rows(study.key)
         if not rows:
-            raise ValueError(f"The study {study.protocol!r} has no results yet.")
+            raise ValueError(
+                f"The study {study.protocol!r} in {str(store.path)!r} has no results yet."
+            )
         return cls(study, rows)
 
     @cached_property

@@ -10,21 +10,21 @@ from typing import Any, Literal
 from typing import Protocol as Interface
 
 from treebound._extras import require
-from treebound.bench.measure import measure_draw
 from treebound.bench.models import Model
+from treebound.bench.processes import Children, Task, measure_draw
 from treebound.bench.protocols import Protocol
 from treebound.bench.protocols import protocol as protocol_of
-from treebound.bench.sources import Parcel, Table, load_tables
-from treebound.bench.store import Store
+from treebound.bench.samples import Inferred, NamedSample, Parcel, load_samples
+from treebound.bench.store import Store, check_store
 
 __all__ = ["Backend", "Observer", "Study", "run"]
 
-Backend = Literal["loky", "dask", "ray"]
+Backend = Literal["local", "dask", "ray"]
 _LOSSES = 3
 
 
 class Observer(Interface):
-    """Who is told about a run; see ``display.py``."""
+    """An object that is called as a run goes on; see ``display.py``."""
 
     def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
         """The run begins; ``rows`` are the results the store already has."""
@@ -39,17 +39,17 @@ class Study:
 
     Parameters
     ----------
-    tables : sequence of Table
+    samples : sequence of NamedSample
     models : sequence of Model
     protocol : Protocol
 
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from treebound.bench import Estimator, Protocol, Store, Study, load_table
+    >>> from treebound.bench import Estimator, Protocol, Store, Study, load_sample
     >>> stump = Estimator("stump", DecisionTreeClassifier(max_depth=1))
     >>> mine = Protocol("mine", models=lambda: [stump], draws=2)
-    >>> study = Study([load_table("sklearn:iris")], [stump], mine)
+    >>> study = Study([load_sample("sklearn:iris")], [stump], mine)
     >>> with Store(":memory:") as store:
     ...     study.run(store)
     ...     [round(row["test_accuracy"], 2) for row in store.rows(study.protocol.key)]
@@ -57,22 +57,23 @@ class Study:
     [0.55, 0.55]
     """
 
-    tables: Sequence[Table]
+    samples: Sequence[NamedSample]
     models: Sequence[Model]
     protocol: Protocol
 
     @property
     def size(self) -> int:
         """How many results the whole study has."""
-        return len(self.tables) * len(self.models) * self.protocol.draws
+        return len(self.samples) * len(self.models) * self.protocol.draws
 
     def run(
         self,
         store: Store,
         *,
         jobs: int = 1,
-        backend: Backend = "loky",
+        backend: Backend = "local",
         scheduler: str | None = None,
+        timeout: float | None = None,
         observer: Observer | None = None,
     ) -> int:
         """Compute what the store does not have yet; how many results were added.
@@ -80,15 +81,17 @@ class Study:
         Parameters
         ----------
         store : Store
-            Written by this process only, a transaction a result, as results arrive.
+            Written by this process only, one transaction for each result.
         jobs : int
-            Worker processes of the loky backend; -1 for one a core. A cluster has its own.
-        backend : {"loky", "dask", "ray"}
+            Worker processes on this machine; -1 for one on each core. A cluster has its own.
+        backend : {"local", "dask", "ray"}
         scheduler : str, optional
             Address of the dask scheduler or ray cluster; by default one is started here.
+        timeout : float, optional
+            Seconds after which a model is stopped and its result is an error.
         observer : Observer, optional
         """
-        store.register(self.protocol, self.tables, self.models)
+        store.register(self.protocol, self.samples, self.models)
         done = store.done(self.protocol.key)
         if observer is not None:
             observer.start(self, store.rows(self.protocol.key))
@@ -96,7 +99,7 @@ class Study:
         while losses < _LOSSES:
             before = added
             try:
-                for rows in _computed(self._tasks(done), jobs, backend, scheduler):
+                for rows in _computed(self._tasks(done, timeout), jobs, backend, scheduler):
                     added += self._keep(store, rows, observer)
                 return added
             except _worker_losses() as error:
@@ -116,79 +119,98 @@ class Study:
                 observer.result(row)
         return added
 
-    def _tasks(self, done: set[tuple[str, int, str]]) -> Iterator[tuple[Any, ...]]:
-        """One task a draw with the models it lacks; the largest tables first, to end together."""
-        for table in sorted(self.tables, key=lambda t: -t.X.size):
-            parcel = Parcel.of(table)
+    def _tasks(self, done: set[tuple[str, int, str]], timeout: float | None) -> Iterator[Task]:
+        """The models that each draw lacks; the largest samples first, to end together."""
+        for named in sorted(self.samples, key=_size, reverse=True):
+            parcel = Parcel.of(named)
             for draw, seed in enumerate(self.protocol.seeds):
-                missing = [m for m in self.models if (table.name, draw, m.name) not in done]
-                if missing:
-                    yield parcel, draw, seed, missing, self.protocol.test_fraction
+                left = tuple(m for m in self.models if (named.name, draw, m.name) not in done)
+                if left:
+                    yield Task(parcel, draw, seed, left, self.protocol.test_fraction, timeout)
 
 
 def run(
     *,
     protocol: str | Protocol = "standard",
-    sets: Sequence[str] | Sequence[Table] | None = None,
+    sets: Sequence[str] | Sequence[NamedSample] | None = None,
     models: Sequence[str] | None = None,
     draws: int | None = None,
     data: str | Path | None = None,
     store: str | Path | Store = "results.sqlite",
     jobs: int = 1,
-    backend: Backend = "loky",
+    backend: Backend = "local",
     scheduler: str | None = None,
+    timeout: float | None = None,
     retry: bool = False,
     observer: Observer | None = None,
+    inferred: Inferred | None = None,
 ) -> int:
     """Run a study, or go on with one; how many results were added.
 
     Parameters
     ----------
     protocol : {"standard", "paper"} or Protocol
-    sets : sequence of str or Table, optional
-        See :func:`treebound.bench.load_tables`; by default the paper's 25.
+    sets : sequence of str or NamedSample, optional
+        See :func:`treebound.bench.load_samples`; by default the paper's 25.
     models : sequence of str, optional
         Names of models of the protocol; by default all.
     draws : int, optional
     data : path, optional
         Folder with the raw files of the data sets.
     store : path or Store
-    jobs, backend, scheduler, observer
+    jobs, backend, scheduler, timeout, observer
         See :meth:`Study.run`.
     retry : bool
         Run models again that failed before.
+    inferred : callable, optional
+        See :func:`treebound.bench.load_sample`.
     """
+    if not isinstance(store, Store):
+        check_store(store)  # before the long work
     chosen = protocol_of(protocol).with_draws(draws)
+    study = Study(_samples(sets, data, inferred), chosen.chosen(models), chosen)
     with ExitStack() as stack:
         opened = store if isinstance(store, Store) else stack.enter_context(Store(store))
-        study = Study(_tables(sets, data), chosen.chosen(models), chosen)
         if retry:
             opened.forget_errors(chosen.key)
-        return study.run(opened, jobs=jobs, backend=backend, scheduler=scheduler, observer=observer)
+        return study.run(
+            opened,
+            jobs=jobs,
+            backend=backend,
+            scheduler=scheduler,
+            timeout=timeout,
+            observer=observer,
+        )
 
 
-def _tables(sets: Sequence[Any] | None, data: str | Path | None) -> list[Table]:
-    given = [one for one in sets or () if isinstance(one, Table)]
+def _samples(
+    sets: Sequence[Any] | None, data: str | Path | None, inferred: Inferred | None
+) -> list[NamedSample]:
+    given = [one for one in sets or () if isinstance(one, NamedSample)]
     if sets and len(given) == len(sets):
         return given
-    return load_tables(sets, data=data)
+    return load_samples(sets, data=data, inferred=inferred)
+
+
+def _size(named: NamedSample) -> int:
+    return named.sample.n_rows * len(named.sample.columns)
 
 
 def _computed(
-    tasks: Iterable[tuple[Any, ...]], jobs: int, backend: Backend, scheduler: str | None
+    tasks: Iterable[Task], jobs: int, backend: Backend, scheduler: str | None
 ) -> Iterator[list[dict[str, Any]]]:
     """The rows of every task, as they are finished."""
     import joblib
 
     with ExitStack() as stack:
         settings = stack.enter_context(_Connection(backend, scheduler, jobs))
+        local = backend == "local"
+        measure = stack.enter_context(Children()).measure if local else measure_draw
         parallel = joblib.Parallel(
-            n_jobs=jobs if backend == "loky" else -1,
-            return_as="generator_unordered",
-            batch_size=1,
+            n_jobs=jobs if local else -1, return_as="generator_unordered", batch_size=1
         )
         stack.enter_context(joblib.parallel_config(**settings))
-        yield from parallel(joblib.delayed(measure_draw)(*task) for task in tasks)
+        yield from parallel(joblib.delayed(measure)(task) for task in tasks)
 
 
 class _Connection(ExitStack):
@@ -205,8 +227,8 @@ class _Connection(ExitStack):
         if self._backend == "ray":
             return self._ray()
         if self._scheduler is not None:
-            raise ValueError("The loky backend has no scheduler. Hint: use --backend dask or ray.")
-        return {"backend": "loky", "inner_max_num_threads": 1}
+            raise ValueError("The local backend has no scheduler. Hint: use --backend dask or ray.")
+        return {"backend": "threading"}  # each thread waits for a process of its own
 
     def _dask(self) -> dict[str, Any]:
         distributed = require("distributed", extra="dask", why="The dask backend")

@@ -1,4 +1,4 @@
-"""Results in SQLite: one row a result, one transaction a row.
+"""Results in SQLite: each result is one row, written in one transaction.
 
 A run can be killed at any moment: what was finished is in the file, what was not is missing and
 nothing else. The key (study, data set, draw, model) is unique, so nothing is counted twice, even
@@ -8,38 +8,47 @@ when two runs write to the same file.
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+import struct
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, cast
 
+from treebound._files import check_writable, may_write
 from treebound.bench.measure import QUANTITIES
 from treebound.bench.models import Model
 from treebound.bench.protocols import Protocol
-from treebound.bench.sources import Table
+from treebound.bench.samples import NamedSample
+from treebound.data.columns import KINDS
 
-__all__ = ["Store", "StoredStudy"]
+__all__ = ["Store", "StoreError", "StoredStudy", "check_store"]
 
-_VERSION = 1
+_VERSION = 2
+# In the header of every store, so that a file of another program is known before it is opened.
+_APPLICATION = int.from_bytes(b"tbnd")
+_MEMORY = ":memory:"
 _SCHEMA = f"""
-CREATE TABLE IF NOT EXISTS study (
+CREATE TABLE study (
     key TEXT PRIMARY KEY, protocol TEXT NOT NULL, settings TEXT NOT NULL, created TEXT NOT NULL
 );
-CREATE TABLE IF NOT EXISTS dataset (
+CREATE TABLE dataset (
     study TEXT NOT NULL REFERENCES study, name TEXT NOT NULL, title TEXT NOT NULL,
     n_examples INTEGER NOT NULL, n_real INTEGER NOT NULL, n_ordinal INTEGER NOT NULL,
     n_nominal INTEGER NOT NULL, n_classes INTEGER NOT NULL, fingerprint TEXT NOT NULL,
     PRIMARY KEY (study, name)
 );
-CREATE TABLE IF NOT EXISTS model (
+CREATE TABLE model (
     study TEXT NOT NULL REFERENCES study, name TEXT NOT NULL, position INTEGER NOT NULL,
     oracle INTEGER NOT NULL, settings TEXT NOT NULL, PRIMARY KEY (study, name)
 );
-CREATE TABLE IF NOT EXISTS result (
+CREATE TABLE result (
     study TEXT NOT NULL REFERENCES study, dataset TEXT NOT NULL, draw INTEGER NOT NULL,
     model TEXT NOT NULL, seed INTEGER NOT NULL,
     {", ".join(f"{name} REAL" for name in QUANTITIES)},
@@ -52,13 +61,79 @@ _COLUMNS = ("dataset", "draw", "model", "seed", *QUANTITIES, "error", "versions"
 
 @dataclass(frozen=True)
 class StoredStudy:
-    """What a store knows of one study, its results apart."""
+    """What a store knows of one study, beside its results."""
 
     key: str
     protocol: str
     settings: dict[str, Any]
     datasets: list[dict[str, Any]]
     models: list[dict[str, Any]]
+
+
+class StoreError(OSError):
+    """A file of results that cannot be read or written; the message names it."""
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _naming_the_file(method: Callable[P, R]) -> Callable[P, R]:
+    """Turn what SQLite reports (disk full, damaged, locked) into an error that names the file."""
+
+    @wraps(method)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(*args, **kwargs)
+        except sqlite3.Error as error:
+            store = cast(Store, args[0])
+            raise StoreError(f"The store {str(store.path)!r} cannot be used: {error}.") from None
+
+    return called
+
+
+def check_store(path: str | Path, *, must_exist: bool = False) -> None:
+    """Raise unless a path is a store of results, or may become one. Nothing is changed.
+
+    Raises
+    ------
+    StoreError, OSError
+        Naming the file and the reason.
+    """
+    file = Path(path)
+    if str(path) == _MEMORY:
+        return
+    if not file.exists():
+        if must_exist:
+            raise FileNotFoundError(
+                f"There is no store of results at {str(path)!r}. Hint: 'treebound bench' makes one."
+            )
+        check_writable(file)
+        return
+    if not file.is_file():
+        raise StoreError(f"{str(path)!r} is not a store of results: it is not a file.")
+    try:
+        with file.open("rb") as stream:
+            header = stream.read(100)
+    except OSError as error:
+        raise StoreError(f"Cannot read {str(path)!r}: {error.strerror or error}.") from None
+    reason = _refusal(header, may_be_empty=not must_exist)
+    if reason:
+        raise StoreError(f"{str(path)!r} is not a store of results: {reason}.")
+    if not must_exist:
+        check_writable(file)
+
+
+def _refusal(header: bytes, *, may_be_empty: bool) -> str:
+    """What the first bytes of a file have against it; see sqlite.org/fileformat.html."""
+    if not header:
+        return "" if may_be_empty else "it is empty"
+    if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
+        return "it is another kind of file"
+    version, application = struct.unpack(">I4xI", header[60:72])
+    if application != _APPLICATION:
+        return "it is the database of another program"
+    return "" if version == _VERSION else f"it has version {version}, not {_VERSION}"
 
 
 class Store:
@@ -69,7 +144,12 @@ class Store:
     path : path
         The file; it is made if it is not there. ``":memory:"`` keeps it in memory.
     must_exist : bool
-        Refuse to make a new file.
+        Open a store to read it, and make none. It may be on a read-only file system.
+
+    Raises
+    ------
+    StoreError, OSError
+        If the file is not a store, or cannot be read or written. It is then as it was.
 
     Examples
     --------
@@ -80,28 +160,65 @@ class Store:
 
     def __init__(self, path: str | Path, *, must_exist: bool = False) -> None:
         self.path = Path(path)
-        if must_exist and not self.path.is_file():
-            raise FileNotFoundError(
-                f"There is no store of results at {str(path)!r}. Hint: 'treebound bench' makes one."
-            )
-        self._connection = sqlite3.connect(path, timeout=60.0, isolation_level=None)
-        self._connection.row_factory = sqlite3.Row
+        check_store(path, must_exist=must_exist)
+        new = str(path) != _MEMORY and not self.path.exists()
+        self._opened = ExitStack()
         try:
-            self._prepare()
-        except sqlite3.DatabaseError as error:
-            self._connection.close()
-            raise ValueError(f"{str(path)!r} is not a store of results: {error}.") from None
+            self._connect(must_exist)
+        except BaseException:
+            self._opened.close()
+            if new and self.path.exists() and self.path.stat().st_size == 0:
+                self.path.unlink()
+            raise
 
-    def _prepare(self) -> None:
-        # With a write-ahead log a commit costs no flush, and a killed process loses no commit.
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = NORMAL")
-        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if version not in (0, _VERSION) or (version == 0 and tables):
-            raise sqlite3.DatabaseError(f"it has version {version}, not {_VERSION}")
-        self._connection.executescript(_SCHEMA)
+    @_naming_the_file
+    def _connect(self, must_exist: bool) -> None:
+        where = f"{self._place().absolute().as_uri()}?mode=rw" if must_exist else str(self.path)
+        # Statements outside a transaction are their own transaction.
+        connection = sqlite3.connect(where, timeout=60.0, isolation_level=None, uri=must_exist)
+        self._connection = self._opened.enter_context(closing(connection))
+        self._connection.row_factory = sqlite3.Row
+        if not must_exist:
+            with self._transaction():
+                (tables,) = self._connection.execute(
+                    "SELECT count(*) FROM sqlite_master"
+                ).fetchone()
+                if not tables:
+                    self._create()
+        self._check_tables()
+        if not must_exist:
+            # With a write-ahead log a commit costs no flush, and a killed process loses none.
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+
+    def _place(self) -> Path:
+        """The file to read: a copy where SQLite could not write its log beside the store."""
+        if may_write(self.path) and may_write(self.path.parent):
+            return self.path
+        folder = Path(self._opened.enter_context(tempfile.TemporaryDirectory()))
+        for suffix in ("", "-wal"):
+            beside = Path(f"{self.path}{suffix}")
+            if beside.exists():
+                shutil.copyfile(beside, folder / f"store{suffix}")
+        return folder / "store"
+
+    def _create(self) -> None:
+        for statement in filter(str.strip, _SCHEMA.split(";")):
+            self._connection.execute(statement)
+        self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
         self._connection.execute(f"PRAGMA user_version = {_VERSION}")
+
+    def _check_tables(self) -> None:
+        with closing(sqlite3.connect(_MEMORY)) as fresh:
+            fresh.executescript(_SCHEMA)
+            expected = _columns(fresh)
+        found = _columns(self._connection)
+        for table, columns in expected.items():
+            if found.get(table) != columns:
+                raise StoreError(
+                    f"{str(self.path)!r} is not a store of results: its table {table!r} is "
+                    f"{'not there' if table not in found else 'another'}."
+                )
 
     def __enter__(self) -> Store:
         return self
@@ -116,12 +233,14 @@ class Store:
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded into it."""
-        self._connection.close()
+        with suppress(sqlite3.Error):  # what is committed stays in the log
+            self._opened.close()
 
     # -- writing ---------------------------------------------------------------------------
 
+    @_naming_the_file
     def register(
-        self, protocol: Protocol, tables: Iterable[Table], models: Sequence[Model]
+        self, protocol: Protocol, samples: Iterable[NamedSample], models: Sequence[Model]
     ) -> None:
         """Note what is about to run, in one transaction.
 
@@ -136,20 +255,21 @@ class Store:
                 "INSERT OR IGNORE INTO study VALUES (?, ?, ?, ?)",
                 (protocol.key, protocol.name, json.dumps(protocol.settings), _now()),
             )
-            for table in tables:
-                self._register_table(protocol.key, table)
+            for named in samples:
+                self._register_sample(protocol.key, named)
             for model in models:
                 self._register_model(protocol.key, model)
 
-    def _register_table(self, study: str, table: Table) -> None:
-        kinds = [table.count(kind) for kind in ("real", "ordinal", "nominal")]
-        row = (table.n_examples, *kinds, table.n_classes, table.fingerprint)
+    def _register_sample(self, study: str, named: NamedSample) -> None:
+        sample = named.sample
+        kinds = [named.count(kind) for kind in KINDS]
+        row = (sample.n_rows, *kinds, sample.n_classes, named.fingerprint)
         self._connection.execute(
             "INSERT OR IGNORE INTO dataset VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (study, table.name, table.title, *row),
+            (study, named.name, named.title, *row),
         )
-        found = self._one("dataset", "fingerprint", study, table.name)
-        self._refuse(found != table.fingerprint, "data set", table.name, found, table.fingerprint)
+        found = self._one("dataset", "fingerprint", study, named.name)
+        self._refuse(found != named.fingerprint, "data set", named.name, found, named.fingerprint)
 
     def _register_model(self, study: str, model: Model) -> None:
         (position,) = self._connection.execute(
@@ -173,6 +293,7 @@ class Store:
                 f"{old} there, {new} now. Hint: give it another name, or use another --store."
             )
 
+    @_naming_the_file
     def add(self, study: str, row: dict[str, Any]) -> bool:
         """Write one result in one transaction; False if it was there already."""
         values = [row[name] for name in _COLUMNS]
@@ -185,6 +306,7 @@ class Store:
             )
         return cursor.rowcount == 1
 
+    @_naming_the_file
     def forget_errors(self, study: str) -> int:
         """Remove the rows of models that failed, so that they run again; how many there were."""
         with self._transaction():
@@ -198,16 +320,19 @@ class Store:
 
     # -- reading ---------------------------------------------------------------------------
 
+    @_naming_the_file
     def done(self, study: str) -> set[tuple[str, int, str]]:
         """The keys of the results a study has: (data set, draw, model)."""
         query = "SELECT dataset, draw, model FROM result WHERE study = ?"
         return {tuple(row) for row in self._connection.execute(query, (study,))}
 
+    @_naming_the_file
     def rows(self, study: str) -> list[dict[str, Any]]:
         """Every result of a study, in the order of data set, draw and model."""
         query = "SELECT * FROM result WHERE study = ? ORDER BY dataset, draw, model"
         return [dict(row) for row in self._connection.execute(query, (study,))]
 
+    @_naming_the_file
     def studies(self) -> list[StoredStudy]:
         """The studies in this file, the oldest first."""
         found = self._connection.execute("SELECT * FROM study ORDER BY created, key").fetchall()
@@ -219,7 +344,14 @@ class Store:
             with closing(self._connection.execute(query, (row["key"],))) as cursor:
                 return [dict(one) for one in cursor]
 
-        settings = json.loads(row["settings"])
+        try:
+            settings = dict(json.loads(row["settings"]))
+            settings["test_fraction"] = float(settings["test_fraction"])
+        except (ValueError, TypeError, KeyError):
+            raise StoreError(
+                f"The store {str(self.path)!r} is damaged: the settings of the study "
+                f"{row['key']!r} cannot be read."
+            ) from None
         datasets, models = all_of("dataset", "title"), all_of("model", "position")
         return StoredStudy(row["key"], row["protocol"], settings, datasets, models)
 
@@ -251,7 +383,21 @@ class _Transaction:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+        try:
+            if kind is None:
+                self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+
+def _columns(connection: sqlite3.Connection) -> dict[str, list[str]]:
+    """The names of the columns of every table."""
+    query = "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c"
+    found: dict[str, list[str]] = {}
+    for table, column in connection.execute(f"{query} WHERE m.type = 'table' ORDER BY m.name, cid"):
+        found.setdefault(table, []).append(column)
+    return found
 
 
 def _now() -> str:

@@ -104,7 +104,7 @@ def risk_upper(rows: int, errors: int, log_level: float) -> float:
     """
     if errors >= rows:
         return 1.0
-    if log_level > -700.0:
+    if log_level > -300.0:  # the inverse of scipy loses digits below e^-600
         found = float(betainccinv(errors + 1.0, float(rows - errors), exp(log_level)))
         return min(1.0, nextafter(found * _SLACK, inf))
     low, high = errors / rows, 1.0

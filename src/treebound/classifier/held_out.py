@@ -29,8 +29,8 @@ def learn_apart(
 
     Which rows these are depends on the seed and the row numbers alone; drawn by label, the
     certificate would not hold. The rows set aside have no part in what is learned: neither a
-    category nor a missing value that only they have is known to the columns. Only the set of
-    classes is that of all rows.
+    category nor a missing value that only they have is known to the columns. Only the types of the
+    columns and the set of classes are those of all rows.
 
     Parameters
     ----------
@@ -116,8 +116,8 @@ class HeldOut:
         at_rest = self.counts.copy()
         at_rest[inner] -= self.counts[grown.left[inner]] + self.counts[grown.right[inner]]
         wrong = at_rest.sum(axis=1) - at_rest[np.arange(grown.n_nodes), grown.label]
-        found = certify_holdout(int(wrong[alive].sum()), self.m, delta / len(path))
-        return replace(self._with(found, len(path)), delta=delta)
+        found = certify_holdout(int(wrong[alive].sum()), self.m, delta / path.n_considered)
+        return replace(self._with(found, path.n_considered), delta=delta)
 
     def _with(self, certificate: Certificate, steps: int) -> Certificate:
         """The assumptions of rows that were set aside by ``fit``."""

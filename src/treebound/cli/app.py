@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -22,13 +23,23 @@ app = App(
 console = Console()
 
 # Modules that register commands on `app`; imported when the command line starts.
-COMMANDS = ("theory", "table", "data", "study")
+COMMANDS = ("theory", "trees", "data", "study")
 
 
 def fail(message: str) -> int:
     """Say one line on standard error; the exit code of a failed command."""
     print(f"treebound: {' '.join(str(message).split())}", file=sys.stderr)
     return 2
+
+
+def _in_options(message: str) -> str:
+    """A message about a parameter of the library, in the words of the shell."""
+
+    def option(found: re.Match[str]) -> str:
+        name = found[1].removeprefix("n_").replace("_", "-")
+        return f"The option --{name} must"
+
+    return re.sub(r"^The '(\w+)' parameter(?: of \w+)? must", option, message)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -52,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         named = error.filename is not None and error.strerror is not None
         code = fail(f"{error.filename}: {error.strerror}." if named else str(error))
     except (ValueError, ModuleNotFoundError) as error:
-        code = fail(str(error))
+        code = fail(_in_options(str(error)))
     except KeyboardInterrupt:
         fail("interrupted")
         code = 130

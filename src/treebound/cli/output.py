@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,12 +9,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from treebound._extras import require
-from treebound._files import atomic_write, is_special
+from treebound._files import atomic_write
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TableWriter", "check_writable", "table_writer", "write_result"]
+__all__ = ["TableWriter", "table_form", "table_writer", "write_result"]
 
 
 class TableWriter(Protocol):
@@ -55,6 +54,19 @@ class _ParquetWriter:
             self.file.close()
 
 
+def table_form(path: Path | None) -> str:
+    """How a table is written to a path: "csv" or "parquet"."""
+    suffix = "" if path is None else path.suffix.lower()
+    if suffix in (".parquet", ".pq"):
+        return "parquet"
+    if suffix not in ("", ".csv", ".txt"):
+        raise ValueError(
+            f"Cannot write {path}: tables are written as CSV or Parquet. Hint: name it .csv or "
+            ".parquet."
+        )
+    return "csv"
+
+
 @contextmanager
 def table_writer(path: Path | None) -> Iterator[TableWriter]:
     """A writer to a file that appears when the block ends well; None and ``-`` are stdout."""
@@ -62,13 +74,7 @@ def table_writer(path: Path | None) -> Iterator[TableWriter]:
         yield _CsvWriter(sys.stdout)
         sys.stdout.flush()
         return
-    check_writable(path)
-    if path.suffix.lower() not in ("", ".csv", ".txt", ".parquet", ".pq"):
-        raise ValueError(
-            f"Cannot write {path}: tables are written as CSV or Parquet. Hint: name it .csv or "
-            ".parquet."
-        )
-    if path.suffix.lower() in (".parquet", ".pq"):
+    if table_form(path) == "parquet":
         with atomic_write(path, "wb") as stream:
             writer = _ParquetWriter(stream)
             yield writer
@@ -81,7 +87,6 @@ def table_writer(path: Path | None) -> Iterator[TableWriter]:
 def write_result(content: str | bytes, path: Path | None) -> None:
     """Write text or bytes to a file, atomically, or to standard output."""
     if path is not None and str(path) != "-":
-        check_writable(path)
         with atomic_write(path, "wb") as stream:
             stream.write(content.encode() if isinstance(content, str) else content)
     elif isinstance(content, bytes):
@@ -90,22 +95,3 @@ def write_result(content: str | bytes, path: Path | None) -> None:
         sys.stdout.buffer.write(content)
     else:
         sys.stdout.write(content if content.endswith("\n") else content + "\n")
-
-
-def check_writable(path: Path) -> None:
-    """Say now, before the long work, that a file cannot be written.
-
-    Raises
-    ------
-    OSError
-        Naming the file and the reason.
-    """
-    folder = path.parent
-    if path.is_dir():
-        raise IsADirectoryError(f"Cannot write {path}: it is a folder.")
-    if not folder.is_dir():
-        raise FileNotFoundError(f"Cannot write {path}: there is no folder {folder}.")
-    if not (is_special(path) or os.access(folder, os.W_OK)) or (
-        path.exists() and not os.access(path, os.W_OK)
-    ):
-        raise PermissionError(f"Cannot write {path}: permission denied.")

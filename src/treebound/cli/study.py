@@ -1,18 +1,23 @@
-"""``treebound bench`` runs the study, ``treebound report`` tells it."""
+"""``treebound bench`` runs the study, ``treebound report`` shows its results."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 from rich.console import Console
 
 from treebound._files import atomic_write, write_text
 from treebound.cli.app import app, console
+from treebound.cli.overwrite import check_output
+
+if TYPE_CHECKING:
+    from treebound.datasets import Schema
 
 __all__ = ["bench", "report"]
 
@@ -33,8 +38,9 @@ def run_study(
     models: Words = None,
     draws: int | None = None,
     jobs: int = 1,
-    backend: Literal["loky", "dask", "ray"] = "loky",
+    backend: Literal["local", "dask", "ray"] = "local",
     scheduler: str | None = None,
+    timeout: float = 3600.0,
     store: Path = Path("results.sqlite"),
     retry: Annotated[bool, Parameter(negative=())] = False,
     yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative=())] = False,
@@ -59,11 +65,13 @@ def run_study(
     draws
         Splits of every data set; by default 25.
     jobs
-        Worker processes; -1 for one a core.
+        Worker processes; -1 for one on each core.
     backend
         Where the work is done.
     scheduler
         Address of a dask scheduler or ray cluster; without one, a local cluster is started.
+    timeout
+        Seconds after which a model is stopped; its result is then an error.
     store
         The file of results.
     retry
@@ -74,8 +82,6 @@ def run_study(
     from treebound.bench import run
     from treebound.bench.display import display_for
 
-    if not _types_confirmed(sets, yes):
-        raise ValueError("Nothing was run. Hint: say what the columns are in a schema file.")
     with display_for(console) as display:
         added = run(
             protocol=protocol,
@@ -87,27 +93,26 @@ def run_study(
             jobs=jobs,
             backend=backend,
             scheduler=scheduler,
+            timeout=timeout,
             retry=retry,
             observer=display,
+            inferred=partial(_confirm_types, yes),
         )
     console.print(f"{added:,} results added to {store}. Next: treebound report {store}")
 
 
-def _types_confirmed(sets: list[str] | None, yes: bool) -> bool:
-    """Show the types that were inferred for tables of one's own; on a terminal, ask."""
-    from treebound.bench.sources import inferred_schema
-
-    inferred = [found for found in map(inferred_schema, sets or ()) if found]
-    for path, schema in inferred:
-        console.print(
-            f"Types inferred from {path} (say otherwise in {path.with_suffix('.toml')}):\n{schema}",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
-        )
-    if not inferred or yes or not (console.is_terminal and sys.stdin.isatty()):
-        return True
-    return console.input("Is this right? [Y/n] ").strip().lower() in ("", "y", "yes")
+def _confirm_types(yes: bool, path: Path, schema: Schema) -> None:
+    """Show the types that were inferred for a file; on a terminal, ask."""
+    console.print(
+        f"Types inferred from {path} (say otherwise in {path.with_suffix('.toml')}):\n{schema}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    if yes or not (console.is_terminal and sys.stdin.isatty()):
+        return
+    if console.input("Is this right? [Y/n] ").strip().lower() not in ("", "y", "yes"):
+        raise ValueError("Nothing was run. Hint: say what the columns are in a schema file.")
 
 
 @bench.command
@@ -161,6 +166,7 @@ def demo(*, jobs: int = 2, draws: int = 25, output: Path = Path("demo")) -> None
     """
     from treebound.bench.demo import demo as show
 
+    check_output(output / "index.html" if output.is_dir() else None, "html")
     page = show(output, jobs=jobs, draws=draws, console=console)
     console.print(f"The page is {page}.")
 
@@ -173,8 +179,9 @@ def report(
     table: Words = None,
     protocol: str | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    force: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
-    """Tell the results of a study.
+    """Show the results of a study.
 
     Parameters
     ----------
@@ -189,15 +196,21 @@ def report(
         Which study, where the store holds several.
     output
         File to write; by default the standard output (the page: report.html).
+    force
+        Write over a file of another kind too.
     """
     from treebound.bench.page import write_page
     from treebound.bench.results import Results
     from treebound.bench.sheets import as_csv, as_latex, as_markdown, print_sheet
-    from treebound.bench.tables import TABLES, sheets_of
+    from treebound.bench.summaries import TABLES, sheets_of
 
+    if form == "html":
+        output = output or Path("report.html")
+    check_output(output, form, reads=[store], force=force)
     results = Results.read(store, protocol)
     if form == "html":
-        console.print(f"The page is {write_page(results, output or Path('report.html'))}.")
+        assert output is not None
+        console.print(f"The page is {write_page(results, output)}.", soft_wrap=True)
         return
     sheets = sheets_of(results, table or (("accuracy",) if form == "csv" else TABLES))
     if form == "terminal":

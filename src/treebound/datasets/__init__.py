@@ -6,11 +6,11 @@
 
 from treebound.datasets.dataset import Dataset
 from treebound.datasets.loaders import load
+from treebound.datasets.reading import infer_schema, iter_table, read_table
 from treebound.datasets.registry import DatasetInfo, info
 from treebound.datasets.registry import names as _names
 from treebound.datasets.schema import Schema, SchemaError, read_schema
 from treebound.datasets.sources import DatasetError, fetch
-from treebound.datasets.tables import infer_schema, iter_table, read_table
 
 # ``datasets.list()``. It is not in ``__all__``, so that a star import leaves the builtin alone.
 list = _names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +12,12 @@ from treebound._extras import require
 from treebound.data.columns import Column
 from treebound.data.frames import is_missing as no_value
 from treebound.datasets.schema import Schema
+from treebound.datasets.text_column import TextColumn, arrow
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["is_missing", "label_series", "numbers", "pandas", "typed_series"]
+__all__ = ["is_missing", "label_series", "numbers", "pandas", "plain_series", "typed_series"]
 
 
 def pandas() -> Any:
@@ -61,35 +62,54 @@ def typed_series(
         return pd.Series(found, name=column.name)
     markers = frozenset(schema.missing)
     if column.categories is None:
-        texts = [None if is_missing(v, markers) else _text(v) for v in values]
-        return pd.Series(texts, name=column.name, dtype=_text_dtype())
-    codes, strange = _codes(values, column.categories, markers)
+        return _texts(values, column.name, markers)
     if unknown == "keep" or not column.declared:
-        return _with_unknown(values, column, codes, strange, first_row)
+        return _with_unknown(values, column, markers, first_row)
+    codes, strange = _codes(values, column.categories, markers)
     if strange:
         raise _unknown_category(values, column, strange[0], first_row)
     dtype = pd.CategoricalDtype(list(column.categories), ordered=column.kind == "ordinal")
     return pd.Series(pd.Categorical.from_codes(codes, dtype=dtype), name=column.name)
 
 
+def _texts(values: Sequence[Any], name: str, markers: frozenset[str]) -> pd.Series:
+    """The values as plain texts, None where missing."""
+    if isinstance(values, TextColumn):
+        kept = [None if is_missing(text, markers) else text for text in values.distinct]
+        if None not in kept:
+            return values.texts.to_pandas().rename(name)
+        found = arrow().array(kept, "string").take(arrow().array(values.codes))
+        return found.to_pandas().rename(name)
+    texts = [None if is_missing(v, markers) else _text(v) for v in values]
+    return pandas().Series(texts, name=name, dtype=_text_dtype())
+
+
+def plain_series(values: Sequence[Any]) -> pd.Series:
+    """The values as they are."""
+    found: Any = values.texts.to_pandas() if isinstance(values, TextColumn) else values
+    return pandas().Series(found)
+
+
 def _with_unknown(
-    values: Sequence[Any],
-    column: Column,
-    codes: NDArray[np.int64],
-    strange: list[int],
-    first_row: int,
+    values: Sequence[Any], column: Column, markers: frozenset[str], first_row: int
 ) -> pd.Series:
     """The categories as plain values, and beside them values that are no category."""
+    each = values.distinct if isinstance(values, TextColumn) else values
     categories = column.categories or ()
+    codes, strange = _codes(each, categories, markers)
     kept = [categories[code] if code >= 0 else None for code in codes]
     text = all(isinstance(category, str) for category in categories)
     number = not text and not any(isinstance(category, str | bool) for category in categories)
     for at in strange:
         try:
-            kept[at] = _text(values[at]) if text or not number else _number(values[at], ".")
+            kept[at] = _text(each[at]) if text or not number else _number(each[at], ".")
         except (TypeError, ValueError):
-            raise _unknown_category(values, column, at, first_row) from None
-    return pandas().Series(kept, name=column.name, dtype=_text_dtype() if text else object)
+            row = values.first_row([at]) if isinstance(values, TextColumn) else at
+            raise _unknown_category(values, column, row, first_row) from None
+    found = pandas().Series(kept, name=column.name, dtype=_text_dtype() if text else object)
+    if isinstance(values, TextColumn):
+        return found.take(values.codes).reset_index(drop=True)
+    return found
 
 
 def numbers(
@@ -99,14 +119,31 @@ def numbers(
     plain = getattr(values, "dtype", None)
     if isinstance(plain, np.dtype) and plain.kind in "fiub":
         return np.asarray(values, dtype=np.float64)
-    listed = list(values)
+    if isinstance(values, TextColumn):
+        return _numbers_of_texts(values, name, schema, first_row)
+    return _numbers_of_objects(list(values), name, schema, lambda at: first_row + at)
+
+
+def _numbers_of_texts(
+    values: TextColumn, name: str, schema: Schema, first_row: int
+) -> NDArray[np.float64]:
     if schema.layout.decimal == ".":
-        fast = _all_numbers(listed)
-        if fast is not None:
-            return fast
+        found = values.numbers(schema.missing)
+        if found is not None:
+            return found
+    distinct = values.distinct
+    each = _numbers_of_objects(
+        distinct, name, schema, lambda at: first_row + values.first_row([at])
+    )
+    return each[values.codes] if len(values) else each
+
+
+def _numbers_of_objects(
+    values: list[Any], name: str, schema: Schema, row_of: Callable[[int], int]
+) -> NDArray[np.float64]:
     markers = frozenset(schema.missing)
-    found = np.empty(len(listed))
-    for at, value in enumerate(listed):
+    found = np.empty(len(values))
+    for at, value in enumerate(values):
         if is_missing(value, markers):
             found[at] = np.nan
             continue
@@ -114,7 +151,7 @@ def numbers(
             found[at] = _number(value, schema.layout.decimal)
         except (TypeError, ValueError):
             raise ValueError(
-                f"Column {name!r}, row {first_row + at}: {value!r} is not a number. Hint: call "
+                f"Column {name!r}, row {row_of(at)}: {value!r} is not a number. Hint: call "
                 "the column nominal, or list the text under 'missing' in the schema."
             ) from None
     return found
@@ -123,21 +160,28 @@ def numbers(
 def label_series(
     values: Sequence[Any], name: str, schema: Schema, *, first_row: int = 1
 ) -> pd.Series:
-    """The target: its declared classes, or whole numbers if all are, or texts."""
+    """The target: its declared classes, or numbers if all are, or texts."""
     pd = pandas()
     markers = frozenset(schema.missing)
-    listed = list(values)
     if schema.classes is not None:
-        codes, strange = _codes(listed, schema.classes, markers)
+        codes, strange = _codes(values, schema.classes, markers)
         _no_missing_label(codes < 0, strange, name, first_row)
         if strange:
             column = Column(name, "nominal", tuple(schema.classes), declared=True)
-            raise _unknown_category(listed, column, strange[0], first_row)
-        return pd.Series([schema.classes[code] for code in codes], name=name)
+            raise _unknown_category(values, column, strange[0], first_row)
+        used = np.unique(codes)
+        labels = pd.Series([schema.classes[code] for code in used], name=name)
+        return labels.take(np.searchsorted(used, codes)).reset_index(drop=True)
+    if isinstance(values, TextColumn):
+        gone = np.array([is_missing(text, markers) for text in values.distinct], dtype=bool)
+        _no_missing_label(gone[values.codes] if len(values) else gone, [], name, first_row)
+        labels = pd.Series(_label_values(values.distinct), name=name)
+        return labels.take(values.codes).reset_index(drop=True)
+    listed = list(values)
     gone = np.array([is_missing(value, markers) for value in listed], dtype=bool)
     _no_missing_label(gone, [], name, first_row)
     if all(isinstance(value, str) for value in listed):
-        listed = _whole_numbers(listed)
+        listed = _label_values(listed)
     return pd.Series(listed, name=name)
 
 
@@ -158,7 +202,11 @@ def _codes(
 ) -> tuple[NDArray[np.int64], list[int]]:
     """Category codes, -1 where missing; and the positions of values that are no category."""
     lookup = _Lookup(categories, markers)
-    codes = np.array([lookup[value] for value in values], dtype=np.int64)
+    if isinstance(values, TextColumn):
+        each = np.array([*(lookup[text] for text in values.distinct), 0], dtype=np.int64)
+        codes = each[values.codes]
+    else:
+        codes = np.array([lookup[value] for value in values], dtype=np.int64)
     strange = np.flatnonzero(codes == _STRANGE).tolist()
     codes[codes == _STRANGE] = -1
     return codes, strange
@@ -227,23 +275,22 @@ def _number(value: Any, decimal: str) -> float:
     return float(value)
 
 
-def _all_numbers(values: list[Any]) -> NDArray[np.float64] | None:
-    """The values as numbers if every one of them is, else None."""
-    try:
-        found = np.fromiter(map(float, values), dtype=np.float64, count=len(values))
-    except (TypeError, ValueError):
-        return None
-    texts = values if all(type(value) is str for value in values) else map(str, values)
-    return None if "_" in "".join(texts) else found
+def _label_values(texts: list[str]) -> list[Any]:
+    """Whole numbers if all are written so, numbers if one has a fraction, else texts.
 
-
-def _whole_numbers(texts: list[str]) -> list[Any]:
+    Numbers with a fraction are no classes: whoever learns from them refuses them.
+    """
+    stripped = [text.strip() for text in texts]
     try:
-        whole = [int(text) for text in texts]
+        whole = [int(text) for text in stripped]
+        return whole if [str(number) for number in whole] == stripped else list(stripped)
     except ValueError:
-        return [text.strip() for text in texts]
-    same = all(str(number) == text.strip() for number, text in zip(whole, texts, strict=True))
-    return whole if same else [text.strip() for text in texts]
+        pass
+    try:
+        numbers = [_number(text, ".") for text in stripped]
+    except ValueError:
+        return list(stripped)
+    return numbers if any(number % 1 for number in numbers) else list(stripped)
 
 
 def _text_dtype() -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from treebound.data.columns import Column
 from treebound.datasets.convert import is_missing, pandas
 from treebound.datasets.schema import Schema
+from treebound.datasets.text_column import TextColumn
 
 __all__ = ["infer_column"]
 
@@ -26,6 +27,8 @@ def infer_column(name: str, values: Sequence[Any], schema: Schema) -> Column | N
         For the missing markers.
     """
     pd = pandas()
+    if isinstance(values, TextColumn):
+        values = values.distinct
     dtype = getattr(values, "dtype", None)
     if isinstance(dtype, pd.CategoricalDtype):
         kind = "ordinal" if dtype.ordered else "nominal"

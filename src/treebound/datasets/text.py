@@ -1,66 +1,71 @@
-"""Text files: records of fields in, columns of texts out, whole or in chunks."""
+"""Text files: bytes in, columns of texts out, whole or in chunks.
+
+The bytes are cut into blocks of whole records. Arrow reads a block whose quotes are as they should
+be; from the first other one on, Python's csv module reads the file, and says what is wrong with it.
+"""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
+import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from typing import IO, Any
 
-from treebound.datasets.schema import Layout, Schema
+import numpy as np
 
-__all__ = ["Raw", "decoded", "no_duplicates", "text_chunks", "text_columns"]
+from treebound._extras import require
+from treebound.datasets.schema import Layout, Schema
+from treebound.datasets.text_column import TextColumn, arrow
+
+__all__ = ["LONGEST_LINE", "Raw", "no_duplicates", "text_chunks", "text_columns"]
 
 # Columns as they come out of a file or a frame, by name.
 Raw = dict[str, Sequence[Any]]
 
+_BLOCK = 1 << 24
+# In bytes: a line longer than this is no row of a table, and is not held in memory.
+LONGEST_LINE = 1 << 26
+_FIELD = 131_072  # characters, the limit of Python's csv module
+_BATCH = 50_000
+_ENDS = b"\r\n"
+_QUOTE = 34
+
 
 def text_columns(payload: bytes, schema: Schema, name: str) -> Raw:
     """The columns of a text file held in memory."""
-    return next(text_chunks(decoded(io.BytesIO(payload), schema.layout), schema, None, name))
-
-
-def decoded(file: Any, layout: Layout) -> IO[str]:
-    """A binary stream as text."""
-    try:
-        return io.TextIOWrapper(file, encoding=layout.encoding, newline="")
-    except LookupError:
-        raise ValueError(
-            f"The 'encoding' of [read] must be a known text encoding. Got {layout.encoding!r} "
-            "instead."
-        ) from None
+    return next(text_chunks(io.BytesIO(payload), schema, None, name))
 
 
 def text_chunks(
-    stream: Iterable[str], schema: Schema, chunk_rows: int | None, name: str
+    file: IO[bytes], schema: Schema, chunk_rows: int | None, name: str
 ) -> Iterator[Raw]:
     """The columns of a text file, so many rows at a time (None: all); at least one chunk.
 
     Parameters
     ----------
-    stream : iterable of str
-        The lines of the file.
+    file : binary stream
     schema : Schema
         For the layout and, where the file has no header, the names of the columns.
     chunk_rows : int or None
     name : str
         What errors call the file.
     """
-    layout = schema.layout
-    with _explained(name, layout):
-        records = _records(stream, layout)
-        names = _header(records, name) if layout.header else list(schema.order)
-        row = 0
-        while part := list(islice(records, chunk_rows)):
-            part = _checked(part, len(names), row, name)
-            row += len(part)
-            if part:
-                yield dict(zip(names, zip(*part, strict=True), strict=True))
-        if row == 0:
-            yield dict.fromkeys(names, ())
+    with _explained(name, schema.layout):
+        reader = _Reader(file, schema.layout, name)
+        names = reader.header() if schema.layout.header else list(schema.order)
+        some = False
+        for table in _sliced(reader.tables(len(names)), chunk_rows):
+            some = True
+            columns = map(TextColumn, table.columns)
+            yield dict(zip(names, columns, strict=True))
+        if not some:
+            nothing = TextColumn(arrow().chunked_array([], "string"))
+            yield dict.fromkeys(names, nothing)
 
 
 def no_duplicates(names: Sequence[str], table: str) -> None:
@@ -73,22 +78,259 @@ def no_duplicates(names: Sequence[str], table: str) -> None:
         )
 
 
-def _records(stream: Iterable[str], layout: Layout) -> Iterator[list[str]]:
-    """The records of a text file; a blank line is an empty one."""
-    lines = iter(stream)
-    for _ in range(layout.skip_rows):
-        next(lines, None)
-    if layout.separator == "whitespace":
-        return map(str.split, lines)
-    return csv.reader(lines, delimiter=layout.separator or ",", strict=True)
+def _sliced(tables: Iterator[Any], rows: int | None) -> Iterator[Any]:
+    """The same rows in tables of so many rows each, the last may have fewer; None: in one."""
+    pa = arrow()
+    held: list[Any] = []
+    count = 0
+    for table in tables:
+        held.append(table)
+        count += table.num_rows
+        if rows is not None and count >= rows:
+            whole = pa.concat_tables(held)
+            full = count - count % rows
+            for start in range(0, full, rows):
+                yield whole.slice(start, rows)
+            held, count = [whole.slice(full)], count - full
+    if count:
+        yield pa.concat_tables(held)
 
 
-def _header(records: Iterator[list[str]], name: str) -> list[str]:
-    names = [text.strip() for text in next(filter(None, records), [])]
-    if not names:
-        raise ValueError(f"{name} is empty: it has not even a line of column names.")
-    no_duplicates(names, name)
-    return names
+class _Reader:
+    """The records of a text file, read once from the start."""
+
+    def __init__(self, file: IO[bytes], layout: Layout, name: str) -> None:
+        self._layout, self._name = layout, name
+        self._read = _utf8(file, layout)
+        self._held = b""
+        self._ended = False
+        self._rows = 0
+        separator = layout.separator or ","
+        self._separator = separator
+        self._plain = len(separator) == 1 and separator.isascii() and separator not in '"\r\n'
+        for _ in range(layout.skip_rows):
+            self._skip_line()
+
+    # -- bytes -------------------------------------------------------------------------------
+
+    def _fill(self, size: int) -> None:
+        while len(self._held) < size and not self._ended:
+            more = self._read(size - len(self._held))
+            self._ended = not more
+            self._held += more
+
+    def _too_long(self) -> ValueError:
+        return ValueError(
+            f"{self._name}, row {self._rows + 1}: a line of more than {LONGEST_LINE >> 20} MB. "
+            "Hint: is this a text file, with a line for each row?"
+        )
+
+    def _skip_line(self) -> None:
+        size = 1 << 16
+        while True:
+            self._fill(size)
+            end = re.search(b"\r\n|\n|\r(?!$)", self._held) or (
+                self._ended and re.search(b"\r|$", self._held)
+            )
+            if end:
+                self._held = self._held[end.end() :]
+                return
+            size *= 2
+            if size > LONGEST_LINE:
+                raise self._too_long()
+
+    def _block(self) -> bytes:
+        """The next bytes, up to the end of a record; empty at the end of the file."""
+        size = _BLOCK
+        while True:
+            self._fill(size)
+            cut = len(self._held) if self._ended else _last_end(self._held)
+            if cut:
+                block, self._held = self._held[:cut], self._held[cut:]
+                return block
+            if self._ended or size >= LONGEST_LINE:
+                break
+            size *= 2
+        if self._held:
+            raise self._too_long()
+        return b""
+
+    # -- records -----------------------------------------------------------------------------
+
+    def header(self) -> list[str]:
+        """The names of the columns, from the first line that is not blank."""
+        block = self._block()
+        used = 0
+
+        def lines() -> Iterator[str]:
+            nonlocal used
+            for line in self._short(_lines(io.BytesIO(block))):
+                used += len(line.encode())
+                yield line
+
+        names = [text.strip() for text in next(filter(None, self._records(lines())), [])]
+        if not names:
+            raise ValueError(f"{self._name} is empty: there is no line of column names.")
+        no_duplicates(names, self._name)
+        self._held = block[used:] + self._held
+        return names
+
+    def tables(self, width: int) -> Iterator[Any]:
+        """Arrow tables of texts, a column for each name."""
+        while block := self._block():
+            table = self._by_arrow(block, width)
+            if table is None:
+                yield from self._by_python(block, width)
+                return
+            self._rows += table.num_rows
+            if table.num_rows:
+                yield table
+
+    def _by_arrow(self, block: bytes, width: int) -> Any | None:
+        """The records of a block; None where Python's reader has to look at it."""
+        pa = arrow()
+        reader = require("pyarrow.csv", extra="study", why="Reading tables")
+        compute = require("pyarrow.compute", extra="study", why="Reading tables")
+        if not self._plain or not _well_quoted(block, self._separator):
+            return None
+        if not block.strip(_ENDS):
+            return pa.table({f"f{at}": pa.array([], pa.string()) for at in range(width)})
+        block = block if block[-1:] in (b"\n", b"\r") else block + b"\n"
+        try:
+            table = reader.read_csv(
+                pa.py_buffer(block),
+                read_options=reader.ReadOptions(
+                    autogenerate_column_names=True, block_size=len(block) + 1
+                ),
+                parse_options=reader.ParseOptions(
+                    delimiter=self._separator, newlines_in_values=True
+                ),
+                convert_options=reader.ConvertOptions(
+                    column_types={f"f{at}": pa.string() for at in range(width)},
+                    null_values=[],
+                    strings_can_be_null=False,
+                ),
+            )
+        except pa.ArrowInvalid:
+            return None
+        if table.num_columns != width:
+            return None
+        longest = [compute.max(compute.binary_length(one)).as_py() for one in table.columns]
+        return table if max(longest) <= _FIELD else None
+
+    def _by_python(self, block: bytes, width: int) -> Iterator[Any]:
+        pa = arrow()
+        rest = iter(lambda: self._read(_BLOCK), b"")
+        lines = _lines(_Joined(chain([block, self._held], rest)))
+        records = self._records(self._short(lines))
+        while part := list(islice(records, _BATCH)):
+            part = _checked(part, width, self._rows, self._name)
+            self._rows += len(part)
+            if part:
+                columns = zip(*part, strict=True)
+                yield pa.table({f"f{at}": pa.array(c) for at, c in enumerate(columns)})
+
+    def _short(self, lines: Iterable[str]) -> Iterator[str]:
+        for line in lines:
+            if len(line) > LONGEST_LINE:
+                raise self._too_long()
+            yield line
+
+    def _records(self, lines: Iterator[str]) -> Iterator[list[str]]:
+        """The records of some lines; a blank line is an empty one."""
+        if self._separator == "whitespace":
+            return map(str.split, lines)
+        return csv.reader(lines, delimiter=self._separator, strict=True)
+
+
+class _Joined(io.RawIOBase):
+    """Pieces of bytes as one stream."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._left = pieces, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._left = piece
+        taken, self._left = self._left[: len(buffer)], self._left[len(buffer) :]
+        buffer[: len(taken)] = taken
+        return len(taken)
+
+
+def _lines(stream: Any) -> Iterator[str]:
+    """Lines with their ends; one that is too long comes in pieces of that size."""
+    buffered = stream if isinstance(stream, io.BytesIO) else io.BufferedReader(stream)
+    text = io.TextIOWrapper(buffered, encoding="utf-8", newline="")
+    return iter(lambda: text.readline(LONGEST_LINE + 1), "")
+
+
+def _utf8(file: IO[bytes], layout: Layout) -> Callable[[int], bytes]:
+    """A function that reads about so many bytes of the file as UTF-8, without a mark."""
+    try:
+        codec = codecs.lookup(layout.encoding)
+    except LookupError:
+        raise ValueError(
+            f"The 'encoding' of [read] must be a known text encoding. Got {layout.encoding!r} "
+            "instead."
+        ) from None
+    if codec.name == "utf-8":
+        return file.read
+    if codec.name == "utf-8-sig":
+        return _after(file.read(3).removeprefix(codecs.BOM_UTF8), file)
+    decoder = codec.incrementaldecoder()
+
+    def read(size: int) -> bytes:
+        text = ""
+        while not text and (chunk := file.read(size)):
+            text = decoder.decode(chunk)
+        return (text or decoder.decode(b"", final=True)).encode()
+
+    return read
+
+
+def _after(first: bytes, file: IO[bytes]) -> Callable[[int], bytes]:
+    held = [first]
+
+    def read(size: int) -> bytes:
+        return held.pop() + file.read(size) if held else file.read(size)
+
+    return read
+
+
+def _last_end(held: bytes) -> int:
+    """Where the last whole record ends: after a line end outside quotes; 0 if there is none."""
+    data = np.frombuffer(held, dtype=np.uint8)
+    quotes = np.flatnonzero(data == _QUOTE)
+    for end in (b"\n", b"\r"):
+        stop = len(held) - (end == b"\r")  # a line feed may follow the last carriage return
+        while (at := held.rfind(end, 0, stop)) >= 0:
+            inside = int(np.searchsorted(quotes, at)) % 2
+            if not inside:
+                return at + 1
+            stop = int(quotes[np.searchsorted(quotes, at) - 1])  # before the quote that opened
+    return 0
+
+
+def _well_quoted(block: bytes, separator: str) -> bool:
+    """Whether quotes open only at the start of a field, and close only at its end."""
+    data = np.frombuffer(block, dtype=np.uint8)
+    quotes = np.flatnonzero(data == _QUOTE)
+    if len(quotes) % 2:
+        return False
+    allowed = np.zeros(256, dtype=bool)
+    allowed[list(separator.encode() + _ENDS + b'"')] = True
+    opening, closing = quotes[::2], quotes[1::2]
+    before = data[np.maximum(opening - 1, 0)]
+    after = data[np.minimum(closing + 1, len(data) - 1)]
+    opened = allowed[before] | (opening == 0)
+    closed = allowed[after] | (closing == len(data) - 1)
+    return bool(opened.all() and closed.all())
 
 
 def _checked(part: list[list[str]], width: int, row: int, name: str) -> list[list[str]]:

@@ -20,8 +20,8 @@ def needs_name(tree: Tree) -> NDArray[np.bool_]:
     Not those of a declared column, whose splits can be counted, nor those of missing against
     present values.
     """
-    undeclared = np.array([not one.declared for one in tree.columns] + [False])
-    return undeclared[tree.feature] & ~np.isinf(tree.threshold)
+    countable = [one.declared and one.kind != "real" for one in tree.columns]
+    return ~np.array([*countable, True])[tree.feature] & ~np.isinf(tree.threshold)
 
 
 def row_numbers(rows: int) -> NDArray[np.int64]:

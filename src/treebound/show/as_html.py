@@ -15,7 +15,7 @@ import numpy as np
 
 from treebound._files import write_text
 from treebound.show.colours import class_colours
-from treebound.show.path_display import certified_path, spread
+from treebound.show.path_display import certified_steps, spread
 from treebound.show.words import answer, one_line, tree_in_words, typeset
 from treebound.tree import Tree
 from treebound.tree.fitted import tree_of
@@ -73,7 +73,7 @@ def to_html(
         pruning_path = getattr(source, "pruning_path_", None)
     if certificate is None:
         certificate = getattr(source, "certificate_", None)
-    page = _page(title, _document(tree, pruning_path, certificate, max_steps))
+    page = _page(title, _document(source, tree, pruning_path, certificate, max_steps))
     if path is not None:
         write_text(path, page)
     return page
@@ -115,16 +115,25 @@ def _embedded(document: dict[str, Any]) -> str:
 # -- what the page is given ------------------------------------------------------------------
 
 
-def _document(tree: Tree, path: Any, certificate: Any, max_steps: int) -> dict[str, Any]:
+def _document(
+    source: Any, tree: Tree, path: Any, certificate: Any, max_steps: int
+) -> dict[str, Any]:
     store = _Store()
     if path is None:
-        risk = None if certificate is None else float(certificate.risk)
+        risk = np.nan if certificate is None else float(certificate.risk)
         steps = [_step(store.add(tree), 0, tree.n_leaves, tree.errors, 0.0, risk)]
         start = chosen = last = 0
         unit = "errors"
     else:
         picked = spread(path, max_steps)
-        steps = _steps(store, path, picked, certificate)
+        delta = None if certificate is None else float(certificate.delta)
+        made = certified_steps(source, path, picked, delta=delta)
+        steps = [
+            _step(store.add(found), step, path.leaves[step], path.errors[step], score, risk)
+            for step, score, (found, risk) in zip(
+                picked, path.scores[picked].tolist(), made, strict=True
+            )
+        ]
         chosen, last, unit = picked.index(int(path.chosen)), len(path) - 1, str(path.unit)
         start = _start(store.add(tree), steps, chosen)
     return {
@@ -142,26 +151,16 @@ def _document(tree: Tree, path: Any, certificate: Any, max_steps: int) -> dict[s
     }
 
 
-def _steps(store: _Store, path: Any, picked: list[int], certificate: Any) -> list[dict[str, Any]]:
-    risks: list[float | None] = [None] * len(picked)
-    if certificate is not None:
-        risks = list(certified_path(path, picked, delta=float(certificate.delta)))
-    return [
-        _step(store.add(path.tree(step)), step, path.leaves[step], path.errors[step], score, risk)
-        for step, score, risk in zip(picked, path.scores[picked].tolist(), risks, strict=True)
-    ]
-
-
 def _step(
-    root: int, step: int, leaves: int, errors: float, score: float, certificate: float | None
+    root: int, step: int, leaves: int, errors: float, score: float, certificate: float
 ) -> dict[str, Any]:
     return {
         "root": root,
         "step": int(step),
         "leaves": int(leaves),
         "errors": float(errors),
-        "score": float(score) if np.isfinite(score) else None,
-        "certificate": certificate,
+        "score": score if np.isfinite(score) else None,
+        "certificate": certificate if np.isfinite(certificate) else None,
     }
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound._extras import require
+from treebound.certificate import certify_tree, reason_against
 from treebound.show.words import count, counted
+from treebound.tree.model import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["CertificateDisplay", "PruningPathDisplay", "certified_path"]
+__all__ = ["CertificateDisplay", "PruningPathDisplay", "certified_steps", "spread"]
 
 _LINE, _CHOSEN = "#0072B2", "#D55E00"
 _ROWS = ("score", "errors", "leaves")
@@ -197,10 +200,11 @@ class CertificateDisplay:
         path = _path_of(estimator, "CertificateDisplay")
         delta = float(getattr(estimator, "delta", 0.05))
         steps = spread(path, max_points)
-        made = certified_path(path, steps, delta=delta)
-        risks = [float(path.tree(step).errors / path.tree(step).weight[0]) for step in steps]
+        made = list(certified_steps(estimator, path, steps, delta=delta))
+        risks = [tree.errors / float(tree.weight[0]) for tree, _ in made]
         leaves, chosen = path.leaves[steps], steps.index(path.chosen)
-        return cls(leaves, made, risks, chosen=chosen, delta=delta).plot(ax=ax)
+        bounds = [bound for _, bound in made]
+        return cls(leaves, bounds, risks, chosen=chosen, delta=delta).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> CertificateDisplay:
         """Draw the certificate and the training error against the leaves.
@@ -251,11 +255,23 @@ def spread(path: Any, most: int) -> list[int]:
     return sorted({*near, *far.tolist()})
 
 
-def certified_path(path: Any, steps: list[int], *, delta: float) -> list[float]:
-    """What is certified of the risk of the tree at each of some steps."""
-    from treebound.certificate import certify_tree
+def certified_steps(
+    source: Any, path: Any, steps: list[int], *, delta: float | None
+) -> Iterator[tuple[Tree, float]]:
+    """The tree at each of some steps, and what is certified of its risk; NaN for nothing.
 
-    return [float(certify_tree(path.tree(step), delta=delta).risk) for step in steps]
+    A classifier certifies its steps itself: by training rows or by rows that it set aside.
+    """
+    own = hasattr(source, "prune_to") and getattr(source, "pruning_path_", None) is path
+    for step in steps:
+        moved = source.prune_to(step=step) if own else None
+        tree: Tree = path.tree(step) if moved is None else moved.tree_
+        found = None
+        if delta is not None and moved is not None:
+            found = moved.certificate_
+        elif delta is not None and reason_against(tree) is None:
+            found = certify_tree(tree, delta=delta)
+        yield tree, np.nan if found is None else float(found.risk)
 
 
 def _path_of(estimator: Any, caller: str) -> Any:

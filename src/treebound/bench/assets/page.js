@@ -369,7 +369,7 @@ function costsView() {
   const losses = [["log_loss", "log-loss"], ["brier", "Brier score"]].map(([key, name]) => ({ name, of: of(key), text: (v) => +v.toFixed(3) }));
   const examples = { name: "rows", of: (d) => study.datasets[d].n_examples, log: true, geometric: true, text: size.text };
   const sizes = scatterView({ id: "time-plot", all: true, title: "Time against size", xs: [size, examples, leaves], ys: [time("time to grow and prune", total), time("time to prune", of("prune_seconds")), time("time to grow", of("grow_seconds"))], note: "Both axes are logarithmic; the large marks are geometric means over data sets." });
-  return [...scatterView({ id: "leaves-plot", title: "Accuracy against leaves", xs: [leaves, { ...leaves, name: "height", of: of("height"), log: false }], ys: [accuracy, ...losses], note: "Large marks are means over data sets. Up and to the left is better." }), ...sizes];
+  return [...scatterView({ id: "leaves-plot", title: "Accuracy against leaves", xs: [leaves, { ...leaves, name: "depth", of: of("depth"), log: false }], ys: [accuracy, ...losses], note: "Large marks are means over data sets. Up and to the left is better." }), ...sizes];
 }
 
 function datasetsView() {
@@ -391,7 +391,7 @@ function publishedView() {
   } });
   return [make("div", { class: "bar" }, make("label", {}, only, " only data sets that differ by more than noise")),
     ...sheetView("published", { marks: "off", heading: false }), make("h2", {}, "Cell by cell"),
-    make("div", { class: "plot", id: "published-plot", style: "max-width:640px" }, publishedPlot())];
+    make("div", { class: "plot", id: "published-plot" }, publishedPlot())];
 }
 
 function methodView() {

@@ -80,7 +80,8 @@
   const describe = (item) => {
     const [stats, split] = data.nodes[item.id], [rows, label] = data.stats[stats];
     const [name, yes] = item.inner ? data.splits[split] : [];
-    const words = item.open ? `${name} ${yes}` : data.classes[label];
+    // a sign and its number stay on one line
+    const words = item.open ? `${name} ${yes.replace(" ", "\u00a0")}` : data.classes[label];
     item.name = wrapped(words);
     item.small = [`n = ${number(rows)}`];
     if (item.inner && !item.open) item.small.push(`… ${sizes[item.id] - 1} more`);
@@ -89,7 +90,7 @@
     item.height = lines.length * LINE + BAR + 2 * PAD;
   };
 
-  // Reingold and Tilford's tidy layout; contours hold one number a level, the deepest first.
+  // Reingold and Tilford's tidy layout; contours hold one number for each level, the deepest first.
   const tidy = (list) => {
     const outlines = new Array(list.length);
     const over = (one, two) => {

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from support import ordinary_user
 
 import treebound as tb
 from treebound.cli import main
@@ -213,7 +214,7 @@ def test_what_is_wrong_is_said_in_one_line(model, table, tmp_path, capsys):
         (["fit", table, "--target", "nope"], "'nope'"),
         (["fit", table], "--target"),
         (["fit", table, "--target", "label", "--pruning", "magic"], "magic"),
-        (["fit", table, "--target", "label", "--delta", "2"], "'delta'"),
+        (["fit", table, "--target", "label", "--delta", "2"], "The option --delta must be"),
         (["fit", table, "--target", "label", "-o", tmp_path / "no" / "m.json"], "no folder"),
         (["fit", table, "--target", "label", "-o", locked], "it is a folder"),
         (["predict", "no.json", table], "no.json"),
@@ -234,10 +235,216 @@ def test_what_is_wrong_is_said_in_one_line(model, table, tmp_path, capsys):
         assert said in line
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_no_permission_to_write_is_said_before_the_work(model, table, tmp_path, capsys):
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o500)
-    code, _, err = run(capsys, "predict", model, table, "-o", folder / "out.csv")
+    with ordinary_user():
+        code, _, err = run(capsys, "predict", model, table, "-o", folder / "out.csv")
     assert code == 2
     assert "permission denied" in err
+
+
+def refused(capsys, *argv: str | Path) -> str:
+    """The one line a command fails with."""
+    code, out, err = run(capsys, *argv)
+    assert (code, out) == (2, ""), err
+    (line,) = err.strip().splitlines()
+    return line
+
+
+# -- nothing is overwritten that should not be ----------------------------------------------------
+
+
+def test_no_command_writes_over_what_it_reads(model, table, tmp_path, capsys):
+    schema, link = tmp_path / "schema.toml", tmp_path / "link.csv"
+    schema.write_text('target = "label"\n')
+    link.symlink_to(table)
+    hard = tmp_path / "hard.json"
+    hard.hardlink_to(model)
+    before = {path: path.read_bytes() for path in (model, table, schema)}
+    for argv in (
+        ["fit", table, "--target", "label", "-o", table],
+        ["fit", table, "--target", "label", "--report", link],
+        ["fit", table, "--schema", schema, "-o", schema],
+        ["predict", model, table, "-o", table],
+        ["predict", model, link, "-o", table],
+        ["prune", model, table, "-o", model],
+        ["prune", model, table, "-o", hard],
+        ["prune", model, table, "-o", table],
+        ["show", model, "--as", "sql", "-o", model],
+    ):
+        for force in ([], ["--force"]):
+            assert "this command reads it" in refused(capsys, *argv, *force), argv
+    assert {path: path.read_bytes() for path in before} == before
+    both = tmp_path / "both.json"
+    line = refused(capsys, "fit", table, "--target", "label", "-o", both, "--report", both)
+    assert "cannot both be" in line
+    assert not both.exists()
+
+
+@pytest.mark.parametrize(
+    ("argv", "name", "content", "what"),
+    [
+        (["fit", "{table}", "--target", "label"], "notes.txt", "my notes", "a text file"),
+        (["fit", "{table}", "--target", "label"], "other.csv", "a,b\n1,2\n", "a table"),
+        (["prune", "{model}", "{table}"], "page.html", "<!DOCTYPE html><p>", "an HTML page"),
+        (["predict", "{model}", "{table}"], "script", '{"format":"treebound-model"}', "a model"),
+        (["predict", "{model}", "{table}"], "x.parquet", "a,b\n1,2\n", "a text file"),
+        (["show", "{model}"], "thesis.tex", "\\section", "a LaTeX file"),
+        (["show", "{model}", "--as", "svg"], "picture.svg", "%PDF-1", "a PDF file"),
+        (["show", "{model}", "--as", "python"], "data.csv2.csv", "a,b\n", "a table"),
+    ],
+)
+def test_a_file_of_another_kind_is_kept_unless_forced(
+    model, table, tmp_path, capsys, argv, name, content, what
+):
+    path = tmp_path / name
+    path.write_text(content)
+    argv = [part.format(table=table, model=model) for part in argv]
+    line = refused(capsys, *argv, "-o", path)
+    assert f"Cannot write {path}: it is {what}" in line
+    assert "--force" in line
+    assert path.read_text() == content
+    assert run(capsys, *argv, "-o", path, "--force")[0] == 0
+    assert path.read_bytes() != content.encode()
+    assert run(capsys, *argv, "-o", path)[0] in (0, 2)
+
+
+def test_a_file_of_the_same_kind_is_written_again(model, table, tmp_path, capsys):
+    for argv, name in (
+        (["fit", table, "--target", "label"], "m.json"),
+        (["prune", model, table], "m.json"),
+        (["predict", model, table], "a.csv"),
+        (["predict", model, table], "a.parquet"),
+        (["show", model, "--as", "sql"], "t.sql"),
+        (["show", model, "--as", "png"], "t.png"),
+        (["show", model, "--as", "html"], "t.html"),
+        (["show", model, "--as", "onnx"], "t.onnx"),
+    ):
+        for _ in range(2):
+            code, _, err = run(capsys, *argv, "-o", tmp_path / name)
+            assert code == 0, err
+
+
+# -- clear and right ----------------------------------------------------------------------------
+
+
+def test_a_continuous_target_is_refused_as_the_library_refuses_it(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    rng = np.random.default_rng(0)
+    pd.DataFrame({"x": rng.normal(size=50), "y": rng.normal(size=50)}).to_csv(path, index=False)
+    line = refused(capsys, "fit", path, "--target", "y")
+    assert "target column 'y' holds numbers with a fraction, not classes" in line
+    path.write_text("x,y\n" + "".join(f"{i},{i % 2}.0\n" for i in range(20)))
+    assert run(capsys, "fit", path, "--target", "y")[0] == 0
+
+
+def test_a_table_without_rows_is_refused(model, table, tmp_path, capsys):
+    path = tmp_path / "empty.csv"
+    path.write_text("colour,size,n,label\n")
+    for argv in (
+        ["fit", path, "--target", "label"],
+        ["prune", model, path],
+        ["certify", model, path],
+    ):
+        assert f"{path} has no rows, only the names of its columns" in refused(capsys, *argv)
+
+
+def test_more_leaves_than_were_grown_cannot_be_kept(model, table, capsys):
+    grown = tb.BoundTreeClassifier.load(model).grown_tree_.n_leaves
+    line = refused(capsys, "prune", model, table, "--leaves", "1000")
+    assert f"--leaves must be from 1 to {grown}, the leaves of the grown tree. Got 1,000" in line
+    assert "--leaves must be from 1" in refused(capsys, "prune", model, table, "--leaves", "0")
+
+
+def test_columns_the_model_does_not_know_are_left_alone(model, table, tmp_path, capsys):
+    frame = pd.read_csv(table)
+    frame.insert(1, "when", pd.date_range("2020-01-01", periods=300, tz="UTC"))
+    frame.insert(0, "lists", [[1]] * 300)
+    source, out = tmp_path / "more.parquet", tmp_path / "out.parquet"
+    frame.to_parquet(source)
+    plain = run(capsys, "predict", model, table)[1]
+    code, shown, err = run(capsys, "predict", model, source)
+    assert (code, shown) == (0, plain), err
+    assert run(capsys, "certify", model, source)[0] == 0
+    assert run(capsys, "fit", source, "--target", "label", "--quiet")[0] == 0
+    code, _, err = run(capsys, "predict", model, source, "--keep", "-o", out)
+    assert code == 0, err
+    kept = pd.read_parquet(out)
+    assert list(kept.columns) == [*frame.columns, "predicted label"]
+    assert kept["when"].tolist() == frame["when"].tolist()
+
+
+@pytest.mark.parametrize("argv", [["fit", "--delta", "0"], ["certify", "--delta", "7"]])
+def test_an_error_names_the_option_and_no_function(argv, model, table, capsys):
+    command, *rest = argv
+    where = [table, "--target", "label"] if command == "fit" else [model]
+    line = refused(capsys, command, *where, *rest)
+    assert line.startswith("treebound: The option --delta must be a number in")
+
+
+def test_counts_are_written_in_full_and_one_leaf_is_one(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    rng = np.random.default_rng(0)
+    path.write_text("x,y\n" + "".join(f"{x:.2f},{i % 2}\n" for i, x in enumerate(rng.random(1200))))
+    _, _, err = run(capsys, "fit", path, "--target", "y", "--max-leaves", "1", "--pruning", "none")
+    assert "1 leaf grown, 1 kept; 600 of 1,200 training examples are misclassified." in err
+
+
+def test_reduced_error_pruning_prunes_the_tree_of_the_model(model, table, tmp_path, capsys):
+    other, path = tmp_path / "new.csv", tmp_path / "pruned.json"
+    frame = pd.read_csv(table).sample(frac=0.5, random_state=1)
+    frame.to_csv(other, index=False)
+    code, _, err = run(capsys, "prune", model, other, "--pruning", "reduced-error", "-o", path)
+    assert code == 0, err
+    before, after = tb.BoundTreeClassifier.load(model), tb.BoundTreeClassifier.load(path)
+    np.testing.assert_array_equal(after.grown_tree_.threshold, before.grown_tree_.threshold)
+    np.testing.assert_array_equal(after.tree_.counts[0], before.tree_.counts[0])
+    assert "of 300 training examples" in err
+
+
+def test_training_rows_are_not_taken_for_held_out_ones(model, table, tmp_path, capsys):
+    code, expected, _ = run(capsys, "certify", model)
+    code, out, err = run(capsys, "certify", model, table)
+    assert (code, out) == (0, expected)
+    assert "These are the rows that the model was fitted to" in err
+    shuffled = tmp_path / "shuffled.csv"
+    frame = pd.read_csv(table)
+    frame.sample(frac=1.0, random_state=0).to_csv(shuffled, index=False)
+    assert run(capsys, "certify", model, shuffled)[1] == expected
+    frame["label"] = np.where(frame.index == 7, "no", frame["label"])
+    frame.iloc[10:].to_csv(shuffled, index=False)
+    code, out, err = run(capsys, "certify", model, shuffled)
+    assert "held-out examples were" in out
+    assert err == ""
+
+
+def test_a_category_never_seen_is_answered_and_judged(model, table, tmp_path, capsys):
+    other = tmp_path / "new.csv"
+    other.write_text(table.read_text() + "purple,0.5,3,yes\n")
+    code, out, _ = run(capsys, "predict", model, other)
+    assert code == 0
+    assert len(out.splitlines()) == 302
+    assert run(capsys, "certify", model, other)[0] == 0
+
+
+def test_the_pruners_of_the_shell_are_those_of_the_library():
+    from typing import get_args
+
+    from treebound.cli.trees import Pruner
+    from treebound.pruning import PRUNERS
+
+    assert get_args(Pruner) == tuple(PRUNERS)
+
+
+def test_what_fitting_warns_of_is_a_line_of_the_summary(table, capsys, monkeypatch):
+    fit = tb.BoundTreeClassifier.fit
+
+    def warns(self, X, y):
+        warnings.warn("Column 'n' is odd.\nHint: leave it out.", UserWarning, stacklevel=2)
+        return fit(self, X, y)
+
+    monkeypatch.setattr(tb.BoundTreeClassifier, "fit", warns)
+    _, _, err = run(capsys, "fit", table, "--target", "label")
+    assert "Warning: Column 'n' is odd. Hint: leave it out.\n" in err
+    assert run(capsys, "fit", table, "--target", "label", "--quiet")[2] == ""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,16 +16,25 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 import treebound as tb
-from treebound.classifier.parameters import check_parameters
 from treebound.cli.app import app, console
-from treebound.cli.output import check_writable, table_writer, write_result
-from treebound.datasets import Schema, iter_table, read_schema, read_table
+from treebound.cli.models import (
+    answers_for,
+    check_rows,
+    labelled_rows,
+    loaded_model,
+    save_model,
+    schema_of,
+)
+from treebound.cli.output import table_form, table_writer, write_result
+from treebound.cli.overwrite import check_output
+from treebound.data.columns import Unknown
+from treebound.datasets import Schema, iter_table, read_table
 from treebound.exchange import Exports
+from treebound.growing.options import Thresholds
 from treebound.show import Forms
+from treebound.tree.impurity import Criterion
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from treebound.datasets import Dataset
 
 __all__: list[str] = []
@@ -40,6 +48,7 @@ Pruner = Literal[
 Pruning = Literal[Pruner, "none"]
 Output = Annotated[Path | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)]
 Data = Annotated[Path, Parameter(allow_leading_hyphen=True)]
+Switch = Annotated[bool, Parameter(negative="")]
 # Every form that the classifier has as a method, and the pictures.
 _METHODS = [name for forms in (Forms, Exports) for name in vars(forms) if name.startswith("to_")]
 _PICTURES = ("svg", "png", "pdf")
@@ -58,15 +67,17 @@ def fit(
     target: str | None = None,
     schema: Path | None = None,
     pruning: Pruning = "bound",
-    criterion: Literal["entropy", "gini", "misclassification"] = "entropy",
+    criterion: Criterion = "entropy",
     max_leaves: int | None = None,
     min_samples_leaf: int = 1,
-    unknown: Literal["majority", "stop", "missing", "error"] = "majority",
+    thresholds: Thresholds = "decimal",
+    unknown: Unknown = "other",
     delta: float = 0.05,
     jobs: int | None = None,
     output: Output = None,
     report: Path | None = None,
-    quiet: Annotated[bool, Parameter(negative="")] = False,
+    force: Switch = False,
+    quiet: Switch = False,
 ) -> None:
     """Fit a tree to a table: a CSV or Parquet file, or '-' for one on standard input.
 
@@ -83,9 +94,12 @@ def fit(
     criterion
         What a split should decrease.
     max_leaves
-        Most leaves of the grown tree.
+        Most leaves of the tree.
     min_samples_leaf
         Least rows in a leaf.
+    thresholds
+        Where between two values a threshold lies: at the decimal with the fewest digits, halfway,
+        or at the value on the left.
     unknown
         What to do with categories that training did not know.
     delta
@@ -96,33 +110,37 @@ def fit(
         Where to write the model (JSON). Without it the tree is printed.
     report
         Where to write a page that shows the tree.
+    force
+        Write over files of another kind too.
     quiet
         Say nothing but errors.
     """
-    for path in (output, report):
-        if path is not None and str(path) != "-":
-            check_writable(path)
+    check_output(output, "model", reads=[data, schema], force=force)
+    check_output(report, "html", reads=[data, schema], force=force)
+    if output is not None and output == report:
+        raise ValueError(f"The model and the page cannot both be {output}.")
     classifier = tb.BoundTreeClassifier(
         criterion=criterion,
         max_leaves=max_leaves,
         min_samples_leaf=min_samples_leaf,
+        thresholds=thresholds,
         pruning=None if pruning == "none" else pruning,
         unknown=unknown,
         delta=delta,
         n_jobs=jobs,
     )
-    check_parameters(classifier)
+    classifier._checked()  # before the table is read
     with _progress(f"reading {data}", quiet):
         table = read_table(str(data), schema, target=target)
-    _need_target(table)
+    _check_target(table, data)
     if not quiet:
         _aside.print(_types(table.schema), soft_wrap=not _aside.is_terminal)
-    with _progress(f"fitting {len(table.frame):,} rows", quiet):
+    with _progress(f"fitting {len(table.frame):,} rows", quiet), _warnings_as_lines(quiet):
         classifier.fit(table.frame, table.target)
     if not quiet:
-        _aside.print(_summary(classifier), highlight=False, soft_wrap=True)
+        _say(_summary(classifier))
     if output is not None:
-        _save(classifier, output)
+        save_model(classifier, output)
     if report is not None:
         classifier.to_html(report)
     if output is None:
@@ -137,10 +155,11 @@ def predict(
     *,
     schema: Path | None = None,
     output: Output = None,
-    proba: Annotated[bool, Parameter(negative="")] = False,
-    keep: Annotated[bool, Parameter(negative="")] = False,
+    proba: Switch = False,
+    keep: Switch = False,
     chunk_rows: int = 100_000,
-    quiet: Annotated[bool, Parameter(negative="")] = False,
+    force: Switch = False,
+    quiet: Switch = False,
 ) -> None:
     """Answer for every row of a table, chunk by chunk: the table may be larger than memory.
 
@@ -160,15 +179,18 @@ def predict(
         Also write the columns of the table.
     chunk_rows
         Rows in memory at a time.
+    force
+        Write over a file of another kind too.
     quiet
         Show no progress.
     """
-    classifier = _loaded(model, data)
-    columns = _schema_of(classifier, schema)
+    check_output(output, table_form(output), reads=[model, data, schema], force=force)
+    classifier = loaded_model(model, data)
+    columns = schema_of(classifier, schema)
     with table_writer(output) as writer, _progress(f"reading {data}", quiet) as say:
         done = 0
         for frame in iter_table(str(data), columns, chunk_rows, others=keep):
-            writer.write(_answers(classifier, frame, proba=proba, keep=keep))
+            writer.write(answers_for(classifier, frame, proba=proba, keep=keep))
             done += len(frame)
             say(f"{done:,} rows")
 
@@ -184,8 +206,9 @@ def prune(
     pruning: Pruner = "bound",
     leaves: int | None = None,
     output: Output = None,
+    force: Switch = False,
 ) -> None:
-    """Prune the tree of a model again, its errors counted on the table given.
+    """Prune the tree of a model again.
 
     Parameters
     ----------
@@ -193,7 +216,8 @@ def prune(
         A model that 'treebound fit' wrote, or '-' for one on standard input; if it kept the grown
         tree, that one is pruned.
     data
-        The training table, or another one.
+        The training table, or another one: counts, answers and errors are those of its rows. For
+        "reduced-error", rows that took no part in fitting, which only judge.
     target
         The column to predict; by default the one the model was fitted to.
     schema
@@ -204,17 +228,23 @@ def prune(
         Keep at most so many leaves instead of as many as the pruner chooses.
     output
         Where to write the pruned model; without it the tree is printed.
+    force
+        Write over a file of another kind too.
     """
-    if output is not None and str(output) != "-":
-        check_writable(output)
-    classifier = _loaded(model, data)
-    table = _labelled(classifier, data, schema, target)
-    pruned: Any = tb.prune(classifier, table.frame, table.target, pruner=pruning)
+    check_output(output, "model", reads=[model, data, schema], force=force)
+    classifier = loaded_model(model, data)
+    _check_leaves(leaves, classifier.grown_tree_.n_leaves)
+    table = labelled_rows(classifier, data, schema, target)
+    rows = (table.frame, table.target)
+    if pruning == "reduced-error":
+        pruned: Any = tb.prune(classifier, validation=rows, pruner=pruning)
+    else:
+        pruned = tb.prune(classifier, *rows, pruner=pruning)
     if leaves is not None:
-        pruned = pruned.prune_to(leaves=leaves)
-    _aside.print(_summary(pruned), highlight=False, soft_wrap=True)
+        pruned = pruned.prune_to(leaves)
+    _say(_summary(pruned))
     if output is not None:
-        _save(pruned, output)
+        save_model(pruned, output)
     else:
         write_result(pruned.to_text(), None)
 
@@ -227,6 +257,7 @@ def show(
     as_: Annotated[Form, Parameter(name=["--as"])] = "text",
     max_depth: int | None = None,
     output: Output = None,
+    force: Switch = False,
 ) -> None:
     """Show the tree of a model as text, rules, a picture, a page, or code.
 
@@ -240,8 +271,11 @@ def show(
         Leave out what is deeper (text, dot and pictures).
     output
         A file; by default standard output.
+    force
+        Write over a file of another kind too.
     """
-    classifier = _loaded(model)
+    check_output(output, as_, reads=[model], force=force)
+    classifier = loaded_model(model)
     write_result(_shown(classifier, as_, max_depth), output)
 
 
@@ -254,7 +288,7 @@ def certify(
     target: str | None = None,
     schema: Path | None = None,
     delta: float | None = None,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: Switch = False,
 ) -> None:
     """Say what a model promises on new examples.
 
@@ -264,7 +298,7 @@ def certify(
         A model that 'treebound fit' wrote, or '-' for one on standard input.
     data
         Labelled rows that took no part in fitting: the promise is then the Clopper-Pearson bound
-        of a test set, and usually better.
+        of a test set, and usually better. The training rows are known as such, all together.
     target
         The column to predict; by default the one the model was fitted to.
     schema
@@ -277,99 +311,62 @@ def certify(
     from dataclasses import asdict
     from json import dumps
 
-    classifier = _loaded(model, data)
+    classifier = loaded_model(model, data)
     level = classifier.delta if delta is None else delta
-    if data is not None:
-        table = _labelled(classifier, data, schema, target)
-        wrong = int(np.sum(classifier.predict(table.frame) != np.asarray(table.target)))
-        certificate: Any = tb.certify_holdout(wrong, len(table.frame), delta=level)
+    rows = None if data is None else labelled_rows(classifier, data, schema, target)
+    if rows is not None and _are_training_rows(classifier, rows):
+        _say("These are the rows that the model was fitted to; this is what they promise.")
+        rows = None
+    if rows is not None:
+        wrong = int(np.sum(classifier.predict(rows.frame) != np.asarray(rows.target)))
+        certificate: Any = tb.certify_holdout(wrong, len(rows.frame), delta=level)
     elif classifier.certificate_reason_ is not None:
         raise ValueError(f"There is no certificate for {model}: {classifier.certificate_reason_}")
     else:
-        certificate = tb.certify(classifier.tree_, delta=level)
+        certificate = tb.certify(classifier, delta=level)
     if json:
         console.print_json(dumps(asdict(certificate), default=str))
     else:
         console.print(str(certificate), highlight=False, soft_wrap=True)
 
 
-# -- models, tables and answers ----------------------------------------------------------------
+def _are_training_rows(classifier: tb.BoundTreeClassifier, rows: Dataset) -> bool:
+    """Whether a table has, in every leaf, as many rows of each class as the model was fitted to."""
+    from treebound.data import Sample
+
+    tree = classifier.tree_
+    sample = Sample.read(rows.frame, rows.target, columns=tree.columns, classes=tree.classes)
+    counts, reached = tree.counts_on(sample)
+    if tree.weighted:
+        return bool(np.array_equal(reached, tree.rows))
+    return bool(np.array_equal(counts, tree.counts))
 
 
-def _loaded(model: Path, data: Path | None = None) -> tb.BoundTreeClassifier:
-    if str(model) != "-":
-        return tb.BoundTreeClassifier.load(model)
-    if str(data) == "-":
-        raise ValueError("The model and the table cannot both come on standard input.")
-    from treebound.classifier.storage import restored
-    from treebound.exchange import loads
-
-    piped: tb.BoundTreeClassifier = restored(tb.BoundTreeClassifier, loads(sys.stdin.buffer.read()))
-    return piped
+# -- checks ------------------------------------------------------------------------------------
 
 
-def _need_target(table: Dataset) -> None:
+def _check_target(table: Dataset, data: Path) -> None:
+    """Raise unless there are rows, and a target of classes."""
     if table.target is None:
         names = ", ".join(table.schema.names[:20])
         raise ValueError(
             f"Which column is to be predicted? Hint: name it with --target, one of {names}."
         )
+    check_rows(table, data)
+    if table.target.dtype.kind == "f" and bool((table.target % 1 != 0).any()):
+        raise ValueError(
+            f"The target column {table.schema.target!r} holds numbers with a fraction, not classes "
+            f"(for example {table.target[table.target % 1 != 0].iloc[0]:g}). Hint: name another "
+            "column with --target, or make classes of it."
+        )
 
 
-def _schema_of(
-    classifier: tb.BoundTreeClassifier, layout: Path | None = None, target: str | None = None
-) -> Schema:
-    """The columns as the model knows them, in a file laid out as a schema says."""
-    given = Schema() if layout is None else read_schema(layout)
-    columns = tuple(replace(column, declared=True) for column in classifier.columns_)
-    classes = None if target is None else tuple(classifier.classes_.tolist())
-    known = {column.name for column in columns} | {target}
-    named = set(given.order)
-    # Without a header the schema's own order says which column is which.
-    order = given.order if known - {None} <= named else ()
-    ignored = tuple(name for name in given.order if name not in known)
-    return Schema(columns, target, classes, ignored, given.missing, "ignore", given.layout, order)
-
-
-def _labelled(
-    classifier: tb.BoundTreeClassifier, data: Path, schema: Path | None, target: str | None
-) -> Dataset:
-    name = target or classifier.target_name_
-    if name is None:
-        raise ValueError("The model does not name its target. Hint: name the column with --target.")
-    return read_table(str(data), _schema_of(classifier, schema, name))
-
-
-def _answers(
-    classifier: tb.BoundTreeClassifier, frame: pd.DataFrame, *, proba: bool, keep: bool
-) -> pd.DataFrame:
-    import pandas as pd
-
-    known = frame[[column.name for column in classifier.columns_]]
-    name = classifier.target_name_ or "prediction"
-    if keep and name in frame.columns:
-        name = f"predicted {name}"
-    answers = frame.copy() if keep else pd.DataFrame(index=frame.index)
-    if not len(frame):
-        answers[name] = pd.Series(dtype=classifier.classes_.dtype)
-    else:
-        answers[name] = classifier.predict(known)
-    if proba:
-        width = len(classifier.classes_)
-        given = classifier.predict_proba(known) if len(frame) else np.empty((0, width))
-        for at, label in enumerate(classifier.classes_.tolist()):
-            answers[f"P({label})"] = given[:, at]
-    return answers
-
-
-def _save(classifier: tb.BoundTreeClassifier, path: Path) -> None:
-    if str(path) == "-":
-        from treebound.classifier.storage import model_of
-        from treebound.exchange import dumps
-
-        write_result(dumps(model_of(classifier)), None)
-    else:
-        classifier.save(path)
+def _check_leaves(leaves: int | None, grown: int) -> None:
+    if leaves is not None and not 1 <= leaves <= grown:
+        raise ValueError(
+            f"The option --leaves must be from 1 to {grown:,}, the leaves of the grown tree. "
+            f"Got {leaves:,} instead."
+        )
 
 
 # -- what is shown -----------------------------------------------------------------------------
@@ -387,13 +384,36 @@ def _types(schema: Schema) -> Table:
 def _summary(classifier: tb.BoundTreeClassifier) -> str:
     grown, tree = classifier.grown_tree_, classifier.tree_
     lines = [
-        f"{grown.n_leaves} leaves grown, {tree.n_leaves} kept; {tree.errors:g} of "
-        f"{tree.weight[0]:g} training examples are misclassified."
+        f"{_leaves(grown.n_leaves)} grown, {tree.n_leaves:,} kept; {_number(tree.errors)} of "
+        f"{_number(tree.weight[0])} training examples are misclassified."
     ]
     certificate = classifier.certificate_
     reason = classifier.certificate_reason_
     lines.append(str(certificate) if certificate is not None else f"No certificate: {reason}")
     return "\n".join(lines)
+
+
+def _leaves(count: int) -> str:
+    return "1 leaf" if count == 1 else f"{count:,} leaves"
+
+
+def _number(value: float) -> str:
+    """A whole number in full, any other to six digits."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.6g}"
+
+
+def _say(text: str) -> None:
+    _aside.print(text, highlight=False, soft_wrap=True, markup=False)
+
+
+@contextmanager
+def _warnings_as_lines(quiet: bool) -> Iterator[None]:
+    """Say what fitting warns of in one line each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught if not quiet else ():
+        _say(f"Warning: {' '.join(str(warning.message).split())}")
 
 
 def _shown(classifier: tb.BoundTreeClassifier, form: str, max_depth: int | None) -> str | bytes:

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treebound.data import Column
 from treebound.datasets import Schema, infer_schema, iter_table, read_table
-from treebound.tree import Column
 
 CSV = """age,size,colour,label
 31,small,red,no
@@ -201,7 +201,7 @@ def test_an_inferred_schema_written_down_reads_the_same_table(path, tmp_path):
     [
         (["1", "2", "10"], [1, 2, 10]),
         (["01", "02", "10"], ["01", "02", "10"]),
-        (["1.5", "2", "1"], ["1.5", "2", "1"]),
+        (["1.5", "2", "1"], [1.5, 2.0, 1.0]),
         ([" a", "b ", "a"], ["a", "b", "a"]),
     ],
 )
@@ -310,7 +310,7 @@ def test_any_values_survive_being_written_and_read_in_chunks(rows, chunk_rows):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", r"is empty: it has not even a line of column names"),
+        ("", r"is empty: there is no line of column names"),
         ("a,a,label\n1,2,no\n", r"more than one column named 'a'"),
         ("size,x\nsmall,1\n", r"has no column 'label'. Hint: it has 'size', 'x'"),
         ("x,label\n1,no\n", r"has no column 'size'"),

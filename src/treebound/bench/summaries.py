@@ -1,4 +1,4 @@
-"""The tables of a study: the paper's, and what the paper lacks."""
+"""The tables of a study: those of the paper, and others: differences, wins, ranks, costs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def accuracy_table(results: Results) -> Sheet:
     notes = [
         f"Mean test accuracy in percent over {results.n_draws} draws; a star marks data sets with "
         "ordinal or nominal columns; (examples, classes) in brackets; bold: within 0.1 of the best"
-        + (f", {results.oracle} apart." if results.oracle else "."),
+        + (f", without {results.oracle}." if results.oracle else "."),
         *_gaps(results),
     ]
     header = ["Data set", *results.models]
@@ -117,7 +117,7 @@ _APPENDIX = (
     ("Val. acc.", "validation_accuracy", 3),
     ("Test acc.", "test_accuracy", 3),
     ("Leaves", "leaves", 1),
-    ("Height", "height", 1),
+    ("Depth", "depth", 1),
     ("Grow [s]", "grow_seconds", 4),
     ("Prune [s]", "prune_seconds", 4),
     ("Bound", "bound", 3),
@@ -150,7 +150,7 @@ def dataset_table(results: Results, name: str) -> Sheet:
     return Sheet(f"dataset:{name}", dataset["title"], ["", *results.models], rows, (), notes)
 
 
-# -- what the paper lacks ----------------------------------------------------------------------
+# -- tables that the paper does not have -------------------------------------------------------
 
 
 def differences_table(results: Results, against: str | None = None) -> Sheet:
@@ -184,7 +184,7 @@ def differences_table(results: Results, against: str | None = None) -> Sheet:
 
 def _per_set(results: Results, at: int, to: int) -> list[Any]:
     cube = results.cube("test_accuracy")
-    fraction = float(results.study.settings.get("test_fraction", 0.15))
+    fraction = float(results.study.settings["test_fraction"])
     return [
         difference_over_draws(draws[:, at], draws[:, to], test_fraction=fraction) for draws in cube
     ]
@@ -208,7 +208,7 @@ def wins_table(results: Results) -> Sheet:
 
 
 def ranks_table(results: Results) -> Sheet | None:
-    """Mean ranks, Friedman's test, and who cannot be told apart; None if there is too little."""
+    """Mean ranks, Friedman's test, and which models differ clearly; None if there is too little."""
     places = [results.models.index(name) for name in results.competitors]
     found = rank(results.means("test_accuracy")[:, places])
     if found is None:
@@ -233,7 +233,7 @@ def cost_table(results: Results) -> Sheet:
         ("Log-loss", "log_loss", lambda one: _number(one, 3)),
         ("Brier", "brier", lambda one: _number(one, 3)),
         ("Leaves", "leaves", lambda one: _number(one, 1)),
-        ("Height", "height", lambda one: _number(one, 1)),
+        ("Depth", "depth", lambda one: _number(one, 1)),
         ("Grow (s)", "grow_seconds", _seconds),
         ("Prune (s)", "prune_seconds", _seconds),
         ("Certificate", "certificate", lambda one: _number(one, 3)),

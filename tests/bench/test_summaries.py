@@ -13,7 +13,7 @@ from treebound.bench import Store
 from treebound.bench.published import compare
 from treebound.bench.results import Results
 from treebound.bench.sheets import Cell, Sheet, as_csv, as_latex, as_markdown
-from treebound.bench.tables import (
+from treebound.bench.summaries import (
     accuracy_table,
     dataset_table,
     differences_table,

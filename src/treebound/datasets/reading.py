@@ -1,4 +1,4 @@
-"""The user's own tables: CSV, Parquet or a frame in, typed columns out, whole or in chunks."""
+"""The user's own tables: from CSV, Parquet or a frame to typed columns, whole or in chunks."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from treebound._extras import require
-from treebound.datasets.convert import label_series, numbers, pandas, typed_series
+from treebound._validation import Whole, check
+from treebound.datasets.convert import label_series, numbers, pandas, plain_series, typed_series
 from treebound.datasets.dataset import Dataset
 from treebound.datasets.infer import infer_column
 from treebound.datasets.schema import Layout, Schema, read_schema
-from treebound.datasets.text import Raw, decoded, no_duplicates, text_chunks
+from treebound.datasets.text import Raw, no_duplicates, text_chunks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +37,7 @@ def read_table(
     schema: Schema | str | os.PathLike[str] | None = None,
     *,
     target: str | None = None,
+    unknown: str = "error",
 ) -> Dataset:
     """Read a table with typed columns.
 
@@ -49,6 +51,8 @@ def read_table(
         not name are inferred as by :func:`infer_schema`.
     target : str, optional
         The column to predict; wins over the schema's.
+    unknown : {"error", "keep"}
+        What to do with a value that is not a declared category, see :func:`iter_table`.
 
     Returns
     -------
@@ -73,7 +77,7 @@ def read_table(
     with _raw_chunks(table, given, None) as (chunks, from_text, name):
         raw = next(iter(chunks))
     full = _completed(raw, given, from_text, name)
-    frame = _typed_frame(raw, full, name, first_row=1, unknown="error")
+    frame = _typed_frame(raw, full, name, first_row=1, unknown=unknown)
     labels = None
     if full.target is not None:
         _need(raw, [full.target], name)
@@ -98,23 +102,20 @@ def iter_table(
     schema : Schema or path-like
         The columns to read; others are skipped, the target is not needed.
     chunk_rows : int
-        Rows a chunk (the last may have fewer). A table without rows is one empty chunk.
+        Rows of a chunk (the last may have fewer). A table without rows is one empty chunk.
     unknown : {"keep", "error"}
         What to do with a value that is not a declared category: leave it as it is, in columns of
         plain values (but a text among numbers is an error), or raise, naming the row.
     others : bool
-        Whether the table's other columns come along, after the schema's, as they are.
+        Whether the table's other columns come along, as they are, all in the table's order.
 
     Yields
     ------
     pandas.DataFrame
-        The schema's columns in the schema's order. The index counts rows from 0 on.
+        The schema's columns in the schema's order (with ``others``, in the table's). The index
+        counts rows from 0 on.
     """
-    if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
-        raise ValueError(
-            f"The 'chunk_rows' parameter of iter_table must be an int >= 1. Got {chunk_rows!r} "
-            "instead."
-        )
+    check("iter_table", {"chunk_rows": chunk_rows}, {"chunk_rows": Whole(1)})
     given = _schema(schema)
     done = 0
     with _raw_chunks(table, given, chunk_rows) as (chunks, _, name):
@@ -122,7 +123,8 @@ def iter_table(
             frame = _typed_frame(raw, given, name, first_row=done + 1, unknown=unknown)
             if others:
                 for extra in [column for column in raw if column not in frame.columns]:
-                    frame[extra] = list(raw[extra])
+                    frame[extra] = plain_series(raw[extra])
+                frame = frame[list(raw)]
             frame.index = frame.index + done
             done += len(frame)
             yield frame
@@ -248,8 +250,7 @@ def _raw_chunks(
     else:
         layout = _layout_for(table, schema.layout)
         with _opened(table, _open_binary) as file:
-            stream = decoded(file, layout)
-            chunks = text_chunks(stream, replace(schema, layout=layout), chunk_rows, str(table))
+            chunks = text_chunks(file, replace(schema, layout=layout), chunk_rows, str(table))
             yield chunks, True, str(table)
 
 
@@ -265,11 +266,7 @@ def _piped_chunks(
             shutil.copyfileobj(pipe, file)
             yield _parquet_chunks(_parquet_file(file, name), chunk_rows, name), False, name
         return
-    stream = decoded(pipe, schema.layout)
-    try:
-        yield text_chunks(stream, schema, chunk_rows, name), True, name
-    finally:
-        stream.detach()  # type: ignore[attr-defined]
+    yield text_chunks(pipe, schema, chunk_rows, name), True, name
 
 
 def _frame_chunks(table: Any, chunk_rows: int | None) -> Iterator[Raw]:

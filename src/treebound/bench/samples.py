@@ -1,0 +1,194 @@
+"""What a study runs on: named samples, from the registry, from scikit-learn or from a file."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treebound.data import Kind, Sample
+
+if TYPE_CHECKING:
+    from treebound.datasets import Schema
+
+__all__ = ["BUNDLED", "NamedSample", "Parcel", "load_sample", "load_samples"]
+
+BUNDLED = ("sklearn:iris", "sklearn:wine", "sklearn:breast_cancer")
+_FILES = (".csv", ".csv.gz", ".parquet", ".pq")
+# Told the file and the types inferred for it, before the file is used.
+Inferred = Callable[[Path, "Schema"], None]
+
+
+@dataclass(frozen=True, eq=False)
+class NamedSample:
+    """One data set of a study.
+
+    Attributes
+    ----------
+    name : str
+        The key in the store.
+    sample : Sample
+    title : str
+        What people read; by default the name.
+
+    Examples
+    --------
+    >>> from treebound.data import Sample
+    >>> toy = NamedSample("toy", Sample.learn([[0.0], [1.0], [2.0]], ["a", "b", "a"]))
+    >>> toy.sample.n_rows, toy.count("real"), toy.title
+    (3, 1, 'toy')
+    """
+
+    name: str
+    sample: Sample
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", self.title or self.name)
+
+    def count(self, kind: Kind) -> int:
+        """Number of columns of a kind."""
+        return sum(column.kind == kind for column in self.sample.columns)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short digest of everything a result depends on."""
+        sample = self.sample
+        described = [(c.name, c.kind, c.categories) for c in sample.columns]
+        digest = hashlib.sha256(repr((described, sample.classes.tolist())).encode())
+        for values in (*sample.X.values, sample.y):
+            digest.update(np.ascontiguousarray(values).tobytes())
+        return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A sample as bytes: what travels to a worker, on this machine or another.
+
+    Bytes are never scattered by a backend to some worker that may die with them.
+    """
+
+    name: str
+    key: str
+    content: bytes
+
+    @classmethod
+    def of(cls, named: NamedSample) -> Parcel:
+        """Pack a sample."""
+        key = f"{named.name}:{named.fingerprint}"
+        return cls(named.name, key, zlib.compress(pickle.dumps(named, 5), 1))
+
+    def open(self) -> NamedSample:
+        """The sample; a worker unpacks each one once."""
+        return _unpacked(self)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Parcel) and self.key == other.key
+
+
+@lru_cache(maxsize=4)
+def _unpacked(parcel: Parcel) -> NamedSample:
+    named: NamedSample = pickle.loads(zlib.decompress(parcel.content))
+    return named
+
+
+def load_samples(
+    names: Sequence[str] | None = None,
+    *,
+    data: str | Path | None = None,
+    inferred: Inferred | None = None,
+) -> list[NamedSample]:
+    """The samples of a study.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Names as :func:`load_sample` reads them. By default the paper's 25.
+    data : path, optional
+        A folder with the raw files of the registry.
+    inferred : callable, optional
+        See :func:`load_sample`.
+    """
+    if not names:
+        from treebound import datasets
+
+        names = [str(name) for name in datasets.list()]
+    return [load_sample(name, data=data, inferred=inferred) for name in names]
+
+
+def load_sample(
+    name: str, *, data: str | Path | None = None, inferred: Inferred | None = None
+) -> NamedSample:
+    """One sample by name.
+
+    Parameters
+    ----------
+    name : str
+        A name of the registry; ``sklearn:NAME`` for a set that ships inside scikit-learn; or a
+        CSV or Parquet file as ``FILE:TARGET``. A schema file ``FILE.toml`` beside it says what the
+        columns are (and may name the target); else types are inferred.
+    data : path, optional
+        A folder with the raw files of the registry.
+    inferred : callable, optional
+        Called with the file and its schema where types were inferred, to show or refuse them.
+    """
+    if name.startswith("sklearn:"):
+        return _bundled(name)
+    from treebound import datasets
+
+    path, target = _file_of(name)
+    if path is None:
+        found = datasets.load(name, data=data)
+        return NamedSample(name, Sample.learn(found.frame, found.target), found.title)
+    beside = path.with_suffix(".toml")
+    schema = beside if beside.is_file() else None
+    found = datasets.read_table(path, schema, target=target)
+    if found.target is None:
+        raise ValueError(
+            f"{name!r} names no column to predict. Hint: write {name}:COLUMN, or name the target "
+            f"in {str(beside)!r}."
+        )
+    if schema is None and inferred is not None:
+        inferred(path, found.schema)
+    return NamedSample(path.stem, Sample.learn(found.frame, found.target))
+
+
+def _file_of(name: str) -> tuple[Path | None, str | None]:
+    """The file and target of ``FILE`` or ``FILE:TARGET``; None for other names."""
+    if name.lower().endswith(_FILES):
+        return Path(name), None
+    before, colon, target = name.rpartition(":")
+    if colon and before.lower().endswith(_FILES):
+        return Path(before), target
+    return None, None
+
+
+def _bundled(name: str) -> NamedSample:
+    from sklearn import datasets as bundled
+
+    loader = getattr(bundled, f"load_{name.removeprefix('sklearn:')}", None)
+    if loader is None:
+        raise ValueError(
+            f"scikit-learn ships no data set {name!r}. Hint: try one of {', '.join(BUNDLED)}."
+        )
+    found = loader()
+    sample = Sample.learn(found.data, found.target_names[found.target])
+    names = [str(one) for one in found.feature_names]
+    title = name.removeprefix("sklearn:").replace("_", " ").title()
+    return NamedSample(name, _renamed(sample, names), title)
+
+
+def _renamed(sample: Sample, names: Sequence[str]) -> Sample:
+    pairs = zip(sample.columns, names, strict=True)
+    columns = tuple(replace(column, name=name) for column, name in pairs)
+    return replace(sample, X=replace(sample.X, columns=columns))

@@ -1,0 +1,96 @@
+"""Where a command may write: never over what it reads, nor over a file of another kind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from treebound._files import check_writable, is_special
+
+__all__ = ["check_output", "kind_of"]
+
+_TEXT = "a text file"
+# Files that say what they are in their first bytes.
+_STARTS = (
+    (b"PAR1", "a Parquet file"),
+    (b"SQLite format 3\0", "a database"),
+    (b"\x89PNG", "a PNG picture"),
+    (b"%PDF", "a PDF file"),
+    (b"\x1f\x8b", "a compressed file"),
+    (b"PK\x03\x04", "an archive"),
+    (b"<?xml", "an SVG picture"),
+    (b"<svg", "an SVG picture"),
+    (b"<!doctype html", "an HTML page"),
+    (b"<html", "an HTML page"),
+)
+_SUFFIXES = {
+    ".csv": "a table", ".tsv": "a table", ".json": "a JSON file", ".toml": "a schema",
+    ".py": "Python code", ".sql": "SQL code", ".c": "C code", ".h": "C code",
+    ".tex": "a LaTeX file", ".dot": "a DOT file", ".gv": "a DOT file", ".md": "a Markdown file",
+    ".html": "an HTML page", ".svg": "an SVG picture", ".rst": "a reStructuredText file",
+}  # fmt: skip
+# What the forms of this package are.
+_FORMS = {
+    "model": "a model", "csv": "a table", "parquet": "a Parquet file", "html": "an HTML page",
+    "svg": "an SVG picture", "png": "a PNG picture", "pdf": "a PDF file", "onnx": "a binary file",
+    "text": _TEXT, "rules": _TEXT, "terminal": _TEXT, "sql": "SQL code", "python": "Python code",
+    "c": "C code", "latex": "a LaTeX file", "dot": "a DOT file", "markdown": "a Markdown file",
+}  # fmt: skip
+_NOT_TEXT = ("model", "parquet", "html", "svg", "png", "pdf", "onnx")
+
+
+def check_output(
+    path: Path | None, form: str, *, reads: Iterable[Path | None] = (), force: bool = False
+) -> None:
+    """Raise now, before the long work, if a command must not write a file.
+
+    Parameters
+    ----------
+    path : Path or None
+        Where the result goes; None and "-" are standard output.
+    form : str
+        What will be written: "model", "csv", "parquet", or a form of ``treebound show``.
+    reads : iterable of Path
+        The files that the command reads. They are never written over.
+    force : bool
+        Whether a file of another kind may be written over.
+
+    Raises
+    ------
+    OSError, ValueError
+        Naming the file and the reason.
+    """
+    if path is None or str(path) == "-":
+        return
+    check_writable(path)
+    if is_special(path) or not path.exists():
+        return
+    for read in reads:
+        if read is not None and read.exists() and os.path.samefile(read, path):
+            raise ValueError(
+                f"Cannot write {path}: this command reads it. Hint: name another file."
+            )
+    found, wanted = kind_of(path), _FORMS.get(form, _TEXT)
+    allowed = {"", wanted} | (set() if form in _NOT_TEXT else {_TEXT})
+    if not force and found not in allowed:
+        raise ValueError(
+            f"Cannot write {path}: it is {found}, and {wanted} would take its place. "
+            "Hint: name another file, or use --force."
+        )
+
+
+def kind_of(path: Path) -> str:
+    """What an existing file is, in words; empty where it is empty."""
+    with path.open("rb") as stream:
+        start = stream.read(4096)
+    if not start:
+        return ""
+    for begins, kind in _STARTS:
+        if start.lstrip()[: len(begins)].lower() == begins.lower():
+            return kind
+    if start.startswith(b'{"format":"treebound-model"'):
+        return "a model"
+    if b"\0" in start:
+        return "a binary file"
+    return _SUFFIXES.get(path.suffix.lower(), _TEXT)

@@ -1,0 +1,297 @@
+"""The certificate: what it says, what it assumes, when there is none, and how its parts add up."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support import coded_sample, grow_coded
+
+import treebound as tb
+from treebound import certify, certify_holdout
+from treebound.bounds.compression import log_message_weight, risk_upper
+from treebound.bounds.risk import binomial_upper, log_leaves_prior, tail_inversion
+from treebound.certificate import reason_against
+from treebound.data import Column
+from treebound.growing import GrowOptions, grow
+from treebound.pruning import BoundPruner, merge_equal_leaves
+from treebound.tree.model import Tree
+
+REAL = tuple(Column(f"x{i}") for i in range(10))
+
+
+def chain(leaves, m, errors, *, n_classes=2, columns=REAL, names=None):
+    """A chain of that many leaves, by turns of two classes, with all errors in the last one."""
+    n_nodes = 2 * leaves - 1
+    inner = np.arange(n_nodes) % 2 == 0
+    inner[-1] = False
+    counts = np.zeros((n_nodes, n_classes))
+    places = np.flatnonzero(~inner)
+    labels = np.arange(leaves) % min(2, n_classes)
+    counts[places, labels] = 1
+    counts[-1, labels[-1]] = m - errors - (leaves - 1)
+    counts[-1, 1 - labels[-1]] += errors
+    for node in np.flatnonzero(inner)[::-1]:
+        counts[node] = counts[node + 1] + counts[node + 2]
+    return Tree(
+        feature=np.where(inner, 0, -1),
+        threshold=np.where(inner, 0.0, np.nan),
+        category=np.full(n_nodes, -1),
+        missing_left=np.zeros(n_nodes, bool),
+        left=np.where(inner, np.arange(n_nodes) + 1, -1),
+        right=np.where(inner, np.arange(n_nodes) + 2, -1),
+        counts=counts,
+        rows=counts.sum(axis=1).astype(int),
+        columns=columns,
+        classes=np.arange(n_classes),
+        names=names,
+    )
+
+
+def random_sample(seed, rows=80, noise=0.2):
+    rng = np.random.default_rng(seed)
+    X = rng.random((rows, 3)).round(2)
+    y = ((X[:, 0] > 0.5) ^ (rng.random(rows) < noise)).astype(int)
+    return X, y
+
+
+# -- words ---------------------------------------------------------------------------------------
+
+
+def test_readable():
+    certificate = certify(chain(12, 5000, 250, n_classes=10))
+    assert str(certificate).startswith("With probability 95 %, at most 13.")
+    assert str(certificate).endswith("(5.0 % on the 5,000 training examples, 12 leaves).")
+    assert str(certify(chain(1, 100, 1), delta=0.001)).startswith("With probability 99.9 %, ")
+    assert "1 leaf)" in str(certify(chain(1, 100, 1)))
+    words = certificate.explain()
+    assert "a limit, not an estimate" in words
+    assert "5 % of all samples of this size, at most" in words
+    assert "independent draws" in words
+    assert "(checked)" in words
+    assert "(stated)" in words
+    assert not certificate.vacuous
+
+
+def test_a_limit_of_100_per_cent_is_no_promise():
+    for nothing in (certify(chain(12, 40, 5)), certify_holdout(3, 3)):
+        assert nothing.vacuous
+        assert str(nothing).startswith("Too few examples to promise anything about new ones")
+        assert "would allow a promise" in nothing.explain()
+        assert "at most" not in nothing.explain()
+    assert "certify='holdout'" in certify(chain(12, 40, 5)).explain()
+
+
+def test_a_useful_limit_is_not_called_otherwise():
+    X, y = random_sample(0, rows=2000, noise=0.05)
+    useful = tb.BoundTreeClassifier().fit(X, y).certificate_
+    assert useful.risk < useful.constant_error
+    assert "little use" not in useful.explain()
+
+
+def test_a_limit_above_the_error_of_a_constant_answer_is_called_of_little_use():
+    poor = certify(chain(6, 400, 150))  # a third of the rows are of the other class
+    assert poor.constant_error == pytest.approx(1 - poor_share(6, 400, 150))
+    assert poor.constant_error <= poor.risk < 1
+    assert "always answers the most frequent class" in poor.explain()
+
+
+def poor_share(leaves, m, errors):
+    return chain(leaves, m, errors).counts[0].max() / m
+
+
+def every_kind():
+    X, y = random_sample(0, rows=400)
+    yield tb.BoundTreeClassifier().fit(X, y).certificate_
+    yield tb.BoundTreeClassifier(thresholds="observed").fit(X, y).certificate_
+    yield tb.BoundTreeClassifier(certify="holdout").fit(X, y).certificate_
+
+
+def test_every_kind_says_what_it_is_and_that_classes_are_as_found():
+    found = list(every_kind())
+    assert [one.kind for one in found] == ["tail inversion", "compression", "held-out rows"]
+    for one in found:
+        assert f"Kind: {one.kind}" in one.explain()
+        assert "the set of classes was taken from the training examples" in one.explain()
+    for one in found[:2]:  # rows set aside may have missing values that training had not
+        assert "which columns may be missing was taken from the training" in one.explain()
+    everywhere = chain(3, 500, 9, columns=(Column("x", missing=True),))
+    assert "which columns may be missing" not in certify(everywhere).explain()
+
+
+@pytest.mark.parametrize(
+    ("column", "unknown", "said"),
+    [
+        (Column("c", "nominal", tuple("abc")), "other", False),
+        (Column("c", "nominal", tuple("abc")), "majority", True),
+        (Column("c", "nominal", tuple("abc")), "missing", True),
+        (Column("c", "ordinal", tuple("abc")), "other", True),
+        (Column("c"), "majority", False),
+    ],
+)
+def test_new_categories_are_covered_or_the_assumption_is_stated(column, unknown, said):
+    from treebound.certificate import certify_tree
+
+    found = certify_tree(chain(3, 500, 9, columns=(*REAL, column)), unknown=unknown)
+    assert any("no category is new: columns 'c'" in one.text for one in found.assumptions) == said
+
+
+def test_declared_categories_are_all_there_are():
+    columns = (*REAL, Column("c", "nominal", tuple("abc"), declared=True))
+    (stated,) = [one for one in certify(chain(3, 500, 9, columns=columns)).assumptions
+                 if "'c'" in one.text]  # fmt: skip
+    assert "declared before the data were seen, and there are no others" in stated.text
+    assert not stated.checked
+
+
+# -- how the parts add up ------------------------------------------------------------------------
+
+
+def test_parts_add_up_to_the_bound():
+    tree = chain(12, 5000, 250, n_classes=10)
+    found = certify(tree)
+    log_growth = tb.bounds.log_growth_leaves(12, 25_000, 10, tb.Landscape(real=10))
+    log_prior = float(log_leaves_prior(12))
+    again = tail_inversion(
+        5000, 250, lambda _: log_growth, delta=0.05, ghost=found.ghost, log_prior=log_prior
+    )
+    assert found.risk == again
+    assert found.log_price == log_growth - log_prior
+    assert found.errors == 250
+    assert certify(tree, errors=300).risk > found.risk
+    assert certify(tree, landscape=tb.Landscape(real=100)).risk > found.risk
+    assert certify(tree, delta=0.01).risk > found.risk
+
+
+def test_sibling_leaves_of_one_answer_count_as_one_leaf():
+    tree = chain(12, 5000, 250)
+    alike = replace(tree, label=np.where(tree.is_leaf, 0, tree.label))
+    found = certify(alike)
+    assert found.leaves == 12
+    assert found.log_price == certify(alike.collapsed([0])).log_price < certify(tree).log_price
+    assert found.errors == alike.errors
+
+
+def test_undeclared_categories_cost_and_the_gain_is_told():
+    colour = Column("colour", "nominal", ("red", "green", "blue"))
+    tree = chain(12, 5000, 250, columns=(*REAL[:3], colour))
+    found = certify(tree)
+    declared = certify(replace(tree, columns=(*REAL[:3], replace(colour, declared=True))))
+    assert found.declared_risk == declared.risk < found.risk
+    assert declared.declared_risk is None
+    assert "'colour'" in found.explain()
+    assert "Declaring the categories beforehand" in found.explain()
+
+
+def test_the_least_of_two_kinds_shares_delta():
+    X, y = random_sample(1, rows=300)
+    tree = BoundPruner().prune(grow_coded(X, y, REAL[:3], [0, 1], thresholds="observed")).tree
+    found = certify(tree, delta=0.1)
+    named = tree.names[tree.names >= 0]
+    rows = len(set(named.tolist()))
+    price = log_message_weight(300, tree.n_leaves, 2, 3, 0.0, len(named), rows)
+    assert found.kind == "compression"
+    assert (found.named_rows, found.log_price) == (rows, price)
+    assert found.risk == risk_upper(300 - rows, int(tree.errors), np.log(0.05) - price)
+    inversion = certify(replace(tree, names=None), delta=0.05)
+    assert inversion.kind == "tail inversion"
+    assert found.risk < inversion.risk
+    # A landscape of one's own says nothing of the rows: all of delta is the tail inversion's.
+    own = certify(tree, landscape=tree.landscape, delta=0.05)
+    assert own.risk == inversion.risk
+
+
+def test_a_raised_subtree_costs_its_names_but_not_the_share_of_delta():
+    # Whether subtrees were raised depends on the rows, so the share of delta must not hang on it.
+    X, y = random_sample(6, noise=0.1)
+    sample = coded_sample(X, y, REAL[:3], [0, 1])
+    grown = grow(sample, GrowOptions(thresholds="observed", max_leaves=12))
+    tree = BoundPruner(search="greedy", weight=0.1).prune(grown, sample).tree
+    assert (tree.names[~tree.is_leaf] < 0).any()
+    tree = merge_equal_leaves(tree)
+    assert (tree.names[~tree.is_leaf] < 0).any()
+    found = certify(tree, delta=0.1)
+    assert found.kind == "tail inversion"
+    assert found.risk == certify(replace(tree, names=None), delta=0.05).risk
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_small_cases(declared):
+    column = Column("c", "nominal", tuple("abc"), declared=declared)
+    X, y = np.array([[0.0], [0.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
+    two = grow_coded(X, y, [column], [0, 1], thresholds="observed")
+    assert two.n_leaves == 2
+    assert certify(two).risk > 0.8
+    assert certify(two, errors=3).vacuous
+    one_leaf = grow_coded(X, y, [column], [0, 1], thresholds="observed", max_leaves=1)
+    assert certify(one_leaf).errors == 2
+    one_class = grow_coded(X, 0 * y, [column], [0], thresholds="observed")
+    # no row is named, one class, one leaf: only the prior of the size is left to pay
+    assert certify(one_class).risk <= binomial_upper(4, 0, 0.05 / 2 * 6 / np.pi**2) * (1 + 1e-8)
+
+
+def test_declared_columns_name_no_row():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (500, 2)).astype(float)
+    y = (X[:, 0] < 2).astype(int)
+    columns = [Column("o", "ordinal", tuple("abcd"), declared=True),
+               Column("n", "nominal", tuple("abcd"), declared=True)]  # fmt: skip
+    found = certify(grow_coded(X, y, columns, [0, 1], thresholds="observed"))
+    assert (found.kind, found.named_rows, found.leaves) == ("compression", 0, 2)
+    price = np.log(np.pi**2 / 6 * 4 * 2 * 2 * 3)  # size, labels, columns, thresholds
+    assert found.log_price == pytest.approx(price)
+
+
+# -- when there is none --------------------------------------------------------------------------
+
+
+def test_no_certificate_for_weights_and_the_reason_is_told():
+    rng = np.random.default_rng(0)
+    X, y = random_sample(0, 60)
+    for weights in (rng.random(60), rng.integers(1, 3, 60), np.full(60, 2.0)):
+        tree = grow_coded(X, y, REAL[:3], [0, 1], sample_weight=weights)
+        assert "weighted" in reason_against(tree)
+        with pytest.raises(ValueError, match="There is no certificate for this tree"):
+            certify(tree)
+        with pytest.raises(ValueError, match="weighted"):
+            certify(tree.collapsed([0]))
+    plain = grow_coded(X, y, REAL[:3], [0, 1])
+    assert reason_against(plain) == ""
+    assert certify(plain).m == 60
+    with pytest.raises(ValueError, match="'errors' parameter of certify must be an int >= 0"):
+        certify(plain, errors=1.5)
+    with pytest.raises(ValueError, match="'errors' parameter of certify must be at most 60"):
+        certify(plain, errors=61)
+
+
+# -- the training rows, given again --------------------------------------------------------------
+
+
+def test_training_rows_given_again_change_nothing():
+    X, y = random_sample(2, 300)
+    clf = tb.BoundTreeClassifier(thresholds="observed").fit(X, y)
+    assert certify(clf, X, y) == clf.certificate_
+    assert clf.certificate_.kind == "compression"
+
+
+def test_answers_stay_those_of_the_model_on_other_rows():
+    X, y = random_sample(3, 300)
+    tree = tb.BoundTreeClassifier().fit(X, y).tree_
+    found = certify(tree, X[:100], 1 - y[:100])
+    wrong = (tree.predict(coded_sample(X[:100], y[:100], tree.columns, [0, 1]).X) == y[:100]).sum()
+    assert (found.errors, found.m) == (wrong, 100)
+
+
+# -- held-out examples ---------------------------------------------------------------------------
+
+
+def test_held_out_examples():
+    found = certify_holdout(12, 400)
+    assert found.risk == binomial_upper(400, 12, 0.05)
+    assert "12 of 400 held-out examples" in str(found)
+    assert certify_holdout(0, 10, delta=0.5).risk == pytest.approx(1 - 0.5**0.1)
+
+
+def test_certificate_can_be_checked_on_held_out_examples():
+    certificate = certify(chain(12, 5000, 250))
+    assert certificate.agrees_with(60, 1000)
+    assert not certificate.agrees_with(250, 1000)

@@ -1,0 +1,170 @@
+"""Rows set aside by ``fit``: which they are, that the tree knows none, and what they count."""
+
+import numpy as np
+import pytest
+
+import treebound as tb
+from treebound.bounds.risk import binomial_upper
+from treebound.classifier.held_out import learn_apart
+from treebound.data import Sample
+from treebound.pruning import BoundPruner
+
+
+def table(seed, rows=400):
+    """Text of many categories, numbers, and a class that hangs on the numbers."""
+    rng = np.random.default_rng(seed)
+    words = np.array([f"w{i}" for i in rng.integers(0, 150, rows)], dtype=object)
+    numbers = rng.random(rows).round(3)
+    y = np.where(rng.random(rows) < numbers, "yes", "no")
+    return [[word, number] for word, number in zip(words, numbers.tolist(), strict=True)], y
+
+
+def apart(X, y, weight=None, seed=0, unknown="other"):
+    return learn_apart(Sample.learn, X, y, weight, seed, unknown)
+
+
+@pytest.mark.parametrize(
+    ("rows", "size"),
+    [(2, 1), (10, 3), (300, 90), (500, 150), (1000, 150), (1500, 150), (3000, 300)],
+)
+def test_a_tenth_but_150_at_least_and_30_per_cent_at_most(rows, size):
+    X, y = np.arange(float(rows))[:, None], np.arange(rows) % 2
+    rest, aside = apart(X, y)
+    assert (rest.n_rows, aside.n_rows) == (rows - size, size)
+    both = np.concatenate([rest.X.values[0], aside.X.values[0]])
+    assert sorted(both.tolist()) == X[:, 0].tolist()
+
+
+def test_one_row_cannot_be_parted():
+    with pytest.raises(ValueError, match="needs at least 2 rows to set some aside"):
+        apart([[1.0]], [0])
+
+
+def test_which_rows_depends_on_seed_and_number_alone():
+    X, y = np.arange(500.0)[:, None], np.arange(500) % 3
+    chosen = apart(X, y)[1].X.values[0].tolist()
+    shuffled = np.random.default_rng(1).permutation(y)
+    assert apart(X, shuffled)[1].X.values[0].tolist() == chosen
+    assert apart(X**2, y)[1].X.values[0].tolist() == [x**2 for x in chosen]
+    assert apart(X, y, seed=1)[1].X.values[0].tolist() != chosen
+    # Every share of classes can come about: rows are not dealt out by class.
+    shares = {int((apart(X, y, seed=seed)[1].y == 0).sum()) for seed in range(20)}
+    assert len(shares) > 5
+
+
+def test_rows_of_weight_zero_are_in_neither_part():
+    X, y = np.arange(400.0)[:, None], np.arange(400) % 2
+    weight = np.where(np.arange(400) < 100, 0.0, 2.0)
+    rest, aside = apart(X, y, weight)
+    assert (rest.n_rows, aside.n_rows) == (210, 90)
+    assert min(rest.X.values[0].min(), aside.X.values[0].min()) == 100.0
+
+
+def test_columns_are_learned_without_the_rows_set_aside():
+    X, y = table(0)
+    rest, aside = apart(X, y)
+    known = set(rest.columns[0].categories)
+    assert known < {row[0] for row in X}
+    assert (aside.X.values[0] == -2).any()
+    chosen = np.array(X, dtype=object)
+    for word in {row[0] for row in X} - known:  # what only they have may be anything
+        chosen[chosen[:, 0] == word, 0] = "other"
+    again = apart(chosen.tolist(), y)[0]
+    assert again.columns == rest.columns
+    assert [a.tolist() for a in again.X.values] == [b.tolist() for b in rest.X.values]
+
+
+def test_a_missing_value_set_aside_is_not_known_to_the_columns():
+    X, y = np.arange(500.0)[:, None], np.arange(500) % 2
+    X[int(apart(X, y)[1].X.values[0][0])] = np.nan
+    rest, aside = apart(X, y)
+    assert not rest.columns[0].missing
+    assert aside.columns[0].missing
+
+
+def test_a_class_that_only_rows_set_aside_have_is_kept_and_counts_as_an_error():
+    X, y = np.arange(500.0)[:, None], (np.arange(500) > 250).astype(int)
+    row = int(apart(X, y)[1].X.values[0][0])
+    y[row] = 7
+    clf = tb.BoundTreeClassifier(certify="holdout").fit(X, y)
+    assert clf.classes_.tolist() == [0, 1, 7]
+    assert clf.tree_.counts[0, 2] == 0
+    assert clf.certificate_.errors >= 1
+    balanced = tb.BoundTreeClassifier(certify="holdout", class_weight="balanced").fit(X, y)
+    assert np.isfinite(balanced.tree_.counts).all()
+
+
+def test_the_tree_is_that_of_the_other_rows():
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 3))
+    y = (X[:, 0] > rng.random(600)).astype(int)
+    clf = tb.BoundTreeClassifier(certify="holdout", random_state=3).fit(X, y)
+    rest, aside = apart(X, y, seed=3)
+    alone = tb.BoundTreeClassifier().fit(rest.X.dense, rest.y)
+    assert clf.to_text() == alone.to_text()
+    wrong = int((alone.predict(aside.X.dense) != aside.y).sum())
+    assert clf.certificate_.risk == binomial_upper(150, wrong, 0.05)
+    assert clf.certificate_.kind == "held-out rows"
+
+
+@pytest.mark.parametrize("unknown", ["other", "majority", "stop", "missing"])
+@pytest.mark.parametrize("pruning", ["mdl", None])
+def test_rows_count_as_predict_answers_them(unknown, pruning):
+    X, y = table(1)
+    clf = tb.BoundTreeClassifier(certify="holdout", unknown=unknown, pruning=pruning).fit(X, y)
+    order = np.random.default_rng(0).permutation(len(y))[:120]
+    aside = [X[row] for row in order]
+    assert clf.certificate_.errors == (clf.predict(aside) != y[order]).sum()
+    if pruning is None:
+        return
+    steps = len(clf.pruning_path_)
+    for step in range(0, steps, 7):
+        moved = clf.prune_to(step=step)
+        wrong = int((moved.predict(aside) != y[order]).sum())
+        share = 0.05 if step == clf.pruning_path_.chosen else 0.05 / steps
+        assert moved.certificate_.errors == wrong
+        assert moved.certificate_.risk == binomial_upper(120, wrong, share)
+        assert moved.certificate_.delta == 0.05
+
+
+def test_a_category_that_predict_refuses_does_not_stop_the_fit():
+    X, y = table(2)
+    clf = tb.BoundTreeClassifier(certify="holdout", unknown="error").fit(X, y)
+    assert clf.certificate_.m == 120
+
+
+def test_other_steps_say_that_they_share_delta():
+    X, y = table(3)
+    clf = tb.BoundTreeClassifier(certify="holdout", pruning="mdl").fit(X, y)
+    steps = f"one of the {len(clf.pruning_path_)} steps of the pruning path, which share delta"
+    assert steps not in clf.certificate_.explain()
+    assert steps in clf.prune_to(step=0).certificate_.explain()
+    assert "fit was not repeated with another random_state" in clf.certificate_.explain()
+    assert "drawn by number, not by label (checked)" in clf.certificate_.explain()
+
+
+def test_raised_subtrees_off_the_chosen_step_have_no_certificate():
+    rng = np.random.default_rng(6)
+    X = rng.random((120, 3)).round(2)
+    y = ((X[:, 0] > 0.5) ^ (rng.random(120) < 0.1)).astype(int)
+    pruner = BoundPruner(search="greedy", weight=0.1)
+    for seed in range(30):
+        clf = tb.BoundTreeClassifier(certify="holdout", pruning=pruner, random_state=seed)
+        path = clf.fit(X, y).pruning_path_
+        raised = [step for step in range(len(path) - 1) if path.cuts(step) is None]
+        if raised:
+            break
+    assert clf.certificate_.m == 36
+    moved = clf.prune_to(step=raised[0])
+    assert moved.certificate_ is None
+    assert "raised subtrees" in moved.certificate_reason_
+
+
+def test_weighted_rows_count_once():
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 2))
+    y = (X[:, 0] > rng.random(600)).astype(int)
+    clf = tb.BoundTreeClassifier(certify="holdout").fit(X, y, sample_weight=rng.random(600) + 0.5)
+    order = np.random.default_rng(0).permutation(600)[:150]
+    assert clf.certificate_.errors == (clf.predict(X[order]) != y[order]).sum()
+    assert "whatever its weight" in clf.certificate_.explain()

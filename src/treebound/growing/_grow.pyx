@@ -30,8 +30,8 @@ from treebound.growing._pool cimport Pool
 from treebound.growing._search cimport Quest, Search, search_sorted
 from treebound.growing._signals cimport Watch, look_for_signals
 from treebound.growing._sorted cimport (
-    Sorted, category_of, ends_of, enlarge_scratch, free_scratch, has_missing_rows, left_weight,
-    mark, new_sorted, part_rows,
+    Sorted, category_of, ends_of, enlarge_scratch, enlarge_table, free_scratch, has_missing_rows,
+    left_weight, mark, new_sorted, part_rows,
 )
 from treebound.growing._thresholds cimport OBSERVED, Rule, pick
 
@@ -232,6 +232,10 @@ cdef class Grower:
     cdef int search_alone(self, int32_t index) except -1 nogil:
         """A node whose rows were just sorted."""
         cdef Sorted* home = self.tree.nodes[index].home
+        cdef int t
+        for t in range(1, self.pool.n_threads):
+            enlarge_scratch(&self.scratch[t], &self.problem, home.problem.n_rows)
+            enlarge_table(&self.scratch[t], self.scratch[0].n_cells)
         self.search.home = home
         self.search.part = NULL
         self.search.tables = NULL

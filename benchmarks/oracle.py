@@ -18,6 +18,7 @@ import numpy as np
 import treebound as tb
 from treebound._files import write_text
 from treebound.bounds import witnesses
+from treebound.bounds.enumerate import count_realizable
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -58,7 +59,7 @@ def jobs() -> dict[str, tuple[Callable[[], Any], int]]:
         shape = tb.TreeShape.parse(text)
         for c in (2, 3):
             found[f"{c}-partitions of 10 rows, 3 real features, {text}"] = (
-                lambda shape=shape, c=c: tb.bounds.count_realizable(X, ["real"] * 3, shape, c),
+                lambda shape=shape, c=c: count_realizable(X, ["real"] * 3, shape, c),
                 3,
             )
     stump = tb.TreeShape.parse("(..)")

@@ -28,22 +28,18 @@ from pathlib import Path
 
 import numpy as np
 
-from treebound.bench.models import Draw, Growth
-from treebound.bench.samples import Table, load_table
-from treebound.bounds import falling_factorial, stirling
+from treebound.bench.models import Draw
+from treebound.bench.protocols import paper_options, paper_pruner
+from treebound.bench.samples import NamedSample, load_sample
+from treebound.bounds.counting import falling_factorial, stirling
+from treebound.data import Sample
 from treebound.landscape import Landscape
-from treebound.pruning import BoundPruner
-from treebound.pruning.base import examples_of
 from treebound.pruning.greedy import greedy
 from treebound.pruning.scores import Objective
 from treebound.shapes import TreeShape
 from treebound.tree.model import Tree
 
-GROWTH = Growth("gini", order="impurity", max_leaves=75)
-OURS = BoundPruner(
-    score="shawe-taylor", growth="fast", search="greedy", error_prior=2**-10.5,
-    size_prior="shapes", relabel=False,
-)  # fmt: skip
+OURS = paper_pruner()
 Figures = dict[str, dict[int, dict[str, str]]]
 
 
@@ -96,10 +92,10 @@ def authors_log_growth(shape: TreeShape, m: int, n_classes: int, landscape: Land
     )
 
 
-def prune_as_the_authors(tree: Tree, X: np.ndarray, y: np.ndarray) -> Tree:
+def prune_as_the_authors(tree: Tree, sample: Sample) -> Tree:
     """Greedy pruning with their growth function."""
     objective = AsTheAuthors(**{**vars(OURS.objective(tree)), "growth": "each"})
-    return greedy(tree, examples_of(tree, X, y), objective, relabel=False).tree
+    return greedy(tree, sample, objective, relabel=False).tree
 
 
 # -- the comparison --------------------------------------------------------------------------------
@@ -119,19 +115,19 @@ def same(share: float, row: dict[str, str], name: str = "test_acc") -> bool:
     return abs(share - float(row[name])) < 1.1e-5
 
 
-def compare(table: Table, figures: Figures) -> Agreement:
+def compare(named: NamedSample, figures: Figures) -> Agreement:
     """Every draw of one data set."""
     found = Agreement(Counter(), [], [])
     for number, row in sorted(figures["Ours"].items()):
-        draw = Draw(table, int(row["seed"]))
-        (X, y), (X_test, y_test) = draw.part("train"), draw.part("test")
-        grown, _ = draw.grown(GROWTH)
+        draw = Draw(named, int(row["seed"]))
+        train, test = draw.part("train"), draw.part("test")
+        grown, _ = draw.grown(paper_options())
         unpruned = figures["OG"][number]
 
-        def accuracy(tree: Tree, X: np.ndarray = X_test, y: np.ndarray = y_test) -> float:
-            return float(np.mean(tree.predict_codes(X) == y))
+        def accuracy(tree: Tree, test: Sample = test) -> float:
+            return float(np.mean(tree.label[tree.apply(test.X)] == test.y))
 
-        result = OURS.prune(grown, X, y)
+        result = OURS.prune(grown, train)
         agrees = {
             "grown": grown.n_leaves == int(unpruned["leaves"]) and same(accuracy(grown), unpruned),
             "leaves": result.tree.n_leaves == int(row["leaves"]),
@@ -140,7 +136,7 @@ def compare(table: Table, figures: Figures) -> Agreement:
         }
         found.counts.update(name for name, yes in agrees.items() if yes)
         if not (agrees["leaves"] and agrees["accuracy"]):
-            again = prune_as_the_authors(grown, X, y)
+            again = prune_as_the_authors(grown, train)
             explained = again.n_leaves == int(row["leaves"]) and same(accuracy(again), row)
             why = "code" if explained else "other"
             found.counts[f"because: {why if agrees['grown'] else 'grown'}"] += 1
@@ -164,7 +160,7 @@ def main() -> None:
     for name, one in sorted(figures.items()):
         if len(one["Ours"]) < 25:
             continue
-        found = compare(load_table(name, data=options.data), one)
+        found = compare(load_sample(name, data=options.data), one)
         total += found.counts
         why = ", ".join(str(found.counts[f"because: {reason}"]) for reason in reasons)
         print(f"{name:36}" + "".join(f"{found.counts[name]:>10}" for name in columns)

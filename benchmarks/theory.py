@@ -16,17 +16,26 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 import treebound as tb
 from treebound._files import write_text
-from treebound.bounds import _clusters, _vc_upper, fast
+from treebound.bounds import (
+    _by_size,
+    _clusters,
+    _part_counts,
+    _shape_polynomial,
+    _vc_upper,
+    fast,
+)
 
 RESULTS = Path(__file__).parent / "results"
 REAL = tb.Landscape(real=20)
 MIXED = tb.Landscape(real=10, ordinal=(3, 5), nominal=(2, 4))
 WIDER = tb.Landscape(real=5, ordinal=(3, 5), nominal=(2, 4, 10))
+FORMS = ("closed", "chain", "fast", "tight", "chain-sum", "best")
 LANDSCAPES = {"20 real": REAL, "mixed": MIXED}
 
 
@@ -91,6 +100,19 @@ def forget() -> None:
     _vc_upper._growth.cache_clear()
     _clusters.clusters.cache_clear()
     fast.plan_of.cache_clear()
+    for kept in (_by_size._kept, _part_counts._kept, _shape_polynomial._kept):
+        kept.clear()
+
+
+def greedy_seconds(form: str) -> float:
+    """Time to prune a tree of 40 leaves greedily, from nothing."""
+    forget()
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    y = (X[:, 0] > 0) ^ (rng.random(300) < 0.25)
+    pruner = tb.pruning.BoundPruner(search="greedy", growth=form)
+    model = tb.BoundTreeClassifier(max_leaves=40, pruning=pruner)
+    return seconds(lambda: model.fit(X, y), repeat=1)
 
 
 def goals() -> Iterable[tuple[str, float, float]]:
@@ -98,13 +120,30 @@ def goals() -> Iterable[tuple[str, float, float]]:
     ten = tb.Landscape(real=10)
     for name, landscape in LANDSCAPES.items():
         for kind, shape in {"chain": chain(75), "bushy": bushy(75)}.items():
-            for form, allowed in (("closed", 20e-6), ("fast", 100e-6)):
+            for form, allowed in (("closed", 20e-6), ("chain", 20e-6), ("fast", 100e-6)):
                 job = growth(shape, 10**6, landscape, form)
                 yield (
                     f"{form}, 75-leaf {kind}, m about 10^6, {name}",
                     allowed,
                     seconds(job, calls=500, repeat=7),
                 )
+        for most, m in ((75, 4000), (10_000, 10**6)):
+            leaves = np.arange(1, most + 1)
+            job = lambda m=m, leaves=leaves, landscape=landscape: tb.bounds.log_growth_leaves(  # noqa: E731
+                leaves, m, 2, landscape
+            )
+            what = f"all trees, 1 to {most:,} leaves at once, m = {m:,}, {name}"
+            yield what, 200e-6 if most == 75 else 20e-3, seconds(job, calls=20, repeat=7)
+    for kind in ("tight", "chain-sum"):
+        forget()
+        job = growth(chain(200), 1000, MIXED, kind, n_classes=1000)
+        yield (
+            f"{kind}, 200-leaf chain, 1,000 classes, m = 1,000, mixed",
+            2.0,
+            seconds(job, repeat=1),
+        )
+    for score in ("tight", "best"):
+        yield f"greedy pruning, growth={score!r}, 300 rows, 40 leaves", 60.0, greedy_seconds(score)
     for name, landscape in {**LANDSCAPES, "wider": WIDER}.items():
         job = growth(chain(75), 2000, landscape, "tight")
         yield f"tight, 75-leaf chain, m = 2,000, {name}", 2.0, seconds(job)
@@ -129,8 +168,8 @@ def scaling() -> Iterable[dict[str, Any]]:
 def row(varied: str, value: int, shape: tb.TreeShape, m: int, n_classes: int) -> dict[str, Any]:
     """Seconds of every form at one point."""
     times = {}
-    for form in ("closed", "fast", "tight", "best"):
-        quick = form in ("closed", "fast")
+    for form in FORMS:
+        quick = form in ("closed", "chain", "fast")
         job = growth(shape, m, MIXED, form, n_classes)
         times[form] = seconds(job, calls=200 if quick else 1, repeat=3)
     return {"varied": varied, "value": value, **times}
@@ -155,11 +194,11 @@ def main() -> None:
         table.add_row(name, human(allowed), human(taken), "met" if taken <= allowed else "missed")
     console.print(table)
     growing = Table(title="Time as one size grows (mixed landscape; m = 1,000, 2 classes else)")
-    for heading in ("varied", "value", "closed", "fast", "tight", "best"):
+    for heading in ("varied", "value", *FORMS):
         growing.add_column(heading, justify="left" if heading == "varied" else "right")
     rows = list(scaling())
     for one in rows:
-        forms = (human(one[form]) for form in ("closed", "fast", "tight", "best"))
+        forms = (human(one[form]) for form in FORMS)
         growing.add_row(one["varied"], f"{one['value']:,}", *forms)
     console.print(growing)
     RESULTS.mkdir(exist_ok=True)

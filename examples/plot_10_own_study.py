@@ -20,6 +20,7 @@ from treebound import bench
 from treebound.bench.results import Results
 from treebound.bench.sheets import print_sheet
 from treebound.bench.summaries import accuracy_table, cost_table
+from treebound.growing import GrowOptions
 from treebound.pruning import BoundPruner, PessimisticPruner
 
 # %%
@@ -30,17 +31,17 @@ print(Path("parcels.toml").read_text())
 # %%
 # ``parcels.toml`` is found by its name. A second table, for company, ships with scikit-learn.
 
-tables = [bench.load_table("parcels.csv"), bench.load_table("sklearn:wine")]
-for table in tables:
-    kinds = ", ".join(f"{table.count(kind)} {kind}" for kind in ("real", "ordinal", "nominal"))
-    print(f"{table.name}: {table.n_examples} rows, {table.n_classes} classes, {kinds}")
+sets = [bench.load_sample("parcels.csv"), bench.load_sample("sklearn:wine")]
+for one in sets:
+    kinds = ", ".join(f"{one.count(kind)} {kind}" for kind in ("real", "ordinal", "nominal"))
+    print(f"{one.name}: {one.sample.n_rows} rows, {one.sample.n_classes} classes, {kinds}")
 
 # %%
-# A model is a declaration. Any classifier of scikit-learn can take part; this one has to be handed
+# A model is a declaration. Any classifier of scikit-learn can take part; this one needs
 # its columns filled and scaled.
 
 logistic = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression())
-grown = bench.Growth("entropy")
+grown = GrowOptions("entropy")
 models = [
     bench.PrunedTree("Bound", grown, BoundPruner()),
     bench.PrunedTree("Harder", grown, BoundPruner(weight=1.2)),
@@ -55,7 +56,7 @@ mine = bench.Protocol("mine", models=lambda: models, draws=10)
 
 with tempfile.TemporaryDirectory() as folder:
     for _ in range(2):
-        print(bench.run(protocol=mine, sets=tables, store=f"{folder}/mine.sqlite"), "results added")
+        print(bench.run(protocol=mine, sets=sets, store=f"{folder}/mine.sqlite"), "results added")
     results = Results.read(f"{folder}/mine.sqlite")
 
 # %%

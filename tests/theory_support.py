@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -11,22 +11,25 @@ from hypothesis import strategies as st
 from support import VECTORS
 
 from treebound import Landscape, TreeShape, bounds
+from treebound.bounds import fast, theorems
 
 LEAF = TreeShape.leaf()
 
+# The tree theorems as functions, by name.
+tree_theorems = {name: partial(bounds.tree_partitions, theorem=name) for name in theorems.THEOREMS}
 # The corrected theorems by the name the stored values know them under.
 THEOREMS = {
-    "real": bounds.real_tree_partitions,
-    "ord1": bounds.ordinal_tree_partitions_by_feature,
-    "ord2": bounds.ordinal_tree_partitions_by_size,
-    "nom1": bounds.nominal_tree_partitions_by_feature,
-    "nom2": bounds.nominal_tree_partitions_by_size,
-    "mix": bounds.mixture_tree_partitions,
-    "full": bounds.tree_partitions_by_size,
-    "budget": bounds.tree_partitions_within_budget,
-    "best": bounds.tree_partitions_by_feature,
-    "loose_printed": bounds.fast_tree_partitions,
-    "loose_total": bounds.fast_tree_partitions_within_budget,
+    "real": tree_theorems["real"],
+    "ord1": tree_theorems["ordinal-by-feature"],
+    "ord2": tree_theorems["ordinal-by-size"],
+    "nom1": tree_theorems["nominal-by-feature"],
+    "nom2": tree_theorems["nominal-by-size"],
+    "mix": tree_theorems["mixture"],
+    "full": tree_theorems["by-size"],
+    "budget": tree_theorems["within-budget"],
+    "best": tree_theorems["by-feature"],
+    "loose_printed": fast.fast_tree_partitions,
+    "loose_total": fast.fast_tree_partitions_within_budget,
 }
 ONLY = {"real": "real", "ord1": "ordinal", "ord2": "ordinal", "nom1": "nominal", "nom2": "nominal"}
 

@@ -9,12 +9,9 @@ from hypothesis import strategies as st
 
 from treebound import TreeShape
 from treebound.bounds import _bitmasks as bits
-from treebound.bounds import (
-    count_realizable,
-    realizable_growth,
-    realizable_partitions,
-    stirling,
-)
+from treebound.bounds import realizable_partitions
+from treebound.bounds.counting import stirling
+from treebound.bounds.enumerate import count_realizable, realizable_growth
 
 TEXTS = (".", "(..)", "((..).)", "((..)(..))", "(((..).).)")
 SHAPES = [TreeShape.parse(text) for text in TEXTS]

@@ -13,9 +13,11 @@ from math import comb, factorial
 
 import numpy as np
 import pytest
-from theory_support import THEOREMS, applies
+from theory_support import THEOREMS, applies, tree_theorems
 
 from treebound import Landscape, TreeShape, bounds
+from treebound.bounds import counting, vc
+from treebound.bounds import enumerate as oracle
 
 STUMP = TreeShape.parse("(..)")
 HALF = Fraction(1, 2)
@@ -54,7 +56,8 @@ def corrected_forms_hold(shape: TreeShape, c: int, m: int, landscape: Landscape)
 def test_1_nominal_second_bound_is_capped_by_the_whole_binomial():
     landscape, m = Landscape(nominal=(4, 4, 4)), 4
     printed = HALF * sum(
-        min(bounds.splits_of_size(m, min(k, m - k)), 3 * (m // min(k, m - k))) for k in range(1, m)
+        min(counting.splits_of_size(m, min(k, m - k)), 3 * (m // min(k, m - k)))
+        for k in range(1, m)
     )
     assert printed == Fraction(11, 2) < 7 == exact(STUMP, 2, m, landscape)
     corrected_forms_hold(STUMP, 2, m, landscape)
@@ -67,7 +70,7 @@ def test_2_right_subtree_sees_the_categories_of_its_own_examples():
     def printed_term(k: int) -> int:
         # As printed, the right child (the stump) gets N^k although it has m - k examples.
         right = Landscape(nominal=(min(4, k),))
-        splits = min(bounds.splits_of_size(m, min(k, m - k)), m // min(k, m - k))
+        splits = min(counting.splits_of_size(m, min(k, m - k)), m // min(k, m - k))
         return splits * joint(c, lambda a: int(a == 1), lambda b: exact(STUMP, b, m - k, right))
 
     assert sum(printed_term(k) for k in range(1, m)) == 2 < 6 == exact(shape, c, m, landscape)
@@ -77,7 +80,7 @@ def test_2_right_subtree_sees_the_categories_of_its_own_examples():
 def test_3_mixture_coefficient_is_capped_by_the_binomial():
     landscape, m = Landscape(real=1, nominal=(3,)), 4
     printed = HALF * sum(2 + m // min(k, m - k) for k in range(1, m))
-    corrected = bounds.mixture_tree_partitions(STUMP, 2, m, landscape)
+    corrected = tree_theorems["mixture"](STUMP, 2, m, landscape)
     assert exact(STUMP, 2, m, landscape) == corrected == 6 < 8 == printed
 
 
@@ -162,7 +165,7 @@ def test_10_a_one_sided_root_test_realizes_more_than_proper_splits():
     shape, landscape = TreeShape.parse("(((..)(..)).)"), Landscape(nominal=(2, 2, 2))
     X = np.array([[a, b, 0] for a, b in product((0, 1), repeat=2)], dtype=float)
     kinds = ["nominal"] * 3
-    found = [bounds.count_realizable(X, kinds, shape, c) for c in (2, 3, 4)]
+    found = [oracle.count_realizable(X, kinds, shape, c) for c in (2, 3, 4)]
     assert found == [7, 6, 1]
     assert [len(by_proper_splits(X, shape, c)) for c in (2, 3, 4)] == [6, 4, 0]
     for c, made in zip((2, 3, 4), found, strict=True):
@@ -206,16 +209,16 @@ def test_11_a_feature_with_one_category_is_dropped():
 
 
 def test_17_the_asymptotic_corollary_is_an_order_and_the_corrected_one_a_bound():
-    printed = bounds.vc_dimension_order(2, 1)
+    printed = vc.vc_dimension_order(2, 1)
     assert printed == pytest.approx(6.5, abs=0.05)
     assert 14 * 7 >= 2**6 - 1  # m = 7 still satisfies the inequality
-    assert printed < 7 <= bounds.vc_dimension_asymptotic(2, 1)
+    assert printed < 7 <= vc.vc_dimension_asymptotic(2, 1)
 
 
 @pytest.mark.parametrize("leaves", [2, 3, 5, 20])
 @pytest.mark.parametrize("real", [1, 7, 1000])
 def test_17_no_sample_size_past_the_corrected_corollary_satisfies_the_inequality(leaves, real):
-    last = bounds.vc_dimension_asymptotic(leaves, real)
+    last = vc.vc_dimension_asymptotic(leaves, real)
     nodes = leaves - 1
     satisfied = [m for m in range(1, 4 * int(last)) if (14 * m * real) ** nodes >= 2 ** (m - 1) - 1]
     assert max(satisfied) <= last

@@ -9,15 +9,30 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from theory_support import balanced, case, chain, landscapes, samples, shapes, vectors
+from theory_support import (
+    balanced,
+    case,
+    chain,
+    landscapes,
+    samples,
+    shapes,
+    tree_theorems,
+    vectors,
+)
 
 from treebound import Landscape, TreeShape, bounds
+from treebound.bounds import _by_size, counting, fast
+from treebound.bounds import enumerate as oracle
 from treebound.bounds._recursion import features_of
-from treebound.bounds._sizes import growth_by_size, node_budgets, split_rooms
 from treebound.bounds.fast import log_fast_growth
-from treebound.bounds.stumps import node_budget, node_splits_of_size
+from treebound.bounds.splits import (
+    node_budget,
+    node_budget_table,
+    node_split_table,
+    node_splits_of_size,
+)
 
-FORMS = ("best", "tight", "fast", "closed")
+FORMS = ("best", "tight", "chain-sum", "fast", "closed", "chain")
 MIXED = Landscape(5, (3, 5), (2, 4, 10))
 ROWS = vectors("log_growth")
 
@@ -66,13 +81,13 @@ def test_forms_equal_the_stored_values(m):
 @given(shapes(6), st.integers(1, 25), st.integers(1, 7), landscapes(undeclared=True))
 def test_tight_and_fast_are_exact_sums_over_parts(shape, m, n, landscape):
     for form, theorem in (
-        ("tight", bounds.tree_partitions_by_size),
-        ("fast", bounds.fast_tree_partitions),
+        ("tight", tree_theorems["by-size"]),
+        ("fast", fast.fast_tree_partitions),
     ):
         exact = log_sum(theorem, shape, m, n, landscape)
         found = bounds.log_growth(shape, m, n, landscape, form=form)
         assert found == pytest.approx(exact, rel=1e-9, abs=1e-12), form
-    exact = log_sum(bounds.fast_tree_partitions_within_budget, shape, m, n, landscape)
+    exact = log_sum(fast.fast_tree_partitions_within_budget, shape, m, n, landscape)
     found = log_fast_growth(shape, m, n, features_of(landscape), total=True)
     assert found == pytest.approx(exact, rel=1e-9, abs=1e-12)
 
@@ -112,7 +127,7 @@ def test_every_form_is_at_least_the_exact_growth_function():
 @given(samples(rows=6), shapes(5), st.integers(1, 4))
 def test_every_form_holds_on_any_sample(sample, shape, n):
     X, kinds, landscape = sample
-    made = math.log(bounds.realizable_growth(X, kinds, shape, n))
+    made = math.log(oracle.realizable_growth(X, kinds, shape, n))
     for form in FORMS:
         assert made <= bounds.log_growth(shape, len(X), n, landscape, form=form) + 1e-12, form
     assert made <= bounds.log_growth_leaves(shape.leaves, len(X), n, landscape) + 1e-12
@@ -121,8 +136,8 @@ def test_every_form_holds_on_any_sample(sample, shape, n):
 @given(st.integers(2, 40), landscapes(real=4, columns=3, categories=9, undeclared=True))
 def test_table_of_splits_is_the_number_of_splits(m, landscape):
     features = features_of(landscape)
-    rooms = split_rooms(features, 2, m)
-    budgets = node_budgets(features, 2, m)
+    rooms = node_split_table(features, 2, m)
+    budgets = node_budget_table(features, np.arange(2, m + 1))
     for size in range(2, m + 1):
         shown = landscape.informative.at(size)
         assert budgets[size - 2] == node_budget(size, shown)
@@ -138,7 +153,7 @@ def test_cost_does_not_grow_with_a_thousand_classes():
         many = bounds.log_growth(shape, 300, 1000, MIXED, form=form)
         # Six leaves: at most (1000)^6 times as many functions.
         assert few < many < few + 6 * math.log(1000)
-    exact = log_sum(bounds.fast_tree_partitions, shape, 300, 1000, MIXED)
+    exact = log_sum(fast.fast_tree_partitions, shape, 300, 1000, MIXED)
     found = bounds.log_growth(shape, 300, 1000, MIXED, form="fast")
     assert found == pytest.approx(exact, rel=1e-9)
 
@@ -165,14 +180,16 @@ def test_tight_sums_past_the_range_of_a_double():
 
 def test_blocks_of_sample_sizes_give_what_one_block_gives(monkeypatch):
     shape, features = chain(9), features_of(MIXED)
-    whole = growth_by_size(shape, 120, 3, features, budgeted=True)
-    monkeypatch.setattr("treebound.bounds._sizes._TABLE", 500)
-    assert growth_by_size(shape, 120, 3, features, budgeted=True) == pytest.approx(whole, rel=1e-13)
+    whole = _by_size.growth_by_size(shape, 120, 3, features, "best")
+    monkeypatch.setattr(_by_size, "_TABLE", 500)
+    _by_size._kept.clear()
+    found = _by_size.growth_by_size(shape, 120, 3, features, "best")
+    assert found == pytest.approx(whole, rel=1e-13)
 
 
 def test_two_classes_need_no_separate_parts():
     shape, landscape = chain(12), Landscape(real=2, nominal=(3,))
-    exact = log_sum(bounds.tree_partitions_by_size, shape, 60, 2, landscape)
+    exact = log_sum(tree_theorems["by-size"], shape, 60, 2, landscape)
     assert bounds.log_growth(shape, 60, 2, landscape, form="tight") == pytest.approx(
         exact, rel=1e-12
     )
@@ -181,7 +198,8 @@ def test_two_classes_need_no_separate_parts():
 def test_many_parts_are_capped_together(monkeypatch):
     shape = balanced(3)
     apart = bounds.log_growth(shape, 80, 8, MIXED, form="tight")
-    monkeypatch.setattr("treebound.bounds._sizes._PARTS_WORK", 0)
+    monkeypatch.setattr("treebound.bounds._part_counts._PARTS_WORK", 0)
+    _by_size._kept.clear()
     together = bounds.log_growth(shape, 80, 8, MIXED, form="tight")
     assert apart < together < apart + 1e-2
 
@@ -190,14 +208,14 @@ class TestAllTreesWithSoManyLeaves:
     @given(st.integers(1, 60), st.integers(2, 90), st.integers(1, 5), landscapes(undeclared=True))
     def test_is_the_formula(self, leaves, m, n, landscape):
         known = landscape.informative
-        found = bounds.log_growth_leaves(leaves, m, n, landscape)
+        found = bounds.log_growth_leaves(leaves, m, n, landscape, form="closed")
         if known.n_features == 0:
             expected = math.log(n)
         elif known.is_real and m < leaves:
             expected = m * math.log(n)
         else:
             nodes = leaves - 1
-            value = bounds.catalan(nodes) * n**leaves * choices(nodes, m, known)
+            value = counting.catalan(nodes) * n**leaves * choices(nodes, m, known)
             expected = math.log(value) - nodes * math.log(2)
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
@@ -208,7 +226,7 @@ class TestAllTreesWithSoManyLeaves:
             bounds.log_growth(shape, m, n, landscape, form="closed")
             for shape in TreeShape.enumerate(leaves)
         ]
-        found = bounds.log_growth_leaves(leaves, m, n, landscape)
+        found = bounds.log_growth_leaves(leaves, m, n, landscape, form="closed")
         if m > 1 and known.n_features and not (known.is_real and m < leaves):
             assert found == pytest.approx(np.logaddexp.reduce(logs), rel=1e-9, abs=1e-12)
         assert found >= max(logs) - 1e-12

@@ -17,10 +17,14 @@ from theory_support import (
     landscapes,
     samples,
     shapes,
+    tree_theorems,
     vectors,
 )
 
 from treebound import Landscape, TreeShape, bounds
+from treebound.bounds import counting, fast
+from treebound.bounds import enumerate as oracle
+from treebound.bounds.partitioning import one_feature_partitions
 
 MIXED = Landscape(2, (3,), (4,))
 ROWS = vectors("pi")
@@ -51,7 +55,7 @@ def test_least_bound_lies_between_exact_value_and_every_stored_bound():
 @given(samples(), shapes(5), st.integers(1, 5))
 def test_every_bound_holds_on_any_sample(sample, shape, c):
     X, kinds, landscape = sample
-    made = bounds.count_realizable(X, kinds, shape, c)
+    made = oracle.count_realizable(X, kinds, shape, c)
     assert made <= bounds.partitions(shape, c, len(X), landscape)
     for name, theorem in THEOREMS.items():
         if applies(name, landscape):
@@ -62,7 +66,7 @@ def test_every_bound_holds_on_any_sample(sample, shape, c):
 @given(shapes(6), st.integers(1, 6), st.integers(1, 12), landscapes(undeclared=True))
 def test_least_bound_is_no_more_than_any_theorem(shape, c, m, landscape):
     least = bounds.partitions(shape, c, m, landscape)
-    assert 0 <= least <= bounds.stirling(m, c)
+    assert 0 <= least <= counting.stirling(m, c)
     for name, theorem in THEOREMS.items():
         if applies(name, landscape):
             assert least <= theorem(shape, c, m, landscape), name
@@ -70,17 +74,17 @@ def test_least_bound_is_no_more_than_any_theorem(shape, c, m, landscape):
 
 @given(shapes(6), st.integers(1, 6), st.integers(1, 12), landscapes(undeclared=True))
 def test_corrected_forms_are_ordered(shape, c, m, landscape):
-    by_size = bounds.tree_partitions_by_size(shape, c, m, landscape)
-    assert bounds.tree_partitions_within_budget(shape, c, m, landscape) <= by_size
-    assert by_size <= bounds.mixture_tree_partitions(shape, c, m, landscape)
+    by_size = tree_theorems["by-size"](shape, c, m, landscape)
+    assert tree_theorems["within-budget"](shape, c, m, landscape) <= by_size
+    assert by_size <= tree_theorems["mixture"](shape, c, m, landscape)
 
 
 @given(shapes(6), st.integers(1, 6), st.integers(1, 15), st.integers(1, 4))
 def test_ordinal_features_do_no_more_than_real_ones(shape, c, m, count):
     landscape = Landscape(ordinal=(m + 1,) * count)
-    simple = bounds.ordinal_tree_partitions_by_count(shape, c, m, landscape)
-    assert bounds.ordinal_tree_partitions_by_size(shape, c, m, landscape) <= simple
-    assert bounds.real_tree_partitions(shape, c, m, Landscape(real=count)) <= simple
+    simple = tree_theorems["ordinal-by-count"](shape, c, m, landscape)
+    assert tree_theorems["ordinal-by-size"](shape, c, m, landscape) <= simple
+    assert tree_theorems["real"](shape, c, m, Landscape(real=count)) <= simple
 
 
 class TestRulesInOrder:
@@ -88,7 +92,7 @@ class TestRulesInOrder:
 
     functions = pytest.mark.parametrize(
         "function",
-        [bounds.partitions, bounds.tree_partitions_by_size, bounds.fast_tree_partitions],
+        [bounds.partitions, tree_theorems["by-size"], fast.fast_tree_partitions],
     )
 
     @functions
@@ -115,15 +119,15 @@ class TestRulesInOrder:
 
     def test_logarithm_follows_the_same_rules(self):
         shape = balanced(2)
-        assert bounds.log_partitions(shape, 5, 10, MIXED) == -math.inf
-        assert bounds.log_partitions(shape, 1, 10, Landscape()) == 0.0
-        assert bounds.log_partitions(shape, 2, 10, Landscape()) == -math.inf
-        assert bounds.log_partitions(shape, 3, 3, MIXED) == 0.0
+        assert fast.log_partitions(shape, 5, 10, MIXED) == -math.inf
+        assert fast.log_partitions(shape, 1, 10, Landscape()) == 0.0
+        assert fast.log_partitions(shape, 2, 10, Landscape()) == -math.inf
+        assert fast.log_partitions(shape, 3, 3, MIXED) == 0.0
 
 
 @pytest.mark.parametrize("name", ["m", "c"])
 @pytest.mark.parametrize("bad", [0, -1, 1.0, True, np.float64(2), "2", None])
-@pytest.mark.parametrize("function", [bounds.partitions, bounds.log_partitions])
+@pytest.mark.parametrize("function", [bounds.partitions, fast.log_partitions])
 def test_counts_must_be_integers_of_at_least_one(function, name, bad):
     arguments = {"c": 2, "m": 5, name: bad}
     message = f"The '{name}' parameter of {function.__name__} must be an int >= 1. Got "
@@ -131,7 +135,7 @@ def test_counts_must_be_integers_of_at_least_one(function, name, bad):
         function(balanced(2), arguments["c"], arguments["m"], MIXED)
 
 
-@pytest.mark.parametrize("function", [*THEOREMS.values(), bounds.partitions, bounds.log_partitions])
+@pytest.mark.parametrize("function", [*THEOREMS.values(), bounds.partitions, fast.log_partitions])
 def test_shape_and_landscape_must_be_of_their_types(function):
     with pytest.raises(TypeError, match=r"must be a TreeShape\. Got '\(\.\.\)' instead\. Hint"):
         function("(..)", 2, 5, Landscape(real=1))
@@ -161,7 +165,7 @@ def test_an_undeclared_column_is_one_with_a_category_an_example(shape, c, m, rea
 
 @given(shapes(6), st.integers(1, 6), st.integers(1, 12))
 def test_one_feature_is_counted_exactly(shape, c, m):
-    exact = bounds.one_feature_partitions(shape.leaves, c, m)
+    exact = one_feature_partitions(shape.leaves, c, m)
     real, ordinal = Landscape(real=1), Landscape(ordinal=(m,))
     assert bounds.partitions(shape, c, m, real) == exact
     if m > 1:
@@ -172,14 +176,14 @@ def test_one_feature_is_counted_exactly(shape, c, m):
 @pytest.mark.parametrize("c", [2, 3, 4])
 def test_one_feature_is_what_the_oracle_counts(shape, c):
     X = np.arange(6.0)[:, None]
-    made = bounds.count_realizable(X, ["real"], shape, c)
-    assert made == bounds.one_feature_partitions(4, c, 6)
+    made = oracle.count_realizable(X, ["real"], shape, c)
+    assert made == one_feature_partitions(4, c, 6)
 
 
 @given(shapes(6), st.integers(1, 6), st.integers(1, 40), landscapes(undeclared=True))
 def test_logarithm_is_that_of_the_exact_fast_form(shape, c, m, landscape):
-    exact = bounds.fast_tree_partitions(shape, c, m, landscape)
-    found = bounds.log_partitions(shape, c, m, landscape)
+    exact = fast.fast_tree_partitions(shape, c, m, landscape)
+    found = fast.log_partitions(shape, c, m, landscape)
     if exact == 0:
         assert found == -math.inf
     else:
@@ -189,22 +193,22 @@ def test_logarithm_is_that_of_the_exact_fast_form(shape, c, m, landscape):
 @pytest.mark.parametrize("shape", [chain(40), balanced(5)], ids=["chain", "balanced"])
 @pytest.mark.parametrize("c", [2, 7, 30])
 def test_logarithm_is_that_of_the_exact_form_for_large_shapes(shape, c):
-    exact = bounds.fast_tree_partitions(shape, c, 5000, MIXED)
-    found = bounds.log_partitions(shape, c, 5000, MIXED)
+    exact = fast.fast_tree_partitions(shape, c, 5000, MIXED)
+    found = fast.log_partitions(shape, c, 5000, MIXED)
     assert found == pytest.approx(math.log(exact), rel=1e-12)
 
 
 def test_logarithm_does_not_overflow():
-    found = bounds.log_partitions(chain(1000), 1000, 10**6, Landscape(100, (5,), (None,)))
-    assert 1e4 < found < bounds.log_stirling(10**6, 1000)
+    found = fast.log_partitions(chain(1000), 1000, 10**6, Landscape(100, (5,), (None,)))
+    assert 1e4 < found < counting.log_stirling(10**6, 1000)
 
 
 def test_deep_shapes_do_not_exhaust_the_stack():
     shape = chain(400)
     landscape = Landscape(real=1, nominal=(3,))
-    assert bounds.fast_tree_partitions(shape, 2, 500, landscape) == 2**499 - 1
+    assert fast.fast_tree_partitions(shape, 2, 500, landscape) == 2**499 - 1
     assert bounds.partitions(shape, 2, 20, landscape) == 2**19 - 1
-    assert bounds.tree_partitions_by_size(shape, 2, 20, landscape) == 2**19 - 1
+    assert tree_theorems["by-size"](shape, 2, 20, landscape) == 2**19 - 1
 
 
 def test_work_is_estimated_for_shapes_of_any_depth():
@@ -216,7 +220,7 @@ def test_wide_landscapes_give_a_bound_without_the_sum_over_features():
     landscape = Landscape(3, tuple(range(20, 40)), tuple(range(20, 40)))
     shape = chain(6)
     found = bounds.partitions(shape, 2, 15, landscape)
-    assert found <= bounds.tree_partitions_within_budget(shape, 2, 15, landscape)
+    assert found <= tree_theorems["within-budget"](shape, 2, 15, landscape)
 
 
 GRID = [

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from theory_support import LEAF, balanced, chain, shapes
 
 from treebound import TreeShape
-from treebound.bounds import catalan, wedderburn_etherington
+from treebound.bounds.counting import catalan, wedderburn_etherington
 
 texts = st.recursive(
     st.just("."), lambda inner: st.builds("({}{})".format, inner, inner), max_leaves=12

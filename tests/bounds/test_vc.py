@@ -15,17 +15,19 @@ from support import VECTORS
 from theory_support import balanced, case, chain, landscapes, shapes, vectors
 
 from treebound import Landscape, TreeShape, bounds
+from treebound.bounds import enumerate as oracle
+from treebound.bounds import related, stumps, vc, worst_case
 from treebound.bounds._chain_shares import chain_shares, shares
 from treebound.bounds._recursion import features_of
+from treebound.bounds._scaled import Scaled
 from treebound.bounds._stump_samples import stump_shatters
 from treebound.bounds._vc_upper import EXACT, growth_of
-from treebound.bounds._wide import Wide
 
 STUMP = TreeShape.parse("(..)")
 
 
 def shatters(shape: TreeShape, X: np.ndarray, kinds: list[str]) -> bool:
-    return bounds.count_realizable(X, kinds, shape, 2) == 2 ** (len(X) - 1) - 1
+    return oracle.count_realizable(X, kinds, shape, 2) == 2 ** (len(X) - 1) - 1
 
 
 def by_trying_every_sample(shape: TreeShape, landscape: Landscape) -> int:
@@ -44,7 +46,7 @@ def by_trying_every_sample(shape: TreeShape, landscape: Landscape) -> int:
 
 def test_stumps_on_real_features_are_exact():
     for real, exact in vectors("vc_stump_real_exact").items():
-        assert bounds.stump_vc_dimension(int(real)) == exact
+        assert vc.stump_vc_dimension(int(real)) == exact
         found = bounds.vc_dimension(STUMP, Landscape(real=int(real)))
         assert found == bounds.VCDimension(exact, exact)
         assert found.exact
@@ -67,7 +69,7 @@ def test_upper_bound_is_no_more_than_the_papers(text, uppers):
     lowers = vectors("vc_lower_real_yildiz")[text]
     for real, (lower, upper) in enumerate(zip(lowers, uppers, strict=True), start=1):
         found = bounds.vc_dimension(shape, Landscape(real=real))
-        assert bounds.sum_of_children_vc_dimension(shape, real) == lower
+        assert vc.sum_of_children_vc_dimension(shape, real) == lower
         assert lower <= found.lower <= found.upper <= upper
 
 
@@ -171,7 +173,7 @@ class TestChainLemma:
         bound = math.ldexp(growth.mantissa[m], int(growth.power[m]))
         informative = [k for k, count in enumerate(most) if count > 1]
         assert (
-            bounds.realizable_growth(X[:, informative], kinds_of(landscape, most), shape, 2)
+            oracle.realizable_growth(X[:, informative], kinds_of(landscape, most), shape, 2)
             <= bound
         )
 
@@ -181,7 +183,7 @@ class TestChainLemma:
         shape = TreeShape.parse(text)
         growth, _ = growth_of(shape, features_of(Landscape(real=real)), most)
         for m in range(2, most + 1):
-            worst = bounds.worst_growth(shape, m, 2, Landscape(real=real), max_samples=300)
+            worst = worst_case.worst_growth(shape, m, 2, Landscape(real=real), max_samples=300)
             assert worst.count <= math.ldexp(growth.mantissa[m], int(growth.power[m]))
 
     @settings(max_examples=30)
@@ -195,7 +197,7 @@ class TestChainLemma:
         one, other = as_growth(one + other), as_growth(other + one)
         size = min(len(one), len(other))
         one, other = one[:size], one[:size] if same else other[:size]
-        floats = [shares(Wide.of_integers([1, *growth[1:]])) for growth in (one, other)]
+        floats = [shares(Scaled.of_integers([1, *growth[1:]])) for growth in (one, other)]
         found = chain_shares(*floats, features, same)
         chains = features if same else 2 * features
         ways = [(one, other)] if same else [(one, other), (other, one)]
@@ -325,7 +327,7 @@ def test_without_informative_features_one_example_is_shattered(landscape):
 def test_large_shapes_have_a_bound_too():
     found = bounds.vc_dimension(chain(3000), Landscape(real=10))
     assert 3000 < found.lower < found.upper
-    asymptotic = bounds.vc_dimension_asymptotic(3000, 10)
+    asymptotic = vc.vc_dimension_asymptotic(3000, 10)
     assert found.upper < asymptotic
 
 
@@ -338,54 +340,54 @@ def test_many_categories_are_not_followed_down_the_tree():
 @given(st.integers(1, 300))
 def test_stump_lower_bound_is_exact_on_binary_features(count):
     features = features_of(Landscape(nominal=(2,) * count))
-    assert stump_shatters(features) == bounds.binary_stump_vc_dimension(count)
+    assert stump_shatters(features) == related.binary_stump_vc_dimension(count)
 
 
 class TestRelatedWork:
     @given(st.integers(1, 40), st.integers(0, 45))
     def test_sauer_shelah_is_a_sum_of_binomials(self, m, d):
         exact = sum(math.comb(m, i) for i in range(d + 1))
-        assert bounds.sauer_shelah(m, d) == exact
-        assert bounds.log_sauer_shelah(m, d) == pytest.approx(math.log(exact), rel=1e-12)
+        assert related.sauer_shelah(m, d) == exact
+        assert related.log_sauer_shelah(m, d) == pytest.approx(math.log(exact), rel=1e-12)
 
     @given(shapes(5, least=2), st.integers(2, 14), st.integers(1, 4))
     def test_sauer_shelah_holds_with_the_upper_bound(self, shape, m, real):
         landscape = Landscape(real=real)
         d = bounds.vc_dimension(shape, landscape).upper
         if m <= d:
-            assert bounds.sauer_shelah(m, d) == 2**m
+            assert related.sauer_shelah(m, d) == 2**m
         stump = bounds.vc_dimension(STUMP, landscape).upper
-        exact = 2 + 2 * bounds.real_stump_partitions(m, real)
-        assert exact <= bounds.sauer_shelah(m, stump)
+        exact = 2 + 2 * stumps.real_stump_partitions(m, real)
+        assert exact <= related.sauer_shelah(m, stump)
 
     @pytest.mark.parametrize("count", range(1, 5))
     def test_stumps_on_binary_features(self, count):
         exact = by_trying_every_sample(STUMP, Landscape(ordinal=(2,) * count))
-        assert bounds.binary_stump_vc_dimension(count) == exact
+        assert related.binary_stump_vc_dimension(count) == exact
 
     @given(st.integers(1, 5000))
     def test_axis_parallel_cuts_shatter_no_more_than_stumps(self, real):
-        cuts = bounds.axis_parallel_cut_vc_dimension(real)
+        cuts = related.axis_parallel_cut_vc_dimension(real)
         assert real >= math.comb(cuts, cuts // 2)
         assert real < math.comb(cuts + 1, (cuts + 1) // 2)
-        assert cuts <= bounds.stump_vc_dimension(real) <= cuts + 2
+        assert cuts <= vc.stump_vc_dimension(real) <= cuts + 2
 
     def test_rank_trees(self):
-        assert bounds.rank_tree_vc_dimension(0, 9) == 1
-        assert bounds.rank_tree_vc_dimension(9, 9) == 2**9
-        assert bounds.rank_tree_vc_dimension(20, 9) == 2**9
+        assert related.rank_tree_vc_dimension(0, 9) == 1
+        assert related.rank_tree_vc_dimension(9, 9) == 2**9
+        assert related.rank_tree_vc_dimension(20, 9) == 2**9
 
     @pytest.mark.parametrize(
         ("function", "arguments"),
         [
-            (bounds.sauer_shelah, (0, 1)),
-            (bounds.sauer_shelah, (3, -1)),
-            (bounds.binary_stump_vc_dimension, (0,)),
-            (bounds.axis_parallel_cut_vc_dimension, (1.5,)),
-            (bounds.rank_tree_vc_dimension, (True, 2)),
-            (bounds.stump_vc_dimension, (0,)),
-            (bounds.vc_dimension_order, (0, 1)),
-            (bounds.vc_dimension_asymptotic, (2, 0)),
+            (related.sauer_shelah, (0, 1)),
+            (related.sauer_shelah, (3, -1)),
+            (related.binary_stump_vc_dimension, (0,)),
+            (related.axis_parallel_cut_vc_dimension, (1.5,)),
+            (related.rank_tree_vc_dimension, (True, 2)),
+            (vc.stump_vc_dimension, (0,)),
+            (vc.vc_dimension_order, (0, 1)),
+            (vc.vc_dimension_asymptotic, (2, 0)),
         ],
     )
     def test_counts_must_be_counts(self, function, arguments):
@@ -394,14 +396,14 @@ class TestRelatedWork:
 
     def test_constant_of_the_corollary(self):
         with pytest.raises(ValueError, match="'constant' parameter"):
-            bounds.vc_dimension_asymptotic(2, 1, constant=1.0)
-        assert bounds.vc_dimension_asymptotic(1, 5) == 1.0
+            vc.vc_dimension_asymptotic(2, 1, constant=1.0)
+        assert vc.vc_dimension_asymptotic(1, 5) == 1.0
 
     @settings(max_examples=30)
     @given(shapes(7), st.integers(1, 50))
     def test_corrected_corollary_bounds_the_vc_dimension(self, shape, real):
         found = bounds.vc_dimension(shape, Landscape(real=real))
-        assert found.lower <= bounds.vc_dimension_asymptotic(shape.leaves, real)
+        assert found.lower <= vc.vc_dimension_asymptotic(shape.leaves, real)
 
 
 def test_a_vc_dimension_reads_well():

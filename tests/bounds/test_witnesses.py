@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treebound import TreeShape
-from treebound.bounds import check_witness, count_realizable, witness, witnesses
+from treebound.bounds import check_witness, witness, witnesses
+from treebound.bounds.enumerate import count_realizable
 
 
 def stump_partitions_of(X: np.ndarray) -> set[frozenset[frozenset[int]]]:

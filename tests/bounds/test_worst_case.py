@@ -8,32 +8,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from theory_support import vectors
+from theory_support import tree_theorems, vectors
 
 from treebound import Landscape, TreeShape
-from treebound.bounds import (
-    count_realizable,
-    fast_tree_partitions,
-    fast_tree_partitions_within_budget,
-    mixture_tree_partitions,
-    partitions,
-    realizable_growth,
-    stirling,
-    tree_partitions_by_feature,
-    tree_partitions_by_size,
-    tree_partitions_within_budget,
-    worst_growth,
-    worst_sample,
-)
+from treebound.bounds import partitions, worst_sample
+from treebound.bounds.counting import stirling
+from treebound.bounds.enumerate import count_realizable, realizable_growth
+from treebound.bounds.fast import fast_tree_partitions, fast_tree_partitions_within_budget
+from treebound.bounds.worst_case import worst_growth
 
 BOUNDS = (
     fast_tree_partitions,
     fast_tree_partitions_within_budget,
-    mixture_tree_partitions,
     partitions,
-    tree_partitions_by_feature,
-    tree_partitions_by_size,
-    tree_partitions_within_budget,
+    *(tree_theorems[name] for name in ("mixture", "by-feature", "by-size", "within-budget")),
 )
 
 

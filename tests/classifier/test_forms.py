@@ -151,13 +151,14 @@ def test_the_path_of_a_large_tree_is_kept_in_part(tmp_path):
     np.testing.assert_array_equal(again.predict(X), clf.predict(X))
 
 
-def test_weights_leave_no_certificate_in_the_file(tmp_path):
+def test_weights_leave_no_certificate(tmp_path):
     X, y = load_iris(return_X_y=True)
     clf = BoundTreeClassifier().fit(X, y, sample_weight=np.full(150, 2.0))
     clf.save(tmp_path / "model.json")
     again = BoundTreeClassifier.load(tmp_path / "model.json")
     assert again.certificate_ is None
-    assert "without a certificate" in again.certificate_reason_
+    assert again.certificate_reason_ == clf.certificate_reason_
+    assert "weighted" in again.certificate_reason_
     assert not hasattr(again, "feature_names_in_")
 
 
@@ -168,17 +169,12 @@ def test_weights_leave_no_certificate_in_the_file(tmp_path):
         (lambda d: d["parameters"].update(unknown="stop"), "parameters.unknown"),
         (lambda d: d["parameters"].update(max_leaves=-3), "parameters"),
         (lambda d: d["pruning"].update(chosen=99), "pruning.chosen"),
-        (lambda d: d["pruning"]["steps"][0].update(leaves="many"), "steps[0].leaves"),
-        (lambda d: d["pruning"]["steps"][0].update(leaves=-1), "steps[0].leaves must be 9"),
-        (lambda d: d["pruning"]["steps"][1].update(errors=-1), "steps[1].errors"),
-        (lambda d: d["pruning"]["steps"][1].update(errors=10**400), "steps[1].errors"),
-        (lambda d: d["pruning"]["steps"][1].update(score=[]), "steps[1].score"),
-        (lambda d: d["pruning"]["steps"][0].update(cut=[2, 3]), "steps[0].cut has node 3"),
         (lambda d: d["parameters"].update(pruning=7), "parameters"),
         (lambda d: d.update(named="yes"), "named"),
         (lambda d: d.update(made_by=3), "made_by"),
-        (lambda d: d["pruning"]["steps"][0].update(cut=[999]), "steps[0].cut"),
-        (lambda d: d["pruning"]["steps"].__setitem__(0, 7), "steps[0]"),
+        (lambda d: d.update(held_out={"m": 3, "errors": 1}), "held_out.counts"),
+        (lambda d: d.update(held_out={"m": 0, "errors": 1, "counts": []}), "held_out.m"),
+        (lambda d: d.update(held_out={"m": 3, "errors": 1, "counts": []}), "held_out.counts"),
     ],
 )
 def test_what_is_not_a_model_is_refused(change, place, tmp_path):
@@ -192,13 +188,28 @@ def test_what_is_not_a_model_is_refused(change, place, tmp_path):
     assert place in str(found.value)
 
 
-def test_a_step_without_a_score_is_a_step(tmp_path):
-    X, y = load_iris(return_X_y=True)
-    BoundTreeClassifier().fit(X, y).save(tmp_path / "model.json")
-    document = json.loads((tmp_path / "model.json").read_text())
-    del document["pruning"]["steps"][0]["score"]
-    (tmp_path / "model.json").write_text(json.dumps(document))
-    assert np.isnan(BoundTreeClassifier.load(tmp_path / "model.json").pruning_path_.scores[0])
+@pytest.mark.parametrize("step", [None, 0, -1])
+def test_rows_set_aside_certify_as_before(step, tmp_path):
+    X, y = load_wine(return_X_y=True)
+    clf = BoundTreeClassifier(certify="holdout", random_state=1).fit(X, y)
+    clf = clf if step is None else clf.prune_to(step=step)
+    clf.save(tmp_path / "model.json")
+    again = BoundTreeClassifier.load(tmp_path / "model.json")
+    assert again.certificate_ == clf.certificate_
+    assert again.prune_to(step=1).certificate_ == clf.prune_to(step=1).certificate_
+
+
+def test_a_path_that_is_kept_in_part_certifies_as_before(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1500, 4)), rng.integers(0, 2, 1500)
+    clf = BoundTreeClassifier(certify="holdout", random_state=1).fit(X, y)
+    assert len(clf.pruning_path_) > 200
+    clf.prune_to(step=0).save(tmp_path / "model.json")
+    again = BoundTreeClassifier.load(tmp_path / "model.json")
+    assert len(again.pruning_path_) < len(clf.pruning_path_)
+    assert again.n_leaves_ == clf.pruning_path_.leaves[0]
+    assert again.certificate_ == clf.prune_to(step=0).certificate_
+    assert again.prune_to(leaves=5).certificate_ == clf.prune_to(leaves=5).certificate_
 
 
 @pytest.mark.filterwarnings("error")

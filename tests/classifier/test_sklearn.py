@@ -24,6 +24,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from treebound import BoundTreeClassifier
+from treebound.pruning import PRUNERS
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,7 @@ def fruit():
         BoundTreeClassifier(),
         BoundTreeClassifier(criterion="gini", unknown="stop"),
         BoundTreeClassifier(pruning=None, growth_order="impurity"),
+        *(BoundTreeClassifier(pruning=name) for name in sorted(PRUNERS)),
     ]
 )
 def test_every_check_of_scikit_learn(estimator, check):

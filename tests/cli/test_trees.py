@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -406,7 +407,7 @@ def test_training_rows_are_not_taken_for_held_out_ones(model, table, tmp_path, c
     code, expected, _ = run(capsys, "certify", model)
     code, out, err = run(capsys, "certify", model, table)
     assert (code, out) == (0, expected)
-    assert "holds the rows that the model was fitted to" in err
+    assert "These are the rows that the model was fitted to" in err
     shuffled = tmp_path / "shuffled.csv"
     frame = pd.read_csv(table)
     frame.sample(frac=1.0, random_state=0).to_csv(shuffled, index=False)
@@ -434,3 +435,16 @@ def test_the_pruners_of_the_shell_are_those_of_the_library():
     from treebound.pruning import PRUNERS
 
     assert get_args(Pruner) == tuple(PRUNERS)
+
+
+def test_what_fitting_warns_of_is_a_line_of_the_summary(table, capsys, monkeypatch):
+    fit = tb.BoundTreeClassifier.fit
+
+    def warns(self, X, y):
+        warnings.warn("Column 'n' is odd.\nHint: leave it out.", UserWarning, stacklevel=2)
+        return fit(self, X, y)
+
+    monkeypatch.setattr(tb.BoundTreeClassifier, "fit", warns)
+    _, _, err = run(capsys, "fit", table, "--target", "label")
+    assert "Warning: Column 'n' is odd. Hint: leave it out.\n" in err
+    assert run(capsys, "fit", table, "--target", "label", "--quiet")[2] == ""

@@ -1,5 +1,7 @@
 """Folds depend on the rows alone: not on their order, their weights or the names of classes."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,94 +10,143 @@ from support import coded_sample
 
 import treebound as tb
 from treebound.data import Column
-from treebound.data.folds import fold_numbers, folds, held_out
+from treebound.data.folds import folds, held_out
 
 COLUMNS = (Column("a"), Column("b", "nominal", tuple("uvwxyz")))
 
 
-def sample_of(seed, rows=60, n_classes=3, weight=None):
+def table(seed, rows=60):
+    """Rows of three classes; several are alike."""
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.normal(size=rows).round(1), rng.integers(0, 6, rows)])
     X[rng.random(rows) < 0.1, 0] = np.nan
-    return X, rng.integers(0, n_classes, rows), rng
+    return X, rng.integers(0, 3, rows), rng
 
 
-def numbers(X, y, k=5, weight=None):
-    return fold_numbers(coded_sample(X, y, COLUMNS, range(y.max() + 1), weight), k, 0)
+def copies_of(sample):
+    """How often each row occurs, with its class."""
+    columns = ((values + 0).tolist() for values in sample.X.values)  # the two zeros are one
+    rows = zip(*columns, sample.y.tolist(), strict=True)
+    found = Counter()
+    for row, weight in zip(rows, sample.weights.tolist(), strict=True):
+        found[repr(row)] += weight
+    return found
+
+
+def parts_of(X, y, weight=None, k=5):
+    sample = coded_sample(X, y, COLUMNS, range(3), weight)
+    parts = [*folds(sample, k, 0), held_out(sample, 0.2, 0)]
+    return [(copies_of(outside), copies_of(inside)) for outside, inside in parts]
 
 
 @given(st.integers(0, 1000))
 def test_the_names_of_the_classes_do_not_matter(seed):
-    X, y, rng = sample_of(seed)
-    for renamed in (2 - y, rng.permutation(3)[y]):
-        np.testing.assert_array_equal(numbers(X, y), numbers(X, renamed))
+    X, y, rng = table(seed)
+    X = np.column_stack([rng.normal(size=60), X[:, 1]])
+    names = rng.permutation(3)
+    for (out, inside), (other_out, other_inside) in zip(
+        parts_of(X, y), parts_of(X, names[y]), strict=True
+    ):
+        assert {row[: row.rindex(",")] for row in out} == {r[: r.rindex(",")] for r in other_out}
+        assert len(inside) == len(other_inside)
 
 
 @given(st.integers(0, 1000))
 def test_the_order_of_the_rows_does_not_matter(seed):
-    X, y, rng = sample_of(seed)
+    X, y, rng = table(seed)
     order = rng.permutation(len(y))
-    np.testing.assert_array_equal(numbers(X, y)[order], numbers(X[order], y[order]))
+    assert parts_of(X, y) == parts_of(X[order], y[order])
 
 
 @given(st.integers(0, 1000))
-def test_a_row_of_weight_two_is_in_the_fold_of_the_row_twice(seed):
-    X, y, rng = sample_of(seed)
-    weight = rng.integers(1, 4, len(y))
-    weighted = numbers(X, y, weight=weight)
-    repeated = numbers(X.repeat(weight, axis=0), y.repeat(weight))
-    np.testing.assert_array_equal(weighted.repeat(weight), repeated)
+def test_a_row_of_weight_two_is_dealt_like_the_row_twice(seed):
+    X, y, rng = table(seed)
+    weight = rng.integers(1, 12, len(y))
+    assert parts_of(X, y, weight) == parts_of(X.repeat(weight, axis=0), y.repeat(weight))
 
 
-def test_every_class_is_dealt_out_evenly():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=103), rng.integers(0, 6, 103)])
+@given(st.integers(0, 1000))
+def test_weights_that_are_not_whole_stay_with_their_row(seed):
+    X, y, rng = table(seed)
+    weight = rng.random(len(y)) + 0.1
+    for outside, inside in folds(coded_sample(X, y, COLUMNS, range(3), weight), 5, 0):
+        assert not copies_of(outside).keys() & copies_of(inside).keys()
+        assert outside.total + inside.total == pytest.approx(weight.sum())
+
+
+def test_every_class_and_every_repeated_row_is_dealt_out_evenly():
+    X = np.array([[0.0, 0], [1.0, 1], [2.0, 2]]).repeat([70, 30, 3], axis=0)
     y = np.array([0, 1, 2]).repeat([70, 30, 3])
-    found = numbers(X, y)
-    for label in range(3):
-        sizes = np.bincount(found[y == label], minlength=5)
-        assert sizes.max() - sizes.min() <= 1
-    sizes = np.bincount(found, minlength=5)
-    assert sizes.max() - sizes.min() <= 1
+    counts = np.array([
+        inside.counts for _, inside in folds(coded_sample(X, y, COLUMNS, range(3)), 5, 0)
+    ])  # fmt: skip
+    assert (np.ptp(counts, axis=0) <= 1).all()
+    assert np.ptp(counts.sum(axis=1)) <= 1
+    np.testing.assert_array_equal(counts.sum(axis=0), [70, 30, 3])
+    _, aside = held_out(coded_sample(X, y, COLUMNS, range(3)), 0.2, 0)
+    np.testing.assert_allclose(aside.counts, [14, 6, 0.6], atol=1)
+
+
+def test_few_distinct_rows_can_be_cross_validated():
+    X = np.repeat([[5.0], [7.0], [11.0]], 40, axis=0)
+    y = np.repeat([0, 1, 2], 40)
+    for pruning in ("cost-complexity", "kearns-mansour", "reduced-error"):
+        clf = tb.BoundTreeClassifier(pruning=pruning, categorical_features=[0]).fit(X, y)
+        assert clf.n_leaves_ == 3
 
 
 def test_seeds_give_other_folds():
-    X, y, _ = sample_of(0)
+    X, y, _ = table(0)
     sample = coded_sample(X, y, COLUMNS, range(3))
-    assert (fold_numbers(sample, 5, 0) != fold_numbers(sample, 5, 1)).any()
-
-
-def test_equal_numbers_are_equal_however_they_are_written():
-    columns = (Column("a"),)
-    X = np.array([[0.0], [-0.0], [np.nan], [-np.nan]])
-    found = fold_numbers(coded_sample(X, np.zeros(4), columns, [0]), 4, 0)
-    assert found[0] == found[1]
-    assert found[2] == found[3]
+    one, other = ([copies_of(inside) for _, inside in folds(sample, 5, s)] for s in (0, 1))
+    assert one != other
 
 
 def test_parts_cover_the_rows_once():
-    X, y, _ = sample_of(1)
-    sample = coded_sample(X, y, COLUMNS, range(3))
-    parts = list(folds(sample, 5, 0))
-    assert sum(inside.n_rows for _, inside in parts) == sample.n_rows
-    assert all(out.n_rows + inside.n_rows == sample.n_rows for out, inside in parts)
-    alike = coded_sample(np.zeros((4, 2)), np.zeros(4), COLUMNS, [0])
-    assert list(folds(alike, 5, 0)) == []  # one distinct row cannot be taken apart
+    X, y, rng = table(1)
+    for weight in (None, rng.integers(1, 5, 60), rng.random(60)):
+        sample = coded_sample(X, y, COLUMNS, range(3), weight)
+        whole = copies_of(sample)
+        inside_all = Counter()
+        for outside, inside in folds(sample, 5, 0):
+            inside_all += copies_of(inside)
+            both = copies_of(outside) + copies_of(inside)
+            assert both == pytest.approx(whole)
+        assert inside_all == pytest.approx(whole)
+
+
+def test_one_row_is_not_taken_apart():
+    one = coded_sample(np.zeros((1, 2)), np.array([1]), COLUMNS, [0, 1])
+    assert list(folds(one, 5, 0)) == []
+    kept, aside = held_out(one, 0.15, 0)
+    assert (kept.n_rows, aside.n_rows) == (1, 0)
+    clf = tb.BoundTreeClassifier(pruning="reduced-error").fit(np.zeros((4, 2)), [1, 1, 1, 0])
+    assert clf.predict([[0.0, 0.0]]) == [1]
+
+
+@pytest.mark.parametrize("factor", [2, 3, 0.1, 7.3])
+@given(seed=st.integers(0, 1000))
+def test_a_class_that_is_there_twice_is_dealt_like_the_class_once(factor, seed):
+    """Else every row to judge by would have been learned from."""
+    X, y, _ = table(seed, rows=200)
+    weight = np.where(y == 1, factor, 1.0)
+    for (out, inside), (heavy_out, heavy_inside) in zip(
+        parts_of(X, y), parts_of(X, y, weight), strict=True
+    ):
+        assert out.keys() == heavy_out.keys()
+        assert inside.keys() == heavy_inside.keys()
+    if factor in (2, 3):
+        repeats = weight.astype(int)
+        assert parts_of(X, y, weight) == parts_of(X.repeat(repeats, axis=0), y.repeat(repeats))
 
 
 @pytest.mark.parametrize("fraction", [0.01, 0.15, 0.5, 0.99])
-def test_rows_held_out_are_of_the_size_asked_for(fraction):
-    X, y, rng = sample_of(2, rows=200)
-    X[:, 0] = rng.normal(size=200)
-    sample = coded_sample(X, y, COLUMNS, range(3))
+@pytest.mark.parametrize("heaviest", [1, 3, 2**40])
+def test_rows_held_out_are_of_the_size_asked_for(fraction, heaviest):
+    X, y, rng = table(2, rows=200)
+    weight = rng.integers(0, heaviest, 200) + 1
+    weight[:10] = 1
+    sample = coded_sample(X, y, COLUMNS, range(3), weight)
     kept, aside = held_out(sample, fraction, 0)
-    assert aside.n_rows == max(1, round(200 * fraction))
-    assert kept.n_rows + aside.n_rows == 200
-
-
-def test_rows_that_are_all_alike_are_all_grown_on():
-    alike = coded_sample(np.zeros((4, 2)), np.array([1, 1, 1, 0]), COLUMNS, [0, 1])
-    kept, aside = held_out(alike, 0.15, 0)
-    assert (kept.n_rows, aside.n_rows) == (4, 0)
-    clf = tb.BoundTreeClassifier(pruning="reduced-error").fit(np.zeros((4, 2)), [1, 1, 1, 0])
-    assert clf.predict([[0.0, 0.0]]) == [1]
+    assert aside.total == max(1, round(weight.sum() * fraction))
+    assert kept.total + aside.total == weight.sum()

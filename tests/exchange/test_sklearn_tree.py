@@ -213,7 +213,7 @@ def test_ordinal_columns_are_codes_and_nominal_ones_refused():
     estimator = to_sklearn(clf.tree_)
     assert estimator.predict(pd.DataFrame(codes, columns=["o"])).tolist() == y
     clf = tb.BoundTreeClassifier(pruning=None).fit(X[["n"]], [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="no test 'x == category', as on column 'n'"):
+    with pytest.raises(ValueError, match="no split 'x == category', as on column 'n'"):
         to_sklearn(clf.tree_)
 
 

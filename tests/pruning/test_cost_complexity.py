@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pruning_trees import all_prunings, answers, grown_tree, random_tree, sample_of
+from pruning_trees import all_prunings, grown_tree, random_tree, sample_of
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
 import treebound as tb
-from treebound.data.folds import fold_numbers
+from treebound.data.folds import folds
 from treebound.growing import grow
 from treebound.pruning import CostComplexityPruner, weakest_link_path
 
@@ -69,25 +69,23 @@ def test_given_alpha_is_used_and_explained():
     assert CostComplexityPruner(alpha=np.inf).prune(tree).tree.n_leaves == 1
 
 
-def validated_by_hand(tree, X, y, *, folds, measure="error"):
+def validated_by_hand(tree, sample, *, k, measure="error"):
     """Share of errors of every step, each fold's trees pruned one by one."""
     alphas = weakest_link_path(tree, measure=measure).alphas
     tried = np.append(np.sqrt(alphas[:-1].clip(0) * alphas[1:].clip(0)), np.inf)
-    number = fold_numbers(sample_of(tree, X, y), folds, 0)
     wrong = np.zeros(len(tried))
-    for fold in range(folds):
-        out, inside = number != fold, number == fold
-        grown = grow(sample_of(tree, X[out], y[out]))
+    for outside, inside in folds(sample, k, 0):
+        grown = grow(outside)
         for at, alpha in enumerate(tried):
             pruned = CostComplexityPruner(alpha=alpha, measure=measure).prune(grown).tree
-            wrong[at] += (answers(pruned, X[inside]) != y[inside]).sum()
-    return wrong / len(y)
+            wrong[at] += (pruned.predict(inside.X) != inside.y).sum()
+    return wrong / sample.n_rows
 
 
 @pytest.mark.parametrize("measure", ["error", "impurity"])
 def test_cross_validation_equals_pruning_every_fold_by_hand(measure):
     tree, X, y = grown_tree(np.random.default_rng(1), 150, max_leaves=None)
-    shares = validated_by_hand(tree, X, y, folds=4, measure=measure)
+    shares = validated_by_hand(tree, sample_of(tree, X, y), k=4, measure=measure)
     result = CostComplexityPruner(folds=4, measure=measure).prune(
         tree, sample_of(tree, X, y), grow=grow
     )
@@ -102,14 +100,10 @@ def test_cross_validation_equals_pruning_every_fold_by_hand(measure):
 
 def test_rule_of_the_paper_takes_the_mean_of_the_best_alphas():
     tree, X, y = grown_tree(np.random.default_rng(2), 150, max_leaves=None)
-    number = fold_numbers(sample_of(tree, X, y), 5, 0)
     best = []
-    for fold in range(5):
-        out, inside = number != fold, number == fold
-        path = weakest_link_path(grow(sample_of(tree, X[out], y[out])))
-        wrong = [
-            (answers(path.tree(step), X[inside]) != y[inside]).sum() for step in range(len(path))
-        ]
+    for outside, inside in folds(sample_of(tree, X, y), 5, 0):
+        path = weakest_link_path(grow(outside))
+        wrong = [(path.tree(step).predict(inside.X) != inside.y).sum() for step in range(len(path))]
         best.append(path.alphas[np.flatnonzero(np.array(wrong) == min(wrong))[-1]])
     result = CostComplexityPruner(rule="paper").prune(tree, sample_of(tree, X, y), grow=grow)
     assert result.path.alpha == pytest.approx(np.mean(best))

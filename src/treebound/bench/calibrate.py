@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._validation import OneOf, check
 from treebound.bench.models import Draw
 from treebound.bench.protocols import paper_options, paper_pruner
 from treebound.bench.samples import NamedSample, Parcel, load_samples
@@ -90,10 +91,7 @@ def calibrate(
     """
     import joblib
 
-    if of not in ("error-prior", "weight"):
-        raise ValueError(
-            f"The 'of' parameter must be 'error-prior' or 'weight'. Got {of!r} instead."
-        )
+    check("calibrate", {"of": of}, {"of": OneOf(get_args(Parameter))})
     samples = [
         one if isinstance(one, NamedSample) else load_samples([one], data=data)[0] for one in sets
     ]

@@ -79,7 +79,7 @@ class _Tally(Quiet):
         return sum(found) / len(found) if found else None
 
     def best(self, dataset: str) -> tuple[str, float] | None:
-        """The model with the best mean so far, models that look at the test part apart."""
+        """The model with the best mean so far, without models that look at the test part."""
         means = {
             model.name: self.mean(dataset, model.name)
             for model in self.study.models
@@ -120,7 +120,7 @@ class Lines(_Tally):
 
 
 class LiveTable(_Tally):
-    """A table that is redrawn in place: a line a data set, a column a model."""
+    """A table that is redrawn in place: a line for each data set, a column for each model."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

@@ -42,7 +42,7 @@ QUANTITIES = (
 def measured(model: Model, draw: Draw, number: int) -> dict[str, Any]:
     """The row of one model on one draw; a model that fails is a row with its error.
 
-    The same row whatever the process, machine or order, times apart: everything random comes
+    The row does not depend on process, machine or order, but for times: everything random comes
     from the seed of the draw, and numerical libraries are held to one thread.
     """
     place = (draw.named.name, number, draw.seed, model.name)

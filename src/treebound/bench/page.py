@@ -73,7 +73,7 @@ def _lead(results: Results) -> str:
 
 
 def _cards(results: Results) -> list[dict[str, str]]:
-    """Four figures to begin with: the model of the house beside the best of the others."""
+    """Four figures to begin with: our model beside the best of the others."""
     means = results.means("test_accuracy")
     ours = reference_model(results)
     overall = {

@@ -66,7 +66,7 @@ class Children:
         self._closed = False
 
     def measure(self, task: Task) -> list[Row]:
-        """One row a model, in the order of the task.
+        """One row for each model, in the order of the task.
 
         A model that takes longer than the timeout is a row with that error; so is one whose
         process dies twice (once may be a machine short of memory).
@@ -183,7 +183,7 @@ class _Child:
 
 def serve(handle: int) -> None:
     """Measure the draws that come through a pipe, until it is closed: the program of a child."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is told, and ends its children
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends its children
     pipe = Connection(handle)
     tasks: queue.SimpleQueue[tuple[list[str], bytes]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(pipe, tasks), daemon=True).start()
@@ -203,7 +203,7 @@ def serve(handle: int) -> None:
 
 
 def _listen(pipe: Connection, tasks: queue.SimpleQueue[tuple[list[str], bytes]]) -> None:
-    """Put tasks in a queue; when the parent is gone, so is this process, whatever it does."""
+    """Put tasks in a queue; end this process, even in the middle of a model, with its parent."""
     with suppress(EOFError, OSError):
         while True:
             tasks.put((pipe.recv(), pipe.recv_bytes()))

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from treebound._validation import OneOf, check
 from treebound.bench.models import Estimator, Model, PrunedTree, SklearnCostComplexity
 from treebound.bench.splits import ROOT_SEED, seeds_of
 from treebound.growing.options import GrowOptions
@@ -159,8 +160,5 @@ def protocol(name: str | Protocol) -> Protocol:
     if isinstance(name, Protocol):
         return name
     known = {one.name: one for one in (STANDARD, PAPER)}
-    if name not in known:
-        raise ValueError(
-            f"The 'protocol' parameter must be one of {sorted(known)}. Got {name!r} instead."
-        )
+    check("", {"protocol": name}, {"protocol": OneOf(tuple(known))})
     return known[name]

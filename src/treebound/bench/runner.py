@@ -24,7 +24,7 @@ _LOSSES = 3
 
 
 class Observer(Interface):
-    """Who is told about a run; see ``display.py``."""
+    """An object that is called as a run goes on; see ``display.py``."""
 
     def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
         """The run begins; ``rows`` are the results the store already has."""
@@ -81,9 +81,9 @@ class Study:
         Parameters
         ----------
         store : Store
-            Written by this process only, a transaction a result, as results arrive.
+            Written by this process only, one transaction for each result.
         jobs : int
-            Worker processes on this machine; -1 for one a core. A cluster has its own.
+            Worker processes on this machine; -1 for one on each core. A cluster has its own.
         backend : {"local", "dask", "ray"}
         scheduler : str, optional
             Address of the dask scheduler or ray cluster; by default one is started here.

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._validation import Whole, check
+
 __all__ = ["ROOT_SEED", "Split", "seeds_of", "split"]
 
 ROOT_SEED = 37
@@ -42,8 +44,7 @@ def seeds_of(n_draws: int, root: int = ROOT_SEED) -> tuple[int, ...]:
     >>> seeds_of(2)
     (1909098383, 597971307)
     """
-    if n_draws < 1:
-        raise ValueError(f"The 'draws' parameter must be an int >= 1. Got {n_draws!r} instead.")
+    check("", {"draws": n_draws}, {"draws": Whole(1)})
     # The legacy generator and its default dtype are part of the rule the paper's code follows.
     generator = np.random.RandomState(root)
     return tuple(int(generator.randint(2**31)) for _ in range(n_draws))

@@ -1,4 +1,4 @@
-"""What the differences between models are worth.
+"""Whether differences between models are clear.
 
 =========================  ======================================================================
 between two models         paired differences: over the draws of one data set with the variance
@@ -128,7 +128,7 @@ def win_tie_loss(one: Array, other: Array, *, tie: float = 0.001) -> tuple[int, 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Mean ranks of models over data sets, and which of them cannot be told apart.
+    """Mean ranks of models over data sets, and which of them do not differ clearly.
 
     Attributes
     ----------
@@ -139,9 +139,9 @@ class Ranking:
     chi2, f, p_value : float
         Friedman's statistic, Iman and Davenport's, and the p-value of the latter.
     critical_difference : float
-        Nemenyi: mean ranks that differ by less cannot be told apart.
+        Nemenyi: mean ranks that differ by less do not differ clearly.
     groups : tuple of tuple of int
-        Largest groups of models, by index and best first, that cannot be told apart.
+        Largest groups of models, by index and best first, that do not differ clearly.
     """
 
     ranks: Array

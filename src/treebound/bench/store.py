@@ -1,4 +1,4 @@
-"""Results in SQLite: one row a result, one transaction a row.
+"""Results in SQLite: each result is one row, written in one transaction.
 
 A run can be killed at any moment: what was finished is in the file, what was not is missing and
 nothing else. The key (study, data set, draw, model) is unique, so nothing is counted twice, even
@@ -61,7 +61,7 @@ _COLUMNS = ("dataset", "draw", "model", "seed", *QUANTITIES, "error", "versions"
 
 @dataclass(frozen=True)
 class StoredStudy:
-    """What a store knows of one study, its results apart."""
+    """What a store knows of one study, beside its results."""
 
     key: str
     protocol: str

@@ -1,4 +1,4 @@
-"""The tables of a study: the paper's, and what the paper lacks."""
+"""The tables of a study: those of the paper, and others: differences, wins, ranks, costs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def accuracy_table(results: Results) -> Sheet:
     notes = [
         f"Mean test accuracy in percent over {results.n_draws} draws; a star marks data sets with "
         "ordinal or nominal columns; (examples, classes) in brackets; bold: within 0.1 of the best"
-        + (f", {results.oracle} apart." if results.oracle else "."),
+        + (f", without {results.oracle}." if results.oracle else "."),
         *_gaps(results),
     ]
     header = ["Data set", *results.models]
@@ -150,7 +150,7 @@ def dataset_table(results: Results, name: str) -> Sheet:
     return Sheet(f"dataset:{name}", dataset["title"], ["", *results.models], rows, (), notes)
 
 
-# -- what the paper lacks ----------------------------------------------------------------------
+# -- tables that the paper does not have -------------------------------------------------------
 
 
 def differences_table(results: Results, against: str | None = None) -> Sheet:
@@ -208,7 +208,7 @@ def wins_table(results: Results) -> Sheet:
 
 
 def ranks_table(results: Results) -> Sheet | None:
-    """Mean ranks, Friedman's test, and who cannot be told apart; None if there is too little."""
+    """Mean ranks, Friedman's test, and which models differ clearly; None if there is too little."""
     places = [results.models.index(name) for name in results.competitors]
     found = rank(results.means("test_accuracy")[:, places])
     if found is None:

@@ -1,149 +1,61 @@
-"""What a class of trees can do, and what that says of risk: the paper, corrected."""
+"""What a class of trees can do, and what that says of risk: the paper, corrected and continued.
 
-from treebound.bounds.counting import (
-    catalan,
-    falling_factorial,
-    log_catalan,
-    log_falling_factorial,
-    log_stirling,
-    log_wedderburn_etherington,
-    splits_of_size,
-    stirling,
-    wedderburn_etherington,
-)
-from treebound.bounds.enumerate import (
-    Partition,
-    count_realizable,
-    realizable_growth,
-    realizable_partitions,
-)
-from treebound.bounds.fast import (
-    fast_tree_partitions,
-    fast_tree_partitions_within_budget,
-    log_partitions,
-)
+The names people use are here; the rest is in the modules.
+
+======================  =====================================================================
+module                  what is in it
+======================  =====================================================================
+``counting``            Stirling, Catalan and other numbers, exact and as logarithms
+``splits``              how many splits a node makes: ``R_{N,k}``, ``D_k``, ``B(m)``
+``stumps``              the stump theorems
+``theorems``            the tree theorems, as a table
+``fast``                the paper's fast forms
+``partitions``          the least of all bounds on the partitioning function
+``growth``              growth functions: fast, tight, closed, chain, and the least of all
+``vc``                  VC dimensions from both sides
+``risk``                from a growth function to a bound on the risk
+``enumerate``           every partition a shape realizes on a sample: the oracle
+``worst_case``          samples with many partitions
+``shattered``           samples that a shape shatters
+``witnesses``           samples that attain the stump bound
+``compression``         bounds from the rows that name a tree's splits
+``related``             formulas from related work
+======================  =====================================================================
+"""
+
+from treebound.bounds.enumerate import realizable_partitions
 from treebound.bounds.growth import log_growth, log_growth_leaves
-from treebound.bounds.partitions import one_feature_partitions, partitions
-from treebound.bounds.related import (
-    axis_parallel_cut_vc_dimension,
-    binary_stump_vc_dimension,
-    log_sauer_shelah,
-    rank_tree_vc_dimension,
-    sauer_shelah,
-)
+from treebound.bounds.partitioning import partitions
 from treebound.bounds.risk import (
-    ERROR_PRIOR,
     binomial_upper,
     log_leaves_prior,
-    log_shape_prior,
     shawe_taylor,
     tail_inversion,
     vapnik,
 )
 from treebound.bounds.shattered import shattered_sample
-from treebound.bounds.stumps import (
-    OrdinalAttribution,
-    nominal_stump_partitions,
-    nominal_stump_partitions_by_category,
-    nominal_stump_partitions_by_count,
-    ordinal_attribution,
-    ordinal_stump_partitions,
-    ordinal_stump_partitions_by_count,
-    real_stump_partitions,
-    stump_partitions,
-    trivial_stump_gap,
-    trivial_stump_gap_at_least,
-    trivial_stump_partitions,
-)
-from treebound.bounds.theorems import (
-    mixture_tree_partitions,
-    nominal_tree_partitions_by_feature,
-    nominal_tree_partitions_by_size,
-    ordinal_tree_partitions_by_count,
-    ordinal_tree_partitions_by_feature,
-    ordinal_tree_partitions_by_size,
-    real_tree_partitions,
-    tree_partitions_by_feature,
-    tree_partitions_by_size,
-    tree_partitions_within_budget,
-)
-from treebound.bounds.vc import (
-    VCDimension,
-    stump_vc_dimension,
-    sum_of_children_vc_dimension,
-    vc_dimension,
-    vc_dimension_asymptotic,
-    vc_dimension_order,
-)
-from treebound.bounds.witnesses import WitnessCheck, check_witness, witness
-from treebound.bounds.worst_case import WorstSample, worst_growth, worst_sample
+from treebound.bounds.stumps import stump_partitions
+from treebound.bounds.theorems import tree_partitions
+from treebound.bounds.vc import VCDimension, vc_dimension
+from treebound.bounds.witnesses import check_witness, witness
+from treebound.bounds.worst_case import worst_sample
 
 __all__ = [
-    "ERROR_PRIOR",
-    "OrdinalAttribution",
-    "Partition",
     "VCDimension",
-    "WitnessCheck",
-    "WorstSample",
-    "axis_parallel_cut_vc_dimension",
-    "binary_stump_vc_dimension",
     "binomial_upper",
-    "catalan",
     "check_witness",
-    "count_realizable",
-    "falling_factorial",
-    "fast_tree_partitions",
-    "fast_tree_partitions_within_budget",
-    "log_catalan",
-    "log_falling_factorial",
     "log_growth",
     "log_growth_leaves",
     "log_leaves_prior",
-    "log_partitions",
-    "log_sauer_shelah",
-    "log_shape_prior",
-    "log_stirling",
-    "log_wedderburn_etherington",
-    "mixture_tree_partitions",
-    "nominal_stump_partitions",
-    "nominal_stump_partitions_by_category",
-    "nominal_stump_partitions_by_count",
-    "nominal_tree_partitions_by_feature",
-    "nominal_tree_partitions_by_size",
-    "one_feature_partitions",
-    "ordinal_attribution",
-    "ordinal_stump_partitions",
-    "ordinal_stump_partitions_by_count",
-    "ordinal_tree_partitions_by_count",
-    "ordinal_tree_partitions_by_feature",
-    "ordinal_tree_partitions_by_size",
     "partitions",
-    "rank_tree_vc_dimension",
-    "real_stump_partitions",
-    "real_tree_partitions",
-    "realizable_growth",
     "realizable_partitions",
-    "sauer_shelah",
     "shattered_sample",
     "shawe_taylor",
-    "splits_of_size",
-    "stirling",
     "stump_partitions",
-    "stump_vc_dimension",
-    "sum_of_children_vc_dimension",
     "tail_inversion",
-    "tree_partitions_by_feature",
-    "tree_partitions_by_size",
-    "tree_partitions_within_budget",
-    "trivial_stump_gap",
-    "trivial_stump_gap_at_least",
-    "trivial_stump_partitions",
+    "tree_partitions",
     "vapnik",
     "vc_dimension",
-    "vc_dimension_asymptotic",
-    "vc_dimension_order",
-    "wedderburn_etherington",
     "witness",
-    "worst_growth",
     "worst_sample",
 ]

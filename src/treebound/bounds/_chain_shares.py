@@ -25,7 +25,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._wide import Wide
+from treebound.bounds._scaled import Scaled
 
 __all__ = ["chain_shares", "ratios", "shares"]
 
@@ -38,7 +38,7 @@ _LEAST = 1e-290
 _ROUNDING = 1e-11
 
 
-def ratios(counts: Wide) -> FloatArray:
+def ratios(counts: Scaled) -> FloatArray:
     """Counts divided by ``2^m``, rounded up; what is more than all labellings may be less here."""
     m = np.arange(len(counts.power))
     above = np.where(m > 53, 1 + _ROUNDING, 1.0)
@@ -46,7 +46,7 @@ def ratios(counts: Wide) -> FloatArray:
     return np.maximum(np.ldexp(counts.mantissa * above, by), _LEAST)
 
 
-def shares(growth: Wide) -> FloatArray:
+def shares(growth: Scaled) -> FloatArray:
     """Shares from upper bounds on a growth function for two classes, rounded up.
 
     A growth function never falls, and no more than doubles with one example more; so neither need

@@ -7,7 +7,10 @@ from operator import index
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["check_int", "check_landscape", "check_shape"]
+__all__ = ["check_at_most", "check_int", "check_landscape", "check_shape", "check_size"]
+
+# Products of three such numbers are in the range of a double.
+_LARGEST = 10**100
 
 
 def check_int(name: str, value: object, where: str, *, least: int = 1) -> int:
@@ -22,6 +25,27 @@ def check_int(name: str, value: object, where: str, *, least: int = 1) -> int:
     if number < least:
         raise ValueError(
             f"The {name!r} parameter of {where} must be an int >= {least}. Got {value!r} instead."
+        )
+    return number
+
+
+def check_size(name: str, value: object, where: str) -> int:
+    """``value`` as an int from 1 to 10**100, or a ValueError that names the argument."""
+    return check_at_most(name, value, where, _LARGEST, "10**100")
+
+
+def check_at_most(
+    name: str, value: object, where: str, most: int, written: str | None = None
+) -> int:
+    """``value`` as an int from 1 to ``most``, or a ValueError that names the argument."""
+    number = check_int(name, value, where)
+    if number > most:
+        # Python writes no int of over 4,300 digits.
+        digits = int(number.bit_length() * 0.30103) + 1
+        found = repr(number) if digits < 20 else f"an int of about {digits} digits"
+        raise ValueError(
+            f"The {name!r} parameter of {where} must be an int from 1 to {written or f'{most:,}'}. "
+            f"Got {found} instead."
         )
     return number
 

@@ -1,6 +1,4 @@
-"""The closed form of the growth function (theory notes, section 2), for a shape and for all trees.
-
-``n^L 2^-sym(T) sum_{j=0}^{N} binom(N,j) A^j B^(N-j) binom(m-1, j)``
+"""The closed forms of the growth function, for one shape and for all trees with ``L`` leaves.
 
 ==================  ======================================================================
 symbol              meaning
@@ -8,29 +6,55 @@ symbol              meaning
 ``L``, ``N``        leaves and inner nodes, ``N = L - 1``
 ``n``, ``m``        classes, examples
 ``A``               ``2 ell``: (real feature, direction) pairs
-``B``               (categorical test, direction) pairs
+``B``               (categorical test, direction) pairs at ``m`` examples
 ``sym(T)``          inner nodes with two equal children
+``X^j``             stands for ``binom(m-1, j)``, once a polynomial is expanded in full
 ==================  ======================================================================
+
+==========  ===============================================  ==================================
+form        for a shape, over ``n``                          for all trees, over ``n``
+==========  ===============================================  ==================================
+``closed``  ``2^-sym(T) (n A X + n B)^N``                    ``Catalan(N) Y^N``,
+                                                             ``Y = n ell X + n B / 2``
+``chain``   ``P_T(Z)``, ``Z = 2 ell (n-1) X + n B``          ``sum_j binom(N+j,2j) Catalan(j)
+                                                             Y^j``,
+                                                             ``Y = ell (n-1) X + n B / 2``
+==========  ===============================================  ==================================
+
+Both are ours, not the paper's. ``P_T`` is in :mod:`treebound.bounds._shape_polynomial`. No value
+is rounded below its formula.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from math import exp, inf, log
-from typing import Any, NamedTuple
+from math import log
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.bounds import _series
 from treebound.bounds._recursion import UNBOUNDED, Features
-from treebound.bounds.counting import log_binomial, log_catalan
+from treebound.bounds._scaled import ROUNDING, Scaled, log_above, logs_above
+from treebound.bounds._shape_polynomial import chain_polynomial
 from treebound.shapes import TreeShape
 
-__all__ = ["log_closed_growth", "log_closed_growth_leaves"]
+__all__ = [
+    "log_all_labellings",
+    "log_chain_growth",
+    "log_chain_growth_leaves",
+    "log_closed_growth",
+    "log_closed_growth_leaves",
+    "pairs_of",
+]
 
-IntArray = NDArray[np.integer[Any]]
+IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
-LN2 = log(2)
+# Roundings in a sum or product over the nodes of a tree, for each of them.
+_PER_NODE = 64
+# Ratios of real to categorical tests up to which powers are made by a recurrence (_series.pyx).
+_MILD = 1e8
 
 
 class Pairs(NamedTuple):
@@ -68,82 +92,81 @@ def _declared_tests(features: Features, m: int) -> int:
     return sum(min(o, m) - 1 for o in features.ordinal) + nominal
 
 
+def log_all_labellings(m: int, n_classes: int) -> float:
+    """``m ln n``, not rounded below."""
+    return m * log(n_classes) * (1.0 + 4.0 * ROUNDING)
+
+
+def _roundings(alpha: float, beta: float) -> float:
+    """Roundings for each node in sums of powers of ``alpha X + beta``."""
+    ratio = alpha / beta if beta else 0.0
+    return _PER_NODE * (2.0 + (ratio**0.5 if ratio <= _MILD else 0.0))
+
+
+def _is_constant(m: int, features: Features) -> bool:
+    """Whether every tree gives all examples one label."""
+    return m == 1 or features.is_empty
+
+
 def log_closed_growth(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
     """Closed form for one shape; ``m ln n`` with real features only and ``m < L``."""
-    pairs = pairs_of(features, m)
-    if m == 1 or (pairs.real == 0 and pairs.categorical == 0):
+    if _is_constant(m, features):
         return log(n_classes)
-    leaves = shape.leaves
-    if pairs.categorical == 0 and m < leaves:
-        return m * log(n_classes)
-    labels = leaves * log(n_classes) - shape.symmetries * LN2
-    return labels + _log_split_choices(leaves - 1, m, pairs)
+    pairs = pairs_of(features, m)
+    nodes = shape.leaves - 1
+    if pairs.categorical == 0 and m <= nodes:
+        return log_all_labellings(m, n_classes)
+    alpha, beta = float(n_classes * pairs.real), float(n_classes * pairs.categorical)
+    mantissa, power = _series.power(alpha, beta, float(m - 1), nodes)
+    return log_above(mantissa * n_classes, power - shape.symmetries, _PER_NODE * shape.leaves)
+
+
+def log_chain_growth(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
+    """Chain closed form for one shape, at most ``m ln n``."""
+    if _is_constant(m, features):
+        return log(n_classes)
+    pairs = pairs_of(features, m)
+    alpha, beta = float((n_classes - 1) * pairs.real), float(n_classes * pairs.categorical)
+    found = chain_polynomial(shape)
+    mantissa, power = _series.polynomial(alpha, beta, float(m - 1), found.mantissa, found.power)
+    value = log_above(mantissa * n_classes, power, _roundings(alpha, beta) * shape.leaves)
+    return min(value, log_all_labellings(m, n_classes))
 
 
 def log_closed_growth_leaves(
     leaves: IntArray, m: int, n_classes: int, features: Features
 ) -> FloatArray:
-    """Closed form for all trees with ``L`` leaves: ``sum_T 2^-sym(T) = Catalan(L-1) / 2^(L-1)``."""
-    pairs = pairs_of(features, m)
-    if m == 1 or (pairs.real == 0 and pairs.categorical == 0):
-        return np.full(leaves.shape, log(n_classes))
-    shapes = log_catalan(leaves - 1) - (leaves - 1) * LN2
-    values = leaves * log(n_classes) + shapes + _log_split_choices_many(leaves - 1, m, pairs)
-    if pairs.categorical == 0:
-        values = np.where(leaves > m, m * log(n_classes), values)
-    return values
+    """Closed form for all trees with ``L`` leaves: ``sum_T 2^-sym(T) = Catalan(L-1) / 2^(L-1)``.
 
-
-def _log_split_choices(nodes: int, m: int, pairs: Pairs) -> float:
-    """``ln f_N(m)``, ``f_N(m) = sum_j binom(N,j) A^j B^(N-j) binom(m-1,j)``."""
-    if pairs.categorical == 0:
-        return nodes * log(pairs.real) + log_binomial(m - 1, nodes)
-    if pairs.real == 0 or nodes == 0:
-        return nodes * log(pairs.categorical)
-    ratio = pairs.real / pairs.categorical
-    # terms[j] / terms[j-1] = (N-j+1) (m-j) A / (j^2 B); past j = m-1 they are zero.
-    count = min(nodes, m - 1)
-    fixed, steps = _ratio_table(nodes)
-    logs = (fixed[:count] + np.log(m - steps[:count]) + log(ratio)).cumsum()
-    top = float(logs.max())
-    if top <= 0.0:
-        rest = log(1.0 + float(np.exp(logs).sum()))
-    else:
-        rest = top + log(float(np.exp(logs - top).sum()) + exp(-top))
-    return nodes * log(pairs.categorical) + rest
-
-
-@lru_cache(maxsize=256)
-def _ratio_table(nodes: int) -> tuple[FloatArray, FloatArray]:
-    steps = np.arange(1.0, nodes + 1.0)
-    return np.log((nodes - steps + 1.0) / steps**2), steps
-
-
-def _log_split_choices_many(nodes: IntArray, m: int, pairs: Pairs) -> FloatArray:
-    """``ln f_N(m)`` for many ``N`` at once."""
-    most = int(min(nodes.max(initial=0), m - 1))
-    if pairs.categorical == 0:
-        steps = np.arange(1, most + 1)
-        chosen = np.concatenate(([0.0], np.log((m - steps) / steps).cumsum()))
-        return np.where(nodes < m, nodes * log(pairs.real) + chosen[np.minimum(nodes, most)], -inf)
-    if pairs.real == 0:
-        return nodes * np.float64(log(pairs.categorical))
-    table = _log_meixner(most, m - 1, pairs.real / pairs.categorical)
-    values = table[np.minimum(nodes, most)] + nodes * log(pairs.categorical)
-    for at in zip(*np.nonzero(nodes > most), strict=True):
-        values[at] = _log_split_choices(int(nodes[at]), m, pairs)
-    return values
-
-
-def _log_meixner(most: int, x: int, z: float) -> FloatArray:
-    """``ln sum_j binom(N,j) binom(x,j) z^j`` for N = 0..most, ``most <= x``.
-
-    These are Meixner polynomials ``F(-N, -x; 1; z)``; their three-term recurrence, written for
-    the relative growth ``s_N = F_{N+1}/F_N - 1``, contracts errors as long as ``N <= x``.
+    ``leaves`` rises.
     """
-    growth = np.empty(most)
-    s = 0.0
-    for n in range(most):
-        s = (z * x + n * (1.0 - z) * s / (1.0 + s)) / (n + 1)
-        growth[n] = s
-    return np.concatenate(([0.0], np.log1p(growth).cumsum()))
+    if _is_constant(m, features):
+        return np.full(leaves.shape, log(n_classes))
+    pairs = pairs_of(features, m)
+    nodes = leaves - 1
+    powers, shapes = Scaled.empty(len(nodes)), Scaled.empty(len(nodes))
+    alpha, beta = 0.5 * n_classes * pairs.real, 0.5 * n_classes * pairs.categorical
+    _series.powers_at(alpha, beta, float(m - 1), nodes, *powers)
+    _series.catalans(nodes, *shapes)
+    mantissa = powers.mantissa * shapes.mantissa * n_classes
+    values = logs_above(mantissa, powers.power + shapes.power, _roundings(alpha, beta) * leaves)
+    if pairs.categorical == 0:
+        values[leaves > m] = log_all_labellings(m, n_classes)
+    return values
+
+
+def log_chain_growth_leaves(
+    leaves: IntArray, m: int, n_classes: int, features: Features
+) -> FloatArray:
+    """Chain closed form for all trees with at most ``L`` leaves, at most ``m ln n``.
+
+    ``leaves`` rises.
+    """
+    if _is_constant(m, features):
+        return np.full(leaves.shape, log(n_classes))
+    pairs = pairs_of(features, m)
+    sums = Scaled.empty(len(leaves))
+    alpha, beta = 0.5 * (n_classes - 1) * pairs.real, 0.5 * n_classes * pairs.categorical
+    _series.all_trees(alpha, beta, float(m - 1), leaves - 1, *sums)
+    values = logs_above(sums.mantissa * n_classes, sums.power, _roundings(alpha, beta) * leaves)
+    return np.minimum(values, log_all_labellings(m, n_classes))

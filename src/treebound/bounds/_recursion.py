@@ -20,14 +20,14 @@ from functools import lru_cache
 from math import comb, factorial, prod
 from typing import NamedTuple
 
-from treebound.bounds.counting import stirling
+from treebound.bounds.counting import stirling, stirling_at_most
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
 __all__ = ["Features", "Recursion", "Rule", "children", "features_of", "fill", "joint_parts"]
 
 # More categories than any sample shows: an undeclared nominal column.
-UNBOUNDED = 1 << 62
+UNBOUNDED = 1 << 400
 # Deeper shapes are prepared from the leaves up, so that Python's recursion stays shallow.
 _DEEP = 60
 
@@ -177,7 +177,7 @@ class Recursion:
         values = [1]
         for c in range(2, most + 1):
             value = sums[c - 1] // 2 if same else sums[c - 1]
-            values.append(1 if c == m else min(stirling(m, c), value))
+            values.append(1 if c == m else stirling_at_most(m, c, value))
         return tuple(values)
 
     def joint(

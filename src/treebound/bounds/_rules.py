@@ -26,7 +26,7 @@ from treebound.bounds._recursion import (
     fill,
     with_categories,
 )
-from treebound.bounds.stumps import (
+from treebound.bounds.splits import (
     node_budget,
     node_splits_of_size,
     nominal_splits,
@@ -37,10 +37,17 @@ from treebound.shapes import TreeShape
 __all__ = ["budget_rule", "feature_rule", "first_bound", "splits_of_left_size", "sum_over_sizes"]
 
 Coefficient = Callable[[int, int, Features], int]
+# Exact sums over part sizes take time quadratic in the sample size.
+_MOST_SIZES = 100_000
 
 
 def _sizes(shape: TreeShape, m: int, features: Features) -> range:
     """Sizes of the left part: all, or where both subtrees get an example a leaf if all is real."""
+    if m > _MOST_SIZES:
+        raise ValueError(
+            f"The 'm' parameter must be at most {_MOST_SIZES:,} for an exact sum over part sizes. "
+            f"Got {m:,} instead. Hint: log_partitions takes any number of examples."
+        )
     if features.is_real:
         left, right = children(shape)
         return range(left.leaves, m - right.leaves + 1)

@@ -18,14 +18,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds import _sums
+from treebound.bounds import _convolve
 from treebound.bounds._chain_shares import chain_shares, ratios, shares
 from treebound.bounds._closed import log_closed_growth
 from treebound.bounds._recursion import Features, children, with_categories
-from treebound.bounds._sizes import node_budgets, split_rooms
-from treebound.bounds._wide import NOTHING, Wide
-from treebound.bounds.partitions import is_one_threshold, one_feature_partitions
+from treebound.bounds._scaled import NOTHING, Scaled
+from treebound.bounds.partitioning import is_one_threshold, one_feature_partitions
 from treebound.bounds.related import sauer_shelah
+from treebound.bounds.splits import feature_split_table, node_budget_table, node_split_table
 from treebound.shapes import TreeShape
 
 __all__ = ["EXACT", "UpperBound", "largest_shattered"]
@@ -76,7 +76,7 @@ def largest_shattered(shape: TreeShape, features: Features, at_least: int) -> Up
 
 def growth_of(
     shape: TreeShape, features: Features, size: int, *, chains: bool = True
-) -> tuple[Wide, NDArray[np.bool_]]:
+) -> tuple[Scaled, NDArray[np.bool_]]:
     """``G`` for two classes up to ``size`` at least, and where the chain lemma gives it."""
     # Few different lengths, so that shapes share what they have in common.
     length = 16
@@ -128,9 +128,9 @@ class _Growth:
         self.size = size
         self.refine = refine
         self.chains = chains
-        self.cap = Wide.powers(2, size + 1)
-        self.two = Wide.constant(2, size + 1)
-        self.values: dict[tuple[TreeShape, Features], Wide] = {}
+        self.cap = Scaled.powers(2, size + 1)
+        self.two = Scaled.constant(2, size + 1)
+        self.values: dict[tuple[TreeShape, Features], Scaled] = {}
         self.by_chains: dict[tuple[TreeShape, Features], NDArray[np.bool_]] = {}
         self.shares: dict[tuple[TreeShape, Features], FloatArray] = {}
         self.rooms: dict[tuple[Features, int], tuple[FloatArray, FloatArray]] = {}
@@ -151,7 +151,7 @@ class _Growth:
                     self.values[part, one], self.by_chains[part, one] = self._least(part, one)
         return True
 
-    def of(self, shape: TreeShape, features: Features) -> Wide:
+    def of(self, shape: TreeShape, features: Features) -> Scaled:
         """The function of one subtree."""
         if shape.is_leaf or features.is_empty:
             return self.two
@@ -190,7 +190,7 @@ class _Growth:
     def _sides(self, features: Features, kind: str, at: int) -> list[tuple[Features, Features]]:
         return _sides(features, kind, at, self.refine)
 
-    def _least(self, shape: TreeShape, features: Features) -> tuple[Wide, NDArray[np.bool_]]:
+    def _least(self, shape: TreeShape, features: Features) -> tuple[Scaled, NDArray[np.bool_]]:
         """The least of all forms for one subtree, and where it is the chain lemma."""
         simple = features.is_real or shape.leaves == 2 or is_one_threshold(features)
         pairs = [] if simple else self._pairs(shape, features)
@@ -201,10 +201,10 @@ class _Growth:
         known = EXACT.get((shape.leaves, features.real)) if features.is_real else None
         if known is not None:
             sums = [sauer_shelah(m, known) for m in range(1, self.size + 1)]
-            chains = chains.least(Wide.of_integers([1, *sums]))
+            chains = chains.least(Scaled.of_integers([1, *sums]))
         return chains.least(found), chains.less_than(found)
 
-    def _by_partitions(self, shape: TreeShape, features: Features, pairs: list[_Pair]) -> Wide:
+    def _by_partitions(self, shape: TreeShape, features: Features, pairs: list[_Pair]) -> Scaled:
         """The least of the partition theorems, as a function of the sample size."""
         if shape.leaves == 2:
             return self._stump(features)
@@ -226,23 +226,23 @@ class _Growth:
             found.mantissa[rows:], found.power[rows:] = found.mantissa[rows], found.power[rows]
         return found
 
-    def _one_threshold(self, shape: TreeShape, features: Features) -> Wide:
+    def _one_threshold(self, shape: TreeShape, features: Features) -> Scaled:
         shown = [min(m, *(features.ordinal or (m,))) for m in range(1, self.size + 1)]
         counts = [2 + 2 * one_feature_partitions(shape.leaves, 2, m) for m in shown]
-        return Wide.of_integers([2, *counts])
+        return Scaled.of_integers([2, *counts])
 
-    def _stump(self, features: Features) -> Wide:
-        return Wide.of(2.0 + 2.0 * _attributions(features, self.size)).least(self.cap)
+    def _stump(self, features: Features) -> Scaled:
+        return Scaled.of(2.0 + 2.0 * _attributions(features, self.size)).least(self.cap)
 
-    def _by_size(self, shape: TreeShape, features: Features) -> Wide:
+    def _by_size(self, shape: TreeShape, features: Features) -> Scaled:
         """Splits by part size within the node's budget."""
         left, right = children(shape)
         first = shape.leaves + 1 if features.is_real else 2
-        found = Wide(self.cap.mantissa.copy(), self.cap.power.copy())
+        found = Scaled(self.cap.mantissa.copy(), self.cap.power.copy())
         if first > self.size:
             return found
         least = (left.leaves, right.leaves) if features.is_real else (1, 1)
-        _sums.by_size(
+        _convolve.by_size(
             *self.of(left, features),
             *self.of(right, features),
             *self._rooms(features, first),
@@ -260,14 +260,14 @@ class _Growth:
         found = self.rooms.get((features, first))
         if found is None:
             found = (
-                split_rooms(features, first, self.size),
-                node_budgets(features, first, self.size),
+                node_split_table(features, first, self.size),
+                node_budget_table(features, np.arange(first, self.size + 1)),
             )
             if self.size <= 128:
                 self.rooms[features, first] = found
         return found
 
-    def _total(self, shape: TreeShape, features: Features) -> Wide:
+    def _total(self, shape: TreeShape, features: Features) -> Scaled:
         """``2 B(m)`` splits, each as heavy as the heaviest."""
         left, right = children(shape)
         m = np.arange(self.size + 1)
@@ -275,7 +275,7 @@ class _Growth:
             splits = 2.0 * features.real * (m - shape.leaves + 1)
             of_left, of_right = m - right.leaves, m - left.leaves
         else:
-            splits = 2.0 * node_budgets(features, 0, self.size)
+            splits = 2.0 * node_budget_table(features, m)
             of_left = of_right = m - 1
         joint = self.of(left, features).at(np.maximum(of_left, 1))
         joint = joint.times(self.of(right, features).at(np.maximum(of_right, 1))).minus(2.0)
@@ -286,18 +286,18 @@ class _Growth:
         """What the splits of each kind of categorical feature weigh, both directions."""
         found = []
         for kind, at, times in _distinct(features):
-            rooms = _feature_rooms(kind, getattr(features, kind)[at], self.size)
+            rooms = feature_split_table(kind, getattr(features, kind)[at], self.size)
             pair = self._fill(shape, self._sides(features, kind, at), *rooms)
             found.append(_Pair(kind, float(times), *pair))
         return found
 
-    def _by_feature(self, shape: TreeShape, features: Features, pairs: list[_Pair]) -> Wide:
+    def _by_feature(self, shape: TreeShape, features: Features, pairs: list[_Pair]) -> Scaled:
         """Each feature within its own budget, subtrees with the categories left to them."""
         left, right = children(shape)
         size = self.size
         every = inner = _zeros(size + 1)
         if features.real:
-            rooms = _feature_rooms("ordinal", size + 1, size)
+            rooms = feature_split_table("ordinal", size + 1, size)
             pair = self._fill(shape, [(features, features)], *rooms)
             every = pair[0].times(float(features.real))
         for one in pairs:
@@ -312,7 +312,7 @@ class _Growth:
             every = every.most(inner)
         return every.times(0.5 if left is right else 1.0).plus(self.two)
 
-    def _by_chains(self, shape: TreeShape, features: Features, pairs: list[_Pair]) -> Wide:
+    def _by_chains(self, shape: TreeShape, features: Features, pairs: list[_Pair]) -> Scaled:
         """Chain lemma for real features; for the others the better of it and their own splits."""
         left, right = children(shape)
         same = left is right
@@ -336,13 +336,13 @@ class _Growth:
             self.shares[key] = shares(self.of(shape, features))
         return self.shares[key]
 
-    def _whole(self, share: FloatArray) -> Wide:
+    def _whole(self, share: FloatArray) -> Scaled:
         """Counts from shares; a class has as many labellings as opposite ones: an even number."""
         m = np.arange(self.size + 1)
-        found = Wide.of(share.copy(), m.copy())
+        found = Scaled.of(share.copy(), m.copy())
         exact = slice(1, 53)
         halves = np.floor(np.ldexp(share[exact], m[exact] - 1))
-        few = Wide.of(2.0 * halves)
+        few = Scaled.of(2.0 * halves)
         found.mantissa[exact], found.power[exact] = few.mantissa, few.power
         return found
 
@@ -352,11 +352,11 @@ class _Growth:
         sides: list[tuple[Features, Features]],
         room: FloatArray,
         budget: FloatArray,
-    ) -> tuple[Wide, Wide]:
+    ) -> tuple[Scaled, Scaled]:
         left, right = children(shape)
         small, large = zip(*sides, strict=True)
         every, inner = _zeros(self.size + 1), _zeros(self.size + 1)
-        _sums.by_feature(
+        _convolve.by_feature(
             *self._stack(left, small),
             *self._stack(right, large),
             *self._stack(left, large),
@@ -370,11 +370,11 @@ class _Growth:
         )
         return every, inner
 
-    def _stack(self, shape: TreeShape, landscapes: tuple[Features, ...]) -> Wide:
+    def _stack(self, shape: TreeShape, landscapes: tuple[Features, ...]) -> Scaled:
         if shape.is_leaf:
             return _repeated(self.size, len(landscapes))
         found = [self.of(shape, one) for one in landscapes]
-        return Wide(
+        return Scaled(
             np.array([one.mantissa for one in found]), np.array([one.power for one in found])
         )
 
@@ -384,19 +384,19 @@ class _Pair(NamedTuple):
 
     kind: str
     times: float
-    every: Wide
-    inner: Wide
+    every: Scaled
+    inner: Scaled
 
 
 @lru_cache(maxsize=64)
-def _repeated(size: int, rows: int) -> Wide:
+def _repeated(size: int, rows: int) -> Scaled:
     """A leaf, once for every way to share categories: two labels whatever the sample."""
-    one = Wide.constant(2, size + 1)
-    return Wide(np.tile(one.mantissa, (rows, 1)), np.tile(one.power, (rows, 1)))
+    one = Scaled.constant(2, size + 1)
+    return Scaled(np.tile(one.mantissa, (rows, 1)), np.tile(one.power, (rows, 1)))
 
 
-def _zeros(count: int) -> Wide:
-    return Wide(np.zeros(count), np.full(count, NOTHING, dtype=np.int64))
+def _zeros(count: int) -> Scaled:
+    return Scaled(np.zeros(count), np.full(count, NOTHING, dtype=np.int64))
 
 
 def _distinct(features: Features) -> Iterable[tuple[str, int, int]]:
@@ -444,7 +444,7 @@ def _made_beyond(features: Features, size: int, t: int, with_half: NDArray[np.bo
 @lru_cache(maxsize=64)
 def _nominal_sums(categories: int, size: int) -> tuple[FloatArray, FloatArray]:
     """For every m, splits of a nominal feature with part sizes up to k, and how many in all."""
-    room, budget = _feature_rooms("nominal", categories, size)
+    room, budget = feature_split_table("nominal", categories, size)
     sums = np.zeros((size + 1, room.shape[1]))
     sums[2:, 1:] = np.cumsum(room[:, 1:], axis=1)
     return sums, np.concatenate(([0.0, 0.0], budget))
@@ -478,20 +478,3 @@ def _sides(features: Features, kind: str, at: int, refine: int) -> list[tuple[Fe
 def _by_leaves(shape: TreeShape) -> list[TreeShape]:
     """The distinct subtrees, smaller ones first."""
     return sorted(shape.subshapes(), key=lambda part: part.leaves)
-
-
-@lru_cache(maxsize=64)
-def _feature_rooms(kind: str, categories: int, size: int) -> tuple[FloatArray, FloatArray]:
-    """Splits of one feature by sample and part size, and how many it makes in all."""
-    m = np.arange(2, size + 1)
-    k = np.arange(size // 2 + 1)
-    if kind == "nominal":
-        shown = min(categories, size + 1)
-        room = np.where(m[:, None] > shown * k, shown - 1.0, m[:, None] // np.maximum(k, 1))
-        budget = np.minimum(shown, m) * 1.0
-    else:
-        room = np.full((len(m), len(k)), min(categories - 1.0, 2.0))
-        budget = np.minimum(categories, m) - 1.0
-    even = np.flatnonzero(m % 2 == 0)
-    room[even, m[even] // 2] = 1.0
-    return room, budget

@@ -42,6 +42,8 @@ FloatArray = NDArray[np.float64]
 
 # The radius of convergence of the Wedderburn-Etherington series is 1 over this.
 _WEDDERBURN_BASE = 2.4832535361726368
+# Sample sizes up to which rows of Stirling numbers are made: some seconds.
+_MOST_ROWS = 20_000
 _lock = Lock()
 
 
@@ -61,10 +63,11 @@ def log_binomial(n: int, k: int) -> float:
     if k < 0 or k > n:
         return -inf
     k = min(k, n - k)
-    # Small k: a sum of logarithms keeps the digits that lgamma differences lose.
-    if k <= 30:
+    if k <= 64:
         return log(comb(n, k))
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+    # A sum of logarithms keeps the digits that differences of lgamma lose.
+    top = n + 1 - np.arange(1.0, k + 1) if n < 2**53 else np.full(k, float(n))
+    return float(np.log(top / np.arange(1.0, k + 1)).sum())
 
 
 def falling_factorial(n: int, c: int) -> int:
@@ -82,18 +85,25 @@ def log_falling_factorial(n: int, c: int) -> float:
     """Natural logarithm of ``(n)_c``; -inf where it is 0."""
     if c > n:
         return -inf
-    return log_integer(perm(n, c)) if c <= 64 else lgamma(n + 1) - lgamma(n - c + 1)
+    if c <= 64:
+        return log_integer(perm(n, c))
+    return float(np.log(n - np.arange(float(c))).sum()) if n < 2**53 else c * log(n)
 
 
-@lru_cache(maxsize=4096)
 def stirling(m: int, c: int) -> int:
     """Stirling number of the second kind ``S(m, c)``: the ``c``-partitions of ``m`` examples.
+
+    An exact integer of about ``m log2(c)`` bits; :func:`log_stirling` takes any size.
 
     Examples
     --------
     >>> [stirling(5, c) for c in range(7)]
     [0, 1, 15, 25, 10, 1, 0]
     """
+    return _small_stirling(m, c) if m <= 256 else _stirling(m, c)
+
+
+def _stirling(m: int, c: int) -> int:
     if c < 0 or c > m:
         return 0
     if c == 2:
@@ -101,6 +111,18 @@ def stirling(m: int, c: int) -> int:
     # Inclusion and exclusion over the parts left empty; the division by c! is exact.
     signed = sum((-1) ** (c - j) * comb(c, j) * j**m for j in range(c + 1))
     return signed // perm(c)
+
+
+# Only small numbers are kept: a large one takes megabytes.
+_small_stirling = lru_cache(maxsize=1 << 14)(_stirling)
+
+
+def stirling_at_most(m: int, c: int, limit: int) -> int:
+    """``min(S(m, c), limit)`` for ``c >= 2``, without the large number."""
+    # S(m, c) >= c^(m-c): each of the other examples joins one of c parts.
+    if (m - c) * (c.bit_length() - 1) >= limit.bit_length():
+        return limit
+    return min(stirling(m, c), limit)
 
 
 def splits_of_size(m: int, k: int) -> int:
@@ -127,10 +149,29 @@ def log_stirling(m: int, c: int) -> float:
         return -inf
     if c == 1 or c == m:
         return 0.0
-    empty = c * exp(-m / c)  # about how many parts a random assignment leaves empty
-    if empty < 3.0:
+    if _is_dense(m, c):
         return m * log(c) - lgamma(c + 1) + log(_fraction_onto(m, c))
-    return float(_log_stirling_row(m, c)[c])
+    if m > _MOST_ROWS:
+        raise ValueError(
+            f"The 'm' parameter of log_stirling must be at most {_MOST_ROWS:,} for as many parts "
+            f"as {c:,}. Got {m!r} instead."
+        )
+    return float(_log_stirling_row(m)[c])
+
+
+def log_stirling_above(m: int, c: int) -> float:
+    """An upper bound on ``ln S(m, c)``: its value where that is quickly found.
+
+    Elsewhere ``S(m, c) <= binom(m, c) c^(m-c) / 2`` (Rennie and Dobson 1969).
+    """
+    if c < 2 or c >= m or _is_dense(m, c) or m <= _MOST_ROWS // 8:
+        return log_stirling(m, c)
+    return log_binomial(m, c) + (m - c) * log(c) - log(2)
+
+
+def _is_dense(m: int, c: int) -> bool:
+    """Whether a random assignment of examples leaves few of the parts empty."""
+    return c * exp(-m / c) < 3.0
 
 
 def _fraction_onto(m: int, c: int) -> float:
@@ -144,14 +185,14 @@ def _fraction_onto(m: int, c: int) -> float:
     return total
 
 
-@lru_cache(maxsize=64)
-def _log_stirling_row(m: int, c: int) -> FloatArray:
-    """``ln S(m, j)`` for j = 0..c by the recurrence, whose terms are all positive."""
-    parts = np.log(np.arange(1, c + 1))
-    row = np.full(c + 1, -inf)
+@lru_cache(maxsize=256)
+def _log_stirling_row(m: int) -> FloatArray:
+    """``ln S(m, j)`` for j = 0..m by the recurrence, whose terms are all positive."""
+    parts = np.log(np.arange(1, m + 1))
+    row = np.full(m + 1, -inf)
     row[0] = 0.0
-    for _ in range(m):
-        row[1:] = np.logaddexp(parts + row[1:], row[:-1])
+    for size in range(1, m + 1):
+        row[1 : size + 1] = np.logaddexp(parts[:size] + row[1 : size + 1], row[:size])
         row[0] = -inf
     return row
 
@@ -249,7 +290,7 @@ _scaled_shapes = np.array([0.0, 1.0 / _WEDDERBURN_BASE])
 
 
 def _log_shapes(leaves: int) -> FloatArray:
-    """``ln W(n)`` for n = 0..leaves at least, from the recurrence scaled by the growth rate."""
+    """``ln W(n)`` for n = 0..leaves at least, from the recurrence scaled by its rate."""
     global _scaled_shapes
     with _lock:
         known = _scaled_shapes

@@ -118,7 +118,7 @@ def count_realizable(
     --------
     >>> import treebound as tb
     >>> X = [[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [3.0, 2.0]]
-    >>> tb.bounds.count_realizable(X, ["real", "real"], tb.TreeShape.parse("((..).)"), 2)
+    >>> count_realizable(X, ["real", "real"], tb.TreeShape.parse("((..).)"), 2)
     7
     """
     where = "count_realizable"
@@ -145,7 +145,7 @@ def realizable_growth(
     --------
     >>> import treebound as tb
     >>> X = [[0.0], [1.0], [2.0]]
-    >>> tb.bounds.realizable_growth(X, ["real"], tb.TreeShape.parse("(..)"), 2)
+    >>> realizable_growth(X, ["real"], tb.TreeShape.parse("(..)"), 2)
     6
     """
     where = "realizable_growth"

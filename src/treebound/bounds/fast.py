@@ -14,16 +14,22 @@ The growth functions need no sum over parts (theory notes, section 1): with
 from __future__ import annotations
 
 from functools import lru_cache
-from math import exp, lgamma, log, log1p
+from math import exp, inf, lgamma, log, log1p
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._checks import check_int, check_landscape, check_shape
+from treebound.bounds._checks import check_int, check_landscape, check_shape, check_size
 from treebound.bounds._recursion import Features, features_of, joint_parts
-from treebound.bounds.counting import log_falling_factorial, log_stirling, stirling
-from treebound.bounds.stumps import node_budget
+from treebound.bounds._scaled import ROUNDING
+from treebound.bounds.counting import (
+    log_falling_factorial,
+    log_stirling_above,
+    stirling,
+    stirling_at_most,
+)
+from treebound.bounds.splits import node_budget, node_budget_table
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
@@ -98,7 +104,7 @@ def log_partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> fl
 def _checked(shape: TreeShape, c: int, m: int, landscape: Landscape, where: str) -> tuple[int, int]:
     check_shape(shape, where)
     check_landscape(landscape, where)
-    return check_int("m", m, where), check_int("c", c, where)
+    return check_size("m", m, where), check_int("c", c, where)
 
 
 def _simple_case(shape: TreeShape, c: int, m: int, features: Features) -> int | None:
@@ -190,7 +196,7 @@ def _exact_step(
     joint = joint_parts(left, right, most)
     same = step.shape.left is step.shape.right
     sums = [times * one // 2 if same else times * one for one in joint]
-    bounds = [1 if c == m else min(stirling(m, c), sums[c - 1]) for c in range(2, most + 1)]
+    bounds = [1 if c == m else stirling_at_most(m, c, sums[c - 1]) for c in range(2, most + 1)]
     return [1, *bounds]
 
 
@@ -221,9 +227,9 @@ def _log_parts(
 
 def _capped(logs: FloatArray, m: int) -> FloatArray:
     """The lesser of each entry and ``ln S(m, c)``, computed only where it can matter."""
-    c = np.arange(1, len(logs) + 1)
-    for at in np.flatnonzero(logs > (m - c) * np.log(c)):
-        logs[at] = min(logs[at], log_stirling(m, int(at) + 1))
+    c = np.arange(1.0, len(logs) + 1)
+    for at in np.flatnonzero(logs > (float(m) - c) * np.log(c)):
+        logs[at] = min(logs[at], log_stirling_above(m, int(at) + 1))
     return logs
 
 
@@ -267,15 +273,15 @@ def log_fast_growth(
     """Algorithm LogGrowthFuncUB: ``ln sum_c (n)_c pi^c`` with a fast form of ``pi^c``."""
     if n_classes == 1 or m == 1 or shape.left is None or features.is_empty:
         return log(n_classes)
-    if m > shape.leaves:
-        value = _log_product(shape, m, n_classes, features, total=total)
-        if value <= _least_cap(shape, m, n_classes):
-            return value
-    most = min(n_classes, shape.leaves, m)
-    logs = _log_parts(shape, most, m, features, total=total)
-    terms = logs + [log_falling_factorial(n_classes, c) for c in range(1, len(logs) + 1)]
-    top = float(terms.max())
-    return top + log(float(np.exp(terms - top).sum()))
+    value = _log_product(shape, m, n_classes, features, total=total) if m > shape.leaves else inf
+    if value > _least_cap(shape, m, n_classes):
+        most = min(n_classes, shape.leaves, m)
+        logs = _log_parts(shape, most, m, features, total=total)
+        terms = logs + [log_falling_factorial(n_classes, c) for c in range(1, len(logs) + 1)]
+        top = float(terms.max())
+        value = top + log(float(np.exp(terms - top).sum()))
+    # A logarithm a node, each with an error of a few roundings of the largest.
+    return value + ROUNDING * (8 * shape.leaves + 8) * (abs(value) + 1.0)
 
 
 def _least_cap(shape: TreeShape, m: int, n_classes: int) -> float:
@@ -284,9 +290,9 @@ def _least_cap(shape: TreeShape, m: int, n_classes: int) -> float:
     ``S(m,c) >= c^(m-c)``, and ``(m-c) ln c + ln (n)_c`` is concave in ``c``: its ends decide.
     """
     most = min(n_classes, shape.leaves)
-    if most < 2:
-        return np.inf
     m -= shape.leaves
+    if m <= 0:
+        return -inf
     return min((m - c) * log(c) + log_falling_factorial(n_classes, c) for c in (2, most))
 
 
@@ -314,7 +320,7 @@ def _log_product(
     elif by_leaves:
         splits = 2.0 * features.real * (here - leaves + 1.0)
     else:
-        splits = np.array([2.0 * node_budget(max(int(one), 1), features) for one in here])
+        splits = 2.0 * node_budget_table(features, np.maximum(here, 1.0))
     splits = np.maximum(splits, 0.0) * halved
     with np.errstate(divide="ignore"):
         logs = np.log(splits).tolist()

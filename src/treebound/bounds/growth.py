@@ -2,31 +2,39 @@
 
 Everything is a natural logarithm. The forms of :func:`log_growth`, for a shape ``T``:
 
-========  =====================================================  ===========================
-form      bound                                                  time
-========  =====================================================  ===========================
-closed    the closed form of the theory notes                    O(leaves)
-fast      the paper's Algorithm LogGrowthFuncUB, corrected       O(leaves)
-tight     the sum over part sizes, errata's ``D_k``              O(distinct subtrees, m^2)
-best      the least of these, the budget forms and ``m ln n``    as tight
-========  =====================================================  ===========================
-
+=============  =================================================  =============================
+form           bound                                              time
+=============  =================================================  =============================
+``fast``       the paper's Algorithm LogGrowthFuncUB, corrected   O(leaves)
+``tight``      the paper's sum over part sizes, corrected         O(new subtrees, m^2)
+``closed``     the closed form (ours)                             O(leaves)
+``chain``      the chain closed form (ours)                       O(leaves)
+``chain-sum``  the chain lemma, a sum over prefixes (ours)        O(new subtrees, m^2)
+``best``       the least of these at every node, the budget       as ``tight``
+               forms and ``m ln n``
+=============  =================================================  =============================
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from math import log
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._checks import check_int, check_landscape, check_shape
-from treebound.bounds._closed import log_closed_growth, log_closed_growth_leaves
+from treebound.bounds._by_size import growth_by_size
+from treebound.bounds._checks import check_int, check_landscape, check_shape, check_size
+from treebound.bounds._closed import (
+    log_all_labellings,
+    log_chain_growth,
+    log_chain_growth_leaves,
+    log_closed_growth,
+    log_closed_growth_leaves,
+)
 from treebound.bounds._recursion import Features, features_of
-from treebound.bounds._sizes import growth_by_size
 from treebound.bounds.fast import log_fast_growth
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
@@ -35,8 +43,11 @@ __all__ = ["log_growth", "log_growth_leaves"]
 
 IntArray = NDArray[np.integer[Any]]
 FloatArray = NDArray[np.float64]
-# Multiplications (some nanoseconds each) up to which "best" tries the sums over part sizes.
-_SIZES_WORK = 1e9
+Form = Callable[[TreeShape, int, int, Features], float]
+# Multiplications (about a nanosecond each) up to which "best" tries the sums over part sizes.
+_SIZES_WORK = 5e8
+# Sums over part sizes hold tables of that many numbers.
+_MOST_SIZES = 10**6
 
 
 def log_growth(
@@ -47,51 +58,53 @@ def log_growth(
     Parameters
     ----------
     shape : TreeShape
+        The shape of the trees.
     m : int
-        Number of examples, at least 1.
+        Number of examples, from 1 to 10**100.
     n_classes : int
-        Number of classes, at least 1; the cost does not grow with it.
+        Number of classes, from 1 to 10**100; the cost does not grow with it.
     landscape : Landscape
-    form : {"best", "tight", "fast", "closed"}
-        ``closed`` is the closed form of the theory notes, ``fast`` the paper's Algorithm
-        LogGrowthFuncUB, ``tight`` the sum over part sizes. ``best`` is the least of these, of the
-        same within the node's budget of splits, and of ``m ln n``.
+        The features a tree may test.
+    form : {"best", "tight", "chain-sum", "fast", "closed", "chain"}
+        Which bound, see :mod:`treebound.bounds.growth`. ``best`` is the least of all, of the sum
+        over part sizes within the node's budget of splits, and of ``m ln n``.
 
     Returns
     -------
     float
+        Never rounded below the formula of the form.
 
     Notes
     -----
-    ``tight`` takes time quadratic in ``m``. ``best`` leaves the sums over part sizes out where they
-    would take more than some seconds; past that the closed form is nearly as small.
+    ``tight`` and ``chain-sum`` take time quadratic in ``m`` for each subtree that is new; subtrees
+    are kept, so that related shapes and other sample sizes cost less. ``best`` leaves these sums
+    out where they would take more than some seconds; past that the closed forms are nearly as
+    small.
 
     Examples
     --------
     >>> import treebound as tb
     >>> shape, landscape = tb.TreeShape.parse("((..).)"), tb.Landscape(real=10)
-    >>> for form in ("closed", "fast", "tight", "best"):
+    >>> for form in ("fast", "tight", "closed", "chain", "chain-sum", "best"):
     ...     print(form, round(log_growth(shape, 1000, 2, landscape, form=form), 4))
-    closed 20.4971
     fast 20.4972
     tight 19.804
-    best 19.804
+    closed 20.4971
+    chain 19.1111
+    chain-sum 19.1091
+    best 19.1091
     """
-    m = check_int("m", m, "log_growth")
-    n_classes = check_int("n_classes", n_classes, "log_growth")
+    m = check_size("m", m, "log_growth")
+    n_classes = check_size("n_classes", n_classes, "log_growth")
     check_shape(shape, "log_growth")
-    check_landscape(landscape, "log_growth")
-    try:
-        compute = _FORMS[form]
-    except (KeyError, TypeError):
-        raise ValueError(
-            "The 'form' parameter of log_growth must be one of 'best', 'tight', 'fast' and "
-            f"'closed'. Got {form!r} instead."
-        ) from None
-    return compute(shape, m, n_classes, _features(landscape))
+    features = _features(check_landscape(landscape, "log_growth"))
+    return _form_of(form, _FORMS, "log_growth")(shape, m, n_classes, features)
 
 
-_features = lru_cache(maxsize=1024)(features_of)
+@lru_cache(maxsize=1024)
+def _features(landscape: Landscape) -> Features:
+    check_size("real", max(landscape.real, 1), "Landscape")
+    return features_of(landscape)
 
 
 def _is_simple(shape: TreeShape, m: int, n_classes: int, features: Features) -> bool:
@@ -103,79 +116,132 @@ def _fast(shape: TreeShape, m: int, n_classes: int, features: Features) -> float
     return log_fast_growth(shape, m, n_classes, features, total=False)
 
 
-def _tight(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
-    if _is_simple(shape, m, n_classes, features):
-        return log(n_classes)
-    return growth_by_size(shape, m, n_classes, features, budgeted=False)
+def _by_size(kind: str) -> Form:
+    def found(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
+        if _is_simple(shape, m, n_classes, features):
+            return log(n_classes)
+        if m > _MOST_SIZES:
+            raise ValueError(
+                f"The 'm' parameter of log_growth must be at most {_MOST_SIZES:,} for form="
+                f"{kind!r}, which sums over part sizes. Got {m!r} instead. Hint: form='best'."
+            )
+        return growth_by_size(shape, m, n_classes, features, kind)
+
+    return found
 
 
 def _best(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
     if _is_simple(shape, m, n_classes, features):
         return log(n_classes)
     found = [
-        m * log(n_classes),
+        log_all_labellings(m, n_classes),
         log_closed_growth(shape, m, n_classes, features),
+        log_chain_growth(shape, m, n_classes, features),
         log_fast_growth(shape, m, n_classes, features, total=True),
     ]
-    inner = sum(not part.is_leaf for part in shape.subshapes())
-    if inner * float(m) * m <= _SIZES_WORK:
-        # With real features only the budget is never short: both sums are the same.
-        budgeted = not features.is_real
-        found.append(growth_by_size(shape, m, n_classes, features, budgeted=budgeted))
+    if shape.nodes * float(m) * m <= _SIZES_WORK:
+        found.append(growth_by_size(shape, m, n_classes, features, "best"))
     return min(found)
 
 
-_FORMS: dict[str, Callable[[TreeShape, int, int, Features], float]] = {
+_FORMS: dict[str, Form] = {
     "best": _best,
-    "tight": _tight,
+    "tight": _by_size("tight"),
+    "chain-sum": _by_size("chain-sum"),
     "fast": _fast,
     "closed": log_closed_growth,
+    "chain": log_chain_growth,
 }
 
 
 @overload
-def log_growth_leaves(leaves: int, m: int, n_classes: int, landscape: Landscape) -> float: ...
+def log_growth_leaves(
+    leaves: int, m: int, n_classes: int, landscape: Landscape, *, form: str = ...
+) -> float: ...
 @overload
 def log_growth_leaves(
-    leaves: IntArray, m: int, n_classes: int, landscape: Landscape
+    leaves: IntArray, m: int, n_classes: int, landscape: Landscape, *, form: str = ...
 ) -> FloatArray: ...
 def log_growth_leaves(
-    leaves: int | IntArray, m: int, n_classes: int, landscape: Landscape
+    leaves: int | IntArray, m: int, n_classes: int, landscape: Landscape, *, form: str = "best"
 ) -> float | FloatArray:
-    """Closed form for the class of ALL trees with that many leaves (theory notes, section 2).
+    """Closed forms for the class of ALL trees with that many leaves (ours, not in the paper).
 
-    ``Catalan(L-1) 2^-(L-1) n^L sum_j binom(N,j) A^j B^(N-j) binom(m-1,j)``, as a natural log;
-    with real features only and fewer examples than leaves, ``m ln n``.
+    Over ``n``, with ``N = L - 1`` and ``X^j`` read as ``binom(m-1, j)``: ``closed`` is
+    ``Catalan(N) Y^N`` with ``Y = n ell X + n B / 2``; ``chain`` is
+    ``sum_j binom(N+j, 2j) Catalan(j) Y^j`` with ``Y = ell (n-1) X + n B / 2``.
 
     Parameters
     ----------
     leaves : int or ndarray of int
-        Number of leaves; an array gives an array, in time linear in the largest of them.
+        Number of leaves; an array gives an array.
     m, n_classes : int
         Number of examples and of classes.
     landscape : Landscape
+        The features a tree may test.
+    form : {"best", "closed", "chain"}
+        ``best`` is the lesser of both.
+
+    Returns
+    -------
+    float or ndarray of float
+        Natural logs, never rounded below the formula.
 
     Examples
     --------
     >>> import numpy as np, treebound as tb
     >>> landscape = tb.Landscape(real=10, nominal=(3,))
     >>> log_growth_leaves(np.arange(1, 5), 1000, 2, landscape).round(3)
-    array([ 0.693, 10.596, 20.498, 30.218])
+    array([ 0.693,  9.903, 19.114, 28.142])
     """
-    m = check_int("m", m, "log_growth_leaves")
-    n_classes = check_int("n_classes", n_classes, "log_growth_leaves")
-    check_landscape(landscape, "log_growth_leaves")
-    many = np.atleast_1d(_check_leaves(leaves))
-    values = log_closed_growth_leaves(many, m, n_classes, _features(landscape))
-    return values.reshape(leaves.shape) if isinstance(leaves, np.ndarray) else float(values[0])
+    where = "log_growth_leaves"
+    m = check_size("m", m, where)
+    n_classes = check_size("n_classes", n_classes, where)
+    features = _features(check_landscape(landscape, where))
+    computed = _form_of(form, _LEAVES_FORMS, where)
+    many = _check_leaves(leaves)
+    flat = many.reshape(-1)
+    if len(flat) < 2 or (flat[1:] >= flat[:-1]).all():
+        values = computed(flat, m, n_classes, features)
+    else:
+        rising, back = np.unique(flat, return_inverse=True)
+        values = computed(rising, m, n_classes, features)[back]
+    return values.reshape(many.shape) if isinstance(leaves, np.ndarray) else float(values[0])
 
 
-def _check_leaves(leaves: object) -> IntArray:
+def _best_of_leaves(
+    leaves: NDArray[np.int64], m: int, n_classes: int, features: Features
+) -> FloatArray:
+    closed = log_closed_growth_leaves(leaves, m, n_classes, features)
+    return np.minimum(closed, log_chain_growth_leaves(leaves, m, n_classes, features))
+
+
+_LEAVES_FORMS: dict[str, Callable[[NDArray[np.int64], int, int, Features], FloatArray]] = {
+    "best": _best_of_leaves,
+    "closed": log_closed_growth_leaves,
+    "chain": log_chain_growth_leaves,
+}
+
+
+def _check_leaves(leaves: object) -> NDArray[np.int64]:
     if not isinstance(leaves, np.ndarray):
-        return np.asarray(check_int("leaves", leaves, "log_growth_leaves"))
+        return np.asarray(check_int("leaves", leaves, "log_growth_leaves"), dtype=np.int64)
     if leaves.dtype.kind not in "iu" or (leaves.size and leaves.min() < 1):
         raise ValueError(
             "The 'leaves' parameter of log_growth_leaves must be an int >= 1 or an array of such. "
             f"Got {leaves!r} instead."
         )
-    return leaves.astype(np.int64, copy=False)
+    return np.ascontiguousarray(leaves, dtype=np.int64)
+
+
+Computed = TypeVar("Computed")
+
+
+def _form_of(form: str, forms: Mapping[str, Computed], where: str) -> Computed:
+    try:
+        return forms[form]
+    except (KeyError, TypeError):
+        names = ", ".join(map(repr, forms))
+        raise ValueError(
+            f"The 'form' parameter of {where} must be one of {names}. Got {form!r} instead."
+        ) from None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from math import comb, inf
+from math import comb, log
 
-from treebound.bounds._checks import check_int
+import numpy as np
+
+from treebound.bounds._checks import check_at_most, check_int, check_size
 from treebound.bounds.counting import log_integer
 
 __all__ = [
@@ -34,7 +36,7 @@ def sauer_shelah(m: int, vc_dimension: int) -> int:
     m = check_int("m", m, "sauer_shelah")
     d = check_int("vc_dimension", vc_dimension, "sauer_shelah", least=0)
     if d >= m:
-        return 1 << m
+        return 1 << check_at_most("m", m, "sauer_shelah", 10**7)
     term = total = 1
     for i in range(1, d + 1):
         term = term * (m - i + 1) // i
@@ -50,8 +52,14 @@ def log_sauer_shelah(m: int, vc_dimension: int) -> float:
     >>> round(log_sauer_shelah(10**6, 3), 6)
     39.654772
     """
-    total = sauer_shelah(m, vc_dimension)
-    return log_integer(total) if total else -inf
+    m = check_size("m", m, "log_sauer_shelah")
+    d = check_int("vc_dimension", vc_dimension, "log_sauer_shelah", least=0)
+    if d >= m:
+        return m * log(2)
+    if d <= 1000:
+        return log_integer(sauer_shelah(m, d))
+    i = np.arange(1.0, check_at_most("vc_dimension", d, "log_sauer_shelah", 10**7) + 1)
+    return float(np.logaddexp.reduce(np.log((m - i + 1) / i).cumsum(), initial=0.0))
 
 
 def binary_stump_vc_dimension(features: int) -> int:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from treebound.bounds._checks import check_int
+from treebound.bounds._checks import check_at_most
 from treebound.bounds.counting import log_wedderburn_etherington
 
 __all__ = [
@@ -109,10 +109,10 @@ def shawe_taylor(
     array([0.926, 0.862])
     """
     name = "shawe_taylor"
-    m = check_int("m", m, name)
+    m = check_at_most("m", m, name, 10**15)
     k = _errors(name, errors, m)
     log_tau, log_p = _logs(name, log_growth, log_prior)
-    log_inverse = math.log(4.0 / _share(name, "delta", delta)) + log_tau - log_p
+    log_inverse = log_tau - _log_quarter(name, delta) - log_p
     if error_prior is not None:
         r = _share(name, "error_prior", error_prior)
         log_inverse = log_inverse - (math.log1p(-r) + k * math.log(r))
@@ -169,10 +169,10 @@ def vapnik(
     0.1135
     """
     name = "vapnik"
-    m = check_int("m", m, name)
+    m = check_at_most("m", m, name, 10**15)
     rate = _errors(name, errors, m) / m
     log_tau, log_p = _logs(name, log_growth, log_prior)
-    price = 4.0 * (log_tau + math.log(4.0 / _share(name, "delta", delta)) - log_p) / m
+    price = 4.0 * (log_tau - _log_quarter(name, delta) - log_p) / m
     return _plain(rate + 0.5 * price * (1.0 + np.sqrt(1.0 + 4.0 * rate / price)))
 
 
@@ -226,16 +226,16 @@ def tail_inversion(
     0.177
     """
     name = "tail_inversion"
-    m = check_int("m", m, name)
+    m = check_at_most("m", m, name, 10**15)
     k = _whole_errors(name, errors, m)
-    ghost = 4 * m if ghost is None else check_int("ghost", ghost, name)
+    ghost = 4 * m if ghost is None else check_at_most("ghost", ghost, name, 10**16)
     if not callable(log_growth_of):
         raise TypeError(
             f"The 'log_growth_of' parameter of {name} must be callable: examples -> log growth. "
             f"Got {log_growth_of!r} instead."
         )
     log_tau, log_p = _logs(name, log_growth_of(m + ghost), log_prior)
-    log_level = float(log_p + math.log(_share(name, "delta", delta) / 4.0) - log_tau)
+    log_level = float(log_p + _log_quarter(name, delta) - log_tau)
     if k == m:
         return 1.0
     # Invariant: the tail is above the level at `low` and not above it at `high`. With K = k the
@@ -265,9 +265,14 @@ def binomial_upper(m: int, errors: float, delta: float = 0.05) -> float:
     0.0684
     """
     name = "binomial_upper"
-    m = check_int("m", m, name)
+    m = check_at_most("m", m, name, 10**15)
     k = _whole_errors(name, errors, m)
     delta = _share(name, "delta", delta)
+    if delta < 1e-300:
+        raise ValueError(
+            f"The 'delta' parameter of {name} must be a float of at least 1e-300. "
+            f"Got {delta!r} instead."
+        )
     # The upper tail of the beta law is inverted directly: 1 - delta would lose a tiny delta.
     return 1.0 if k == m else float(special.betainccinv(k + 1, m - k, delta))
 
@@ -296,8 +301,7 @@ def log_shape_prior(leaves: int) -> float:
 
     Examples
     --------
-    >>> import treebound as tb
-    >>> round(tb.bounds.log_shape_prior(4), 4)
+    >>> round(log_shape_prior(4), 4)
     -3.9634
     """
     return float(log_leaves_prior(leaves)) - log_wedderburn_etherington(leaves)
@@ -381,6 +385,11 @@ def _share(function: str, name: str, value: object) -> float:
             f"Got {value!r} instead."
         )
     return float(value)
+
+
+def _log_quarter(function: str, delta: object) -> float:
+    """``ln(delta / 4)``, also where the quotient leaves the range of a double."""
+    return math.log(_share(function, "delta", delta)) - math.log(4.0)
 
 
 def _errors(function: str, errors: ArrayLike, m: int) -> Floats:

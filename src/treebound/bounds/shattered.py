@@ -76,7 +76,7 @@ def shattered_sample(shape: TreeShape, landscape: Landscape) -> NDArray[np.int64
     >>> X = tb.bounds.shattered_sample(shape, landscape)
     >>> X.shape
     (7, 3)
-    >>> tb.bounds.realizable_growth(X, ["real"] * 3, shape, 2) == 2**7
+    >>> tb.bounds.enumerate.realizable_growth(X, ["real"] * 3, shape, 2) == 2**7
     True
     """
     where = "shattered_sample"

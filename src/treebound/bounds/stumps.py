@@ -18,23 +18,24 @@ Every function returns an exact integer, and an upper bound on ``pi^2(m)`` of a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import Protocol
 
-import numpy as np
-
-from treebound.bounds._checks import check_int, check_landscape
-from treebound.bounds.counting import splits_of_size, stirling
+from treebound.bounds._checks import check_at_most, check_int, check_landscape
+from treebound.bounds.counting import splits_of_size
+from treebound.bounds.splits import (
+    FeatureCounts,
+    binomial_at_most,
+    nominal_splits,
+    nominal_splits_beyond,
+    nominal_splits_of_size,
+    sum_of_quotients,
+)
 from treebound.landscape import Landscape
 
 __all__ = [
     "OrdinalAttribution",
-    "node_budget",
-    "node_splits_of_size",
-    "nominal_splits",
-    "nominal_splits_of_size",
     "nominal_stump_partitions",
     "nominal_stump_partitions_by_category",
     "nominal_stump_partitions_by_count",
@@ -47,17 +48,6 @@ __all__ = [
     "trivial_stump_gap_at_least",
     "trivial_stump_partitions",
 ]
-
-
-class FeatureCounts(Protocol):
-    """Anything that says how many features and categories there are."""
-
-    @property
-    def real(self) -> int: ...
-    @property
-    def ordinal(self) -> tuple[int, ...]: ...
-    @property
-    def nominal(self) -> tuple[int | None, ...]: ...
 
 
 def stump_partitions(m: int, landscape: Landscape) -> int:
@@ -147,7 +137,7 @@ def trivial_stump_gap_at_least(m: int) -> int:
     >>> trivial_stump_gap_at_least(5)
     5
     """
-    m = check_int("m", m, "trivial_stump_gap_at_least")
+    m = check_at_most("m", m, "trivial_stump_gap_at_least", 10**6)
     return ((m - 1) * comb(m, m // 2) - (2**m - 2)) // 2
 
 
@@ -207,7 +197,7 @@ def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
     Parameters
     ----------
     m : int
-        Number of examples.
+        Number of examples, at most 10**6: the result has an entry for every part size.
     ordinal : sequence of int
         Number of categories of each feature.
 
@@ -221,7 +211,7 @@ def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
     >>> attribution.per_size, attribution.conjugate
     ((6, 15, 8), (9, 7, 7, 7, 4))
     """
-    m = check_int("m", m, "ordinal_attribution")
+    m = check_at_most("m", m, "ordinal_attribution", 10**6)
     known = sorted(Landscape(ordinal=tuple(ordinal)).ordinal, reverse=True)
     rows = [o - 1 for o in known]
     cells = [[0] * length for length in rows]
@@ -270,34 +260,6 @@ def ordinal_stump_partitions_by_count(m: int, count: int) -> int:
     return _half_sum_of_minima(m, 2 * count)
 
 
-def nominal_splits(categories: int | None, m: int) -> int:
-    """``R_N``: 2-partitions that one nominal feature can make; ``m`` when undeclared (None).
-
-    Examples
-    --------
-    >>> [nominal_splits(n, 5) for n in (1, 2, 3, 9, None)]
-    [0, 1, 3, 5, 5]
-    """
-    if categories is None:
-        return m
-    return categories - 1 if categories <= 2 else min(categories, m)
-
-
-def nominal_splits_of_size(categories: int | None, m: int, k: int) -> int:
-    """``R_{N,k}``: 2-partitions with a part of size ``k <= m/2`` by one nominal feature.
-
-    Examples
-    --------
-    >>> [nominal_splits_of_size(4, 12, k) for k in (1, 2, 3, 4, 6)]
-    [3, 3, 4, 3, 1]
-    """
-    if 2 * k == m and categories != 1:
-        return 1
-    if categories is not None and m > categories * k:
-        return categories - 1
-    return m // k
-
-
 def nominal_stump_partitions(m: int, nominal: Sequence[int | None]) -> int:
     """Nominal stump theorem: the lesser of its sums over features and over part sizes.
 
@@ -308,7 +270,7 @@ def nominal_stump_partitions(m: int, nominal: Sequence[int | None]) -> int:
     """
     m = check_int("m", m, "nominal_stump_partitions")
     known = Landscape(nominal=tuple(nominal)).informative.nominal
-    by_feature = sum(min(nominal_splits(n, m), sum(_nominal_row(n, m))) for n in known)
+    by_feature = sum(min(nominal_splits(n, m), _made_of_sizes(n, m)) for n in known)
     by_size = 0
     for k in range(1, m // 2 + 1):
         if by_size >= by_feature:
@@ -318,15 +280,9 @@ def nominal_stump_partitions(m: int, nominal: Sequence[int | None]) -> int:
     return min(by_feature, by_size)
 
 
-def _nominal_row(categories: int | None, m: int) -> Iterator[int]:
-    """``R_{N,k}`` for ``k = 1 .. m/2``, no further than the sum can matter."""
-    total, enough = 0, nominal_splits(categories, m)
-    for k in range(1, m // 2 + 1):
-        made = nominal_splits_of_size(categories, m, k)
-        total += made
-        yield made
-        if total >= enough:
-            return
+def _made_of_sizes(categories: int | None, m: int) -> int:
+    """``sum_k R_{N,k}`` for ``k = 1 .. m/2``, or ``R_N`` where it is at least that."""
+    return nominal_splits_beyond(categories, m, 0) + (m % 2 == 0)
 
 
 def nominal_stump_partitions_by_category(m: int, nominal: Sequence[int | None]) -> int:
@@ -351,54 +307,13 @@ def nominal_stump_partitions_by_count(m: int, count: int) -> int:
     """
     m = check_int("m", m, "nominal_stump_partitions_by_count")
     count = check_int("count", count, "nominal_stump_partitions_by_count", least=0)
-    whole = sum(min(comb(m, k), count * (m // k)) for k in range(1, (m + 1) // 2))
-    return whole + (min(comb(m, m // 2), 2 * count) // 2 if m % 2 == 0 else 0)
-
-
-def binomial_at_most(m: int, k: int, limit: int) -> int:
-    """``min(binom(m, k), limit)`` for ``1 <= k < m``, without the large binomial."""
-    if m >= limit:
-        return limit
-    k = min(k, m - k)
-    # binom(m, k) >= (m/k)^k >= 2^k, so a large k need not be tried.
-    return limit if k >= limit.bit_length() else min(comb(m, k), limit)
-
-
-def node_splits_of_size(m: int, k: int, landscape: FeatureCounts) -> int:
-    """``D_k``: (2-partition, direction) pairs of one node whose left part has size ``k``.
-
-    ``min( binom(m,k), 2 ell + sum_i min(f (O_i - 1), 2) + sum_i f R(N_i, min(k, m-k)) )`` with
-    ``f = 2`` when ``k = m/2`` and else 1.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> node_splits_of_size(10, 3, tb.Landscape(real=2, ordinal=(2, 5), nominal=(3,)))
-    9
-    """
-    small = min(k, m - k)
-    twice = 2 if 2 * k == m else 1
-    made = 2 * landscape.real
-    made += sum(min(twice * (o - 1), 2) for o in landscape.ordinal)
-    made += sum(twice * nominal_splits_of_size(n, m, small) for n in landscape.nominal)
-    return binomial_at_most(m, k, made)
-
-
-def node_budget(m: int, landscape: FeatureCounts) -> int:
-    """``B(m)``: proper 2-partitions that one node makes in all.
-
-    ``min( 2^(m-1) - 1, ell (m-1) + sum_i (min(O_i, m) - 1) + sum_i R(N_i) )``.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> node_budget(10, tb.Landscape(real=2, ordinal=(2, 5), nominal=(3,)))
-    26
-    """
-    made = landscape.real * (m - 1)
-    made += sum(min(o, m) - 1 for o in landscape.ordinal)
-    made += sum(nominal_splits(n, m) for n in landscape.nominal)
-    return made if made < m else min(stirling(m, 2), made)
+    whole, k, last = 0, 1, (m - 1) // 2
+    # Binomials rise and floor(m/k) falls: past the first size with splits to spare all have.
+    while k <= last and (choices := comb(m, k)) < count * (m // k):
+        whole += choices
+        k += 1
+    whole += count * sum_of_quotients(m, k, last)
+    return whole + (binomial_at_most(m, m // 2, 2 * count) // 2 if m % 2 == 0 else 0)
 
 
 def best_attribution(m: int, landscape: FeatureCounts) -> int:
@@ -430,14 +345,5 @@ def _made_beyond(m: int, t: int, landscape: FeatureCounts, *, with_half: bool) -
     for n in landscape.nominal:
         if n == 1:
             continue
-        budget = nominal_splits(n, m)
-        # A feature makes at least one of every size: past its budget the sum need not be taken.
-        if sizes + with_half < budget:
-            k = np.arange(t + 1, t + sizes + 1)
-            low = m // k
-            # More categories than examples are as many as examples; n * k stays in range.
-            shown = m if n is None else min(n, m)
-            each = np.where(m > shown * k, shown - 1, low)
-            budget = min(budget, int(each.sum()) + with_half)
-        made += budget
+        made += min(nominal_splits(n, m), nominal_splits_beyond(n, m, t) + with_half)
     return made

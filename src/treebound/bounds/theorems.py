@@ -1,31 +1,33 @@
-"""The tree theorems, one function each, so that they can be compared.
+"""The tree theorems as a table, so that they can be compared.
 
-Each returns an upper bound on ``pi^c_T(m)``, the number of ``c``-partitions a shape can make of
-``m`` examples, as an exact integer, corrected as the errata ask and with nothing added: no other
-bound is mixed in but ``S(m, c)``. For the least of them all see
-:func:`treebound.bounds.partitions`.
+Each is an upper bound on ``pi^c_T(m)``, the number of ``c``-partitions a shape can make of ``m``
+examples, as an exact integer, corrected as the errata ask and with nothing added: no other bound
+is mixed in but ``S(m, c)``. For the least of them all see :func:`treebound.bounds.partitions`; the
+fast forms are in :mod:`treebound.bounds.fast`.
 
-========================================  ==================================================
-function                                  where it comes from
-========================================  ==================================================
-real_tree_partitions                      real trees
-ordinal_tree_partitions_by_feature        ordinal trees, first bound (errata 10)
-ordinal_tree_partitions_by_size           ordinal trees, second bound (erratum 5)
-ordinal_tree_partitions_by_count          its simplified form, with ``2 omega``
-nominal_tree_partitions_by_feature        nominal trees, first bound (errata 2, 10, 11)
-nominal_tree_partitions_by_size           nominal trees, second bound (errata 1, 2)
-mixture_tree_partitions                   mixtures, Algorithm PartiFuncUB (errata 2, 3, 4)
-tree_partitions_by_size                   errata: any landscape, splits by part size ``D_k``
-tree_partitions_within_budget             errata: the same, within the node's budget ``B(m)``
-tree_partitions_by_feature                errata: each feature within its own budget
-========================================  ==================================================
-
-The fast forms are in :mod:`treebound.bounds.fast`.
+======================  ======================================================  =============
+name                    splits of the root                                      errata
+======================  ======================================================  =============
+``real``                ``min(2 ell, binom(m,k))`` with a left part of ``k``
+``ordinal-by-feature``  of each feature, which loses a category below           10
+``ordinal-by-size``     ``R'_k`` with a part of size ``k``                      5
+``ordinal-by-count``    ``min(2 omega, binom(m,k))``
+``nominal-by-feature``  of each feature, which loses a category below           2, 10, 11
+``nominal-by-size``     ``min(binom(m,k), nu floor(m / min(k,m-k)))``           1, 2
+``mixture``             Algorithm PartiFuncUB: ``2 ell + 2 omega`` more         2, 3, 4
+``by-size``             ``D_k`` (errata: any landscape)
+``within-budget``       ``D_k``, the heaviest first, at most ``B(m)`` (errata)
+``by-feature``          each feature within its own budget (errata)
+======================  ======================================================  =============
 """
 
 from __future__ import annotations
 
-from treebound.bounds._checks import check_int, check_landscape, check_shape
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from treebound.bounds._checks import check_int, check_landscape, check_shape, check_size
 from treebound.bounds._recursion import Features, Recursion, Rule, features_of
 from treebound.bounds._rules import (
     budget_rule,
@@ -34,47 +36,92 @@ from treebound.bounds._rules import (
     splits_of_left_size,
     sum_over_sizes,
 )
-from treebound.bounds.stumps import binomial_at_most
+from treebound.bounds.splits import binomial_at_most
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = [
-    "mixture_tree_partitions",
-    "nominal_tree_partitions_by_feature",
-    "nominal_tree_partitions_by_size",
-    "ordinal_tree_partitions_by_count",
-    "ordinal_tree_partitions_by_feature",
-    "ordinal_tree_partitions_by_size",
-    "real_tree_partitions",
-    "tree_partitions_by_feature",
-    "tree_partitions_by_size",
-    "tree_partitions_within_budget",
-]
+__all__ = ["THEOREMS", "Theorem", "tree_partitions"]
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """One tree theorem.
+
+    Attributes
+    ----------
+    rule : callable
+        What the theorem allows the root of a tree.
+    only : str
+        The one kind of feature it is for; empty for any mixture.
+    merge_rows : bool
+        Whether each distinct example is counted once.
+    """
+
+    rule: Rule
+    only: str = ""
+    merge_rows: bool = False
+
+
+def tree_partitions(
+    shape: TreeShape, c: int, m: int, landscape: Landscape, theorem: str = "by-size"
+) -> int:
+    """The bound of one tree theorem on ``pi^c_T(m)``.
+
+    Parameters
+    ----------
+    shape : TreeShape
+        The shape of the trees.
+    c : int
+        Number of parts, at least 1.
+    m : int
+        Number of examples, at least 1.
+    landscape : Landscape
+        The features a tree may test.
+    theorem : str
+        A name in :data:`THEOREMS`.
+
+    Returns
+    -------
+    int
+        0 for ``c > min(m, leaves)``, else 1 for ``c = 1``, else 0 without an informative feature.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> shape, landscape = tb.TreeShape.parse("((..).)"), tb.Landscape(nominal=(3,))
+    >>> for name in ("nominal-by-feature", "nominal-by-size", "by-size", "within-budget"):
+    ...     print(name, tree_partitions(shape, 3, 5, landscape, name))
+    nominal-by-feature 8
+    nominal-by-size 25
+    by-size 14
+    within-budget 11
+    >>> tree_partitions(shape, 2, 7, tb.Landscape(real=1), "real")
+    63
+    """
+    where = "tree_partitions"
+    if not isinstance(theorem, str) or theorem not in THEOREMS:
+        names = ", ".join(map(repr, THEOREMS))
+        raise ValueError(
+            f"The 'theorem' parameter of {where} must be one of {names}. Got {theorem!r} instead."
+        )
+    found = THEOREMS[theorem]
+    check_shape(shape, where)
+    check_landscape(landscape, where)
+    if found.only:
+        _check_only(landscape, found.only, where)
+    return evaluate(found, shape, c, m, landscape, where)
 
 
 def evaluate(
-    shape: TreeShape,
-    c: int,
-    m: int,
-    landscape: Landscape,
-    rule: Rule,
-    *,
-    where: str,
-    needs: str = "",
-    merge_rows: bool = False,
+    theorem: Theorem, shape: TreeShape, c: int, m: int, landscape: Landscape, where: str
 ) -> int:
-    """The value of one rule, with the cases that hold for every theorem.
-
-    ``needs`` names the one kind of feature a theorem is for.
-    """
+    """The value of one theorem, with the cases that hold for every theorem."""
     check_shape(shape, where)
     check_landscape(landscape, where)
-    if needs:
-        _check_only(landscape, needs, where)
-    m, c = check_int("m", m, where), check_int("c", c, where)
+    m, c = check_size("m", m, where), check_int("c", c, where)
     features = features_of(landscape)
-    if merge_rows:
-        m = features.combinations(m) if not features.is_empty else m
+    if theorem.merge_rows and not features.is_empty:
+        m = features.combinations(m)
     if c > min(m, shape.leaves):
         return 0
     if c == 1:
@@ -83,7 +130,7 @@ def evaluate(
         return 0
     if c == m:
         return 1
-    recursion = Recursion(rule, c, merge_rows=merge_rows)
+    recursion = Recursion(theorem.rule, c, merge_rows=theorem.merge_rows)
     recursion.prepare(shape, m, features)
     found = recursion(shape, m, features)
     return found[c - 1] if len(found) >= c else 0
@@ -91,230 +138,48 @@ def evaluate(
 
 def _check_only(landscape: Landscape, kind: str, where: str) -> None:
     counts = {"real": landscape.real, "ordinal": landscape.ordinal, "nominal": landscape.nominal}
-    others = [name for name, found in counts.items() if found and name != kind]
-    if others:
+    if any(found for name, found in counts.items() if name != kind):
         raise ValueError(
-            f"The 'landscape' parameter of {where} must have {kind} features only. "
-            f"Got {landscape!r} instead. Hint: tree_partitions_by_size takes any mixture."
+            f"The 'landscape' parameter of {where} must have {kind} features only here. "
+            f"Got {landscape!r} instead. Hint: theorem='by-size' takes any mixture."
         )
 
 
-def _real_coefficient(m: int, k: int, features: Features) -> int:
+def _real(m: int, k: int, features: Features) -> int:
     return binomial_at_most(m, k, 2 * features.real)
 
 
-def _ordinal_coefficient(m: int, k: int, features: Features) -> int:
+def _ordinal(m: int, k: int, features: Features) -> int:
     two, three = len(features.ordinal), sum(o >= 3 for o in features.ordinal)
     return binomial_at_most(m, k, 2 * two if 2 * k == m else two + three)
 
 
-def _ordinal_count_coefficient(m: int, k: int, features: Features) -> int:
+def _ordinal_count(m: int, k: int, features: Features) -> int:
     return binomial_at_most(m, k, 2 * len(features.ordinal))
 
 
-def _nominal_coefficient(m: int, k: int, features: Features) -> int:
+def _nominal(m: int, k: int, features: Features) -> int:
     return binomial_at_most(m, k, len(features.nominal) * (m // min(k, m - k)))
 
 
-def _mixture_coefficient(m: int, k: int, features: Features) -> int:
+def _mixture(m: int, k: int, features: Features) -> int:
     thresholds = 2 * features.real + 2 * len(features.ordinal)
     return binomial_at_most(m, k, thresholds + len(features.nominal) * (m // min(k, m - k)))
 
 
-def real_tree_partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
-    """Real tree theorem: ``2^-[T_l=T_r] sum_k min(2 ell, binom(m,k)) A_k``, ``S(m,c)`` for m <= L.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> real_tree_partitions(tb.TreeShape.parse("((..).)"), 2, 7, tb.Landscape(real=1))
-    63
-    """
-    return evaluate(
-        shape,
-        c,
-        m,
-        landscape,
-        sum_over_sizes(_real_coefficient),
-        where="real_tree_partitions",
-        needs="real",
-    )
-
-
-def ordinal_tree_partitions_by_size(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
-    """Ordinal tree theorem, second bound: ``R'_k`` splits with a part of size ``k``.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> stump, landscape = tb.TreeShape.parse("(..)"), tb.Landscape(ordinal=(3, 3))
-    >>> ordinal_tree_partitions_by_size(stump, 2, 5, landscape)
-    8
-    """
-    return evaluate(
-        shape,
-        c,
-        m,
-        landscape,
-        sum_over_sizes(_ordinal_coefficient),
-        where="ordinal_tree_partitions_by_size",
-        needs="ordinal",
-    )
-
-
-def ordinal_tree_partitions_by_count(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
-    """Ordinal tree corollary: ``min(2 omega, binom(m,k))`` splits a size, as for real features.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> stump, landscape = tb.TreeShape.parse("(..)"), tb.Landscape(ordinal=(2,))
-    >>> ordinal_tree_partitions_by_count(stump, 2, 6, landscape)
-    5
-    """
-    return evaluate(
-        shape,
-        c,
-        m,
-        landscape,
-        sum_over_sizes(_ordinal_count_coefficient),
-        where="ordinal_tree_partitions_by_count",
-        needs="ordinal",
-    )
-
-
-def nominal_tree_partitions_by_size(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
-    """Nominal tree theorem, second bound: ``min(binom(m,k), nu floor(m/min(k,m-k)))`` splits.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> stump, landscape = tb.TreeShape.parse("(..)"), tb.Landscape(nominal=(5,))
-    >>> nominal_tree_partitions_by_size(stump, 2, 4, landscape)
-    5
-    """
-    return evaluate(
-        shape,
-        c,
-        m,
-        landscape,
-        sum_over_sizes(_nominal_coefficient),
-        where="nominal_tree_partitions_by_size",
-        needs="nominal",
-    )
-
-
-def mixture_tree_partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
-    """Mixture theorem: ``min(binom(m,k), 2 ell + 2 omega + nu floor(m/min(k,m-k)))`` splits a size.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> shape, landscape = tb.TreeShape.parse("(..)"), tb.Landscape(real=1, ordinal=(2,))
-    >>> mixture_tree_partitions(shape, 2, 4, landscape)
-    6
-    """
-    return evaluate(
-        shape,
-        c,
-        m,
-        landscape,
-        sum_over_sizes(_mixture_coefficient, every_size=True),
-        where="mixture_tree_partitions",
-    )
-
-
-def tree_partitions_by_size(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
-    """Any landscape: ``2^-[T_l=T_r] sum_k D_k A_k``, the errata's form of every second bound.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> shape, landscape = tb.TreeShape.parse("(..)"), tb.Landscape(real=1, ordinal=(2,))
-    >>> tree_partitions_by_size(shape, 2, 4, landscape)
-    5
-    """
-    return evaluate(
-        shape,
-        c,
-        m,
-        landscape,
-        sum_over_sizes(splits_of_left_size),
-        where="tree_partitions_by_size",
-    )
-
-
-def tree_partitions_within_budget(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
-    """Any landscape: the sum over part sizes filled from the heaviest until ``B(m)`` is spent.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> tree_partitions_within_budget(tb.TreeShape.parse("(..)"), 2, 4, tb.Landscape(nominal=(5,)))
-    4
-    """
-    return evaluate(shape, c, m, landscape, budget_rule, where="tree_partitions_within_budget")
-
-
-def ordinal_tree_partitions_by_feature(
-    shape: TreeShape, c: int, m: int, landscape: Landscape
-) -> int:
-    """Ordinal tree theorem, first bound: the feature tested loses a category below.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> shape = tb.TreeShape.parse("((..)(..))")
-    >>> ordinal_tree_partitions_by_feature(shape, 4, 5, tb.Landscape(ordinal=(3, 2)))
-    6
-    """
-    return evaluate(
-        shape,
-        c,
-        m,
-        landscape,
-        first_bound("ordinal"),
-        where="ordinal_tree_partitions_by_feature",
-        needs="ordinal",
-    )
-
-
-def nominal_tree_partitions_by_feature(
-    shape: TreeShape, c: int, m: int, landscape: Landscape
-) -> int:
-    """Nominal tree theorem, first bound: the feature tested loses a category below.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> shape = tb.TreeShape.parse("(((..).).)")
-    >>> nominal_tree_partitions_by_feature(shape, 4, 5, tb.Landscape(nominal=(3,)))
-    7
-    """
-    return evaluate(
-        shape,
-        c,
-        m,
-        landscape,
-        first_bound("nominal"),
-        where="nominal_tree_partitions_by_feature",
-        needs="nominal",
-    )
-
-
-def tree_partitions_by_feature(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
-    """Any landscape: each feature within its own budget, subtrees with the categories left.
-
-    The lesser of this and the budget form, each distinct example counted once. Slow where many
-    features have many categories: every landscape that splitting can leave is visited.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> shape = tb.TreeShape.parse("(((..).)(..))")
-    >>> tree_partitions_by_feature(shape, 3, 5, tb.Landscape(nominal=(2, 2)))
-    6
-    """
-    return evaluate(
-        shape, c, m, landscape, feature_rule, where="tree_partitions_by_feature", merge_rows=True
-    )
+THEOREMS: Mapping[str, Theorem] = MappingProxyType(
+    {
+        "real": Theorem(sum_over_sizes(_real), "real"),
+        "ordinal-by-feature": Theorem(first_bound("ordinal"), "ordinal"),
+        "ordinal-by-size": Theorem(sum_over_sizes(_ordinal), "ordinal"),
+        "ordinal-by-count": Theorem(sum_over_sizes(_ordinal_count), "ordinal"),
+        "nominal-by-feature": Theorem(first_bound("nominal"), "nominal"),
+        "nominal-by-size": Theorem(sum_over_sizes(_nominal), "nominal"),
+        "mixture": Theorem(sum_over_sizes(_mixture, every_size=True)),
+        "by-size": Theorem(sum_over_sizes(splits_of_left_size)),
+        "within-budget": Theorem(budget_rule),
+        # Slow where many features have many categories: visits every landscape that is left.
+        "by-feature": Theorem(feature_rule, merge_rows=True),
+    }
+)
+"""The tree theorems by name."""

@@ -189,7 +189,7 @@ def worst_growth(
     Examples
     --------
     >>> import treebound as tb
-    >>> worst = tb.bounds.worst_growth(tb.TreeShape.parse("(..)"), 4, 3, tb.Landscape(real=2))
+    >>> worst = worst_growth(tb.TreeShape.parse("(..)"), 4, 3, tb.Landscape(real=2))
     >>> worst.count, worst.exact
     (39, True)
     """

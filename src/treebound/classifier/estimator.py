@@ -21,6 +21,7 @@ from treebound.classifier.output import FrameOutput
 from treebound.data import Matrix, Sample, Unknown, read_matrix
 from treebound.data.columns import UNKNOWNS
 from treebound.data.frames import read_table
+from treebound.data.oddities import warn_of_oddities
 from treebound.data.sample import ClassWeight
 from treebound.data.weights import warn_if_light
 from treebound.growing import GrowOptions, grow
@@ -230,6 +231,7 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
         """
         with _unchanged_on_error(self):
             pruner, options = self._checked()
+            table = read_table(X)
             validate_data(self, X, y, skip_check_array=True)
             learn = partial(
                 Sample.learn,
@@ -237,11 +239,12 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
                 categorical_features=self.categorical_features,
                 ordinal_features=self.ordinal_features,
             )
-            given, aside = (X, y, sample_weight), None
+            given, aside = (table, y, sample_weight), None
             if self.certify == "holdout":
                 sample, aside = learn_apart(learn, *given, self.random_state, self.unknown)
             else:
                 sample = learn(*given)
+            warn_of_oddities(sample, stacklevel=3)
             name = getattr(y, "name", None)
             self.target_name_ = name if isinstance(name, str) and name else None
             self.grow_options_ = options
@@ -304,7 +307,7 @@ class BoundTreeClassifier(TreeExports, FrameOutput, ClassifierMixin, BaseEstimat
 
     def _nodes(self, X: Any) -> NDArray[np.int32]:
         matrix = self._read(X)
-        return self.tree_.apply(matrix, unknown=self._routing)
+        return self.tree_.apply(matrix, unknown=self._routing, n_jobs=self.n_jobs)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row of a table.

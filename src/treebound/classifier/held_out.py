@@ -116,8 +116,8 @@ class HeldOut:
         at_rest = self.counts.copy()
         at_rest[inner] -= self.counts[grown.left[inner]] + self.counts[grown.right[inner]]
         wrong = at_rest.sum(axis=1) - at_rest[np.arange(grown.n_nodes), grown.label]
-        found = certify_holdout(int(wrong[alive].sum()), self.m, delta / len(path))
-        return replace(self._with(found, len(path)), delta=delta)
+        found = certify_holdout(int(wrong[alive].sum()), self.m, delta / path.n_considered)
+        return replace(self._with(found, path.n_considered), delta=delta)
 
     def _with(self, certificate: Certificate, steps: int) -> Certificate:
         """The assumptions of rows that were set aside by ``fit``."""

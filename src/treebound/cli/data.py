@@ -89,7 +89,7 @@ def fetch(*names: str, data: Data = None, accept: Accept = False) -> int:
 
 @data_app.command
 def check(*names: str, data: Data = None, accept: Accept = False) -> int:
-    """Load what is there without the network, and hold it against checksums and counts.
+    """Load what is there without the network, and compare it with checksums and counts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``treebound bench`` runs the study, ``treebound report`` tells it."""
+"""``treebound bench`` runs the study, ``treebound report`` shows its results."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def run_study(
     draws
         Splits of every data set; by default 25.
     jobs
-        Worker processes; -1 for one a core.
+        Worker processes; -1 for one on each core.
     backend
         Where the work is done.
     scheduler
@@ -181,7 +181,7 @@ def report(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     force: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
-    """Tell the results of a study.
+    """Show the results of a study.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ __all__ = ["growth", "partitions", "shapes", "vcdim", "witness"]
 _MOST_SHAPES = 20
 # Half a minute; each further example takes five times as long.
 _MOST_WITNESS = 14
-FORMS = ("closed", "fast", "tight", "best")
+FORMS = ("fast", "tight", "closed", "chain", "chain-sum", "best")
 _theory = Group("Theory", sort_key=1)
 _features = Group("Features a tree may test", sort_key=1)
 
@@ -112,7 +112,7 @@ def growth(
     real: Real = 0,
     ordinal: Categories = (),
     nominal: Categories = (),
-    form: Literal["best", "tight", "fast", "closed"] = "best",
+    form: Literal["best", "tight", "chain-sum", "fast", "closed", "chain"] = "best",
     all_forms: Annotated[bool, Parameter(negative=())] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -241,7 +241,7 @@ def shapes(
     as_json
         Write JSON instead of a table.
     """
-    from treebound.bounds import wedderburn_etherington
+    from treebound.bounds.counting import wedderburn_etherington
 
     number = wedderburn_etherington(leaves)
     if count:

@@ -315,7 +315,7 @@ def certify(
     level = classifier.delta if delta is None else delta
     rows = None if data is None else labelled_rows(classifier, data, schema, target)
     if rows is not None and _are_training_rows(classifier, rows):
-        _say(f"{data} holds the rows that the model was fitted to; this is what they promise.")
+        _say("These are the rows that the model was fitted to; this is what they promise.")
         rows = None
     if rows is not None:
         wrong = int(np.sum(classifier.predict(rows.frame) != np.asarray(rows.target)))

@@ -34,7 +34,7 @@ def learn_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
     labels = _as_labels(y)
     if labels.dtype.kind in "iu" and len(labels):
         low, high = int(labels.min()), int(labels.max())
-        if high - low < _SPAN:
+        if high - low < _SPAN and high < 2**63:
             return _looked_up(labels, low, high)
     try:
         classes, codes = np.unique(labels, return_inverse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ def row_weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
         return None
     from sklearn.utils import check_array
 
-    if np.ndim(sample_weight) == 0:
+    if isinstance(sample_weight, Real):
         sample_weight = np.full(rows, sample_weight)
     weight = check_array(
         sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"

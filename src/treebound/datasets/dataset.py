@@ -24,7 +24,7 @@ class Dataset:
     name, title : str
         The name it is loaded by, and the one to print.
     frame : pandas.DataFrame
-        One column a feature: float64, or a CategoricalDtype with the declared categories.
+        One column for each feature: float64, or a CategoricalDtype with the declared categories.
     target : pandas.Series or None
         The labels, row by row.
     schema : Schema

@@ -1,4 +1,4 @@
-"""Loading a data set of the registry: find the file, parse it, hold it against the paper."""
+"""Loading a data set of the registry: find the file, parse it, compare it with the paper."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from treebound._extras import require
+from treebound._validation import OneOf, check
 from treebound.datasets.convert import label_series, pandas, typed_series
 from treebound.datasets.dataset import Dataset
 from treebound.datasets.registry import DatasetInfo, Typing, info
@@ -64,11 +65,7 @@ def load(
     """
     entry = info(name)
     schema = entry.schema(typing)
-    if source not in _SOURCES:
-        wanted = ", ".join(map(repr, _SOURCES))
-        raise ValueError(
-            f"The 'source' parameter of load must be one of {wanted}. Got {source!r} instead."
-        )
+    check("load", {"source": source}, {"source": OneOf(_SOURCES)})
     shipped_same = entry.shipped is not None and entry.shipped.same
     if source == "sklearn" or (source is None and shipped_same):
         raw, where = _shipped(entry), "scikit-learn"
@@ -76,7 +73,7 @@ def load(
         payload, where = file_bytes(entry, data=data, accept=accept, source=source)
         raw = _parsed(entry, payload, where)
     dataset = _typed(entry, schema, raw, where)
-    _hold_against_paper(entry, dataset)
+    _compare_with_paper(entry, dataset)
     return dataset
 
 
@@ -132,7 +129,7 @@ def _shipped(entry: DatasetInfo) -> dict[str, Sequence[Any]]:
     return raw
 
 
-def _hold_against_paper(entry: DatasetInfo, dataset: Dataset) -> None:
+def _compare_with_paper(entry: DatasetInfo, dataset: Dataset) -> None:
     """Raise unless the table has the counts the paper states."""
     counts = entry.counts
     expected: dict[str, Any] = {

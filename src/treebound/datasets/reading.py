@@ -1,4 +1,4 @@
-"""The user's own tables: CSV, Parquet or a frame in, typed columns out, whole or in chunks."""
+"""The user's own tables: from CSV, Parquet or a frame to typed columns, whole or in chunks."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from treebound._extras import require
+from treebound._validation import Whole, check
 from treebound.datasets.convert import label_series, numbers, pandas, plain_series, typed_series
 from treebound.datasets.dataset import Dataset
 from treebound.datasets.infer import infer_column
@@ -101,7 +102,7 @@ def iter_table(
     schema : Schema or path-like
         The columns to read; others are skipped, the target is not needed.
     chunk_rows : int
-        Rows a chunk (the last may have fewer). A table without rows is one empty chunk.
+        Rows of a chunk (the last may have fewer). A table without rows is one empty chunk.
     unknown : {"keep", "error"}
         What to do with a value that is not a declared category: leave it as it is, in columns of
         plain values (but a text among numbers is an error), or raise, naming the row.
@@ -114,11 +115,7 @@ def iter_table(
         The schema's columns in the schema's order (with ``others``, in the table's). The index
         counts rows from 0 on.
     """
-    if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
-        raise ValueError(
-            f"The 'chunk_rows' parameter of iter_table must be an int >= 1. Got {chunk_rows!r} "
-            "instead."
-        )
+    check("iter_table", {"chunk_rows": chunk_rows}, {"chunk_rows": Whole(1)})
     given = _schema(schema)
     done = 0
     with _raw_chunks(table, given, chunk_rows) as (chunks, _, name):

@@ -12,8 +12,9 @@ import tomllib
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from treebound._validation import OneOf, check, invalid
 from treebound.data.columns import Column
 from treebound.datasets.schema import Layout, Schema, layout_of, parse_columns
 
@@ -111,11 +112,7 @@ class DatasetInfo:
 
     def schema(self, typing: Typing = "paper") -> Schema:
         """The columns, typed as in the paper or as they are."""
-        if typing not in ("paper", "declared"):
-            raise ValueError(
-                "The 'typing' parameter of load must be 'paper' or 'declared'. "
-                f"Got {typing!r} instead."
-            )
+        check("load", {"typing": typing}, {"typing": OneOf(get_args(Typing))})
         return self.paper if typing == "paper" else self.declared
 
     def __str__(self) -> str:
@@ -165,10 +162,8 @@ def info(name: str) -> DatasetInfo:
     Counts(examples=150, real=4, ordinal=0, nominal=0, classes=(50, 50, 50))
     """
     if name not in names():
-        raise ValueError(
-            f"The 'name' parameter must be a data set of the registry. Got {name!r} instead. "
-            f"Hint: one of {', '.join(names())}."
-        )
+        hint = f"one of {', '.join(names())}."
+        raise invalid("name", "", "a data set of the registry", name, hint)
     return _read(name)
 
 

@@ -1,4 +1,4 @@
-"""The written model format, version 1: one JSON document a model.
+"""The written model format, version 2: one JSON document for each model.
 
 The specification is in the documentation ("The model format"), the JSON Schema beside this file.
 Loading parses and checks; it executes nothing.
@@ -23,19 +23,37 @@ from numpy.typing import NDArray
 from treebound._files import write_text
 from treebound.data.columns import KINDS, UNKNOWNS, Column
 from treebound.exchange.errors import FormatError
-from treebound.exchange.nodes import nodes_from_json, nodes_to_json
+from treebound.exchange.nodes import fields_of, nodes_from_json, nodes_to_json
+from treebound.exchange.path_document import path_from_json, path_to_json
+from treebound.pruning import PruningPath
 from treebound.tree import Tree
 from treebound.tree.smoothing import SMOOTHINGS
 
 __all__ = ["FORMAT", "VERSION", "SavedModel", "json_schema", "load", "loads", "dumps", "save"]
 
 FORMAT = "treebound-model"
-VERSION = 1
-_TOP = {
-    "format", "version", "made_by", "target", "named", "columns", "classes", "nodes", "prediction",
-    "parameters", "certificate", "pruning",
+VERSION = 2
+_NEEDED = ("format", "version", "columns", "classes", "nodes")
+_OPTIONAL: dict[str, Any] = {
+    "made_by": "", "target": None, "named": None, "prediction": None, "parameters": None,
+    "certificate": None, "pruning": None, "held_out": None,
 }  # fmt: skip
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_DTYPES = {"O": "object", "U": "str"}
+_CLASS_TYPES = (
+    "object", "str", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+    "uint64", "float16", "float32", "float64",
+)  # fmt: skip
+_COLUMN = {"name": str, "kind": str, "declared": bool, "missing": bool}
+_NAMES: dict[type, str] = {
+    str: "a string", bool: "true or false", dict: "an object", int: "an integer",
+    type(None): "null",
+}  # fmt: skip
+_PLAIN: dict[str, tuple[type, ...]] = {
+    "made_by": (str,), "target": (str, type(None)), "named": (bool,),
+    "prediction": (dict, type(None)), "parameters": (dict, type(None)),
+    "certificate": (dict, type(None)), "held_out": (dict, type(None)),
+}  # fmt: skip
 _TYPES: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool}
 
 
@@ -53,8 +71,13 @@ class SavedModel:
         The other parameters of the classifier, as far as JSON can hold them.
     certificate : dict or None
         The risk certificate, field by field.
-    pruning : dict or None
-        The pruning path: the grown tree's ``nodes`` and one entry a step.
+    pruning : PruningPath or None
+        The pruning path.
+    step : int or None
+        The step of the path that the tree was moved to; None if it was not moved.
+    held_out : dict or None
+        What rows set aside by ``fit`` say: ``m``, ``errors``, and ``counts`` for each node of the
+        grown tree.
     target : str or None
         The name of what is predicted.
     named : bool
@@ -65,7 +88,9 @@ class SavedModel:
     prediction: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
     certificate: dict[str, Any] | None = None
-    pruning: dict[str, Any] | None = None
+    pruning: PruningPath | None = None
+    step: int | None = None
+    held_out: dict[str, Any] | None = None
     target: str | None = None
     named: bool = True
 
@@ -84,12 +109,16 @@ def dumps(model: SavedModel) -> str:
         "target": model.target,
         "named": model.named,
         "columns": [_column_to_json(column) for column in tree.columns],
-        "classes": _values_to_json(list(tree.classes), "classes", dtype=tree.classes.dtype),
+        "classes": {
+            **_values_to_json(list(tree.classes), "classes"),
+            "dtype": _DTYPES.get(tree.classes.dtype.kind, tree.classes.dtype.name),
+        },
         "nodes": nodes_to_json(tree),
         "prediction": dict(model.prediction),
         "parameters": dict(model.parameters),
         "certificate": model.certificate,
-        "pruning": model.pruning,
+        "pruning": None if model.pruning is None else path_to_json(model.pruning, model.step),
+        "held_out": model.held_out,
     }
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
     try:
@@ -127,39 +156,42 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
 
 def loads(text: str | bytes) -> SavedModel:
     """Read and check the text of a model file."""
-    document = _parse(text)
-    if not isinstance(document, dict):
+    given = _parse(text)
+    if not isinstance(given, dict):
         raise FormatError("", "must be a JSON object")
-    if document.get("format") != FORMAT:
-        raise FormatError("format", f"must be {FORMAT!r}, found {document.get('format')!r:.60}")
-    if type(document.get("version")) is not int or document["version"] != VERSION:
-        found = document.get("version")
-        raise FormatError("version", f"must be {VERSION}, found {found!r:.60}; a newer treebound?")
-    for name in document:
-        if name not in _TOP:
-            raise FormatError(name, "is not a field of version 1")
-    if type(document.get("made_by", "")) is not str:
-        raise FormatError("made_by", "must be a string")
-    columns = _columns_from_json(document.get("columns"))
-    classes = _classes_from_json(document.get("classes"))
-    tree = nodes_from_json(document.get("nodes"), columns, classes)
-    pruning = _optional_object(document, "pruning")
-    if pruning is not None:
-        _check_pruning(pruning, columns, classes)
+    if given.get("format") != FORMAT:
+        raise FormatError("format", f"must be {FORMAT!r}, found {given.get('format')!r:.60}")
+    if type(given.get("version")) is not int or given["version"] != VERSION:
+        found = f"found {given.get('version')!r:.60}"
+        raise FormatError("version", f"must be {VERSION}, {found} (of another release)")
+    document = fields_of(given, "", _NEEDED, _OPTIONAL)
+    columns = _columns_from_json(document["columns"])
+    if document["named"] is None:
+        document["named"] = any(column.name != f"x{at}" for at, column in enumerate(columns))
+    for name, kinds in _PLAIN.items():
+        if type(document[name]) not in kinds:
+            raise FormatError(name, f"must be {_words(kinds)}")
+    classes = _classes_from_json(document["classes"])
+    tree = nodes_from_json(document["nodes"], columns, classes)
+    path, step = None, None
+    if document["pruning"] is not None:
+        path, step = path_from_json(document["pruning"], columns, classes)
     return SavedModel(
         tree=tree,
-        prediction=_prediction(document),
-        parameters=_optional_object(document, "parameters") or {},
-        certificate=_optional_object(document, "certificate"),
-        pruning=pruning,
-        target=_target(document),
-        named=_named(document, columns),
+        prediction=_prediction(document["prediction"] or {}),
+        parameters=document["parameters"] or {},
+        certificate=document["certificate"],
+        pruning=path,
+        step=step,
+        held_out=document["held_out"],
+        target=document["target"],
+        named=document["named"],
     )
 
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of the format, for tools in other languages."""
-    text = files("treebound.exchange").joinpath("model-v1.schema.json").read_text("utf-8")
+    text = files("treebound.exchange").joinpath("model-v2.schema.json").read_text("utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 
@@ -200,42 +232,16 @@ def _parse(text: str | bytes) -> Any:
         raise FormatError("", f"cannot be read: {error}") from None
 
 
-def _optional_object(document: dict[str, Any], name: str) -> dict[str, Any] | None:
-    value = document.get(name)
-    if value is not None and not isinstance(value, dict):
-        raise FormatError(name, "must be an object or null")
-    return value
+def _words(kinds: tuple[type, ...]) -> str:
+    return " or ".join(_NAMES[kind] for kind in kinds)
 
 
-def _target(document: dict[str, Any]) -> str | None:
-    target = document.get("target")
-    if target is not None and type(target) is not str:
-        raise FormatError("target", "must be a string or null")
-    return target
-
-
-def _named(document: dict[str, Any], columns: tuple[Column, ...]) -> bool:
-    named = document.get("named")
-    if named is None:
-        return any(column.name != f"x{at}" for at, column in enumerate(columns))
-    if type(named) is not bool:
-        raise FormatError("named", "must be true or false")
-    return named
-
-
-def _prediction(document: dict[str, Any]) -> dict[str, Any]:
-    given = _optional_object(document, "prediction") or {}
-    allowed: dict[str, tuple[str | None, ...]] = {
-        "unknown": UNKNOWNS,
-        "smoothing": SMOOTHINGS,
-    }
-    for name, value in given.items():
-        if name not in allowed:
-            raise FormatError(f"prediction.{name}", "is not a field of version 1")
-        if value not in allowed[name]:
-            raise FormatError(
-                f"prediction.{name}", f"must be one of {allowed[name]}, found {value!r:.60}"
-            )
+def _prediction(given: dict[str, Any]) -> dict[str, Any]:
+    choices: dict[str, tuple[str | None, ...]] = {"unknown": UNKNOWNS, "smoothing": SMOOTHINGS}
+    for name, value in fields_of(given, "prediction", (), dict.fromkeys(choices)).items():
+        if name in given and (isinstance(value, list | dict) or value not in choices[name]):
+            must = f"must be one of {', '.join(map(repr, choices[name]))}"
+            raise FormatError(f"prediction.{name}", f"{must}, found {value!r:.60}")
     return given
 
 
@@ -261,25 +267,18 @@ def _columns_from_json(given: Any) -> tuple[Column, ...]:
     columns = []
     for at, entry in enumerate(given):
         where = f"columns[{at}]"
-        fields = {"name": str, "kind": str, "declared": bool, "missing": bool}
-        if not isinstance(entry, dict):
-            raise FormatError(where, "must be an object")
-        for name, kind in fields.items():
-            if type(entry.get(name)) is not kind:
-                raise FormatError(f"{where}.{name}", f"must be a {_json_name(kind)}")
-        for name in entry:
-            if name not in (*fields, "categories"):
-                raise FormatError(f"{where}.{name}", "is not a field of version 1")
-        if entry["kind"] not in KINDS:
+        fields = fields_of(entry, where, tuple(_COLUMN), {"categories": None})
+        for name, kind in _COLUMN.items():
+            if type(fields[name]) is not kind:
+                raise FormatError(f"{where}.{name}", f"must be {_NAMES[kind]}")
+        if fields["kind"] not in KINDS:
             raise FormatError(f"{where}.kind", f"must be one of {', '.join(KINDS)}")
-        categories = entry.get("categories")
-        if (categories is None) != (entry["kind"] == "real"):
+        categories = fields["categories"]
+        if (categories is None) != (fields["kind"] == "real"):
             raise FormatError(f"{where}.categories", "must be null exactly when the kind is 'real'")
         if categories is not None:
-            categories = tuple(_values_from_json(categories, f"{where}.categories"))
-        columns.append(
-            Column(entry["name"], entry["kind"], categories, entry["declared"], entry["missing"])
-        )
+            fields["categories"] = tuple(_values_from_json(categories, f"{where}.categories"))
+        columns.append(Column(**fields))
     names = [column.name for column in columns]
     if len(set(names)) != len(names):
         twice = _first_repeated(names)
@@ -294,31 +293,26 @@ def _first_repeated(names: Iterable[str]) -> str:
 
 
 def _classes_from_json(given: Any) -> NDArray[Any]:
-    values = _values_from_json(given, "classes")
+    fields = fields_of(given, "classes", ("type", "values"), {"dtype": "object"})
+    values = _values_from_json({"type": fields["type"], "values": fields["values"]}, "classes")
     if not values:
         raise FormatError("classes.values", "must have at least one class")
-    text = given.get("dtype", "object")
+    if fields["dtype"] not in _CLASS_TYPES:
+        raise FormatError("classes.dtype", f"must be one of {', '.join(_CLASS_TYPES)}")
+    longest = max(map(len, values)) if fields["type"] == "string" else 0
+    # An array of text has room for the longest label in each place: not for a single long one.
+    if fields["dtype"] == "str" and longest * len(values) > 2**18 + 16 * sum(map(len, values)):
+        raise FormatError("classes.dtype", "takes too much memory, use 'object'")
     try:
-        dtype = np.dtype(text) if isinstance(text, str) and len(text) < 16 else None
-    except TypeError:
-        dtype = None
-    if dtype is None or dtype.kind not in "OUbiuf":
-        raise FormatError("classes.dtype", f"must name a plain numpy dtype, found {text!r:.60}")
-    # An array of text has room for the longest label in each place, or for more: not too much.
-    if dtype.kind == "U" and dtype.itemsize * len(values) > 2**20 + 64 * sum(map(len, values)):
-        raise FormatError("classes.dtype", f"{text!r} takes too much memory for these labels")
-    classes = np.empty(len(values), dtype=object)
-    classes[:] = values
-    try:
-        typed = classes.astype(dtype)
+        typed = np.array(values, dtype=fields["dtype"])
     except (ValueError, TypeError, OverflowError):
-        raise FormatError("classes.dtype", f"{text!r} cannot hold the values") from None
+        typed = np.empty(0)
     if typed.tolist() != values:
-        raise FormatError("classes.dtype", f"{text!r} cannot hold the values")
+        raise FormatError("classes.dtype", f"{fields['dtype']!r} cannot hold the values")
     return typed
 
 
-def _values_to_json(values: list[Any], where: str, dtype: np.dtype[Any] | None = None) -> Any:
+def _values_to_json(values: list[Any], where: str) -> dict[str, Any]:
     """Categories or class labels with their JSON type, so that 1, 1.0, "1" and true stay apart."""
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     kinds = {type(value) for value in plain}
@@ -331,19 +325,17 @@ def _values_to_json(values: list[Any], where: str, dtype: np.dtype[Any] | None =
         )
     if any(isinstance(value, float) and not math.isfinite(value) for value in plain):
         raise ValueError(f"A model file cannot hold NaN or infinity in {where}.")
-    written: dict[str, Any] = {"type": named[0], "values": plain}
-    if dtype is not None:
-        written["dtype"] = "object" if dtype.kind == "O" else dtype.str.lstrip("<>|=")
-    return written
+    return {"type": named[0], "values": plain}
 
 
 def _values_from_json(given: Any, where: str) -> list[Any]:
-    if not isinstance(given, dict) or not isinstance(given.get("values"), list):
-        raise FormatError(where, "must be an object with a type and a list of values")
-    kind = _TYPES.get(given["type"]) if isinstance(given.get("type"), str) else None
+    fields = fields_of(given, where, ("type", "values"), {})
+    kind = _TYPES.get(fields["type"]) if isinstance(fields["type"], str) else None
     if kind is None:
         raise FormatError(f"{where}.type", f"must be one of {', '.join(_TYPES)}")
-    values = given["values"]
+    values = fields["values"]
+    if not isinstance(values, list):
+        raise FormatError(f"{where}.values", "must be a list")
     if kind is float:
         values = [float(v) if type(v) is int and abs(v) < 2**53 else v for v in values]
     for at, value in enumerate(values):
@@ -354,16 +346,3 @@ def _values_from_json(given: Any, where: str) -> list[Any]:
     if len(set(values)) != len(values):
         raise FormatError(f"{where}.values", "must be distinct")
     return values
-
-
-def _check_pruning(
-    pruning: dict[str, Any], columns: tuple[Column, ...], classes: NDArray[Any]
-) -> None:
-    """The grown tree must be a tree; the steps are checked when the path is rebuilt."""
-    if not isinstance(pruning.get("steps"), list):
-        raise FormatError("pruning.steps", "must be a list")
-    nodes_from_json(pruning.get("grown"), columns, classes, where="pruning.grown")
-
-
-def _json_name(kind: type) -> str:
-    return next(name for name, type_ in _TYPES.items() if type_ is kind)

@@ -1,14 +1,15 @@
-"""A tree's arrays as plain JSON values, and back again, checked.
+"""A tree's arrays as plain JSON values, and back again.
 
-The arrays are written as they are, one list a field. In pre-order the pattern of leaves alone fixes
-the whole form, so the links are redundant: they are written for the reader and must agree with that
-pattern when read, which rules out cycles, orphans and missing children in one linear pass.
+Lists are read with one look at their types and one conversion, so that time and memory are linear
+in the size of the file; whether the arrays make a tree is checked by :class:`~treebound.Tree`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,202 +18,198 @@ from treebound.data import Column
 from treebound.exchange.errors import FormatError
 from treebound.tree import Tree
 
-__all__ = ["MAX_NODES", "nodes_from_json", "nodes_to_json"]
+__all__ = ["array_of", "fields_of", "nodes_from_json", "nodes_to_json", "table_of"]
 
-MAX_NODES = 20_000_000
+Json = Literal["integer", "number", "boolean"]
+_PYTHON: dict[Json, set[type]] = {"integer": {int}, "number": {int, float}, "boolean": {bool}}
+_NUMPY: dict[Json, Any] = {"integer": np.int64, "number": np.float64, "boolean": np.bool_}
 _FIELDS = (
-    "feature", "threshold", "category", "missing_left", "left", "right", "counts", "rows", "label",
+    "feature", "threshold", "category", "missing_left", "right", "counts", "rows", "label",
 )  # fmt: skip
+_OPTIONAL = {"names": None, "weighted": False, "counted": True}
+_MOST = 2**31 - 1
 
 
-def nodes_to_json(tree: Tree) -> dict[str, list[Any]]:
+def nodes_to_json(tree: Tree) -> dict[str, Any]:
     """The node arrays of a tree as lists: null for none, "inf" for an infinite threshold."""
-
-    def threshold(value: float) -> float | str | None:
-        if math.isnan(value):
-            return None
-        return "inf" if math.isinf(value) else value
-
+    threshold = [
+        None if math.isnan(value) else "inf" if math.isinf(value) else value
+        for value in tree.threshold.tolist()
+    ]
     return {
         "feature": tree.feature.tolist(),
-        "threshold": [threshold(value) for value in tree.threshold.tolist()],
+        "threshold": threshold,
         "category": tree.category.tolist(),
         "missing_left": tree.missing_left.tolist(),
-        "left": tree.left.tolist(),
         "right": tree.right.tolist(),
-        "counts": [[_plain(count) for count in row] for row in tree.counts.tolist()],
+        "counts": _short(tree.counts).tolist(),
         "rows": tree.rows.tolist(),
         "label": tree.label.tolist(),
+        "names": None if tree.names is None else tree.names.tolist(),
+        "weighted": tree.weighted,
+        "counted": tree.counted,
     }
 
 
+def _short(counts: NDArray[np.float64]) -> NDArray[Any]:
+    """Whole counts as integers: written without a fraction, and read as the same doubles."""
+    whole = bool((counts == np.floor(counts)).all()) and counts.max(initial=0.0) < 2**53
+    return counts.astype(np.int64) if whole else counts
+
+
 def nodes_from_json(
-    nodes: Any, columns: tuple[Column, ...], classes: NDArray[Any], where: str = "nodes"
+    given: Any, columns: tuple[Column, ...], classes: NDArray[Any], where: str = "nodes"
 ) -> Tree:
-    """Read and check node arrays.
+    """Read and check the nodes of a tree.
 
     Raises
     ------
     FormatError
-        Naming the path of the first thing that is wrong.
+        Naming the place of the first thing that is wrong.
     """
-    if not isinstance(nodes, dict):
-        raise FormatError(where, f"must be an object, found {_kind(nodes)}")
-    for name in _FIELDS:
-        if not isinstance(nodes.get(name), list):
-            raise FormatError(f"{where}.{name}", f"must be a list, found {_kind(nodes.get(name))}")
-    for name in nodes:
-        if name not in _FIELDS:
-            raise FormatError(f"{where}.{name}", "is not a field of version 1")
+    nodes = fields_of(given, where, _FIELDS, _OPTIONAL)
+    if not isinstance(nodes["feature"], list):
+        raise FormatError(f"{where}.feature", f"must be a list, found {kind_of(nodes['feature'])}")
     size = len(nodes["feature"])
-    if not 1 <= size <= MAX_NODES:
-        raise FormatError(f"{where}.feature", f"must have 1 to {MAX_NODES} entries, found {size}")
-    for name in _FIELDS:
-        if len(nodes[name]) != size:
-            raise FormatError(
-                f"{where}.{name}",
-                f"must have one entry for each of the {size} nodes, found {len(nodes[name])}",
-            )
-    feature = _integers(nodes["feature"], f"{where}.feature", -1, len(columns) - 1)
-    left, right = _links(feature, nodes, where)
-    counts = _counts(nodes["counts"], len(classes), f"{where}.counts")
-    rows = _integers(nodes["rows"], f"{where}.rows", 0, 2**62)
-    fields: dict[str, Any] = {
-        "threshold": _thresholds(nodes["threshold"], feature, columns, f"{where}.threshold"),
-        "category": _categories(nodes["category"], feature, columns, f"{where}.category"),
-        "missing_left": _booleans(nodes["missing_left"], f"{where}.missing_left"),
-        "label": _integers(nodes["label"], f"{where}.label", 0, len(classes) - 1),
-        "weighted": bool((counts.sum(axis=1) != rows).any()),
+
+    def integers(name: str, least: int, most: int) -> NDArray[np.int64]:
+        return array_of(nodes[name], f"{where}.{name}", "integer", size, least, most)
+
+    feature = integers("feature", -1, len(columns) - 1)
+    inner = feature >= 0
+    nominal = np.array([column.kind == "nominal" for column in columns] + [False])[feature] & inner
+    arrays: dict[str, Any] = {
+        "feature": feature,
+        "threshold": _thresholds(nodes["threshold"], f"{where}.threshold", inner & ~nominal),
+        "category": integers("category", -1, _MOST),
+        "missing_left": array_of(nodes["missing_left"], f"{where}.missing_left", "boolean", size),
+        "left": np.where(inner, np.arange(1, size + 1), -1),
+        "right": integers("right", -1, _MOST),
+        "counts": table_of(nodes["counts"], f"{where}.counts", "number", (size, len(classes))),
+        "rows": integers("rows", 0, 2**62),
+        "label": integers("label", 0, len(classes) - 1),
+        "names": None if nodes["names"] is None else integers("names", -1, 2**62),
     }
+    for name, used in (("category", nominal), ("right", inner)):
+        refuse(np.where(used, 0, arrays[name] != -1), f"{where}.{name}", "must be -1 here")
+    for name in ("weighted", "counted"):
+        if type(nodes[name]) is not bool:
+            raise FormatError(f"{where}.{name}", "must be true or false")
+        arrays[name] = nodes[name]
     try:
-        return Tree(
-            feature=feature.astype(np.int32), left=left, right=right, counts=counts, rows=rows,
-            columns=columns, classes=classes, **fields,
-        )  # fmt: skip
+        return Tree(**arrays, columns=columns, classes=classes)
     except ValueError as error:
         raise FormatError(where, f"is not a tree: {error}".rstrip(".")) from None
 
 
-def _links(
-    feature: NDArray[np.int64], nodes: dict[str, list[Any]], where: str
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The children that the pattern of leaves implies; the written ones must be the same."""
-    size = len(feature)
-    left = np.full(size, -1, dtype=np.int32)
-    right = np.full(size, -1, dtype=np.int32)
-    # Nodes whose right child is still to come; the next node after a leaf belongs to the last one.
-    waiting: list[int] = []
-    after_leaf = False
-    for node, tested in enumerate(feature.tolist()):
-        if after_leaf:
-            if not waiting:
-                raise FormatError(
-                    f"{where}.feature[{node}]", "stands after the end of the tree: an orphan"
-                )
-            right[waiting.pop()] = node
-        if tested >= 0:
-            left[node] = node + 1
-            waiting.append(node)
-        after_leaf = tested < 0
-    if waiting:
-        raise FormatError(
-            f"{where}.feature[{waiting[-1]}]", "is an inner node whose children are missing"
-        )
-    for name, derived in (("left", left), ("right", right)):
-        written = _integers(nodes[name], f"{where}.{name}", -1, size - 1)
-        wrong = np.flatnonzero(written != derived)
-        if len(wrong):
-            node = int(wrong[0])
-            raise FormatError(
-                f"{where}.{name}[{node}]",
-                f"must be {derived[node]} (nodes stand in pre-order), found {written[node]}",
-            )
-    return left, right
-
-
-def _thresholds(
-    values: list[Any], feature: NDArray[np.int64], columns: tuple[Column, ...], where: str
-) -> NDArray[np.float64]:
-    threshold = np.full(len(values), np.nan)
-    for node, (value, tested) in enumerate(zip(values, feature.tolist(), strict=True)):
-        needed = tested >= 0 and columns[tested].kind != "nominal"
-        if not needed:
-            if value is not None:
-                raise FormatError(f"{where}[{node}]", f"must be null here, found {value!r:.60}")
-            continue
-        if value == "inf" and isinstance(value, str):
-            threshold[node] = np.inf
-            continue
-        threshold[node] = number(value, f"{where}[{node}]")
+def _thresholds(given: Any, where: str, used: NDArray[np.bool_]) -> NDArray[np.float64]:
+    if not isinstance(given, list):
+        raise FormatError(where, f"must be a list, found {kind_of(given)}")
+    plain = [0.0 if value is None or value == "inf" else value for value in given]
+    threshold: NDArray[np.float64] = array_of(plain, where, "number", len(used))
+    absent = np.array([value is None for value in given], dtype=bool)
+    threshold[absent] = np.nan
+    threshold[[value == "inf" for value in given]] = np.inf
+    refuse(absent & used, where, "must be a number or 'inf' here")
+    refuse(~absent & ~used, where, "must be null here")
     return threshold
 
 
-def _categories(
-    values: list[Any], feature: NDArray[np.int64], columns: tuple[Column, ...], where: str
-) -> NDArray[np.int64]:
-    category = _integers(values, where, -1, 2**31 - 1)
-    for node, (code, tested) in enumerate(zip(category.tolist(), feature.tolist(), strict=True)):
-        if tested < 0 or columns[tested].kind != "nominal":
-            if code != -1:
-                raise FormatError(f"{where}[{node}]", f"must be -1 here, found {code}")
-            continue
-        column = columns[tested]
-        known = len(column.categories or ()) + column.missing
-        if not 0 <= code < known:
-            raise FormatError(
-                f"{where}[{node}]",
-                f"must be a category of column {column.name!r}, 0 to {known - 1}, found {code}",
-            )
-    return category
+# -- lists of one type ---------------------------------------------------------------------------
 
 
-def _counts(rows: list[Any], n_classes: int, where: str) -> NDArray[np.float64]:
-    for node, row in enumerate(rows):
-        if not isinstance(row, list) or len(row) != n_classes:
-            raise FormatError(
-                f"{where}[{node}]", f"must be a list of {n_classes} numbers, one for each class"
-            )
-        for at, value in enumerate(row):
-            if number(value, f"{where}[{node}][{at}]") < 0:
-                raise FormatError(f"{where}[{node}][{at}]", f"must not be negative, found {value}")
-    return np.array(rows, dtype=np.float64).reshape(len(rows), n_classes)
+def array_of(
+    given: Any,
+    where: str,
+    kind: Json,
+    size: int,
+    least: float = -math.inf,
+    most: float = math.inf,
+    width: int = 0,
+) -> NDArray[Any]:
+    """A list of finite numbers or truth values as an array.
 
-
-def _integers(values: list[Any], where: str, least: int, most: int) -> NDArray[np.int64]:
-    for at, value in enumerate(values):
-        if type(value) is not int or not least <= value <= most:
-            raise FormatError(
-                f"{where}[{at}]", f"must be an integer from {least} to {most}, found {value!r:.60}"
-            )
-    return np.array(values, dtype=np.int64)
-
-
-def _booleans(values: list[Any], where: str) -> NDArray[np.bool_]:
-    for at, value in enumerate(values):
-        if type(value) is not bool:
-            raise FormatError(f"{where}[{at}]", f"must be true or false, found {value!r:.60}")
-    return np.array(values, dtype=bool)
-
-
-def number(value: Any, where: str) -> float:
-    """A finite number, or a FormatError that names the place."""
-    if type(value) not in (int, float):
-        raise FormatError(where, f"must be a number, found {_kind(value)}")
+    Parameters
+    ----------
+    given : object
+        What the document has.
+    where : str
+        The place of the list in the document.
+    kind : {"integer", "number", "boolean"}
+        What every entry must be.
+    size : int
+        How many entries there must be.
+    least, most : float
+        The range of the entries.
+    width : int
+        If not 0, the list is a table with so many columns, row by row; for the place in errors.
+    """
+    if not isinstance(given, list):
+        raise FormatError(where, f"must be a list, found {kind_of(given)}")
+    if len(given) != size:
+        raise FormatError(where, f"must have {size} entries, found {len(given)}")
+    allowed = _PYTHON[kind]
+    if not set(map(type, given)) <= allowed:
+        wrong: Any = [type(value) not in allowed for value in given]
+        refuse(wrong, where, f"must be of the type {kind}", given, width)
     try:
-        read = float(value)
+        array: NDArray[Any] = np.array(given, dtype=_NUMPY[kind])
     except OverflowError:
-        read = math.inf
-    if not math.isfinite(read):
-        raise FormatError(where, "must be a finite number that a double can hold")
-    return read
+        raise FormatError(where, "has a number that 64 bits cannot hold") from None
+    if kind != "boolean":
+        wrong = ~((array >= least) & (array <= most) & np.isfinite(array))
+        words = f"must be a finite {kind}"
+        words += f" from {least:.16g}" if least > -math.inf else ""
+        refuse(wrong, where, words + (f" to {most:.16g}" if most < math.inf else ""), given, width)
+    return array
 
 
-def _plain(value: float) -> int | float:
-    """Whole counts are written without a fraction; both read back as the same double."""
-    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+def table_of(given: Any, where: str, kind: Json, shape: tuple[int, int]) -> NDArray[Any]:
+    """A list of rows of equal length as a table of numbers, none of them negative."""
+    if not isinstance(given, list):
+        raise FormatError(where, f"must be a list, found {kind_of(given)}")
+    if len(given) != shape[0]:
+        raise FormatError(where, f"must have {shape[0]} entries, found {len(given)}")
+    wrong = [type(row) is not list or len(row) != shape[1] for row in given]
+    refuse(wrong, where, f"must be a list of {shape[1]} numbers, one for each class")
+    flat = list(chain.from_iterable(given))
+    return array_of(flat, where, kind, len(flat), least=0.0, width=shape[1]).reshape(shape)
 
 
-def _kind(value: Any) -> str:
+def refuse(
+    wrong: Sequence[Any] | NDArray[Any],
+    where: str,
+    must: str,
+    given: list[Any] | None = None,
+    width: int = 0,
+) -> None:
+    """Raise for the first entry that is wrong, if there is one."""
+    if not np.any(wrong):
+        return
+    at = int(np.argmax(wrong))
+    place = f"[{at // width}][{at % width}]" if width else f"[{at}]"
+    found = "" if given is None else f", found {given[at]!r:.60}"
+    raise FormatError(where + place, must + found)
+
+
+def fields_of(
+    given: Any, where: str, needed: Sequence[str], optional: dict[str, Any]
+) -> dict[str, Any]:
+    """The fields of an object, with defaults for those that may be left out; no others."""
+    if not isinstance(given, dict):
+        raise FormatError(where, f"must be an object, found {kind_of(given)}")
+    prefix = f"{where}." if where else ""
+    for name in needed:
+        if name not in given:
+            raise FormatError(f"{prefix}{name}", "is missing")
+    for name in given:
+        if name not in needed and name not in optional:
+            raise FormatError(f"{prefix}{name:.60}", "is not a field of this version")
+    return {**optional, **given}
+
+
+def kind_of(value: Any) -> str:
+    """What a JSON value is, in words."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "a truth value"}
     if value is None:
         return "nothing"

@@ -35,7 +35,7 @@ def from_sklearn(
     estimator : DecisionTreeClassifier
         A fitted classification tree with one output.
     X, y : array-like
-        The training data. Other data may be given too: the tests of the tree stay as they are,
+        The training data. Other data may be given too: the splits of the tree stay as they are,
         counts and answers are those of the data.
     sample_weight : array-like, optional
 
@@ -81,7 +81,7 @@ def sklearn_sample(estimator: Any, X: Any, y: Any, sample_weight: Any = None) ->
 
 @takes_classifier
 def to_sklearn(tree: Tree, *, like: DecisionTreeClassifier | None = None) -> DecisionTreeClassifier:
-    """A real, fitted ``DecisionTreeClassifier`` with the tests and counts of a tree.
+    """A real, fitted ``DecisionTreeClassifier`` with the splits and counts of a tree.
 
     It is built through scikit-learn's own pickle protocol, with the node type of the installed
     version, so that whatever accepts a scikit-learn tree accepts it. Ordinal columns are given to
@@ -194,11 +194,11 @@ def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[A
 
 
 def _check_representable(tree: Tree) -> None:
-    tested = np.unique(tree.feature[~tree.is_leaf])
-    nominal = [tree.columns[i].name for i in tested if tree.columns[i].kind == "nominal"]
+    used = np.unique(tree.feature[~tree.is_leaf])
+    nominal = [tree.columns[i].name for i in used if tree.columns[i].kind == "nominal"]
     if nominal:
         raise ValueError(
-            f"A scikit-learn tree has no test 'x == category', as on column {nominal[0]!r}. "
+            f"A scikit-learn tree has no split 'x == category', as on column {nominal[0]!r}. "
             "Hint: grow the tree on one-hot encoded or ordinal columns."
         )
     unlike = tree.counts.argmax(axis=1) != tree.label

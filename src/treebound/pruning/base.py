@@ -51,7 +51,7 @@ class PruningResult:
     score : float
         The score of the pruned tree, the smaller the better.
     fit_time : float
-        Seconds the pruning took.
+        Seconds the pruning took; NaN in a copy or a stored one.
     gap : float
         By how much, at most, the score lies above the least score any pruning of this kind can
         have; 0 where the search is exact, NaN where nothing is known.
@@ -62,6 +62,9 @@ class PruningResult:
     score: float
     fit_time: float
     gap: float = np.nan
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "fit_time": np.nan}  # two equal fits are stored alike
 
     def within(self, leaves: int) -> PruningResult:
         """The best tree with at most so many leaves: this one, or another step of its path.

@@ -70,6 +70,8 @@ class CostComplexityPath(NestedPath):
             f"{self._describe(at)}. It has the least risk + alpha x leaves for alpha from "
             f"{number(self.alphas[at])} to {number(upper)}; alpha is {number(self.alpha)}."
         ]
+        if self.limit is not None:
+            lines.append(f"It is the best of {self._within()}.")
         if self.validated is not None:
             lines.append(f"Cross-validated errors: {100 * self.validated[at]:.1f} %.")
         return "\n".join(lines)

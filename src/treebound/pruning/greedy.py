@@ -117,7 +117,8 @@ class BoundScorer:
         small = state.leaves <= objective.sample
         self._form = objective.growth if small else "each"
         if self._form == "closed":
-            self._by_leaves = self._by_leaves - log_orders(sizes)
+            by_leaves = objective.log_growth_leaves(sizes, form="closed")
+            self._by_leaves = by_leaves - log_orders(sizes)
         elif self._form == "fast":
             self._prices = fast_prices(objective, depth)
         self._known: dict[TreeShape, float] = {}

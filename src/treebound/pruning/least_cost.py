@@ -7,12 +7,36 @@ from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
 from treebound.pruning.base import Found
-from treebound.pruning.path import NEVER, NestedPath
+from treebound.pruning.by_size import BestBySize
+from treebound.pruning.path import NEVER, NestedPath, PruningPath
 from treebound.tree.model import Tree
 
 __all__ = ["least_cost"]
 
 Floats = NDArray[np.float64]
+
+
+class LeastCostPath(NestedPath):
+    """A path of collapses whose score is a sum over leaves and inner nodes."""
+
+    def set_costs(self, as_leaf: Floats, as_node: Floats, *, chosen: int) -> None:
+        """Give the costs of every node, and the step they lead to."""
+        self._costs = as_leaf, as_node
+        self.set_scores(self.along(as_leaf) + self.along_inner(as_node), chosen=chosen)
+
+    def _carried_on(self, leaves: int) -> PruningPath:
+        """The path with one step more: the least cost of at most so many leaves."""
+        as_leaf, as_node = self._costs
+        tree = self.first
+        inside = np.where(tree.is_leaf, 0.0, as_node)[:, None]
+        _dp.add_up(tree.left, tree.right, inside)
+        # All inner nodes are paid for, and a leaf gets back what lies below it.
+        cost = as_leaf - inside[:, 0]
+        lift = max(0.0, -float(cost.min()))  # the same for every leaf
+        sizes = BestBySize(tree, cost + lift)
+        scores = sizes.errors(leaves) - lift * np.arange(1, leaves + 1) + inside[0, 0]
+        size = int(np.argmin(scores)) + 1
+        return self._with_step(sizes.cuts(size), float(scores[size - 1]))
 
 
 def least_cost(
@@ -44,6 +68,6 @@ def least_cost(
     nodes = np.flatnonzero(cuts)[::-1]
     when = np.full(tree.n_nodes, NEVER)
     when[nodes] = np.arange(1, len(nodes) + 1)
-    path = NestedPath(tree, when, tree.node_errors if errors is None else errors, unit=unit)
-    path.set_scores(path.along(leaf_cost) + path.along_inner(inside), chosen=len(nodes))
+    path = LeastCostPath(tree, when, tree.node_errors if errors is None else errors, unit=unit)
+    path.set_costs(leaf_cost, inside, chosen=len(nodes))
     return Found(path.tree(), path, path.scores[-1], gap=0.0 if slack == 0.0 else np.nan)

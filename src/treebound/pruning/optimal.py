@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treebound.pruning.base import Found
 from treebound.pruning.by_size import BestBySize
-from treebound.pruning.path import PruningPath, count, number
+from treebound.pruning.path import PruningPath, count, number, signed
 from treebound.pruning.scores import Objective
 from treebound.pruning.shape_growth import least_log_growth
 
@@ -155,7 +155,8 @@ class OptimalPath(PruningPath):
         best = self._sight(self.chosen)
         lines = [
             f"{count(best.leaves, 'leaf')} with {count(best.errors, 'error')}: "
-            f"score {number(best.score)}, the least over the best trees of 1 to {len(self)} leaves."
+            f"score {number(best.score)}, the least over the best trees of 1 to "
+            f"{count(min(len(self), self.limit or len(self)), 'leaf')}."
         ]
         for step in (self.chosen + 1, self.chosen - 1):
             if 0 <= step < len(self):
@@ -181,7 +182,7 @@ class OptimalPath(PruningPath):
         size = _pays(other.score - only_errors)
         return (
             f"{count(other.leaves, 'leaf')}: {errors}, the tree {size}; "
-            f"score {number(other.score)}, {number(other.score - best.score)} worse."
+            f"score {number(other.score)}, {signed(other.score - best.score)}."
         )
 
 

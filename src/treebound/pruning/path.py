@@ -45,11 +45,14 @@ class PruningPath(ABC):
         What ``errors`` counts, in words.
     first : Tree
         The tree that went in, at step 0.
+    limit : int or None
+        The most leaves that were allowed, where there was a limit.
     """
 
     unit: str = "errors"
     chosen: int
     first: Tree
+    limit: int | None = None
 
     @property
     @abstractmethod
@@ -82,6 +85,11 @@ class PruningPath(ABC):
     def __len__(self) -> int:
         return len(self.leaves)
 
+    @property
+    def n_considered(self) -> int:
+        """Number of steps the pruner looked at; a model file may keep fewer of them."""
+        return len(self)
+
     def __repr__(self) -> str:
         return (
             f"<{type(self).__name__}: {len(self)} steps, "
@@ -108,21 +116,39 @@ class PruningPath(ABC):
     def within(self, leaves: int) -> PruningPath:
         """The same path, stopped at its best step with at most so many leaves.
 
-        Where it has no such step, it goes on with the pruning of so many leaves that has the
-        least training errors.
+        Where it has no such step it gets one more, the pruning of that size with the least errors;
+        its score is NaN unless the pruner can tell.
         """
         fitting = np.flatnonzero(self.leaves <= leaves)
         if len(fitting):
             stopped = copy(self)
             scores = self.scores[fitting][::-1]  # of equal scores the last, the smallest tree
             stopped.chosen = int(fitting[len(fitting) - 1 - int(np.argmin(scores))])
-            return stopped
+        else:
+            stopped = self._carried_on(leaves)
+        stopped.limit = leaves
+        return stopped
+
+    def _carried_on(self, leaves: int) -> PruningPath:
+        """The path with one step more, of at most so many leaves."""
         from treebound.pruning.by_size import BestBySize
 
-        last = self.tree()
-        cuts = [np.empty(0, dtype=np.intp), BestBySize(last, last.node_errors).cuts(leaves)]
-        errors = np.array([last.errors, last.collapsed(cuts[1]).errors])
-        return ListedPath(last, cuts, errors, errors, chosen=1)
+        sizes = BestBySize(self.first, self._errors_of_nodes())
+        size = int(np.argmin(sizes.errors(leaves))) + 1
+        return self._with_step(sizes.cuts(size), np.nan)
+
+    def _with_step(self, cuts: NDArray[np.intp], score: float) -> PruningPath:
+        node_errors = self._errors_of_nodes()
+        errors = node_errors[leaves_after(self.first, cuts)].sum()
+        steps = [self.cuts(step) for step in range(len(self))]
+        return ListedPath(
+            self.first, [*steps, cuts], np.append(self.errors, errors),
+            np.append(self.scores, score), chosen=len(self), unit=self.unit,
+        )  # fmt: skip
+
+    def _errors_of_nodes(self) -> Floats:
+        """What every node of the first tree, as a leaf, gets wrong."""
+        return self.first.node_errors
 
     def table(self) -> list[dict[str, Any]]:
         """One row a step: step, node, replaced_by, leaves, errors, score.
@@ -154,18 +180,26 @@ class PruningPath(ABC):
     def explain(self) -> str:
         """In words: the chosen step, and what its neighbours would have cost."""
         at = self.chosen
-        lines = [f"{self._describe(at)}, the least of {len(self)} steps."]
+        among = f"{len(self)} steps" if self.limit is None else self._within()
+        lines = [f"{self._describe(at)}, the least of {among}."]
         for step, why in ((at - 1, "The step before"), (at + 1, "The next step")):
             if 0 <= step < len(self):
-                worse = self.scores[step] - self.scores[at]
-                lines.append(f"{why}: {self._describe(step)}, {_signed(worse)}.")
+                worse = signed(self.scores[step] - self.scores[at])
+                lines.append(f"{why}: {self._describe(step)}{worse and ', '}{worse}.")
         return "\n".join(lines)
 
+    def _within(self) -> str:
+        return f"the steps with at most {count(self.limit or 1, 'leaf')}"
+
     def _describe(self, step: int) -> str:
-        return (
-            f"{count(self.leaves[step], 'leaf')} with {number(self.errors[step])} {self.unit}: "
-            f"score {number(self.scores[step])}"
+        words, errors, score = (
+            count(self.leaves[step], "leaf"),
+            self.errors[step],
+            self.scores[step],
         )
+        if not np.isnan(errors):
+            words += f" with {number(errors)} {self.unit}"
+        return words if np.isnan(score) else f"{words}: score {number(score)}"
 
     def step(self, step: int) -> int:
         """A step by its number; negative ones count from the end."""
@@ -208,6 +242,9 @@ class NestedPath(PruningPath):
         self._scores = scores
         self.chosen = chosen
         self.unit = unit
+
+    def _errors_of_nodes(self) -> Floats:
+        return self._node_errors
 
     @cached_property
     def _until(self) -> NDArray[np.int32]:
@@ -314,6 +351,15 @@ class ListedPath(PruningPath):
         return self._cuts[step]
 
 
+def leaves_after(tree: Tree, cuts: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which nodes of a tree are leaves once some nodes are."""
+    leaf = tree.is_leaf.copy()
+    for node in cuts.tolist():
+        leaf[node + 1 : node + tree.size[node]] = False
+    leaf[cuts] = True
+    return leaf
+
+
 def _replacement(
     tree: Tree, before: NDArray[np.intp] | None, now: NDArray[np.intp] | None
 ) -> tuple[int | None, str | None]:
@@ -345,7 +391,10 @@ def count(value: float, what: str) -> str:
     return f"{number(value)} {what if float(value) == 1.0 else many}"
 
 
-def _signed(worse: float) -> str:
+def signed(worse: float) -> str:
+    """How much worse a score is, in words; nothing where that is not known."""
+    if np.isnan(worse):
+        return ""
     if worse == 0.0:
         return "just as good"
     return f"{number(abs(worse))} {'worse' if worse > 0 else 'better'}"

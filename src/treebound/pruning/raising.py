@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
 from treebound.pruning._raising import Raiser
+from treebound.pruning.by_size import BestBySize
 from treebound.pruning.costs import Costs
 from treebound.pruning.path import PruningPath
 from treebound.tree._structure import add_to_parents
@@ -101,10 +102,27 @@ def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
     """
     if not steps:
         return tree
-    left, right = tree.left.copy(), tree.right.copy()
+    left, right, alive = _linked(tree, steps)
     counts, rows, label = tree.counts.copy(), tree.rows.copy(), tree.label.copy()
-    alive = np.ones(tree.n_nodes, dtype=bool)
     touched = np.zeros(tree.n_nodes, dtype=bool)
+    for step in steps:
+        if BY[step.by] == "leaf":
+            continue
+        touched[step.changed] = True
+        if counted:
+            counts[step.changed], rows[step.changed] = step.counts, step.rows
+            label[step.changed] = step.label
+    if not counted:
+        add_to_parents(left, right, counts, rows)
+    return _assembled(tree, left, right, counts, rows, label, alive, touched, counted)
+
+
+def _linked(
+    tree: Tree, steps: list[Replacement]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+    """The children of every node after some replacements, and which nodes are left."""
+    left, right = tree.left.copy(), tree.right.copy()
+    alive = np.ones(tree.n_nodes, dtype=bool)
     for step in steps:
         node, end = step.node, step.node + int(tree.size[step.node])
         if BY[step.by] == "leaf":
@@ -115,13 +133,7 @@ def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
         alive[node:kept] = False
         alive[kept + int(tree.size[kept]) : end] = False
         _relink(left, right, node, kept)
-        touched[step.changed] = True
-        if counted:
-            counts[step.changed], rows[step.changed] = step.counts, step.rows
-            label[step.changed] = step.label
-    if not counted:
-        add_to_parents(left, right, counts, rows)
-    return _assembled(tree, left, right, counts, rows, label, alive, touched, counted)
+    return left, right, alive
 
 
 def _relink(left: NDArray[np.int32], right: NDArray[np.int32], old: int, new: int) -> None:
@@ -215,6 +227,26 @@ class RaisedPath(PruningPath):
 
     def _tree(self, step: int) -> Tree:
         return raised(self.first, self._steps[:step], counted=self._counted)
+
+    def _carried_on(self, leaves: int) -> PruningPath:
+        """The path with a step more for every subtree that becomes a leaf."""
+        last = self._tree(len(self._steps))
+        sizes = BestBySize(last, last.node_errors)
+        cuts = sizes.cuts(int(np.argmin(sizes.errors(leaves))) + 1)
+        alive = np.flatnonzero(_linked(self.first, self._steps)[2])
+        none = np.empty(0, dtype=np.int64)
+        steps, table = list(self._steps), [column.tolist() for column in self._table]
+        plain = last.errors == self.errors[-1]  # not counted by cost, nor on other rows
+        for at, node in enumerate(alive[cuts].tolist(), 1):
+            steps.append(Replacement(node, BY.index("leaf"), none, none, none, none))
+            smaller = last.collapsed(cuts[:at])
+            errors = smaller.errors if plain else np.nan
+            for column, value in zip(table, (smaller.n_leaves, errors, np.nan), strict=True):
+                column.append(value)
+        return RaisedPath(
+            self.first, steps, leaves=table[0], errors=table[1], scores=table[2], unit=self.unit,
+            counted=self._counted,
+        )  # fmt: skip
 
     def _replacements(self) -> list[tuple[int | None, str | None]]:
         rows: list[tuple[int | None, str | None]] = [(None, None)]

@@ -15,11 +15,11 @@ from scipy.special import entr
 from treebound.bounds import (
     log_growth,
     log_growth_leaves,
-    log_wedderburn_etherington,
     shawe_taylor,
     tail_inversion,
     vapnik,
 )
+from treebound.bounds.counting import log_wedderburn_etherington
 from treebound.bounds.risk import log_leaves_prior
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
@@ -112,9 +112,9 @@ class Objective:
             prior = prior - log_wedderburn_etherington(leaves)
         return prior
 
-    def log_growth_leaves(self, leaves: Ints) -> Floats:
+    def log_growth_leaves(self, leaves: Ints, form: str = "best") -> Floats:
         """Log growth function of all trees with that many leaves."""
-        return log_growth_leaves(leaves, self.sample, self.n_classes, self.landscape)
+        return log_growth_leaves(leaves, self.sample, self.n_classes, self.landscape, form=form)
 
     def log_growth_shape(self, shape: TreeShape) -> float:
         """Log growth function of one shape, in the form asked for."""

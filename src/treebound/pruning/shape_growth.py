@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from treebound.bounds import log_catalan, log_growth
+from treebound.bounds import log_growth
+from treebound.bounds.counting import log_catalan
 from treebound.pruning.scores import Objective
 from treebound.shapes import TreeShape
 
@@ -76,7 +77,7 @@ def least_log_growth(objective: Objective, most: int, height: int) -> Floats:
     least = _intervals(objective, leaves)
     if objective.growth == "closed":
         ones = np.array([one.bit_count() for one in leaves.tolist()])
-        ordered = objective.log_growth_leaves(leaves) - log_orders(leaves)
+        ordered = objective.log_growth_leaves(leaves, form="closed") - log_orders(leaves)
         least = np.maximum(least, ordered - (leaves - ones) * LN2)
     elif objective.growth == "fast" and most <= MANY:
         price = float(fast_prices(objective, height)[-1])

@@ -1,4 +1,4 @@
-"""One colour a class, the same in every picture of a tree."""
+"""One colour for each class, the same in every picture of a tree."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ __all__ = ["tidy", "visible"]
 
 @dataclass
 class _Contour:
-    """The outline of a subtree on one side: one number a level, the deepest level first.
+    """The outline of a subtree on one side: a number for each level, the deepest first.
 
     ``shift`` is added to every number when it is read, so that moving a subtree costs nothing.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FerrersDisplay", "GrowthDisplay"]
 
-# Okabe and Ito's colours, which most eyes tell apart, and a dash each for the others.
+# Okabe and Ito's colours, which most people tell apart, and dashes for those who do not.
 _STYLES = {
     "fast": ("#d55e00", (0, (1, 1.2))),
     "tight": ("#009e73", (0, (5, 2))),
@@ -234,7 +234,7 @@ class GrowthDisplay:
         landscape: Landscape,
         *,
         examples: Sequence[int] | None = None,
-        forms: Sequence[str] = ("fast", "tight", "closed", "best"),
+        forms: Sequence[str] = ("fast", "tight", "closed", "chain", "best"),
         ax: Axes | None = None,
     ) -> GrowthDisplay:
         """Compute the forms for a shape, and draw them.

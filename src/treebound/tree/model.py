@@ -247,7 +247,9 @@ class Tree:
 
     # -- rows --------------------------------------------------------------------------------
 
-    def apply(self, X: Matrix, unknown: str = "other") -> NDArray[np.int32]:
+    def apply(
+        self, X: Matrix, unknown: str = "other", n_jobs: int | None = None
+    ) -> NDArray[np.int32]:
         """The node that every row reaches.
 
         Parameters
@@ -258,8 +260,10 @@ class Tree:
             What a category that the column does not know answers: no, as any other category; what
             most training rows answered (left on a tie); or nothing, so that the row stays at the
             node, which then is not a leaf.
+        n_jobs : int, optional
+            Number of threads; None is one, -1 all processors.
         """
-        return route.apply(self, X, unknown)
+        return route.apply(self, X, unknown, n_jobs)
 
     @cached_property
     def _splits(self) -> dict[str, NDArray[np.void]]:

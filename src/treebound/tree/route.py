@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from treebound._validation import invalid
-from treebound.tree._route import route
+from treebound.tree._route import route, walk
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -32,19 +35,111 @@ _SPLIT = np.dtype(
         ("unknown", np.int32),
     ]
 )
+_STEP = np.dtype(
+    [
+        ("low", np.float64),
+        ("high", np.float64),
+        ("column", np.int32),
+        ("child", np.int32),
+        ("missing", np.int32),
+        ("rest", np.int32),
+    ]
+)
 RIGHT, LEFT, STAY = 0, 1, 2
+_ROWS_A_THREAD = 20_000
+_BLOCK = 8192  # rows of mixed columns that are brought side by side at a time
 
 
-def apply(tree: Tree, X: Matrix, unknown: str = "other") -> NDArray[np.int32]:
+def apply(
+    tree: Tree, X: Matrix, unknown: str = "other", n_jobs: int | None = None
+) -> NDArray[np.int32]:
     """The node every row reaches; see `Tree.apply`."""
     if len(X.columns) != len(tree.columns):
         raise ValueError(
             f"The 'X' parameter of Tree.apply must be a Matrix of {len(tree.columns)} columns. "
             f"Got {len(X.columns)} instead."
         )
+    records = splits(tree, unknown)
+    if tree.n_nodes == 1:
+        return np.zeros(X.n_rows, dtype=np.int32)
     reached = np.empty(X.n_rows, dtype=np.int32)
-    route(float_rows(tree, X), splits(tree, unknown), reached)
+    used = np.unique(tree.feature[tree.feature >= 0])
+    if unknown != "other" and X.dense is None and _any_unknown(X, used):
+        route(float_rows(tree, X), records, reached)
+        return reached
+    parts = effective_n_jobs(n_jobs) if X.n_rows >= 2 * _ROWS_A_THREAD else 1
+    ends = np.linspace(0, X.n_rows, min(parts, X.n_rows // _ROWS_A_THREAD + 1) + 1).astype(int)
+    bounds = list(pairwise(ends.tolist()))
+    if len(bounds) == 1:
+        _walk_rows(tree, X, used, reached, 0, X.n_rows)
+        return reached
+    with ThreadPoolExecutor(len(bounds)) as threads:
+        list(threads.map(lambda ends: _walk_rows(tree, X, used, reached, *ends), bounds))
     return reached
+
+
+def _walk_rows(
+    tree: Tree,
+    X: Matrix,
+    used: NDArray[np.intp],
+    reached: NDArray[np.int32],
+    start: int,
+    stop: int,
+) -> None:
+    """Walk the rows from start to stop; of mixed columns, some rows at a time side by side."""
+    steps, ids = _steps(tree)
+    if X.dense is not None:
+        walk(X.dense[start:stop], steps, ids, reached[start:stop], False)
+        return
+    steps = _among(steps, used)
+    columns = [X.values[at] for at in used.tolist()]
+    side_by_side = np.empty((min(_BLOCK, stop - start), len(columns)))
+    for first in range(start, stop, _BLOCK):
+        last = min(first + _BLOCK, stop)
+        rows = side_by_side[: last - first]
+        for at, column in enumerate(columns):
+            values = column[first:last]
+            rows[:, at] = values
+            if values.dtype.kind != "f" and values.size and values.min() < 0:
+                rows[values == -1, at] = np.nan
+        walk(rows, steps, ids, reached[first:last], True)
+
+
+def _any_unknown(X: Matrix, used: NDArray[np.intp]) -> bool:
+    codes = (X.values[at] for at in used.tolist())
+    return any(c.dtype.kind != "f" and c.size and bool(c.min() < -1) for c in codes)
+
+
+def _among(steps: NDArray[np.void], used: NDArray[np.intp]) -> NDArray[np.void]:
+    """The steps with their columns counted among those that are used."""
+    steps = steps.copy()
+    steps["column"] = np.searchsorted(used, steps["column"])
+    return steps
+
+
+def _steps(tree: Tree) -> tuple[NDArray[np.void], NDArray[np.int32]]:
+    """The nodes as ``_walk.h`` has them, the children of a node side by side, and their numbers."""
+    if "steps" in tree._splits:
+        return tree._splits["steps"], tree._splits["ids"]
+    records = splits(tree, "other")
+    inner = np.flatnonzero(~tree.is_leaf)
+    place = np.zeros(tree.n_nodes, dtype=np.int32)
+    place[tree.left[inner]] = 1 + 2 * np.arange(len(inner))
+    place[tree.right[inner]] = 2 + 2 * np.arange(len(inner))
+    ids = np.empty(tree.n_nodes, dtype=np.int32)
+    ids[place] = np.arange(tree.n_nodes)
+    steps = np.zeros(tree.n_nodes, dtype=_STEP)
+    # a leaf is its own child and takes any value of any column
+    steps["low"], steps["high"], steps["child"] = -np.inf, np.inf, np.arange(tree.n_nodes)
+    steps["column"] = tree.feature[inner[0]]
+    at = place[inner]
+    steps["low"][at] = np.maximum(records["low"][inner], records["known"][inner])
+    steps["high"][at] = records["high"][inner]
+    steps["column"][at] = tree.feature[inner]
+    steps["child"][at] = place[tree.left[inner]]
+    steps["missing"][at] = records["missing"][inner] == RIGHT
+    tree._splits["steps"], tree._splits["ids"] = steps, ids
+    return steps, ids
 
 
 def float_rows(tree: Tree, X: Matrix) -> NDArray[np.floating]:

@@ -90,7 +90,7 @@
     item.height = lines.length * LINE + BAR + 2 * PAD;
   };
 
-  // Reingold and Tilford's tidy layout; contours hold one number a level, the deepest first.
+  // Reingold and Tilford's tidy layout; contours hold one number for each level, the deepest first.
   const tidy = (list) => {
     const outlines = new Array(list.length);
     const over = (one, two) => {

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import comb, prod
 
-from treebound.bounds._checks import check_int, check_landscape, check_shape
+from treebound.bounds._checks import check_int, check_landscape, check_shape, check_size
 from treebound.bounds._recursion import Features, Recursion, children, features_of
 from treebound.bounds._rules import budget_rule, feature_rule, splits_of_left_size, sum_over_sizes
 from treebound.bounds.counting import stirling
 from treebound.bounds.fast import splits_of_node
 from treebound.bounds.stumps import best_attribution
-from treebound.bounds.theorems import evaluate
+from treebound.bounds.theorems import Theorem, evaluate
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
@@ -57,12 +57,12 @@ def partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
     >>> [partitions(shape, 2, m, tb.Landscape(real=2)) for m in range(2, 9)]
     [1, 3, 7, 15, 31, 63, 127]
     """
-    m, c = check_int("m", m, "partitions"), check_int("c", c, "partitions")
+    m, c = check_size("m", m, "partitions"), check_int("c", c, "partitions")
     check_shape(shape, "partitions")
     check_landscape(landscape, "partitions")
     few = _steps(shape, c, m, features_of(landscape)) <= _REFINED_STEPS
     rule = refined_rule if few else plain_rule
-    return evaluate(shape, c, m, landscape, rule, where="partitions", merge_rows=True)
+    return evaluate(Theorem(rule, merge_rows=True), shape, c, m, landscape, "partitions")
 
 
 def one_feature_partitions(leaves: int, c: int, m: int) -> int:
@@ -115,6 +115,9 @@ def plain_rule(recursion: Recursion, shape: TreeShape, m: int, features: Feature
         twice = 1 + (shape.left is shape.right)
         counts = range(1, recursion.parts + 1)
         return [twice * one_feature_partitions(shape.leaves, c, m) for c in counts]
+    if shape.leaves == 2:
+        # Twice, because the recursion halves what equal subtrees count in both directions.
+        return [1, 2 * best_attribution(m, features)] + [0] * (recursion.parts - 2)
     # With real features only, the splits of all sizes together are within the budget.
     rule = _by_size if features.is_real else budget_rule
     return _least(recursion, shape, m, features, rule(recursion, shape, m, features))
@@ -130,9 +133,6 @@ def refined_rule(recursion: Recursion, shape: TreeShape, m: int, features: Featu
 def _least(
     recursion: Recursion, shape: TreeShape, m: int, features: Features, sums: Sequence[int]
 ) -> list[int]:
-    if shape.leaves == 2:
-        # Twice, because the recursion halves what equal subtrees count in both directions.
-        return [sums[0], 2 * best_attribution(m, features), *sums[2:]]
     left_shape, right_shape = children(shape)
     left = m - right_shape.leaves if features.is_real else m - 1
     right = m - left_shape.leaves if features.is_real else m - 1

@@ -1,4 +1,4 @@
-"""Sums over the sizes of the two parts a node makes, for many sample sizes in one call.
+"""Sums over the sizes of the two parts a node makes (convolutions), for many sample sizes at once.
 
 Growth functions leave the range of a double at some hundred leaves, so a number here is a
 mantissa and a power of two. A function of the sample size is two arrays indexed by it; entry 0 is
@@ -111,6 +111,77 @@ cdef void store(double[::1] mantissa, int64_t[::1] exponent, int m, double value
     exponent[m] = power + more if value != 0.0 else NOTHING
 
 
+cdef bint plain(
+    const double[::1] mantissa, const int64_t[::1] power, int last, double most, double* out,
+) noexcept nogil:
+    """The first numbers as doubles; whether ``most`` times the product of two is in range."""
+    cdef int k, reach = 480 if most < 1e9 else 320
+    for k in range(1, last + 1):
+        if power[k] > reach or (power[k] < -reach and mantissa[k] != 0.0):
+            return False
+        out[k] = ldexp(mantissa[k], <int> power[k]) if mantissa[k] != 0.0 else 0.0
+    return True
+
+
+cdef double dot_reversed(const double* left, const double* right, int first, int last, int m) noexcept nogil:
+    """sum of left[k] * right[m-k] for k = first .. last, in four sums that do not wait for each other."""
+    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
+    cdef int k = first
+    while k + 3 <= last:
+        a += left[k] * right[m - k]
+        b += left[k + 1] * right[m - k - 1]
+        c += left[k + 2] * right[m - k - 2]
+        d += left[k + 3] * right[m - k - 3]
+        k += 4
+    while k <= last:
+        a += left[k] * right[m - k]
+        k += 1
+    return (a + b) + (c + d)
+
+
+cdef void weigh(
+    Size* sizes, const double* left, const double* right, const double* room, int m,
+    int least_left, int least_right, double n,
+) noexcept nogil:
+    """What a split of each size is worth, in plain doubles."""
+    cdef int k, half = m // 2, both = least_left if least_left > least_right else least_right
+    for k in range(1, half + 1):
+        sizes[k].room = room[k]
+    for k in range(1, both if both < half + 1 else half + 1):
+        sizes[k].weight = 0.0
+        if k >= least_left and m - k >= least_right:
+            sizes[k].weight += left[k] * right[m - k] - n
+        if m - k >= least_left and k >= least_right:
+            sizes[k].weight += left[m - k] * right[k] - n
+    for k in range(both, half + 1):
+        sizes[k].weight = left[k] * right[m - k] + left[m - k] * right[k] - 2.0 * n
+
+
+cdef int64_t weigh_scaled(
+    Size* sizes, const double[::1] left, const int64_t[::1] left_power,
+    const double[::1] right, const int64_t[::1] right_power, const double* room, int m,
+    int least_left, int least_right, double n,
+) noexcept nogil:
+    """The same for numbers of any magnitude, over a power of two that is returned."""
+    cdef int k, half = m // 2
+    cdef int64_t power = NOTHING, here
+    cdef double n_here, total
+    for k in range(least_left, m - least_right + 1):
+        here = left_power[k] + right_power[m - k]
+        if here > power:
+            power = here
+    n_here = shrunk(n, power)
+    for k in range(1, half + 1):
+        total = 0.0
+        if k >= least_left and m - k >= least_right:
+            total = left[k] * right[m - k] * below(power - left_power[k] - right_power[m - k]) - n_here
+        if m - k >= least_left and k >= least_right:
+            total += left[m - k] * right[k] * below(power - left_power[m - k] - right_power[k]) - n_here
+        sizes[k].weight = total
+        sizes[k].room = room[k]
+    return power
+
+
 def by_size(
     const double[::1] left, const int64_t[::1] left_power,
     const double[::1] right, const int64_t[::1] right_power,
@@ -124,36 +195,40 @@ def by_size(
     a smaller part of ``k`` examples, and how many the node makes in all. ``one_sided``: a
     one-sided root test may stand in for the splits that isolate one example.
     """
-    cdef int rows = room.shape[0], r, m, k, half
-    cdef int64_t power, here
-    cdef double n_here, total, other
-    cdef Size* sizes = <Size*> malloc((first + rows + 2) * sizeof(Size))
-    cdef Size* spare = <Size*> malloc((first + rows + 2) * sizeof(Size))
-    if sizes == NULL or spare == NULL:
+    cdef int rows = room.shape[0], r, m, half, last = first + rows - 1
+    cdef int64_t power
+    cdef double total, other, most
+    cdef bint in_range
+    cdef Size* sizes = <Size*> malloc((last + 2) * sizeof(Size))
+    cdef Size* spare = <Size*> malloc((last + 2) * sizeof(Size))
+    cdef double* l = <double*> malloc((last + 2) * sizeof(double))
+    cdef double* g = <double*> malloc((last + 2) * sizeof(double))
+    if sizes == NULL or spare == NULL or l == NULL or g == NULL:
         free(sizes)
         free(spare)
+        free(l)
+        free(g)
         raise MemoryError
     with nogil:
+        most = 0.0
+        for half in range(1, last // 2 + 1):
+            most = max(most, room[rows - 1, half])
+        in_range = plain(left, left_power, last - 1, most, l)
+        in_range = in_range and plain(right, right_power, last - 1, most, g)
         for r in range(rows):
             m = first + r
             half = m // 2
-            power = NOTHING
-            for k in range(least_left, m - least_right + 1):
-                here = left_power[k] + right_power[m - k]
-                if here > power:
-                    power = here
-            if power == NOTHING:
+            if least_left + least_right > m:
                 store(out, out_power, m, n, 0)
                 continue
-            n_here = shrunk(n, power)
-            for k in range(1, half + 1):
-                total = 0.0
-                if k >= least_left and m - k >= least_right:
-                    total = left[k] * right[m - k] * below(power - left_power[k] - right_power[m - k]) - n_here
-                if m - k >= least_left and k >= least_right:
-                    total += left[m - k] * right[k] * below(power - left_power[m - k] - right_power[k]) - n_here
-                sizes[k].weight = total
-                sizes[k].room = room[r, k]
+            power = 0
+            if in_range:
+                weigh(sizes, l, g, &room[r, 0], m, least_left, least_right, n)
+            else:
+                power = weigh_scaled(
+                    sizes, left, left_power, right, right_power, &room[r, 0], m,
+                    least_left, least_right, n,
+                )
             total = fill(sizes, 1, half + 1, budget[r], spare)
             if one_sided:
                 other = sizes[1].weight + fill(sizes, 2, half + 1, budget[r], spare)
@@ -161,9 +236,125 @@ def by_size(
                     total = other
             if halved:
                 total *= 0.5
-            store(out, out_power, m, total + n_here, power)
+            store(out, out_power, m, total + shrunk(n, power), power)
     free(sizes)
     free(spare)
+    free(l)
+    free(g)
+
+
+def chains(
+    const double[::1] fall, const int64_t[::1] fall_power,
+    const double[::1] left, const int64_t[::1] left_power,
+    const double[::1] right, const int64_t[::1] right_power,
+    double count, int start, double head, bint capped,
+    double[::1] out, int64_t[::1] out_power, int first, int last,
+):
+    """The chain lemma for sample sizes ``first`` to ``last``: labellings of ``count`` chains.
+
+    ``fall[k] = G_l(k) - G_l(k+1) / n``. With ``q_s = G_l(m) + sum_{k>=s} fall[k] G_r(m-k)``, the
+    star form is ``count q_{start+1} + head G_r(m-start)``. ``capped``: the lesser of it and the
+    form in which ``binom(m, 1)`` chains have ``q_1``, the next ``binom(m, 2)`` chains ``q_2``, ...
+    For ``m <= start`` it is ``count q_1``, the sum of all chains.
+    """
+    cdef int m, k, s
+    cdef double total, q, levels, taken, left_over
+    cdef bint in_range
+    cdef int64_t power, here
+    cdef double* d = <double*> malloc((last + 2) * sizeof(double))
+    cdef double* l = <double*> malloc((last + 2) * sizeof(double))
+    cdef double* g = <double*> malloc((last + 2) * sizeof(double))
+    if d == NULL or l == NULL or g == NULL:
+        free(d)
+        free(l)
+        free(g)
+        raise MemoryError
+    with nogil:
+        in_range = plain(fall, fall_power, last - 1, count, d)
+        in_range = in_range and plain(left, left_power, last, count, l)
+        in_range = in_range and plain(right, right_power, last, count, g)
+        for m in range(first, last + 1):
+            power = 0
+            s = start if start < m else 0
+            if in_range:
+                total = count * (l[m] + dot_reversed(d, g, s + 1, m - 1, m))
+                if s > 0:
+                    total += head * g[m - s]
+            else:
+                power = left_power[m]
+                for k in range(1, m):
+                    here = fall_power[k] + right_power[m - k]
+                    if here > power:
+                        power = here
+                total = left[m] * below(power - left_power[m])
+                for k in range(s + 1, m):
+                    total += fall[k] * right[m - k] * below(power - fall_power[k] - right_power[m - k])
+                total *= count
+                if s > 0:
+                    total += head * shrunk(right[m - s], power - right_power[m - s])
+            if capped and in_range and count > m:
+                # The levels that chains start new at: so many, the last not filled.
+                k, levels, left_over = 1, <double> m, count
+                while k < m - 1 and left_over > levels:
+                    left_over -= levels
+                    levels = levels * (m - k) / (k + 1)
+                    k += 1
+                q = l[m] + dot_reversed(d, g, k, m - 1, m)
+                taken = (levels if levels < left_over else left_over) * q
+                while k > 1:
+                    k -= 1
+                    levels = levels * (k + 1) / (m - k)
+                    q += d[k] * g[m - k]
+                    taken += levels * q
+                if taken < total:
+                    total = taken
+            store(out, out_power, m, total, power)
+    free(d)
+    free(l)
+    free(g)
+
+
+def steady(double[::1] values, int64_t[::1] power, double n):
+    """Cut each number to ``n`` times the one before, and raise it to the one before if below."""
+    cdef Py_ssize_t k
+    cdef int more = 0
+    cdef double top
+    cdef int64_t top_power
+    with nogil:
+        for k in range(2, values.shape[0]):
+            top = frexp(values[k - 1] * n, &more)
+            top_power = power[k - 1] + more
+            if power[k] > top_power or (power[k] == top_power and values[k] > top):
+                values[k], power[k] = top, top_power
+            elif power[k] < power[k - 1] or (power[k] == power[k - 1] and values[k] < values[k - 1]):
+                values[k], power[k] = values[k - 1], power[k - 1]
+
+
+def heaviest(
+    const double[::1] left, const int64_t[::1] left_power,
+    const double[::1] right, const int64_t[::1] right_power,
+    double[::1] out, int64_t[::1] out_power, int first, int last,
+):
+    """``max_k G_l(k) G_r(m-k)``, ``1 <= k < m``, for sample sizes ``first`` to ``last``."""
+    cdef int m, k
+    cdef int64_t power, here
+    cdef double best, one
+    with nogil:
+        for m in range(first, last + 1):
+            power, best = NOTHING, 0.0
+            for k in range(1, m):
+                here = left_power[k] + right_power[m - k]
+                if here < power - 1:
+                    continue
+                one = left[k] * right[m - k]
+                if here > power:
+                    best = best * below(here - power)
+                    power = here
+                else:
+                    one = one * below(power - here)
+                if one > best:
+                    best = one
+            store(out, out_power, m, best, power)
 
 
 def by_feature(

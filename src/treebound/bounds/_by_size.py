@@ -1,0 +1,195 @@
+"""The growth function by part sizes: a table over all sample sizes for every subtree, kept.
+
+With ``G = sum_c (n)_c pi^c`` a node is ``G(m) = n + 2^-[T_l=T_r] sum_k D_k (G_l(k) G_r(m-k) - n)``
+(theory notes, section 1), one kernel call per subtree for all sample sizes. A table belongs to the
+subtree, the classes and the features alone: another shape, or another sample size, continues it.
+
+==============  ==========================================================================
+kind            what a node takes
+==============  ==========================================================================
+``tight``       the sum over part sizes, errata's ``D_k``
+``chain-sum``   the chain lemma, see :mod:`treebound.bounds._chain_sum`
+``best``        the lesser of the sum within the node's budget ``B(m)`` and the chain lemma
+==============  ==========================================================================
+
+No kind exceeds the number of labellings with at most ``L`` classes. Every number is raised by a
+bound on its rounding error, so that no growth function is rounded below its formula.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.bounds import _convolve
+from treebound.bounds._cache import SizedCache, from_below
+from treebound.bounds._chain_sum import chain_sums
+from treebound.bounds._part_counts import counted_growth
+from treebound.bounds._recursion import Features, children
+from treebound.bounds._scaled import ROUNDING, Scaled
+from treebound.bounds.splits import node_budget_table, node_split_table
+from treebound.shapes import TreeShape
+
+__all__ = ["growth_by_size"]
+
+FloatArray = NDArray[np.float64]
+# Entries of the table of splits that are held at once.
+_TABLE = 1 << 20
+# Numbers kept, 16 bytes each.
+_kept: SizedCache[Scaled] = SizedCache(1 << 22)
+
+
+def growth_by_size(
+    shape: TreeShape, m: int, n_classes: int, features: Features, kind: str
+) -> float:
+    """Natural log of the growth function of a shape that is not a leaf, ``m >= 2``."""
+    tables = _Tables(n_classes, features, kind)
+    found = tables.kept(shape, m)
+    if found is None:
+        # Of the shape itself a single sample size is asked for, of its subtrees all.
+        left, right = children(shape)
+        below = {child: tables.of(child, m) for child in (left, right)}
+        found = tables.extended(shape, below, m, m)
+    return found.log(m)
+
+
+class _Tables:
+    """The tables of one kind for some number of classes and some features."""
+
+    def __init__(self, n_classes: int, features: Features, kind: str) -> None:
+        self.n_classes = n_classes
+        self.features = features
+        self.kind = kind
+
+    def kept(self, shape: TreeShape, m: int) -> Scaled | None:
+        """The table of a shape if it reaches ``m``."""
+        found = _kept.get(self._key(shape))
+        return found if found is not None and len(found.mantissa) > m else None
+
+    def of(self, shape: TreeShape, m: int) -> Scaled:
+        """The table of a shape for 1 to ``m`` examples at least."""
+        return from_below(
+            shape,
+            lambda part: self.kept(part, m),
+            lambda part, known: self._compute(part, known, m),
+        )
+
+    def _key(self, shape: TreeShape) -> tuple[object, ...]:
+        return shape, self.n_classes, self.features, self.kind
+
+    def _compute(self, shape: TreeShape, known: dict[TreeShape, Scaled], m: int) -> Scaled:
+        if shape.is_leaf:
+            found = Scaled.constant(self.n_classes, m + 1)
+        else:
+            old = _kept.get(self._key(shape))
+            found = self.extended(shape, known, 2 if old is None else len(old.mantissa), m, old)
+        _kept.put(self._key(shape), found, m + 1)
+        return found
+
+    def extended(
+        self,
+        shape: TreeShape,
+        below: dict[TreeShape, Scaled],
+        first: int,
+        last: int,
+        old: Scaled | None = None,
+    ) -> Scaled:
+        """A table with the sizes ``first`` to ``last`` filled in, those before from ``old``."""
+        caps, counted = self._caps(shape, last)
+        found = Scaled(caps.mantissa.copy(), caps.power.copy())
+        if old is not None:
+            found.mantissa[:first], found.power[:first] = old
+        if self.kind == "tight":
+            first = max(first, counted + 1)
+        if self.features.is_real:
+            first = max(first, shape.leaves + 1)
+        if first <= last:
+            for made in self._forms(shape, below, first, last):
+                rows = slice(first, last + 1)
+                found.mantissa[rows], found.power[rows] = Scaled(
+                    found.mantissa[rows], found.power[rows]
+                ).least(_raised(Scaled(made.mantissa[rows], made.power[rows]), first))
+        return found
+
+    def _forms(
+        self, shape: TreeShape, below: dict[TreeShape, Scaled], first: int, last: int
+    ) -> list[Scaled]:
+        left, right = children(shape)
+        made = []
+        if self.kind != "tight":
+            made += chain_sums(
+                below[left], below[right], left is right, self.n_classes, self.features, first, last
+            )
+        if self.kind != "chain-sum":
+            made.append(self._sum(shape, below, first, last))
+        return made
+
+    def _sum(
+        self, shape: TreeShape, below: dict[TreeShape, Scaled], first: int, last: int
+    ) -> Scaled:
+        """The sum over part sizes, within the budget for ``best``."""
+        left, right = children(shape)
+        features = self.features
+        least = (left.leaves, right.leaves) if features.is_real else (1, 1)
+        # With real features only the budget is never short.
+        budgeted = self.kind == "best" and not features.is_real
+        made = Scaled.empty(last + 1)
+        while first <= last:
+            # As many rows as fill the table: r rows have (first + r) / 2 columns.
+            rows = int((first * first + 8 * _TABLE) ** 0.5 - first) // 2
+            until = min(last, first + max(rows, 1) - 1)
+            splits = _split_table(features, first, until)
+            budgets = np.full(len(splits), inf)
+            if budgeted:
+                budgets = node_budget_table(features, np.arange(first, until + 1))
+            _convolve.by_size(
+                *below[left],
+                *below[right],
+                splits,
+                budgets,
+                float(self.n_classes),
+                *least,
+                left is right,
+                budgeted and not features.real,
+                *made,
+                first,
+            )
+            first = until + 1
+        return made
+
+    def _caps(self, shape: TreeShape, m: int) -> tuple[Scaled, int]:
+        """What no growth function exceeds, and up to which size every ``pi^c`` was counted."""
+        caps = _labellings(self.n_classes, min(self.n_classes, shape.leaves) <= 2, m)
+        if min(self.n_classes, shape.leaves) <= 2 or self.kind == "chain-sum":
+            return caps, 1
+        counted = counted_growth(shape, self.n_classes, self.features)
+        if counted is None:
+            return caps, 1
+        found = Scaled(caps.mantissa.copy(), caps.power.copy())
+        size = min(m, len(counted.mantissa) - 1)
+        rows = slice(1, size + 1)
+        found.mantissa[rows], found.power[rows] = counted.mantissa[rows], counted.power[rows]
+        return found, size
+
+
+@lru_cache(maxsize=8)
+def _labellings(n_classes: int, two_parts: bool, m: int) -> Scaled:
+    """All labellings: ``n^k``, or those with at most two classes, ``n + n (n-1) (2^(k-1) - 1)``."""
+    if not two_parts:
+        return Scaled.powers(n_classes, m + 1)
+    pairs = float(n_classes * (n_classes - 1))
+    return Scaled.powers(2, m + 1).times(pairs / 2).minus(pairs - n_classes)
+
+
+@lru_cache(maxsize=4)
+def _split_table(features: Features, first: int, last: int) -> FloatArray:
+    return node_split_table(features, first, last)
+
+
+def _raised(made: Scaled, first: int) -> Scaled:
+    """The numbers, not below what they are the rounded values of."""
+    m = np.arange(first, first + len(made.mantissa))
+    return made.times(1.0 + (16.0 * m + 64.0) * ROUNDING)

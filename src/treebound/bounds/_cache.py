@@ -1,0 +1,82 @@
+"""A cache that is bounded by the memory of what it keeps, shared by all calls."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import Generic, TypeVar
+
+from treebound.shapes import TreeShape
+
+__all__ = ["SizedCache", "from_below"]
+
+Value = TypeVar("Value")
+
+
+class SizedCache(Generic[Value]):
+    """The values used last, up to a total size.
+
+    Parameters
+    ----------
+    limit : int
+        Total size of what is kept, in the unit that :meth:`put` is given.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.size = 0
+        self._lock = Lock()
+        self._kept: OrderedDict[Hashable, tuple[Value, int]] = OrderedDict()
+
+    def get(self, key: Hashable) -> Value | None:
+        """The value of a key, or None."""
+        with self._lock:
+            found = self._kept.get(key)
+            if found is None:
+                return None
+            self._kept.move_to_end(key)
+            return found[0]
+
+    def put(self, key: Hashable, value: Value, size: int) -> None:
+        """Keep a value; what was not used for longest is dropped when there is too much."""
+        with self._lock:
+            old = self._kept.pop(key, None)
+            self.size += size - (old[1] if old else 0)
+            self._kept[key] = (value, size)
+            while self.size > self.limit:
+                _, (_, dropped) = self._kept.popitem(last=False)
+                self.size -= dropped
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._kept.clear()
+            self.size = 0
+
+
+def from_below(
+    shape: TreeShape,
+    kept: Callable[[TreeShape], Value | None],
+    compute: Callable[[TreeShape, dict[TreeShape, Value]], Value],
+) -> Value:
+    """The value of a shape from those of its subtrees; what is kept is not computed again."""
+    known: dict[TreeShape, Value] = {}
+    stack = [shape]
+    while stack:
+        part = stack[-1]
+        if part not in known:
+            found = kept(part)
+            if found is None:
+                missing = [
+                    child
+                    for child in (part.left, part.right)
+                    if child is not None and child not in known
+                ]
+                if missing:
+                    stack += missing
+                    continue
+                found = compute(part, known)
+            known[part] = found
+        stack.pop()
+    return known[shape]

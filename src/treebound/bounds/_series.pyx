@@ -1,0 +1,327 @@
+"""Sums of positive terms that leave the range of a double: powers, polynomials, all trees.
+
+A number is a mantissa in [1/2, 1) and a power of two. Everything is a sum or a product of positive
+numbers, so nothing cancels: a result carries a relative error of at most a few units in the last
+place for every factor it is made of, which the caller adds before a result is used as a bound.
+
+``(alpha X + beta)^j`` is expanded in full and ``X^i`` is then read as ``binom(x, i)``:
+
+    W_j = sum_i binom(j, i) alpha^i beta^(j-i) binom(x, i)
+
+The terms are log-concave in ``i``, and so is ``W_j`` in ``j``. A sum starts at its largest term and
+ends where the rest is below rounding; the rest, bounded by a geometric series, is added.
+"""
+
+from libc.math cimport frexp, ldexp
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+
+cdef enum:
+    REACH = 1100
+
+# The power of two of the number zero: below that of any other.
+cdef int64_t NOTHING = -(1 << 40)
+# What is left of a sum may be this share of it before it is replaced by its bound.
+cdef double REST = 1e-18
+# Ratios alpha / beta up to which powers are made by a recurrence.
+cdef double MILD = 1e8
+
+cdef struct Number:
+    double mantissa
+    int64_t power
+
+
+cdef inline void times(Number* number, double factor) noexcept nogil:
+    cdef int more = 0
+    number.mantissa = frexp(number.mantissa * factor, &more)
+    number.power = number.power + more if number.mantissa != 0.0 else NOTHING
+
+
+cdef double POWER[REACH]
+cdef int _i
+for _i in range(REACH):
+    POWER[_i] = ldexp(1.0, -_i)
+
+
+cdef inline double shifted(double mantissa, int64_t by) noexcept nogil:
+    """mantissa * 2**by for by <= 0."""
+    return mantissa * POWER[-by] if by > -REACH else 0.0
+
+
+cdef inline bint is_rest(double term, double ratio, double total) noexcept nogil:
+    """Whether a geometric series from ``term`` on is below rounding."""
+    return ratio < 1.0 and term <= REST * total * (1.0 - ratio)
+
+
+# -- powers ------------------------------------------------------------------------------------
+
+cdef struct Powers:
+    double alpha
+    double beta
+    double x
+    int64_t j
+    int64_t i
+    # The term (j, i), the largest of W_j.
+    Number top
+
+
+cdef void start(Powers* powers, double alpha, double beta, double x) noexcept nogil:
+    powers.alpha, powers.beta, powers.x = alpha, beta, x
+    powers.j = powers.i = 0
+    powers.top.mantissa, powers.top.power = 0.5, 1
+
+
+cdef void step(Powers* powers) noexcept nogil:
+    """From W_j to W_{j+1}."""
+    cdef int64_t i = powers.i, j = powers.j + 1
+    cdef double up
+    powers.j = j
+    if powers.beta == 0.0:
+        powers.i = j
+        times(&powers.top, powers.alpha * (powers.x - (j - 1)) / j if j <= powers.x else 0.0)
+        return
+    times(&powers.top, powers.beta * (<double> j / (j - i)))
+    while i < j:
+        up = (powers.alpha / powers.beta) * (j - i) * (powers.x - i) / (<double> (i + 1) * (i + 1))
+        if up < 1.0:
+            break
+        times(&powers.top, up)
+        i += 1
+    powers.i = i
+
+
+cdef Number value(const Powers* powers) noexcept nogil:
+    """W_j."""
+    cdef Number found = powers.top
+    cdef double z, total = 1.0, term = 1.0, ratio
+    cdef int64_t i = powers.i, j = powers.j
+    if powers.beta == 0.0 or powers.alpha == 0.0:
+        return found
+    z = powers.alpha / powers.beta
+    while i < j:
+        ratio = z * (j - i) * (powers.x - i) / (<double> (i + 1) * (i + 1))
+        term *= ratio
+        if term <= 0.0:
+            break
+        if is_rest(term, ratio, total):
+            total += term / (1.0 - ratio)
+            break
+        total += term
+        i += 1
+    i, term = powers.i, 1.0
+    while i > 0:
+        ratio = <double> i * i / (z * (j - i + 1) * (powers.x - i + 1))
+        term *= ratio
+        if is_rest(term, ratio, total):
+            total += term / (1.0 - ratio)
+            break
+        total += term
+        i -= 1
+    times(&found, total)
+    return found
+
+
+cdef void rises(double alpha, double beta, double x, int64_t most, double* out) noexcept nogil:
+    """``W_{j+1} / W_j`` for ``j = 0 .. most - 1``.
+
+    ``sum_i binom(j,i) binom(x,i) z^i`` are Meixner polynomials. Their recurrence, written for
+    ``s_j = W_{j+1} / (beta W_j) - 1``, loses ``sqrt(z)`` roundings a step and contracts errors as
+    long as ``j <= x``; past that, and for extreme ``z``, every sum is taken.
+    """
+    cdef int64_t j, i
+    cdef double z, s = 0.0
+    cdef Powers powers
+    cdef Number one, other
+    if beta == 0.0 or alpha == 0.0:
+        for j in range(most):
+            out[j] = beta if alpha == 0.0 else alpha * (x - j) / (j + 1) if j < x else 0.0
+        return
+    z = alpha / beta
+    if z <= MILD and most <= x:
+        for j in range(most):
+            s = (z * x + j * (1.0 - z) * s / (1.0 + s)) / (j + 1)
+            out[j] = beta * (1.0 + s)
+        return
+    start(&powers, alpha, beta, x)
+    one = value(&powers)
+    for j in range(most):
+        step(&powers)
+        other = value(&powers)
+        out[j] = ldexp(other.mantissa / one.mantissa, <int> (other.power - one.power))
+        one = other
+
+
+def powers_at(double alpha, double beta, double x, const int64_t[::1] at,
+              double[::1] out, int64_t[::1] out_power):
+    """``W_j`` for the ``j`` in ``at``, which rise."""
+    cdef Py_ssize_t k
+    cdef int64_t j = 0, most = at[at.shape[0] - 1] if at.shape[0] else 0
+    cdef Number here
+    cdef double* rise = <double*> malloc((most + 1) * sizeof(double))
+    if rise == NULL:
+        raise MemoryError
+    with nogil:
+        rises(alpha, beta, x, most, rise)
+        here.mantissa, here.power = 0.5, 1
+        for k in range(at.shape[0]):
+            while j < at[k]:
+                times(&here, rise[j])
+                j += 1
+            out[k], out_power[k] = here.mantissa, here.power
+    free(rise)
+
+
+def power(double alpha, double beta, double x, int64_t j):
+    """``W_j`` as a mantissa and a power of two."""
+    cdef Powers powers
+    cdef Number found
+    with nogil:
+        start(&powers, alpha, beta, x)
+        while powers.j < j:
+            step(&powers)
+        found = value(&powers)
+    return found.mantissa, found.power
+
+
+# -- polynomials -------------------------------------------------------------------------------
+
+def polynomial(double alpha, double beta, double x,
+               const double[::1] coefficient, const int64_t[::1] coefficient_power):
+    """``sum_j c_j W_j`` as a mantissa and a power of two."""
+    cdef Py_ssize_t j, count = coefficient.shape[0]
+    cdef Number here, term, total
+    cdef double* rise = <double*> malloc(count * sizeof(double))
+    if rise == NULL:
+        raise MemoryError
+    with nogil:
+        rises(alpha, beta, x, count - 1, rise)
+        here.mantissa, here.power = 0.5, 1
+        total.mantissa, total.power = 0.0, NOTHING
+        for j in range(count):
+            if j:
+                times(&here, rise[j - 1])
+            if here.mantissa == 0.0:
+                break
+            term.mantissa = here.mantissa * coefficient[j]
+            term.power = here.power + coefficient_power[j]
+            add(&total, &term)
+    free(rise)
+    return total.mantissa, total.power
+
+
+cdef inline void add(Number* total, const Number* other) noexcept nogil:
+    cdef double sum_of_both
+    if other.mantissa == 0.0:
+        return
+    if other.power > total.power:
+        sum_of_both = other.mantissa + shifted(total.mantissa, total.power - other.power)
+        total.power = other.power
+    else:
+        sum_of_both = total.mantissa + shifted(other.mantissa, other.power - total.power)
+    total.mantissa = sum_of_both
+    times(total, 1.0)
+
+
+def joined(const double[::1] left, const int64_t[::1] left_power,
+           const double[::1] right, const int64_t[::1] right_power, bint equal,
+           double[::1] out, int64_t[::1] out_power):
+    """Coefficients of ``P + Q - 1 + Z P Q``, or of ``P + Z P^2 / 2`` for ``equal`` children.
+
+    The constants of ``P`` and ``Q`` are 1.
+    """
+    cdef Py_ssize_t a = left.shape[0], b = right.shape[0], k, i, low, high
+    cdef int64_t top, here
+    cdef double total
+    cdef Number found, other
+    with nogil:
+        out[0], out_power[0] = 0.5, 1
+        for k in range(a + b - 1):
+            low = k - b + 1 if k >= b else 0
+            high = k if k < a else a - 1
+            top = NOTHING
+            for i in range(low, high + 1):
+                here = left_power[i] + right_power[k - i]
+                if here > top:
+                    top = here
+            total = 0.0
+            for i in range(low, high + 1):
+                total += left[i] * shifted(right[k - i], left_power[i] + right_power[k - i] - top)
+            found.mantissa, found.power = total, top - equal
+            if k + 1 < a:
+                other.mantissa, other.power = left[k + 1], left_power[k + 1]
+                add(&found, &other)
+            if k + 1 < b and not equal:
+                other.mantissa, other.power = right[k + 1], right_power[k + 1]
+                add(&found, &other)
+            times(&found, 1.0)
+            out[k + 1], out_power[k + 1] = found.mantissa, found.power
+
+
+# -- all trees ---------------------------------------------------------------------------------
+
+def all_trees(double alpha, double beta, double x, const int64_t[::1] nodes,
+              double[::1] out, int64_t[::1] out_power):
+    """``sum_j binom(N+j, 2j) Catalan(j) W_j`` for the ``N`` in ``nodes``, which rise.
+
+    ``binom(N+j, 2j) Catalan(j) = (N+j)! / ((N-j)! j! (j+1)!)``.
+    """
+    cdef Py_ssize_t count = nodes.shape[0], k
+    cdef int64_t most = nodes[count - 1] if count else 0, n, j, i
+    cdef double* rise = <double*> malloc((most + 1) * sizeof(double))
+    cdef Number one, top
+    cdef double total, term, ratio
+    if rise == NULL:
+        raise MemoryError
+    with nogil:
+        rises(alpha, beta, x, most, rise)
+        n = j = 0
+        top.mantissa, top.power = 0.5, 1
+        for k in range(count):
+            while n < nodes[k]:
+                n += 1
+                times(&top, (<double> n + j) / (n - j))
+                while j < n:
+                    ratio = rise[j] * (<double> n + j + 1) * (n - j) / (<double> (j + 1) * (j + 2))
+                    if ratio < 1.0:
+                        break
+                    times(&top, ratio)
+                    j += 1
+            total = term = 1.0
+            i = j
+            while i < n:
+                ratio = rise[i] * (<double> n + i + 1) * (n - i) / (<double> (i + 1) * (i + 2))
+                term *= ratio
+                if term <= 0.0:
+                    break
+                if is_rest(term, ratio, total):
+                    total += term / (1.0 - ratio)
+                    break
+                total += term
+                i += 1
+            i, term = j, 1.0
+            while i > 0:
+                i -= 1
+                ratio = (<double> (i + 1) * (i + 2)) / (rise[i] * (<double> n + i + 1) * (n - i))
+                term *= ratio
+                if is_rest(term, ratio, total):
+                    total += term / (1.0 - ratio)
+                    break
+                total += term
+            one = top
+            times(&one, total)
+            out[k], out_power[k] = one.mantissa, one.power
+    free(rise)
+
+
+def catalans(const int64_t[::1] nodes, double[::1] out, int64_t[::1] out_power):
+    """Catalan numbers of the ``N`` in ``nodes``, which rise."""
+    cdef Py_ssize_t k
+    cdef int64_t n = 0
+    cdef Number here
+    with nogil:
+        here.mantissa, here.power = 0.5, 1
+        for k in range(nodes.shape[0]):
+            while n < nodes[k]:
+                times(&here, 2.0 * (2.0 * n + 1.0) / (n + 2.0))
+                n += 1
+            out[k], out_power[k] = here.mantissa, here.power

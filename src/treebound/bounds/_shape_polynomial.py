@@ -1,0 +1,83 @@
+"""The polynomial of a shape in the chain closed form (ours, not in the paper).
+
+With ``Z = 2 ell (n-1) X + n B``, the growth function is at most ``n P_T(Z)``, where ``X^j`` is read
+as ``binom(m-1, j)`` once ``P_T(Z)`` is expanded in full:
+
+==================================  ======================================================
+a leaf                              ``P = 1``
+children of different shape         ``P = P_l + P_r - 1 + Z P_l P_r``
+children of equal shape             ``P = P_l + Z P_l^2 / 2``
+==================================  ======================================================
+
+The coefficients in ``Z`` depend on the shape alone; they are kept by subtree.
+
+Why it holds. Take a real feature, a direction, and a labelling ``f``. Let ``k`` be the longest
+prefix of the sample, in the order of the feature, on which the left subtree realizes ``f``. The
+tree realizes ``f`` with this feature exactly if the right subtree realizes it on the rest. For
+``k = m`` that is the left subtree alone. For ``k < m`` the label of the next example is one of at
+most ``n - 1`` that stop the left subtree, and for each of them the right subtree has a share of
+``1/n`` of its labellings of the rest: at most ``(n-1)/n G_l(k) G_r(m-k)`` labellings, summed by
+``sum_k binom(k-1,i) binom(m-k-1,j) = binom(m-1,i+j+1)``. A categorical test gives at most
+``G_l(k) G_r(m-k)``, and ``binom(k-1,i) binom(m-k-1,j) <= binom(m-1,i+j)``. Tests that send all
+examples to one side give the labellings of one subtree; the ``n`` constant ones are in both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treebound.bounds import _series
+from treebound.bounds._cache import SizedCache
+from treebound.bounds._scaled import Scaled
+from treebound.shapes import TreeShape
+
+__all__ = ["chain_polynomial"]
+
+# Coefficients that are kept, 16 bytes each.
+_kept: SizedCache[Scaled] = SizedCache(1 << 22)
+_ONE = Scaled(np.array([0.5]), np.array([1], dtype=np.int64))
+
+
+def chain_polynomial(shape: TreeShape) -> Scaled:
+    """Coefficients of ``P_T`` in ``Z``, ``L`` of them.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> found = chain_polynomial(tb.TreeShape.parse("((..).)"))
+    >>> (found.mantissa * 2.0**found.power).tolist()
+    [1.0, 1.5, 0.5]
+    """
+    found = _kept.get(shape)
+    return _computed(shape) if found is None else found
+
+
+def _computed(shape: TreeShape) -> Scaled:
+    """From the subtrees that are not kept, each dropped once its last parent is done."""
+    if shape.left is None or shape.right is None:
+        return _ONE
+    left, right = _kept.get(shape.left), _kept.get(shape.right)
+    if left is not None and right is not None:
+        return _joined(shape, left, right)
+    parts = shape.subshapes()
+    last = {child: part for part in parts for child in (part.left, part.right)}
+    known: dict[TreeShape, Scaled] = {}
+    for part in parts:
+        found = _kept.get(part)
+        if part.left is None or part.right is None:
+            known[part] = _ONE
+            _kept.put(part, _ONE, 1)
+            continue
+        known[part] = _joined(part, known[part.left], known[part.right]) if found is None else found
+        for child in {part.left, part.right}:
+            if last[child] is part:
+                del known[child]
+    return known[shape]
+
+
+def _joined(shape: TreeShape, left: Scaled, right: Scaled) -> Scaled:
+    """``P_T`` from the polynomials of the children; it is kept."""
+    made = Scaled.empty(shape.leaves)
+    _series.joined(*left, *right, shape.left is shape.right, *made)
+    _kept.put(shape, made, shape.leaves)
+    return made

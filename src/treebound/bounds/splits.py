@@ -1,0 +1,223 @@
+"""How many splits a node makes: the counts that every theorem shares, exact and as tables.
+
+==================  ======================================================================
+symbol              meaning
+==================  ======================================================================
+``m``, ``k``        examples; the size of a part
+``ell``             number of real features
+``O_i``, ``N_i``    categories of the ordinal and of the nominal features
+``R_N``             2-partitions a nominal feature with ``N`` categories can make
+``R_{N,k}``         those of them that have a part of size ``k``
+``D_k``             (2-partition, direction) pairs of a node whose left part has size ``k``
+``B(m)``            2-partitions a node makes in all
+==================  ======================================================================
+
+The tables hold, for many sample sizes at once, what the exact functions beside them return.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import comb
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "binomial_at_most",
+    "feature_split_table",
+    "node_budget",
+    "node_budget_table",
+    "node_split_table",
+    "node_splits_of_size",
+    "nominal_splits",
+    "nominal_splits_beyond",
+    "nominal_splits_of_size",
+    "sum_of_quotients",
+]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class FeatureCounts(Protocol):
+    """Anything that says how many features and categories there are."""
+
+    @property
+    def real(self) -> int: ...
+    @property
+    def ordinal(self) -> tuple[int, ...]: ...
+    @property
+    def nominal(self) -> tuple[int | None, ...]: ...
+
+
+# -- one feature -------------------------------------------------------------------------------
+
+
+def nominal_splits(categories: int | None, m: int) -> int:
+    """``R_N``: 2-partitions that one nominal feature can make; ``m`` when undeclared (None).
+
+    Examples
+    --------
+    >>> [nominal_splits(n, 5) for n in (1, 2, 3, 9, None)]
+    [0, 1, 3, 5, 5]
+    """
+    if categories is None:
+        return m
+    return categories - 1 if categories <= 2 else min(categories, m)
+
+
+def nominal_splits_of_size(categories: int | None, m: int, k: int) -> int:
+    """``R_{N,k}``: 2-partitions with a part of size ``k <= m/2`` by one nominal feature.
+
+    Examples
+    --------
+    >>> [nominal_splits_of_size(4, 12, k) for k in (1, 2, 3, 4, 6)]
+    [3, 3, 4, 3, 1]
+    """
+    if 2 * k == m and categories != 1:
+        return 1
+    if categories is not None and m > categories * k:
+        return categories - 1
+    return m // k
+
+
+def _nominal_of_size(categories: int, m: IntArray, k: IntArray) -> IntArray:
+    """``R_{N,k}`` for arrays, ``k < m/2``."""
+    # More categories than examples are as many as examples; the product stays in range.
+    shown = min(categories, int(m.max(initial=0)) + 1)
+    return np.where(m > shown * k, shown - 1, m // np.maximum(k, 1))
+
+
+@lru_cache(maxsize=64)
+def feature_split_table(kind: str, categories: int, size: int) -> tuple[FloatArray, FloatArray]:
+    """2-partitions of one feature by part size, and in all; a row for each ``m = 2 .. size``."""
+    m = np.arange(2, size + 1)
+    k = np.arange(size // 2 + 1)
+    if kind == "nominal":
+        of_size = _nominal_of_size(categories, m[:, None], k[None, :]).astype(np.float64)
+        # More categories than examples are as many as examples.
+        shown = min(categories, size)
+        in_all = np.minimum(shown, m) * 1.0 if categories > 2 else np.ones(len(m))
+    else:
+        of_size = np.full((len(m), len(k)), min(categories - 1.0, 2.0))
+        in_all = np.minimum(categories, m) - 1.0
+    even = np.flatnonzero(m % 2 == 0)
+    of_size[even, m[even] // 2] = 1.0
+    return of_size, in_all
+
+
+def sum_of_quotients(m: int, first: int, last: int, enough: int | None = None) -> int:
+    """``sum_k floor(m / k)`` for ``k = first .. last``, or any part of it that is ``enough``.
+
+    The quotient is the same on long ranges of ``k``: about ``2 sqrt(m)`` steps.
+    """
+    total, k = 0, first
+    while k <= last and (enough is None or total < enough):
+        each = m // k
+        until = min(last, m // each)
+        total += each * (until - k + 1)
+        k = until + 1
+    return total
+
+
+def nominal_splits_beyond(categories: int | None, m: int, t: int) -> int:
+    """``sum_k R_{N,k}`` over ``t < k < m/2``, or ``R_N`` where it is at least that."""
+    enough, first, last = nominal_splits(categories, m), t + 1, (m - 1) // 2
+    few = 0 if categories is None else min(last, (m - 1) // categories)
+    total = max(0, few - t) * ((categories or 1) - 1)
+    if total < enough:
+        total += sum_of_quotients(m, max(first, few + 1), last, enough)
+    return min(total, enough)
+
+
+# -- a node ------------------------------------------------------------------------------------
+
+
+def binomial_at_most(m: int, k: int, limit: int) -> int:
+    """``min(binom(m, k), limit)`` for ``1 <= k < m``, without the large binomial."""
+    if m >= limit:
+        return limit
+    k = min(k, m - k)
+    # binom(m, k) >= (m/k)^k >= 2^k, so a large k need not be tried.
+    return limit if k >= limit.bit_length() else min(comb(m, k), limit)
+
+
+def node_splits_of_size(m: int, k: int, landscape: FeatureCounts) -> int:
+    """``D_k``: (2-partition, direction) pairs of one node whose left part has size ``k``.
+
+    ``min( binom(m,k), 2 ell + sum_i min(f (O_i - 1), 2) + sum_i f R(N_i, min(k, m-k)) )`` with
+    ``f = 2`` when ``k = m/2`` and else 1.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> node_splits_of_size(10, 3, tb.Landscape(real=2, ordinal=(2, 5), nominal=(3,)))
+    9
+    """
+    small = min(k, m - k)
+    twice = 2 if 2 * k == m else 1
+    made = 2 * landscape.real
+    made += sum(min(twice * (o - 1), 2) for o in landscape.ordinal)
+    made += sum(twice * nominal_splits_of_size(n, m, small) for n in landscape.nominal)
+    return binomial_at_most(m, k, made)
+
+
+def node_split_table(features: FeatureCounts, first: int, last: int) -> FloatArray:
+    """``D_k`` for ``k < m/2`` and ``D_k / 2`` for ``k = m/2``; a row for each ``m``.
+
+    So many 2-partitions have a smaller part of ``k`` examples.
+    """
+    m = np.arange(first, last + 1)[:, None]
+    k = np.arange(last // 2 + 1)[None, :]
+    each = 2.0 * features.real + sum(min(o - 1, 2) for o in features.ordinal)
+    table = np.full((len(m), k.shape[1]), each)
+    for n in features.nominal:
+        table += _nominal_of_size(last + 1 if n is None else n, m, k)
+    even = np.flatnonzero(m[:, 0] % 2 == 0)
+    halves = float(features.real + len(features.ordinal) + len(features.nominal))
+    table[even, m[even, 0] // 2] = halves
+    _cap_by_binomials(table, m[:, 0])
+    return table
+
+
+def _cap_by_binomials(table: FloatArray, m: IntArray) -> None:
+    """No more splits of a size than there are."""
+    most = table.max(initial=0.0)
+    choices = np.ones(len(m))
+    for k in range(1, table.shape[1]):
+        choices = choices * (m - k + 1) / k
+        there = m >= 2 * k
+        exact = np.where(m == 2 * k, choices / 2, choices)
+        table[there, k] = np.minimum(table[there, k], exact[there])
+        if comb(max(int(m[0]), 2 * k), k) // 2 >= most:
+            return
+
+
+def node_budget(m: int, landscape: FeatureCounts) -> int:
+    """``B(m)``: proper 2-partitions that one node makes in all.
+
+    ``min( 2^(m-1) - 1, ell (m-1) + sum_i (min(O_i, m) - 1) + sum_i R(N_i) )``.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> node_budget(10, tb.Landscape(real=2, ordinal=(2, 5), nominal=(3,)))
+    26
+    """
+    made = landscape.real * (m - 1)
+    made += sum(min(o, m) - 1 for o in landscape.ordinal)
+    made += sum(nominal_splits(n, m) for n in landscape.nominal)
+    # 2^(m-1) is only made where it is the lesser.
+    return made if made.bit_length() < m else (1 << (m - 1)) - 1
+
+
+def node_budget_table(features: FeatureCounts, m: FloatArray | IntArray) -> FloatArray:
+    """``B(m)`` for an array of sample sizes."""
+    made = features.real * (m - 1.0)
+    for o in features.ordinal:
+        made += np.minimum(float(o), m) - 1
+    for n in features.nominal:
+        made += m if n is None else 1.0 if n == 2 else np.minimum(float(n), m)
+    return np.minimum(made, np.exp2(np.minimum(m, 1000) - 1.0) - 1.0)

@@ -1,0 +1,247 @@
+"""Columns and rows that are probably not what they seem: told once, with what to do about it.
+
+Everything is looked at in a sample of rows or categories first, and in full only where that
+already looks odd.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data.columns import Column
+from treebound.data.sample import Sample
+
+__all__ = ["Oddity", "oddities", "warn_of_oddities"]
+
+_FEW_ROWS = 20  # with fewer, nothing is odd
+_PROBE = 64  # rows looked at first
+_CATEGORIES = 100  # categories looked at
+_MANY_VALUES = 100
+_LOOKED_THROUGH = 5_000  # rows compared with each other
+_SHOWN = 5
+_REPEATED = 0.1
+
+_DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([ T].*)?")
+_PLAIN = re.compile(r"\s*[-+]?\d*\.?\d+(e[-+]?\d+)?\s*", re.IGNORECASE)
+# Digits in groups, a decimal comma, a currency or a unit: a number to people, not to a program.
+_WRITTEN = re.compile(
+    r"\s*[-+(]?[$€£¥]?\s?(\d{1,3}([,'. ]\d{3})+([.,]\d+)?|\d+,\d+|\d+(\.\d+)?\s?[%€$£]|"
+    r"(?<=[$€£¥])\d+(\.\d+)?)\)?\s*"
+)
+_NAME_OF_ID = re.compile(r"(^|[^a-z])(id|uuid|guid|key|index|row)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Oddity:
+    """Something odd about a column, or about the rows.
+
+    Attributes
+    ----------
+    column : str or None
+        The column; None where it is the rows.
+    what : str
+        What was found.
+    remedy : str
+        What to do about it.
+    """
+
+    column: str | None
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        subject = "The table" if self.column is None else f"Column {self.column!r}"
+        return f"{subject} {self.what}. Hint: {self.remedy}."
+
+
+def warn_of_oddities(sample: Sample, *, stacklevel: int = 2) -> None:
+    """Warn of the oddities of a training sample, of the first few by name."""
+    found = oddities(sample)
+    for one in found[:_SHOWN]:
+        warnings.warn(str(one), UserWarning, stacklevel=stacklevel)
+    if len(found) > _SHOWN:
+        more = ", ".join(repr(one.column) for one in found[_SHOWN:][:20] if one.column)
+        warnings.warn(f"Other columns are odd too: {more}.", UserWarning, stacklevel=stacklevel)
+
+
+def oddities(sample: Sample) -> list[Oddity]:
+    """What is odd about the columns and rows of a training sample.
+
+    Numbers and dates written as text, columns with one value, columns with another value in almost
+    every row, and a table in which more than a tenth of the rows repeat others (and some column has
+    over 100 values, so that this is no accident).
+
+    Examples
+    --------
+    >>> from treebound.data import Sample
+    >>> from treebound.data.oddities import oddities
+    >>> rows = [[f"1,{100 + i}", 7.0] for i in range(40)]
+    >>> for one in oddities(Sample.learn(rows, [0, 1] * 20)):
+    ...     print(one)
+    Column 'x1' has the same value in every row. Hint: leave it out.
+    Column 'x0' holds numbers written as text, such as '1,100'. Hint: convert it to numbers.
+    """
+    if sample.n_rows < _FEW_ROWS:
+        return []
+    found = [*_real_columns(sample)]
+    for column, codes in zip(sample.columns, sample.X.values, strict=True):
+        if column.kind != "real":
+            found += _categories(column, codes)
+    return [*found, *_repeated_rows(sample)]
+
+
+# -- real columns --------------------------------------------------------------------------------
+
+_CONSTANT = ("has the same value in every row", "leave it out")
+_NUMBERED = ("numbers the rows", "leave it out")
+
+
+def _real_columns(sample: Sample) -> Iterator[Oddity]:
+    for at in _suspects(sample):
+        column, values = sample.columns[at], sample.X.values[at]
+        probe = values[:: max(1, len(values) // _PROBE)]
+        if not (probe != probe[0]).any() or np.isnan(probe).all():
+            if _constant(values):
+                yield Oddity(column.name, *_CONSTANT)
+        elif _numbers_rows(values, probe) or (
+            _NAME_OF_ID.search(column.name) and len(np.unique(probe)) == len(probe)
+        ):
+            yield Oddity(column.name, *_NUMBERED)
+
+
+def _suspects(sample: Sample) -> list[int]:
+    """Real columns whose first and last values are the same, or missing, or both whole."""
+    dense = sample.X.dense
+    if dense is None:
+        at = [i for i, column in enumerate(sample.columns) if column.kind == "real"]
+        first, last = np.array([sample.X.values[i][[0, -1]] for i in at]).reshape(-1, 2).T
+    else:
+        at, first, last = list(range(dense.shape[1])), dense[0], dense[-1]
+    odd = (first == last) | (first != first) | ((np.rint(first) == first) & (np.rint(last) == last))
+    return [at[place] for place in np.flatnonzero(odd).tolist()]
+
+
+def _constant(values: NDArray[Any]) -> bool:
+    if np.isnan(values[0]):
+        return bool(np.isnan(values).all())
+    return bool((values == values[0]).all())
+
+
+def _numbers_rows(values: NDArray[Any], probe: NDArray[Any]) -> bool:
+    """Whether the values are consecutive whole numbers, in any order."""
+    if probe.max() - probe.min() < len(probe) - 1:
+        return False
+    low, high = values.min(), values.max()
+    if high - low != len(values) - 1 or not (values == np.rint(values)).all():
+        return False
+    return bool((np.bincount((values - low).astype(np.int64)) == 1).all())
+
+
+# -- columns of categories -----------------------------------------------------------------------
+
+
+def _categories(column: Column, codes: NDArray[Any]) -> Iterator[Oddity]:
+    known = column.categories or ()
+    if (codes[:_PROBE] == codes[0]).all() and (codes == codes[0]).all():
+        yield Oddity(column.name, *_CONSTANT)
+        return
+    if column.declared:
+        return
+    step = max(1, len(known) // _CATEGORIES)
+    texts = [text for text in known[::step] if isinstance(text, str)]
+    if texts and len(texts) == len(known[::step]):
+        what, remedy = _text_of(texts, len(known))
+        if what:
+            yield Oddity(column.name, f"{what}, such as {texts[0]!r}", remedy)
+            return
+    if len(known) > 0.9 * len(codes):
+        yield Oddity(column.name, "has another value in almost every row", "leave it out")
+
+
+def _text_of(texts: list[str], n_categories: int) -> tuple[str, str]:
+    """What the texts of a column are, if not names, and what to do about it."""
+
+    def most(pattern: re.Pattern[str]) -> bool:
+        return sum(pattern.fullmatch(text) is not None for text in texts) >= 0.9 * len(texts)
+
+    if most(_DATE):
+        remedy = "make numbers of it, such as days since a date, or month and weekday"
+        return "holds dates as text", remedy
+    # A few plain numbers as text are how people say that they are names.
+    if most(_WRITTEN) or (n_categories > _SHOWN**2 and most(_PLAIN)):
+        return "holds numbers written as text", "convert it to numbers"
+    return "", ""
+
+
+# -- rows ----------------------------------------------------------------------------------------
+
+
+def _repeated_rows(sample: Sample) -> Iterator[Oddity]:
+    values = _column_of_many_values(sample)
+    if values is None:
+        return
+    rows = _rows_that_share(values, max(1, sample.n_rows // _LOOKED_THROUGH))
+    # Rows that repeat others repeat their values too.
+    if _share_of_copies(_bits(values[rows])) <= _REPEATED:
+        return
+    share = _share_of_copies(_row_hashes(sample if isinstance(rows, slice) else sample.part(rows)))
+    if share > _REPEATED:
+        remedy = "drop the copies, or give their number as sample_weight"
+        what = f"repeats rows: {share:.0%} of them are copies of others"
+        yield Oddity(None, f"{what}, while pruning and certificate count each as new", remedy)
+
+
+def _row_hashes(sample: Sample) -> NDArray[np.uint64]:
+    """A number for every row, the same for equal rows and, in practice, for no others."""
+    steps = np.arange(1, len(sample.columns) + 2, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    factors = _mixed(steps) | np.uint64(1)
+    found = _bits(sample.y) * factors[0]
+    if sample.X.dense is not None:
+        bits = _bits(sample.X.dense)
+        return found + ((bits ^ (bits >> np.uint64(32))) * factors[1:]).sum(axis=1, dtype=np.uint64)
+    for column, factor in zip(sample.X.values, factors[1:], strict=True):
+        bits = _bits(column)
+        found += (bits ^ (bits >> np.uint64(32))) * factor
+    return found
+
+
+def _share_of_copies(bits: NDArray[np.uint64]) -> float:
+    return 1.0 - len(np.unique(bits)) / max(len(bits), 1)
+
+
+def _column_of_many_values(sample: Sample) -> NDArray[Any] | None:
+    """A column with over 100 values, looked for among the first rows of a few columns."""
+    if sample.n_rows <= _MANY_VALUES:
+        return None
+    for values in sample.X.values[:: 1 + len(sample.columns) // 32]:
+        if values.dtype != np.int8 and len(np.unique(values[:1000])) > _MANY_VALUES:
+            return values
+    return None
+
+
+def _rows_that_share(values: NDArray[Any], parts: int) -> Any:
+    """About one row in so many, chosen by value: all copies of a row, or none."""
+    if parts == 1:
+        return slice(None)
+    return np.flatnonzero(_mixed(_bits(values)) % np.uint64(parts) == 0)
+
+
+def _bits(values: NDArray[Any]) -> NDArray[np.uint64]:
+    if values.dtype.kind == "f":
+        plain = np.ascontiguousarray(values, dtype=np.float64) + 0.0  # -0 is 0
+        return plain.view(np.uint64)
+    return values.astype(np.int64).view(np.uint64)
+
+
+def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Bits that depend on all bits (the finaliser of splitmix64)."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))

@@ -1,0 +1,140 @@
+"""Odd columns and repeated rows are named, with what to do; ordinary tables are not."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+
+from treebound.data import Sample
+from treebound.data.oddities import oddities, warn_of_oddities
+
+N = 400
+RNG = np.random.default_rng(0)
+Y = RNG.integers(0, 2, N)
+
+
+def found(y=Y, **columns):
+    """The columns found odd, and what is said of them."""
+    columns = columns or {"x": RNG.normal(size=len(y))}
+    return {one.column: f"{one.what}; {one.remedy}" for one in oddities(sample(y, **columns))}
+
+
+def sample(y, **columns):
+    return Sample.learn(pd.DataFrame(columns), y)
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_ordinary_tables_are_not_odd(load, as_frame):
+    X, y = load(return_X_y=True, as_frame=as_frame)
+    said = [one for one in oddities(Sample.learn(X, y)) if "same value" not in one.what]
+    assert said == []
+
+
+def test_ordinary_columns_are_not_odd():
+    columns = {
+        "real": RNG.normal(size=N),
+        "whole": RNG.integers(0, 50, N),
+        "years": RNG.integers(1900, 2020, N),
+        "names": RNG.choice(["red", "green", "A1", "v2.5.1"], N),
+        "numbers as names": RNG.choice(["1", "2", "3"], N),
+        "zip codes": RNG.choice(["01234", "99999"], N),
+        "flag": RNG.random(N) < 0.5,
+        "missing": np.where(RNG.random(N) < 0.5, np.nan, RNG.normal(size=N)),
+        "declared ids": pd.Categorical([f"k{i}" for i in range(N)]),
+    }
+    assert found(**columns) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [lambda i: f"1,{100 + i}", lambda i: f"{i},5", lambda i: f"{i}.5 %", lambda i: f"$ 1,{100 + i}",
+     lambda i: f"1 {100 + i % 9}.5", lambda i: f"{i}.25"],
+)  # fmt: skip
+def test_numbers_written_as_text(text):
+    said = found(price=[text(i) for i in range(N)])
+    assert list(said) == ["price"]
+    assert "holds numbers written as text, such as" in said["price"]
+    assert "convert it to numbers" in said["price"]
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d/%m/%y", "%d.%m.%Y", "%Y-%m-%dT%H:%M:%S"])
+def test_dates_as_text(form):
+    dates = pd.date_range("2019-12-20", periods=N, freq="7h").strftime(form)
+    said = found(when=dates)
+    assert "holds dates as text" in said["when"]
+    assert "days since a date" in said["when"]
+
+
+def test_values_that_name_the_row():
+    order = RNG.permutation(N)
+    said = found(
+        text=[f"customer {i}" for i in order],
+        numbered=np.arange(N) + 1000,
+        shuffled=order.astype(float),
+        order_id=RNG.integers(10**6, 10**9, N),
+        repeated=order % (N - 1),
+    )
+    assert set(said) == {"text", "numbered", "shuffled", "order_id"}
+    assert all("leave it out" in words for words in said.values())
+
+
+def test_columns_of_one_value():
+    said = found(
+        real=np.full(N, 2.5),
+        empty=np.full(N, np.nan),
+        text=["a"] * N,
+        almost=np.where(np.arange(N) == 137, 1.0, 0.0),
+        almost_text=np.where(np.arange(N) == 137, "b", "a"),
+        sometimes=np.where(np.arange(N) == 137, np.nan, 0.0),
+    )
+    assert set(said) == {"real", "empty", "text"}
+
+
+@pytest.mark.parametrize("n", [300, 60_000])
+def test_repeated_rows_are_told_by_their_share(n):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(n, 3)).round(4), rng.integers(0, 2, n)
+    X[:, 1] = rng.integers(0, 3, n)
+
+    def share(copies):
+        twice = np.concatenate([np.arange(n), rng.choice(n, copies, replace=False)])
+        rng.shuffle(twice)
+        said = [str(one) for one in oddities(Sample.learn(X[twice], y[twice]))]
+        assert all("copies of others" in one for one in said)
+        return said
+
+    assert share(0) == []
+    assert share(n // 20) == []
+    (said,) = share(n)
+    assert "repeats rows: 5" in said or "repeats rows: 4" in said
+    assert "sample_weight" in said
+
+
+def test_the_same_rows_with_other_labels_are_no_copies():
+    X = np.repeat(RNG.normal(size=(N, 2)), 2, axis=0)
+    assert oddities(Sample.learn(X, [0, 1] * N)) == []
+    assert oddities(Sample.learn(X, np.repeat(Y, 2))) != []
+
+
+def test_few_values_repeat_by_accident():
+    X = RNG.integers(0, 3, (N, 4)).astype(float)
+    assert oddities(Sample.learn(X, Y)) == []
+
+
+def test_small_tables_are_never_odd():
+    assert oddities(Sample.learn([[1.0, "2020-01-01"]] * 10, [0, 1] * 5)) == []
+
+
+def test_each_is_warned_of_once_and_many_together():
+    columns = {f"c{i}": np.full(N, float(i)) for i in range(9)}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_oddities(sample(Y, **columns))
+    said = [str(one.message) for one in caught]
+    assert len(said) == 6
+    assert said[0] == "Column 'c0' has the same value in every row. Hint: leave it out."
+    assert "'c8'" in said[-1]
+    assert all(one.filename == __file__ for one in caught)

@@ -96,18 +96,39 @@ def of_sets(data: Path | None, draws: int, jobs: int) -> dict[str, dict[str, Any
     return dict(zip(names, found, strict=True))
 
 
-def excess_ratios(sets: dict[str, dict[str, Any]]) -> dict[str, float]:
-    """How far certificates lie above the error they start from, beside the tail inversion's."""
-    ratios: dict[str, list[float]] = {"compression": [], "held-out rows": []}
-    for row in sets.values():
-        base = row["decimal: certificate"] - row["decimal: training error"]
-        told = row["observed: certificate"] - row["observed: training error"]
-        ratios["compression"].append(told / base)
-        held = row["held-out: certificate"] - row["held-out: test error"]
-        ratios["held-out rows"].append(
-            held / (row["decimal: certificate"] - row["decimal: test error"])
-        )
-    return {kind: float(np.mean(values)) for kind, values in ratios.items()}
+def summary(sets: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Means over the sets, few rows and many apart: excess of certificates, and test errors.
+
+    The excess of a certificate lies above the training error, for held-out rows above the test
+    error; it is given as a share of that of the tail inversion.
+    """
+    enough = {name: 0.85 * row["rows"] >= 500 for name, row in sets.items()}
+    groups = {
+        "all": list(sets.values()),
+        "below 500 training rows": [row for name, row in sets.items() if not enough[name]],
+        "500 training rows and more": [row for name, row in sets.items() if enough[name]],
+    }
+    return {group: _group(rows) for group, rows in groups.items()}
+
+
+def _group(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    told = [_excess(row, "observed", "training") for row in rows]
+    held = [_excess(row, "held-out", "test") for row in rows]
+    found: dict[str, Any] = {
+        "sets": len(rows),
+        "excess of compression": float(np.mean(told)),
+        "excess of held-out rows": float(np.mean(held)),
+    }
+    for rule in ("midpoint", "observed", "held-out"):
+        less = [row[f"{rule}: test error"] - row["decimal: test error"] for row in rows]
+        error = float(np.std(less, ddof=1) / np.sqrt(len(less)))
+        found[f"test error of {rule} less that of decimal"] = [float(np.mean(less)), error]
+    return found
+
+
+def _excess(row: dict[str, Any], which: str, above: str) -> float:
+    own = row[f"{which}: certificate"] - row[f"{which}: {above} error"]
+    return float(own / (row["decimal: certificate"] - row[f"decimal: {above} error"]))
 
 
 # -- simulations -----------------------------------------------------------------------------------
@@ -313,27 +334,16 @@ def show(document: dict[str, Any]) -> None:
     for name, row in {**sets, "mean": document["mean"]}.items():
         table.add_row(str(name), f"{row['rows']:,.0f}", *(f"{row[key]:.1f}" for key in keys))
     console.print(table)
-    console.print({kind: round(value, 3) for kind, value in document["excess"].items()})
     table = Table("thresholds", "test error", "digits", "leaves", "certificate", box=None)
     for rule in THRESHOLDS:
         row = [document["mean"][f"{rule}: {key}"] for key in ("test error", "digits", "leaves")]
         cells = [f"{value:.2f}" for value in [*row, document["mean"][f"{rule}: certificate"]]]
         table.add_row(rule, *cells)
     console.print(table)
-    console.print(document["differences"])
+    console.print(document["summary"])
     for kind, columns in document["violations"].items():
         cells = [f"{name}: {row['wrong']:,} of {row['draws']:,}" for name, row in columns.items()]
         console.print(f"{kind}: " + "; ".join(cells))
-
-
-def differences(sets: dict[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Test error of two rules less that of "decimal", over the sets, with its standard error."""
-    found = {}
-    for rule in ("midpoint", "observed", "held-out"):
-        less = [row[f"{rule}: test error"] - row["decimal: test error"] for row in sets.values()]
-        error = float(np.std(less, ddof=1) / np.sqrt(len(less)))
-        found[rule] = {"mean": float(np.mean(less)), "standard error": error}
-    return found
 
 
 def main() -> None:
@@ -352,8 +362,7 @@ def main() -> None:
         "draws": options.draws,
         "sets": sets,
         "mean": {key: float(np.nanmean([row[key] for row in sets.values()])) for key in first},
-        "excess": excess_ratios(sets),
-        "differences": differences(sets),
+        "summary": summary(sets),
         "delta": options.delta,
         "violations": violations(options.simulated, options.jobs, options.delta),
     }

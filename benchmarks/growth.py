@@ -7,15 +7,20 @@ Prints ratios and keeps them as benchmarks/results/growth.json. Everything is en
 peer; runs alternate with the peer's and the best of each counts. Times are of the processor, which
 other work on the machine disturbs least; only the comparison of threads is by the clock.
 
-- 20 real columns, 10^3 to 10^6 rows, against ``DecisionTreeClassifier(max_leaf_nodes=75)`` and, for
-  information, one LightGBM tree of 75 leaves (which is not exact: it looks at 255 bins a column);
+- 20 real columns, 10^3 to 10^6 rows, against ``DecisionTreeClassifier(max_leaf_nodes=75)`` and one
+  LightGBM tree of 75 leaves (which is not exact: it looks at 255 bins a column), training on a
+  Dataset that is there already, and with the Dataset;
+- kinds of data: ten classes, pure noise, integers, heavy ties, missing values, weights, mixed
+  columns, against the sorted scan of all rows, which is the same kernel with histograms left out;
+- the physical limit: one copy of the matrix for each level of the tree, as the machine copies;
 - 5 real and 5 nominal columns of 10, 100 and 1,000 categories, against one-hot columns and
   scikit-learn, sparse or dense, whichever is faster there;
 - memory: the peak of a process beyond what it held before ``fit``;
-- how the time grows with rows, columns, classes, categories and leaves.
+- how the time grows with rows, columns, classes, categories, leaves and distinct values.
 
-``--quick`` leaves out 10^6 rows; ``--huge`` adds 10^7 rows of 20 columns; ``--threads`` adds two
-threads against one, which says something only on an idle machine.
+``--quick`` leaves out 10^6 rows; ``--huge`` adds 10^7 rows of 20 columns, growth to purity, and a
+column of 10^5 categories; ``--threads`` adds two threads against one, which says something only on
+an idle machine.
 """
 
 from __future__ import annotations
@@ -40,6 +45,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import treebound as tb
 from treebound._files import write_text
+from treebound.data import Sample
+from treebound.growing import GrowOptions, grow
 
 RESULTS = Path(__file__).parent / "results"
 LEAVES = 75
@@ -77,6 +84,31 @@ def mixed_sample(rows: int, categories: int) -> tuple[pd.DataFrame, NDArray[np.i
     return frame, (score > 0).astype(np.int64)
 
 
+def kinds_of_data(rows: int) -> dict[str, tuple[Any, Any, Any]]:
+    """Table, target and weights, by name."""
+    rng = np.random.default_rng(0)
+    X, y = real_sample(rows)
+    integers = rng.integers(0, 40, size=(rows, 20)).astype(float)
+    score = integers[:, :5].sum(axis=1) + 5 * np.sin(integers[:, 5]) + 15 * rng.normal(size=rows)
+    ties = np.exp(rng.normal(size=(rows, 20)))
+    ties[rng.random((rows, 20)) < 0.5] = 0.0
+    ties[:, ::3] = ties[:, ::3].round(1)
+    total = np.log1p(ties[:, :6]).sum(axis=1) + rng.normal(size=rows)
+    gaps = X.copy()
+    gaps[rng.random(X.shape) < 0.05] = np.nan
+    return {
+        "2 classes": (X, y, None),
+        "10 classes": (*real_sample(rows, n_classes=10), None),
+        "noise": (rng.normal(size=(rows, 20)), rng.integers(0, 2, rows), None),
+        "integers": (integers, (score > 100).astype(np.int64), None),
+        "heavy ties": (ties, (total > np.median(total)).astype(np.int64), None),
+        "missing values": (gaps, y, None),
+        "whole weights": (X, y, rng.integers(1, 5, rows)),
+        "float32": (X.astype(np.float32), y, None),
+        "mixed columns": (*mixed_sample(rows, 30), None),
+    }
+
+
 # -- who grows -----------------------------------------------------------------------------
 
 
@@ -107,16 +139,31 @@ def one_hot(X: pd.DataFrame, y: Any, as_sparse: bool) -> Job:
     return fit
 
 
-def light_gbm(X: Any, y: Any) -> Job | None:
-    """One boosted tree, its binning included; None where LightGBM is not installed."""
+def light_gbm(X: Any, y: Any) -> dict[str, Job]:
+    """One boosted tree, on a Dataset and with it; nothing where LightGBM is not installed."""
     try:
-        from lightgbm import LGBMClassifier
+        import lightgbm
     except ImportError:
-        return None
-    model = LGBMClassifier(
-        n_estimators=1, num_leaves=LEAVES, min_child_samples=1, n_jobs=1, verbose=-1
-    )
-    return lambda: model.fit(X, y)
+        return {}
+    options = {
+        "objective": "binary", "num_leaves": LEAVES, "min_data_in_leaf": 1, "num_threads": 1,
+        "verbose": -1,
+    }  # fmt: skip
+
+    def made() -> Any:
+        return lightgbm.Dataset(X, y, params=options, free_raw_data=False).construct()
+
+    ready = made()
+    return {
+        "LightGBM": lambda: lightgbm.train(options, ready, 1),
+        "with Dataset": lambda: lightgbm.train(options, made(), 1),
+    }
+
+
+def kernel(sample: Sample, leaves: int | None = LEAVES, **options: Any) -> Job:
+    """Growing alone, on a sample that is read already."""
+    grown = GrowOptions(max_leaves=leaves)
+    return lambda: grow(sample, grown, **options)
 
 
 # -- time ----------------------------------------------------------------------------------
@@ -153,11 +200,43 @@ def real_columns(rows: list[int]) -> Table:
                 "treebound": ours(X, y, criterion=criterion),
                 "scikit-learn": scikit_learn(X, y, criterion),
             }
-            peer = light_gbm(X, y)
-            if peer is not None and criterion == "gini":
-                jobs["LightGBM"] = peer
+            if criterion == "gini":
+                jobs |= light_gbm(X, y)
             found[f"{n:,} rows, {criterion}"] = seconds(jobs)
     return found
+
+
+def against_sorted(rows: int) -> Table:
+    """Histograms and the sorted scan of all rows: the same trees."""
+    found = {}
+    for name, (X, y, weight) in kinds_of_data(rows).items():
+        sample = Sample.learn(X, y, weight)
+        jobs = {"treebound": kernel(sample), "sorted scan": kernel(sample, crossing=2**62)}
+        found[f"{rows:,} rows, {name}"] = seconds(jobs)
+    return found
+
+
+def limit(rows: int) -> dict[str, float]:
+    """How often the matrix could be copied while a tree grows, and the levels of that tree."""
+    X, y = real_sample(rows)
+    other = np.empty_like(X)
+    sample = Sample.learn(X, y)
+    took = seconds({"grow": kernel(sample), "copy": lambda: np.copyto(other, X)})
+    levels = int(grow(sample, GrowOptions(max_leaves=LEAVES)).node_depth.max())
+    return {"copies": took["grow"] / took["copy"], "levels": levels}
+
+
+def to_purity(rows: int) -> dict[str, float]:
+    """A twentieth of the labels is wrong, and no leaf limit."""
+    return seconds({"treebound": kernel(Sample.learn(*real_sample(rows)), None)}, most=2)
+
+
+def many_categories() -> dict[str, float]:
+    """2 x 10^5 rows of one nominal column of 10^5 categories, to purity."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 10**5, 2 * 10**5)
+    X = pd.DataFrame({"c": pd.Categorical.from_codes(codes, [f"c{k}" for k in range(10**5)])})
+    return seconds({"treebound": kernel(Sample.learn(X, codes % 2), None)}, most=1)
 
 
 def nominal_columns(rows: list[int]) -> Table:
@@ -238,12 +317,15 @@ def scaling(quick: bool) -> dict[str, dict[str, float]]:
         note("rows", rows, ours(X[:rows], y[:rows]))
     for columns in (5, 10, 20, 40, 80):
         note("columns", columns, ours(*real_sample(n, columns)))
-    for n_classes in (2, 5, 10, 50, 100):
+    for n_classes in (2, 5, 10, 50, 100, 1000):
         note("classes", n_classes, ours(*real_sample(n, n_classes=n_classes)))
     for categories in (2, 10, 100, 1000, 10000):
         note("categories", categories, ours(*mixed_sample(n, categories)))
     for leaves in (2, 10, 75, 1000, 10000):
         note("leaves", leaves, ours(X, y, leaves))
+    for values in (2, 10, 100, 1000, n):
+        ranks = np.argsort(np.argsort(X, axis=0), axis=0) * values // n
+        note("values", values, ours(ranks.astype(float), y))
     return found
 
 
@@ -299,6 +381,14 @@ def main() -> None:
     rows = [10**3, 10**4, 10**5] + ([] if asked.quick else [10**6])
     found: dict[str, Any] = {"real columns": real_columns(rows)}
     print_times("fit, 20 real columns, 75 leaves", found["real columns"])
+    rows_of_kinds = 10**5 if asked.quick else 10**6
+    found["kinds of data"] = against_sorted(rows_of_kinds)
+    print_times("growing alone, 75 leaves", found["kinds of data"])
+    found["limit"] = limit(rows_of_kinds)
+    print(
+        f"\ngrowing takes as long as {found['limit']['copies']:.1f} copies of the matrix; "
+        f"the tree has {found['limit']['levels']} levels"
+    )
     found["nominal columns"] = nominal_columns([10**4] if asked.quick else [10**4, 10**5])
     print_times("fit, 5 real and 5 nominal columns, 75 leaves", found["nominal columns"])
     found["memory"] = memory()
@@ -315,7 +405,10 @@ def main() -> None:
         print_times("one thread and two", found["threads"])
     if asked.huge:
         found["huge"] = huge()
-        print("\n", found["huge"])
+        found["to purity, 10^6 rows"] = to_purity(10**6)
+        found["10^5 categories"] = many_categories()
+        for name in ("huge", "to purity, 10^6 rows", "10^5 categories"):
+            print(f"\n{name}: {found[name]}")
     RESULTS.mkdir(exist_ok=True)
     write_text(RESULTS / "growth.json", json.dumps(found, indent=2) + "\n")
 

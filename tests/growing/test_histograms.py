@@ -103,3 +103,24 @@ def test_histograms_grow_the_tree_of_the_sorted_scan(part):
 def test_ten_thousand_trees_are_those_of_the_sorted_scan(part):
     for seed in range(500):
         assert_same_trees(np.random.default_rng([100 + part, seed]), 400 if seed % 10 else 9000)
+
+
+@pytest.mark.parametrize(
+    ("n", "n_columns"), [(20_000, 4), pytest.param(450_000, 3, marks=pytest.mark.heavy)]
+)
+def test_pure_noise_changes_the_way_and_not_the_tree(n, n_columns):
+    """Bins tell little of noise: few rows are then sorted, many are coded in finer bins."""
+    rng = np.random.default_rng(0)
+    columns = [rng.normal(size=n) for _ in range(n_columns)]
+    y = rng.integers(0, 2, n).astype(np.int32)
+    none = [0] * n_columns
+    options = {
+        "criterion": 0, "by_impurity": False, "max_leaves": 12, "max_depth": NO_LIMIT,
+        "min_samples_leaf": 1, "min_weight": 0, "min_samples_split": 2, "min_gain": 0.0,
+        "thresholds": 0, "n_threads": 2,
+    }  # fmt: skip
+    arguments = (columns, y, None, 2, none, none, none)
+    chosen, _ = grow(*arguments, **options)
+    sorted_scan, _ = grow(*arguments, **options, crossing=2**62)
+    for name, array in sorted_scan.items():
+        np.testing.assert_array_equal(chosen[name], array, err_msg=name)

@@ -75,13 +75,13 @@ def test_displays_draw_where_they_are_told():
 def test_growth_lines_are_the_forms():
     shape, landscape = TreeShape.parse("((..).)"), Landscape(real=3, nominal=(4,))
     display = GrowthDisplay.from_shape(shape, 3, landscape, examples=[5, 50, 500])
-    assert set(display.lines_) == {"fast", "tight", "closed", "best"}
+    assert set(display.lines_) == {"fast", "tight", "closed", "chain", "best"}
     for form, line in display.lines_.items():
         expected = [log_growth(shape, m, 3, landscape, form=form) for m in (5, 50, 500)]
         assert np.array_equal(line.get_xdata(), [5, 50, 500])
         assert np.array_equal(line.get_ydata(), expected)
     said = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert said == ["fast", "tight", "closed", "best", "m ln n"]
+    assert said == ["fast", "tight", "closed", "chain", "best", "m ln n"]
     assert "((..).), 3 classes, 3 real + 1 nominal features" in display.ax_.get_title()
 
 

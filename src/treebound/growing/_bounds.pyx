@@ -351,6 +351,8 @@ cdef double bound_bin(
         limits = straddles(left, right, family.base, node, problem)
     if limits < 0:
         return -INFINITY
+    if t == 0 and family.base[n_classes] > 0:
+        limits = 1  # only missing rows on the left is a split of the other family, met at its end
     if limits == 0:
         if family.bounds[t] <= bar:
             return -INFINITY
@@ -472,7 +474,11 @@ cdef void bound_bins(
 ) noexcept nogil:
     cdef Py_ssize_t width = problem.n_classes + 1, t
     cdef const int64_t* rows = profile.left + problem.n_classes
-    cdef bint all_may_stand = family.first == 0 and family.last >= profile.n_bins - 2
+    cdef bint all_may_stand = (
+        family.first == 0
+        and family.last >= profile.n_bins - 2
+        and family.base[problem.n_classes] == 0
+    )
     cdef double bound
     if all_may_stand and greatest(family.bounds, profile.n_bins) <= bar:
         return

@@ -30,8 +30,8 @@ from treebound.growing._pool cimport Pool
 from treebound.growing._search cimport Quest, Search, search_sorted
 from treebound.growing._signals cimport Watch, look_for_signals
 from treebound.growing._sorted cimport (
-    Sorted, category_of, ends_of, enlarge_scratch, free_scratch, has_missing_rows, left_weight,
-    mark, new_sorted, part_rows,
+    Sorted, category_of, ends_of, enlarge_scratch, enlarge_table, free_scratch, has_missing_rows,
+    left_weight, mark, new_sorted, part_rows,
 )
 from treebound.growing._thresholds cimport OBSERVED, Rule, pick
 
@@ -41,10 +41,8 @@ cdef double LOG2_E = 1.4426950408889634
 
 cdef enum:
     MOST_LOGARITHMS = 65536  # kept in a table, or four for each row
-    RECODE_ROWS = 50_000     # samples of more rows get finer bins where the first ones tell little
-    FINE_ROWS = 400_000
-    FINE_BINS = 1023
-    FINEST_BINS = 4095
+    FINE_ROWS = 400_000      # samples of more rows get finer bins where the first ones tell little
+    FINE_BINS = 4095
 
 
 cdef class Grower:
@@ -65,6 +63,7 @@ cdef class Grower:
     cdef Rule thresholds
     cdef Watch watch
     cdef bint by_impurity
+    cdef bint sorts_when_needed  # False: histograms from the crossing on, come what may
 
     def __cinit__(self, Py_ssize_t n_columns, Pool pool):
         self.n_columns = n_columns
@@ -233,6 +232,10 @@ cdef class Grower:
     cdef int search_alone(self, int32_t index) except -1 nogil:
         """A node whose rows were just sorted."""
         cdef Sorted* home = self.tree.nodes[index].home
+        cdef int t
+        for t in range(1, self.pool.n_threads):
+            enlarge_scratch(&self.scratch[t], &self.problem, home.problem.n_rows)
+            enlarge_table(&self.scratch[t], self.scratch[0].n_cells)
         self.search.home = home
         self.search.part = NULL
         self.search.tables = NULL
@@ -257,7 +260,9 @@ cdef class Grower:
         self.set_quest(quest, index, True)
         reach = reach_node(self.large, node.histogram, &quest.view, quest.least, self.pool)
         if index == 0 and node.state == WAITING and self.tells_little(reach.live_rows):
-            self.make_large(FINEST_BINS if self.problem.n_rows >= FINE_ROWS else FINE_BINS)
+            if self.problem.n_rows < FINE_ROWS:
+                return self.sort_all()
+            self.make_large(FINE_BINS)
             reach = reach_node(self.large, node.histogram, &quest.view, quest.least, self.pool)
         if max(reach.best, reach.bound) <= quest.least:
             give_histogram(self.large, node.histogram)
@@ -276,10 +281,25 @@ cdef class Grower:
             node.histogram = NULL
         return 0
 
+    cdef int sort_all(self) except -1 nogil:
+        """Bins tell so little of the root that sorting all rows is faster."""
+        cdef Node* root = &self.tree.nodes[0]
+        free(root.histogram)
+        root.histogram = NULL
+        free_large(self.large)
+        self.large = NULL
+        root.home = new_sorted(
+            &self.problem, self.sources, self.n_columns, NULL, self.problem.n_rows, self.scratch
+        )
+        root.home.users = 1
+        self.search_alone(0)
+        leave(root.home)
+        return 0
+
     cdef bint tells_little(self, Py_ssize_t live_rows) noexcept nogil:
-        """Whether the root has so many rows in bins that may hold its split that finer bins pay."""
+        """Whether the root has many rows in bins that may hold its split, as with pure noise."""
         return (
-            self.problem.n_rows >= RECODE_ROWS
+            self.sorts_when_needed
             and self.large.data.most_codes <= self.most_bins + 1
             and live_rows > self.problem.n_rows * self.n_columns // 10
         )
@@ -655,6 +675,7 @@ cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
     grower.most_bins = most_bins or (127 if n_classes > 2 else 255)
     grower.crossing = <Py_ssize_t>(slow * 64 * n_classes)
     grower.root_crossing = <Py_ssize_t>(slow * (8192 + 4096 * (n_classes - 2)))
+    grower.sorts_when_needed = crossing is None
     if crossing is not None:
         grower.crossing = grower.root_crossing = crossing
     if max(n_categories, default=0) > 65534 or n_classes > 65535 or grower.problem.n_rows >= 2**32:

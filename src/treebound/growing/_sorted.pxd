@@ -30,6 +30,8 @@ cdef void free_sorted(Sorted* data) noexcept nogil
 
 cdef int enlarge_scratch(Scratch* scratch, const Problem* problem, Py_ssize_t n_rows) except -1 nogil
 
+cdef int enlarge_table(Scratch* scratch, Py_ssize_t n_cells) except -1 nogil
+
 cdef void free_scratch(Scratch* scratch) noexcept nogil
 
 cdef bint ends_of(

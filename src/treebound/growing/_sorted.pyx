@@ -202,12 +202,17 @@ cdef int set_tables(Sorted* data, Scratch* scratch) except -1 nogil:
             data.columns[j].offset = data.table_size
             data.table_size += size
             largest = max(largest, size)
-    if largest > scratch.n_cells:
+    return enlarge_table(scratch, largest)
+
+
+cdef int enlarge_table(Scratch* scratch, Py_ssize_t n_cells) except -1 nogil:
+    """Room for a table of so many cells, all zero."""
+    if n_cells > scratch.n_cells:
         free(scratch.table)
         scratch.table = NULL
         scratch.n_cells = 0
-        scratch.table = <int64_t*>zeros(largest, sizeof(int64_t))
-        scratch.n_cells = largest
+        scratch.table = <int64_t*>zeros(n_cells, sizeof(int64_t))
+        scratch.n_cells = n_cells
     return 0
 
 

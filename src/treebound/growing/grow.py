@@ -34,7 +34,9 @@ _NO_LIMIT = 2**31 - 1
 _WEIGHT_BITS = 52
 
 
-def grow(sample: Sample, options: GrowOptions | None = None) -> Tree:
+def grow(
+    sample: Sample, options: GrowOptions | None = None, *, crossing: int | None = None
+) -> Tree:
     """Grow a tree on a sample.
 
     Parameters
@@ -42,6 +44,9 @@ def grow(sample: Sample, options: GrowOptions | None = None) -> Tree:
     sample : Sample
     options : GrowOptions, optional
         How to grow; by default to purity, with Gini's impurity.
+    crossing : int, optional
+        Nodes of so many rows are searched by histograms, smaller ones are sorted; by default where
+        it is fastest. The tree does not depend on it.
 
     Returns
     -------
@@ -105,6 +110,7 @@ def grow(sample: Sample, options: GrowOptions | None = None) -> Tree:
         min_gain=options.min_gain,
         thresholds=_THRESHOLDS[options.thresholds],
         n_threads=int(effective_n_jobs(options.n_jobs)),
+        crossing=crossing,
     )
     arrays["counts"] = arrays["counts"] * unit
     tree = Tree(

@@ -27,6 +27,7 @@ _STYLES = {
     "fast": ("#d55e00", (0, (1, 1.2))),
     "tight": ("#009e73", (0, (5, 2))),
     "closed": ("#0072b2", "solid"),
+    "chain": ("#cc79a7", "dashdot"),
 }
 _BEST = "#c8c8c8"
 
@@ -41,7 +42,7 @@ class FerrersDisplay:
     Parameters
     ----------
     attribution : OrdinalAttribution
-        What :func:`treebound.bounds.ordinal_attribution` returned.
+        What :func:`treebound.bounds.stumps.ordinal_attribution` returned.
 
     Attributes
     ----------
@@ -92,7 +93,7 @@ class FerrersDisplay:
         Parameters
         ----------
         attribution : OrdinalAttribution
-            What :func:`treebound.bounds.ordinal_attribution` returned.
+            What :func:`treebound.bounds.stumps.ordinal_attribution` returned.
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
         """

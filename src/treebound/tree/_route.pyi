@@ -9,7 +9,6 @@ def route(
 def walk(
     X: NDArray[np.floating[Any]],
     steps: NDArray[np.void],
-    ids: NDArray[np.int32],
     reached: NDArray[np.int32],
     codes: bool,
 ) -> None: ...

@@ -11,7 +11,7 @@ cdef extern from "_walk.h":
         int32_t column
         int32_t child
         int32_t missing
-        int32_t rest
+        int32_t id
     void walk_double(
         const char* const* rows, Py_ssize_t n, Py_ssize_t stride, const Step* steps, int depth,
         int32_t* nodes, Py_ssize_t ahead, int lines,
@@ -38,10 +38,9 @@ ctypedef fused value_t:
 
 
 def walk(
-    const value_t[:, :] X, const Step[::1] steps, const int32_t[::1] ids, int32_t[::1] reached,
-    bint codes,
+    const value_t[:, :] X, const Step[::1] steps, int32_t[::1] reached, bint codes
 ):
-    """Write the node that every row reaches; ``ids`` has the number of each step's node.
+    """Write the node that every row reaches.
 
     ``codes`` says whether columns other than real ones are among them, whose unknown values go
     right.
@@ -50,14 +49,14 @@ def walk(
     with nogil:
         while start < n:
             walk_block(
-                X, start, min(BLOCK, n - start), &steps[0], &ids[0], &reached[start], codes
+                X, start, min(BLOCK, n - start), &steps[0], &reached[start], codes
             )
             start += BLOCK
 
 
 cdef void walk_block(
-    const value_t[:, :] X, Py_ssize_t start, Py_ssize_t n, const Step* steps, const int32_t* ids,
-    int32_t* reached, bint codes,
+    const value_t[:, :] X, Py_ssize_t start, Py_ssize_t n, const Step* steps, int32_t* reached,
+    bint codes,
 ) noexcept nogil:
     cdef const char* rows[BLOCK]
     cdef int32_t nodes[BLOCK]
@@ -86,7 +85,7 @@ cdef void walk_block(
         kept = 0
         for i in range(n_under_way):
             node = nodes[i]
-            reached[who[i]] = ids[node]
+            reached[who[i]] = steps[node].id
             rows[kept] = rows[i]
             who[kept] = who[i]
             nodes[kept] = node

@@ -15,7 +15,7 @@ typedef struct {
     int32_t column;
     int32_t child; /* the left one; the right one is the next */
     int32_t missing;
-    int32_t rest;
+    int32_t id; /* number of the node in the tree */
 } Step;
 
 #define TOGETHER 8

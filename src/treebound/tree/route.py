@@ -42,7 +42,7 @@ _STEP = np.dtype(
         ("column", np.int32),
         ("child", np.int32),
         ("missing", np.int32),
-        ("rest", np.int32),
+        ("id", np.int32),
     ]
 )
 RIGHT, LEFT, STAY = 0, 1, 2
@@ -81,15 +81,15 @@ def apply(
 def _walk_rows(
     tree: Tree,
     X: Matrix,
-    used: NDArray[np.intp],
+    used: NDArray[np.int32],
     reached: NDArray[np.int32],
     start: int,
     stop: int,
 ) -> None:
     """Walk the rows from start to stop; of mixed columns, some rows at a time side by side."""
-    steps, ids = _steps(tree)
+    steps = _steps(tree)
     if X.dense is not None:
-        walk(X.dense[start:stop], steps, ids, reached[start:stop], False)
+        walk(X.dense[start:stop], steps, reached[start:stop], False)
         return
     steps = _among(steps, used)
     columns = [X.values[at] for at in used.tolist()]
@@ -102,33 +102,32 @@ def _walk_rows(
             rows[:, at] = values
             if values.dtype.kind != "f" and values.size and values.min() < 0:
                 rows[values == -1, at] = np.nan
-        walk(rows, steps, ids, reached[first:last], True)
+        walk(rows, steps, reached[first:last], True)
 
 
-def _any_unknown(X: Matrix, used: NDArray[np.intp]) -> bool:
+def _any_unknown(X: Matrix, used: NDArray[np.int32]) -> bool:
     codes = (X.values[at] for at in used.tolist())
     return any(c.dtype.kind != "f" and c.size and bool(c.min() < -1) for c in codes)
 
 
-def _among(steps: NDArray[np.void], used: NDArray[np.intp]) -> NDArray[np.void]:
+def _among(steps: NDArray[np.void], used: NDArray[np.int32]) -> NDArray[np.void]:
     """The steps with their columns counted among those that are used."""
     steps = steps.copy()
     steps["column"] = np.searchsorted(used, steps["column"])
     return steps
 
 
-def _steps(tree: Tree) -> tuple[NDArray[np.void], NDArray[np.int32]]:
-    """The nodes as ``_walk.h`` has them, the children of a node side by side, and their numbers."""
+def _steps(tree: Tree) -> NDArray[np.void]:
+    """The nodes as ``_walk.h`` has them, the children of a node side by side."""
     if "steps" in tree._splits:
-        return tree._splits["steps"], tree._splits["ids"]
+        return tree._splits["steps"]
     records = splits(tree, "other")
     inner = np.flatnonzero(~tree.is_leaf)
     place = np.zeros(tree.n_nodes, dtype=np.int32)
     place[tree.left[inner]] = 1 + 2 * np.arange(len(inner))
     place[tree.right[inner]] = 2 + 2 * np.arange(len(inner))
-    ids = np.empty(tree.n_nodes, dtype=np.int32)
-    ids[place] = np.arange(tree.n_nodes)
     steps = np.zeros(tree.n_nodes, dtype=_STEP)
+    steps["id"][place] = np.arange(tree.n_nodes)
     # a leaf is its own child and takes any value of any column
     steps["low"], steps["high"], steps["child"] = -np.inf, np.inf, np.arange(tree.n_nodes)
     steps["column"] = tree.feature[inner[0]]
@@ -138,8 +137,8 @@ def _steps(tree: Tree) -> tuple[NDArray[np.void], NDArray[np.int32]]:
     steps["column"][at] = tree.feature[inner]
     steps["child"][at] = place[tree.left[inner]]
     steps["missing"][at] = records["missing"][inner] == RIGHT
-    tree._splits["steps"], tree._splits["ids"] = steps, ids
-    return steps, ids
+    tree._splits["steps"] = steps
+    return steps
 
 
 def float_rows(tree: Tree, X: Matrix) -> NDArray[np.floating]:

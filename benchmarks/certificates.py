@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -53,6 +54,7 @@ THRESHOLDS = ("decimal", "midpoint", "observed")
 
 def measure_set(name: str, data: Path | None, draws: int) -> dict[str, Any]:
     """Means over some draws of 15 % test rows, in per cent."""
+    warnings.filterwarnings("ignore", message="Column .* has the same value")
     table = datasets.load(name, data=data)
     rows = [_measure_draw(table, seed) for seed in range(draws)]
     found = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}

@@ -178,6 +178,15 @@ def test_tight_sums_past_the_range_of_a_double():
     assert found == pytest.approx(closed, rel=1e-2)
 
 
+@pytest.fixture
+def own_tables():
+    """No table of other tests is used, and none that is made here is left to them."""
+    _by_size._kept.clear()
+    yield
+    _by_size._kept.clear()
+
+
+@pytest.mark.usefixtures("own_tables")
 def test_blocks_of_sample_sizes_give_what_one_block_gives(monkeypatch):
     shape, features = chain(9), features_of(MIXED)
     whole = _by_size.growth_by_size(shape, 120, 3, features, "best")
@@ -195,6 +204,7 @@ def test_two_classes_need_no_separate_parts():
     )
 
 
+@pytest.mark.usefixtures("own_tables")
 def test_many_parts_are_capped_together(monkeypatch):
     shape = balanced(3)
     apart = bounds.log_growth(shape, 80, 8, MIXED, form="tight")

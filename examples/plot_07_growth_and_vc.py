@@ -15,7 +15,7 @@ import treebound as tb
 
 shape = tb.TreeShape.parse("((..)(..))")
 landscape = tb.Landscape(real=10, ordinal=(3, 5), nominal=(2, 4))
-print(shape.leaves, shape.nodes, shape.height, shape.symmetries)
+print(shape.leaves, shape.nodes, shape.depth, shape.symmetries)
 
 # %%
 # Four bounds on the growth function. *fast* is the form of the paper, *tight* sums over the sizes

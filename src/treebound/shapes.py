@@ -26,7 +26,7 @@ __all__ = ["TreeShape"]
 class TreeShape:
     """An unordered binary tree shape, in canonical form and unique per shape.
 
-    The left child is the one with more leaves; ties are broken by height, then by text.
+    The left child is the one with more leaves; ties are broken by depth, then by text.
     Use :meth:`leaf`, :meth:`node`, :meth:`parse` or :meth:`enumerate` to get one.
 
     Attributes
@@ -35,7 +35,7 @@ class TreeShape:
         The children; None for a leaf.
     leaves, nodes : int
         Number of leaves and of inner nodes, ``nodes == leaves - 1``.
-    height : int
+    depth : int
         Longest path from the root to a leaf; 0 for a leaf.
     symmetries : int
         Inner nodes whose two children are equal; the shape has ``2**symmetries`` automorphisms.
@@ -44,7 +44,7 @@ class TreeShape:
     --------
     >>> import treebound as tb
     >>> shape = tb.TreeShape.parse("(.(..))")
-    >>> str(shape), shape.leaves, shape.height, shape.symmetries
+    >>> str(shape), shape.leaves, shape.depth, shape.symmetries
     ('((..).)', 3, 2, 1)
     >>> shape is tb.TreeShape.parse("((..).)")
     True
@@ -52,12 +52,12 @@ class TreeShape:
     ['((..)(..))', '(((..).).)']
     """
 
-    __slots__ = ("__weakref__", "_text", "height", "leaves", "left", "right", "symmetries")
+    __slots__ = ("__weakref__", "_text", "depth", "leaves", "left", "right", "symmetries")
 
     left: TreeShape | None
     right: TreeShape | None
     leaves: int
-    height: int
+    depth: int
     symmetries: int
     _text: str | None
 
@@ -75,12 +75,12 @@ class TreeShape:
         object.__setattr__(self, "right", right)
         inner = left is not None and right is not None
         leaves = left.leaves + right.leaves if inner else 1  # type: ignore[union-attr]
-        height = 1 + max(left.height, right.height) if inner else 0  # type: ignore[union-attr]
+        depth = 1 + max(left.depth, right.depth) if inner else 0  # type: ignore[union-attr]
         symmetries = (
             left.symmetries + right.symmetries + (left is right) if inner else 0  # type: ignore[union-attr]
         )
         object.__setattr__(self, "leaves", leaves)
-        object.__setattr__(self, "height", height)
+        object.__setattr__(self, "depth", depth)
         object.__setattr__(self, "symmetries", symmetries)
         object.__setattr__(self, "_text", None)
         return self
@@ -223,8 +223,8 @@ def _comes_first(one: TreeShape, other: TreeShape) -> bool:
     """Whether ``one`` is the left child of the canonical form."""
     if one.leaves != other.leaves:
         return one.leaves > other.leaves
-    if one.height != other.height:
-        return one.height > other.height
+    if one.depth != other.depth:
+        return one.depth > other.depth
     return str(one) < str(other)
 
 

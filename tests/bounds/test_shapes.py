@@ -28,7 +28,7 @@ def nested(shape: TreeShape) -> tuple | None:
 
 
 def measure(tree: tuple | None) -> tuple[int, int, int]:
-    """Leaves, height and symmetries by their definitions."""
+    """Leaves, depth and symmetries by their definitions."""
     if tree is None:
         return 1, 0, 0
     (a, h, s), (b, g, t) = measure(tree[0]), measure(tree[1])
@@ -58,7 +58,7 @@ def test_swapping_children_gives_the_same_object(text):
 @given(texts)
 def test_counts_follow_their_definitions(text):
     shape = TreeShape.parse(text)
-    assert (shape.leaves, shape.height, shape.symmetries) == measure(nested(shape))
+    assert (shape.leaves, shape.depth, shape.symmetries) == measure(nested(shape))
     assert shape.nodes == shape.leaves - 1 == text.count("(")
     assert shape.is_leaf == (text == ".")
 
@@ -69,7 +69,7 @@ def test_canonical_form_has_the_larger_child_left(text):
         if shape.left is None or shape.right is None:
             continue
         left, right = shape.left, shape.right
-        assert (-left.leaves, -left.height, str(left)) <= (-right.leaves, -right.height, str(right))
+        assert (-left.leaves, -left.depth, str(left)) <= (-right.leaves, -right.depth, str(right))
 
 
 @given(texts, texts)
@@ -168,7 +168,7 @@ def test_shapes_do_not_change():
 def test_a_chain_of_a_hundred_thousand_nodes():
     shape = chain(100_001)
     text = str(shape)
-    assert shape.nodes == shape.height == 100_000
+    assert shape.nodes == shape.depth == 100_000
     assert shape.symmetries == 1
     assert TreeShape.parse(text) is shape
     assert pickle.loads(pickle.dumps(shape)) is shape

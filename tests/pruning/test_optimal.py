@@ -79,7 +79,7 @@ def test_ties_go_to_the_shallower_nodes(tree):
         assert tree.node_depth[cut].sum() == depth
 
 
-@pytest.mark.parametrize("growth", ["closed", "fast", "tight", "best"])
+@pytest.mark.parametrize("growth", ["closed", "chain", "fast", "tight", "best"])
 @settings(max_examples=25)
 @given(tree=trees)
 def test_gap_covers_the_best_pruning_when_the_shape_counts(tree, growth):

@@ -50,9 +50,7 @@ def test_only_weights_may_be_rounded(tree):
 
 @pytest.mark.parametrize("label", [-1, 3])
 def test_an_answer_must_exist(tree, label):
-    with pytest.raises(
-        ValueError, match=r"'label' of node 2 of a Tree must be a class from 0 to 2"
-    ):
+    with pytest.raises(ValueError, match=r"'label' of node 2 .* must be a class from 0 to 2"):
         replace(tree, label=changed(tree.label, 2, label))
 
 
@@ -73,9 +71,7 @@ def test_nodes_must_be_in_preorder_and_reached(tree, left, right):
 
 
 def test_a_split_must_be_one_of_its_column(tree):
-    with pytest.raises(
-        ValueError, match="'feature' of node 0 of a Tree must be a column from 0 to 1"
-    ):
+    with pytest.raises(ValueError, match=r"'feature' of node 0 .* must be a column from 0 to 1"):
         replace(tree, feature=changed(tree.feature, 0, 2))
     with pytest.raises(ValueError, match=r"Node 1 .* column 'b': a nominal column needs"):
         replace(tree, category=changed(tree.category, 1, 3))

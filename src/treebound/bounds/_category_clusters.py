@@ -56,7 +56,7 @@ class BinaryClusters:
 
     def size(self, shape: TreeShape) -> int:
         """Points that are shattered."""
-        if shape.height > _DEEPEST:
+        if shape.depth > _DEEPEST:
             return 1
         for part in shape.subshapes():
             if part not in self.needed:
@@ -139,7 +139,7 @@ class CategoryClusters:
 
     def size(self, shape: TreeShape, features: Features) -> int:
         """Points that are shattered; :class:`TooMany` if there is too much to try."""
-        if shape.height > _DEEPEST:
+        if shape.depth > _DEEPEST:
             raise TooMany
         return self._at(shape, features)[0]
 

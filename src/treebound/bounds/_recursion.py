@@ -198,7 +198,7 @@ class Recursion:
 
     def prepare(self, shape: TreeShape, m: int, features: Features) -> None:
         """Fill the memory from the leaves up where a shape is too deep for plain recursion."""
-        if shape.height <= _DEEP:
+        if shape.depth <= _DEEP:
             return
         for part in shape.subshapes():
             for k in range(1, m):

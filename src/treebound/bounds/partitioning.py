@@ -102,7 +102,7 @@ def _steps(shape: TreeShape, c: int, m: int, features: Features) -> float:
     """About how many steps the sum over features takes."""
     counts = [min(one, m) for one in features.ordinal + features.nominal]
     ways = sum(o - 1 for o in features.ordinal if o <= m) + 2 * len(features.nominal)
-    depth = min(max(shape.height - 1, 0), 60)
+    depth = min(max(shape.depth - 1, 0), 60)
     landscapes = min(float(prod(counts)), float(1 + ways) ** depth)
     inner = max(shape.nodes - 1, 1)
     return landscapes * inner * m * m * (1 + ways) * min(c, 2) ** 2

@@ -254,15 +254,15 @@ def shapes(
         )
     found = TreeShape.enumerate(leaves)
     if as_json:
-        rows = [{"shape": str(s), "height": s.height, "symmetries": s.symmetries} for s in found]
+        rows = [{"shape": str(s), "depth": s.depth, "symmetries": s.symmetries} for s in found]
         _print_json(leaves=leaves, count=number, shapes=rows)
         return
     table = Table(title=f"{number:,} shapes with {leaves} leaves")
     table.add_column("shape", overflow="fold")
-    for name in ("height", "symmetries"):
+    for name in ("depth", "symmetries"):
         table.add_column(name, justify="right")
     for shape in found:
-        table.add_row(str(shape), str(shape.height), str(shape.symmetries))
+        table.add_row(str(shape), str(shape.depth), str(shape.symmetries))
     _print(table, numbers=())
 
 

@@ -38,7 +38,7 @@ class BoundPruner(BasePruner):
         others are bounds in :mod:`treebound.bounds`. A callable gets four
         numbers, the examples m, the errors, the log growth function (at 2m) and the log prior, and
         returns a number, the smaller the better.
-    growth : {"leaves", "closed", "fast", "tight", "best"}
+    growth : {"leaves", "closed", "chain", "fast", "tight", "best"}
         The growth function: of all trees with as many leaves, or of the shape of the tree in one
         of the forms of :func:`treebound.bounds.log_growth`.
     search : {"optimal", "greedy", "optimal+raise"}

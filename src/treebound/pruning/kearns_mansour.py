@@ -46,7 +46,7 @@ class KearnsMansourPruner(BasePruner):
         largest is taken.
     folds : int
         Number of folds.
-    growth : {"closed", "fast", "tight", "best", "leaves"}
+    growth : {"closed", "chain", "fast", "tight", "best", "leaves"}
         Form of the growth functions; ``"fast"`` is the paper's choice.
     delta : float
         Confidence parameter.

@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SCORES = ("code-length", "shawe-taylor", "vapnik", "tail-inversion")
-GROWTHS = ("leaves", "closed", "fast", "tight", "best")
+GROWTHS = ("leaves", "closed", "chain", "fast", "tight", "best")
 SIZE_PRIORS = ("leaves", "shapes")
 
 

@@ -207,7 +207,7 @@ class GrowthDisplay:
     ...     tb.TreeShape.parse("((..).)"), 3, tb.Landscape(real=10), examples=[10, 100, 1000]
     ... )
     >>> sorted(display.lines_)
-    ['best', 'closed', 'fast', 'tight']
+    ['best', 'chain', 'closed', 'fast', 'tight']
     """
 
     ax_: Axes

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
-import json
 import os
-import re
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from treebound._files import write_text
+from treebound._html import assembled
 from treebound.show.colours import class_colours
 from treebound.show.path_display import certified_steps, spread
 from treebound.show.words import answer, one_line, tree_in_words, typeset
@@ -73,43 +69,11 @@ def to_html(
         pruning_path = getattr(source, "pruning_path_", None)
     if certificate is None:
         certificate = getattr(source, "certificate_", None)
-    page = _page(title, _document(source, tree, pruning_path, certificate, max_steps))
+    document = _document(source, tree, pruning_path, certificate, max_steps)
+    page = assembled(files("treebound.show") / "static", "report", title=title, data=document)
     if path is not None:
         write_text(path, page)
     return page
-
-
-def _page(title: str, document: dict[str, Any]) -> str:
-    """The template with everything in it. Only its own script may run, known by its hash."""
-    style, script = _static("report.css"), _static("report.js")
-    policy = (
-        f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    parts = {
-        "TITLE": html.escape(title),
-        "POLICY": policy,
-        "STYLE": style,
-        "SCRIPT": script,
-        "DATA": _embedded(document),
-    }
-    # One pass over the template: what is filled in is not looked at again.
-    return re.sub(r"@([A-Z]+)@", lambda found: parts[found[1]], _static("report.html"))
-
-
-def _static(name: str) -> str:
-    return (files("treebound.show") / "static" / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
-
-
-def _embedded(document: dict[str, Any]) -> str:
-    """JSON that cannot end its script element, whatever the names in it."""
-    text = json.dumps(document, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 # -- what the page is given ------------------------------------------------------------------

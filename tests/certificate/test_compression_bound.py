@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treebound.bounds.compression import (
-    log_binomial,
     log_labelled_plane_shapes,
     log_message_weight,
     risk_upper,
 )
+from treebound.bounds.counting import log_binomial
 from treebound.bounds.risk import binomial_upper
 
 

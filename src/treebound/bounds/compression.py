@@ -22,7 +22,9 @@ from math import exp, inf, isinf, log, log1p, nextafter, pi
 import numpy as np
 from scipy.special import betainccinv
 
-__all__ = ["log_binomial", "log_labelled_plane_shapes", "log_message_weight", "risk_upper"]
+from treebound.bounds.counting import log_binomial
+
+__all__ = ["log_labelled_plane_shapes", "log_message_weight", "risk_upper"]
 
 # Every sum of logarithms below has fewer than 10^6 terms, each off by less than 10^-15 of itself.
 _SLACK = 1.0 + 1e-9
@@ -51,15 +53,6 @@ def log_labelled_plane_shapes(leaves: int, n_classes: int) -> float:
         ratio = (2.0 * n * (2 * size - 1) - 4.0 * n * (size - 2) / ratio) / (size + 1)
         total += log(ratio)
     return total
-
-
-def log_binomial(n: int, k: int) -> float:
-    """Log of the binomial coefficient, by a sum that loses no digits for large n."""
-    k = min(k, n - k)
-    if k < 0:
-        return -inf
-    steps = np.arange(k, dtype=np.float64)
-    return float(np.log((n - steps) / (k - steps)).sum())
 
 
 def log_message_weight(

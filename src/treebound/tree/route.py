@@ -63,16 +63,20 @@ def apply(
     if tree.n_nodes == 1:
         return np.zeros(X.n_rows, dtype=np.int32)
     reached = np.empty(X.n_rows, dtype=np.int32)
+    few = X.n_rows < 2 * _ROWS_A_THREAD
+    if X.dense is not None and few:
+        walk(X.dense, _steps(tree), reached, False)
+        return reached
     used = np.unique(tree.feature[tree.feature >= 0])
     if unknown != "other" and X.dense is None and _any_unknown(X, used):
         route(float_rows(tree, X), records, reached)
         return reached
-    parts = effective_n_jobs(n_jobs) if X.n_rows >= 2 * _ROWS_A_THREAD else 1
-    ends = np.linspace(0, X.n_rows, min(parts, X.n_rows // _ROWS_A_THREAD + 1) + 1).astype(int)
-    bounds = list(pairwise(ends.tolist()))
-    if len(bounds) == 1:
+    parts = 1 if few else effective_n_jobs(n_jobs)
+    if parts == 1:
         _walk_rows(tree, X, used, reached, 0, X.n_rows)
         return reached
+    ends = np.linspace(0, X.n_rows, min(parts, X.n_rows // _ROWS_A_THREAD + 1) + 1).astype(int)
+    bounds = list(pairwise(ends.tolist()))
     with ThreadPoolExecutor(len(bounds)) as threads:
         list(threads.map(lambda ends: _walk_rows(tree, X, used, reached, *ends), bounds))
     return reached

@@ -7,6 +7,7 @@ in the size of the file; whether the arrays make a tree is checked by :class:`~t
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any, Literal
@@ -117,6 +118,8 @@ def _thresholds(given: Any, where: str, used: NDArray[np.bool_]) -> NDArray[np.f
 
 # -- lists of one type ---------------------------------------------------------------------------
 
+_LARGEST = sys.float_info.max
+
 
 def array_of(
     given: Any,
@@ -156,12 +159,20 @@ def array_of(
         array: NDArray[Any] = np.array(given, dtype=_NUMPY[kind])
     except OverflowError:
         raise FormatError(where, "has a number that 64 bits cannot hold") from None
-    if kind != "boolean":
+    if kind != "boolean" and not _within(array, least, most):
         wrong = ~((array >= least) & (array <= most) & np.isfinite(array))
         words = f"must be a finite {kind}"
         words += f" from {least:.16g}" if least > -math.inf else ""
         refuse(wrong, where, words + (f" to {most:.16g}" if most < math.inf else ""), given, width)
     return array
+
+
+def _within(array: NDArray[Any], least: float, most: float) -> bool:
+    """Whether all numbers are finite and in the range."""
+    if not array.size:
+        return True
+    low, high = float(array.min()), float(array.max())
+    return max(least, -_LARGEST) <= low and high <= min(most, _LARGEST)
 
 
 def table_of(given: Any, where: str, kind: Json, shape: tuple[int, int]) -> NDArray[Any]:
@@ -184,7 +195,7 @@ def refuse(
     width: int = 0,
 ) -> None:
     """Raise for the first entry that is wrong, if there is one."""
-    if not np.any(wrong):
+    if not (wrong.any() if isinstance(wrong, np.ndarray) else any(wrong)):
         return
     at = int(np.argmax(wrong))
     place = f"[{at // width}][{at % width}]" if width else f"[{at}]"

@@ -72,7 +72,7 @@ class Results:
     @cached_property
     def n_draws(self) -> int:
         """One more than the last draw."""
-        return 1 + max(row["draw"] for row in self.rows)
+        return 1 + max(int(row["draw"]) for row in self.rows)
 
     @cached_property
     def failures(self) -> list[dict[str, Any]]:
@@ -86,7 +86,7 @@ class Results:
 
     def cube(self, quantity: str) -> Array:
         """Values of a quantity, (data sets, draws, models); NaN where there is none."""
-        return self._cubes[QUANTITIES.index(quantity)]
+        return np.asarray(self._cubes[QUANTITIES.index(quantity)])
 
     @cached_property
     def _cubes(self) -> Array:
@@ -109,7 +109,7 @@ class Results:
 
     def counts(self, quantity: str) -> NDArray[np.intp]:
         """How many draws have a value, (data sets, models)."""
-        return (~np.isnan(self.cube(quantity))).sum(axis=1)
+        return np.asarray((~np.isnan(self.cube(quantity))).sum(axis=1))
 
 
 def _deviation(values: Array) -> float:

@@ -284,7 +284,8 @@ class Store:
 
     def _one(self, table: str, column: str, study: str, name: str) -> str:
         query = f"SELECT {column} FROM {table} WHERE study = ? AND name = ?"
-        return self._connection.execute(query, (study, name)).fetchone()[0]
+        found: str = self._connection.execute(query, (study, name)).fetchone()[0]
+        return found
 
     def _refuse(self, differs: bool, what: str, name: str, old: str, new: str) -> None:
         if differs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,8 @@ def best_cells(results: Results) -> NDArray[np.bool_]:
     competes = np.array([name in results.competitors for name in results.models])
     top = np.where(competes & ~np.isnan(means), means, -np.inf).max(axis=1, keepdims=True)
     # The paper rounds to 0.01 % first; so a gap of exactly 0.1 % counts as within.
-    return competes & (means >= top - _BEST - 1e-9)
+    best: NDArray[np.bool_] = competes & (means >= top - _BEST - 1e-9)
+    return best
 
 
 def _summary(results: Results) -> list[list[Cell]]:
@@ -228,7 +229,7 @@ def ranks_table(results: Results) -> Sheet | None:
 
 def cost_table(results: Results) -> Sheet:
     """Accuracy beside size and time, means over data sets."""
-    columns = [
+    columns: list[tuple[str, str, Callable[[float], Cell]]] = [
         ("Accuracy (%)", "test_accuracy", _percent),
         ("Log-loss", "log_loss", lambda one: _number(one, 3)),
         ("Brier", "brier", lambda one: _number(one, 3)),

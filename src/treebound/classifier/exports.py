@@ -82,4 +82,5 @@ class TreeExports(Forms, Exports):
         """
         from treebound.classifier.storage import restored
 
-        return restored(cls, load(path))
+        classifier: Self = restored(cls, load(path))
+        return classifier

@@ -112,7 +112,8 @@ class _Deal:
             cards, rest = np.divmod(units, self.card)
             so_far = taken(self.place + cards)
             next_one = taken(self.place + cards + 1) - so_far
-            return self.card * (so_far - taken(self.place)) + rest * next_one
+            found: Ints = self.card * (so_far - taken(self.place)) + rest * next_one
+            return found
 
         return of_equal_rows(self.before + self.units) - of_equal_rows(self.before)
 

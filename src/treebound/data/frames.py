@@ -83,7 +83,8 @@ class RawColumn:
         if self.missing is not None:
             return ~self.missing
         if self.values.dtype.kind == "f":
-            return ~np.isnan(self.values)
+            missing: NDArray[np.bool_] = np.isnan(self.values)
+            return ~missing
         return np.ones(len(self.values), dtype=bool)
 
     def distinct(self) -> tuple[list[Any], NDArray[np.int64]]:

@@ -202,10 +202,11 @@ def _row_hashes(sample: Sample) -> NDArray[np.uint64]:
     """A number for every row, the same for equal rows and, in practice, for no others."""
     steps = np.arange(1, len(sample.columns) + 2, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     factors = _mixed(steps) | np.uint64(1)
-    found = _bits(sample.y) * factors[0]
+    found: NDArray[np.uint64] = _bits(sample.y) * factors[0]
     if sample.X.dense is not None:
         bits = _bits(sample.X.dense)
-        return found + ((bits ^ (bits >> np.uint64(32))) * factors[1:]).sum(axis=1, dtype=np.uint64)
+        found += ((bits ^ (bits >> np.uint64(32))) * factors[1:]).sum(axis=1, dtype=np.uint64)
+        return found
     for column, factor in zip(sample.X.values, factors[1:], strict=True):
         bits = _bits(column)
         found += (bits ^ (bits >> np.uint64(32))) * factor

@@ -55,7 +55,10 @@ def _in_range(weight: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def class_weights(
-    class_weight: Any, classes: NDArray[Any], codes: NDArray[np.int32], weight: Any
+    class_weight: Any,
+    classes: NDArray[Any],
+    codes: NDArray[np.int32],
+    weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64] | None:
     """The row weights, multiplied by those of the classes.
 

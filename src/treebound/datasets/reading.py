@@ -291,7 +291,9 @@ def _frame_chunks(table: Any, chunk_rows: int | None) -> Iterator[Raw]:
 
 
 def _values(series: pd.Series) -> Sequence[Any]:
-    return series.to_numpy() if isinstance(series.dtype, np.dtype) else series.array  # type: ignore[return-value]
+    plain = isinstance(series.dtype, np.dtype)
+    values: Sequence[Any] = series.to_numpy() if plain else series.array
+    return values
 
 
 def _parquet_chunks(file: Any, chunk_rows: int | None, name: str) -> Iterator[Raw]:

@@ -89,7 +89,8 @@ def columns_used(tree: Tree, *, unknown: Unknown) -> list[int]:
 def answers(tree: Tree, *, output: Output, smoothing: Smoothing | None) -> list[Any]:
     """What each node answers: its label, or the list of its class probabilities."""
     if output == "proba":
-        return probabilities(tree.counts, smoothing).tolist()
+        shares: list[list[float]] = probabilities(tree.counts, smoothing).tolist()
+        return shares
     return [plain(tree.classes[label]) for label in tree.label.tolist()]
 
 

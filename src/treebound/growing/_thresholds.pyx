@@ -138,14 +138,14 @@ cdef int beyond(double low, double high, double k, int shift) noexcept nogil:
     return 1 if difference > 0.0 else (2 if difference < 0.0 else 0)
 
 
-def _exact(low, high):
+cdef _exact(low, high):
     """The same in fractions, for any two finite numbers of one sign."""
     if low < 0.0:
         return -_exact_positive(-high, -low, True)
     return _exact_positive(low, high, False)
 
 
-def _exact_positive(low, high, upper):
+cdef _exact_positive(low, high, upper):
     middle = (Fraction(low) + Fraction(high)) / 2
     power = len(str(floor(middle))) if middle >= 1 else -len(str(floor(1 / middle))) - 1
     while Fraction(10) ** power > middle:
@@ -155,14 +155,17 @@ def _exact_positive(low, high, upper):
     for digits in range(1, 18):
         unit = Fraction(10) ** (power - digits + 1)
         multiples = [floor(middle / unit) * unit, ceil(middle / unit) * unit]
-        inside = [d for d in multiples if low < as_float(d) < high]
+        inside = [
+            (abs(d - middle), -d if upper else d, as_float(d))
+            for d in multiples
+            if low < as_float(d) < high
+        ]
         if inside:
-            chosen = min(inside, key=lambda d: (abs(d - middle), -d if upper else d))
-            return as_float(chosen)
+            return min(inside)[2]
     return high if upper else low
 
 
-def as_float(decimal):
+cdef as_float(decimal):
     """The nearest float; infinity above the greatest."""
     try:
         return float(decimal)

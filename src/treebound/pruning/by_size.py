@@ -42,7 +42,7 @@ class BestBySize:
         """Least errors with 1, 2, ..., ``cap`` leaves (by default, every size)."""
         cap = self.tree.n_leaves if cap is None else min(cap, self.tree.n_leaves)
         self._solve(cap)
-        return (self._plan.best[1 : cap + 1] >> self._shift) / self._scale
+        return np.asarray((self._plan.best[1 : cap + 1] >> self._shift) / self._scale)
 
     def cuts(self, leaves: int) -> NDArray[np.intp]:
         """The nodes to collapse for that many leaves."""

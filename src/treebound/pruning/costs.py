@@ -53,7 +53,7 @@ class Costs:
 
     def labels(self, counts: Floats) -> NDArray[np.int32]:
         """The answer of least cost of every node, the first of a tie."""
-        return (counts @ self.matrix).argmin(axis=1).astype(np.int32)
+        return np.asarray((counts @ self.matrix).argmin(axis=1), dtype=np.int32)
 
     def errors(self, counts: Floats) -> Floats:
         """The scaled cost of every node as a leaf."""

@@ -127,11 +127,11 @@ class OptimalPath(PruningPath):
         return self._sizes.tree.n_leaves
 
     @cached_property
-    def leaves(self) -> Ints:  # type: ignore[override]
+    def leaves(self) -> Ints:
         return np.arange(len(self), 0, -1)
 
     @cached_property
-    def errors(self) -> Floats:  # type: ignore[override]
+    def errors(self) -> Floats:
         return self._sizes.errors()[::-1].copy()
 
     @cached_property
@@ -144,7 +144,7 @@ class OptimalPath(PruningPath):
         return np.array([objective.log_growth_shape(self._tree(step).shape) for step in steps])
 
     @cached_property
-    def scores(self) -> Floats:  # type: ignore[override]
+    def scores(self) -> Floats:
         return self._objective(self.leaves, self.errors, self.log_growth)
 
     def cuts(self, step: int) -> NDArray[np.intp]:

@@ -275,11 +275,11 @@ class NestedPath(PruningPath):
         return np.asarray(values[inner].sum() - lost.cumsum()[: self.n_steps], dtype=np.float64)
 
     @cached_property
-    def leaves(self) -> Ints:  # type: ignore[override]
+    def leaves(self) -> Ints:
         return np.rint(self.along(np.ones(self.first.n_nodes))).astype(np.int64)
 
     @cached_property
-    def errors(self) -> Floats:  # type: ignore[override]
+    def errors(self) -> Floats:
         return self.along(self._node_errors)
 
     @property
@@ -335,7 +335,7 @@ class ListedPath(PruningPath):
         self.unit = unit
 
     @cached_property
-    def leaves(self) -> Ints:  # type: ignore[override]
+    def leaves(self) -> Ints:
         lost = (self.first.size - 1) // 2  # leaves that go when the node becomes one
         return np.array([self.first.n_leaves - lost[cut].sum() for cut in self._cuts], np.int64)
 

@@ -92,8 +92,8 @@ def _intervals(objective: Objective, leaves: Ints) -> Floats:
     pieces = leaves if objective.landscape.real else np.ones_like(leaves)
     changes = np.arange(1, int(min(pieces.max(), m)))
     steps = np.log((m - changes) / changes) + log(max(n - 1, 1))
-    total = np.logaddexp.accumulate(np.concatenate(([0.0], steps.cumsum()))) + log(n)
-    return total[np.minimum(pieces, len(total)) - 1]
+    total: Floats = np.logaddexp.accumulate(np.concatenate(([0.0], steps.cumsum()))) + log(n)
+    return np.asarray(total[np.minimum(pieces, len(total)) - 1])
 
 
 def _least_products(most: int, price: float, log_classes: float) -> Floats:

@@ -25,11 +25,14 @@ def impurity(counts: NDArray[np.float64], criterion: Criterion) -> NDArray[np.fl
     """
     total = np.maximum(counts.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     share = counts / total
+    found: NDArray[np.float64]
     if criterion == "gini":
-        return 1.0 - (share * share).sum(axis=1)
-    if criterion == "entropy":
-        return -(share * np.log2(share, where=share > 0, out=np.zeros_like(share))).sum(axis=1)
-    return 1.0 - share.max(axis=1)
+        found = 1.0 - (share * share).sum(axis=1)
+    elif criterion == "entropy":
+        found = -(share * np.log2(share, where=share > 0, out=np.zeros_like(share))).sum(axis=1)
+    else:
+        found = 1.0 - share.max(axis=1)
+    return found
 
 
 def importances(tree: Tree, criterion: Criterion) -> NDArray[np.float64]:

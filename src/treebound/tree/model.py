@@ -196,7 +196,7 @@ class Tree:
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return self.counts.shape[1]
+        return int(self.counts.shape[1])
 
     @property
     def is_leaf(self) -> NDArray[np.bool_]:
@@ -235,7 +235,7 @@ class Tree:
     @cached_property
     def weight(self) -> NDArray[np.float64]:
         """Weight of the training examples that reach every node; ``weight[0]`` is m."""
-        return self.counts.sum(axis=1)
+        return np.asarray(self.counts.sum(axis=1))
 
     @cached_property
     def node_errors(self) -> NDArray[np.float64]:

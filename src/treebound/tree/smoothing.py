@@ -63,4 +63,5 @@ def probabilities(
             "The 'smoothing' parameter must be 'laplace', 'm-estimate' or None. "
             f"Got {smoothing!r} instead."
         )
-    return weights / weights.sum(axis=1, keepdims=True)
+    total: NDArray[np.float64] = weights.sum(axis=1, keepdims=True)
+    return weights / total

@@ -138,3 +138,15 @@ def test_each_is_warned_of_once_and_many_together():
     assert said[0] == "Column 'c0' has the same value in every row. Hint: leave it out."
     assert "'c8'" in said[-1]
     assert all(one.filename == __file__ for one in caught)
+
+
+def test_copies_are_found_beside_a_column_that_is_mostly_missing():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 2))
+    X[rng.random(300) < 0.95, 0] = np.nan
+    X = np.concatenate([X, X])
+    found = oddities(Sample.learn(X, [0, 1] * 300))
+    assert [one.what for one in found if one.column is None] == [
+        "repeats rows: 50% of them are copies of others, "
+        "while pruning and certificate count each as new"
+    ]

@@ -25,6 +25,8 @@ _PROBE = 64  # rows looked at first
 _CATEGORIES = 100  # categories looked at
 _MANY_VALUES = 100
 _LOOKED_THROUGH = 5_000  # rows compared with each other
+_LOOKED_AT = 4  # columns that are searched for copies
+_FIRST_ROWS = 1_000  # that tell whether a column has many values
 _SHOWN = 5
 _REPEATED = 0.1
 
@@ -104,20 +106,25 @@ _NUMBERED = ("numbers the rows", "leave it out")
 
 
 def _real_columns(sample: Sample) -> Iterator[Oddity]:
-    for at in _suspects(sample):
-        column, values = sample.columns[at], sample.X.values[at]
-        probe = values[:: max(1, len(values) // _PROBE)]
-        if not (probe != probe[0]).any() or np.isnan(probe).all():
+    at, probe = _probe(sample)
+    if not at:
+        return
+    same = (probe == probe[0]).all(axis=0) | (probe != probe).all(axis=0)
+    spread = probe.max(axis=0) - probe.min(axis=0) >= len(probe) - 1
+    for place in np.flatnonzero(same | spread).tolist():
+        column, values = sample.columns[at[place]], sample.X.values[at[place]]
+        if same[place]:
             if _constant(values):
                 yield Oddity(column.name, *_CONSTANT)
-        elif _numbers_rows(values, probe) or (
-            _NAME_OF_ID.search(column.name) and len(np.unique(probe)) == len(probe)
+        elif _numbers_rows(values) or (
+            _NAME_OF_ID.search(column.name) and _distinct(probe[:, place]) == len(probe)
         ):
             yield Oddity(column.name, *_NUMBERED)
 
 
-def _suspects(sample: Sample) -> list[int]:
-    """Real columns whose first and last values are the same, or missing, or both whole."""
+def _probe(sample: Sample) -> tuple[list[int], NDArray[np.floating[Any]]]:
+    """Real columns whose first and last values are equal, missing or whole, and some rows."""
+    rows = slice(None, None, max(1, sample.n_rows // _PROBE))
     dense = sample.X.dense
     if dense is None:
         at = [i for i, column in enumerate(sample.columns) if column.kind == "real"]
@@ -125,7 +132,9 @@ def _suspects(sample: Sample) -> list[int]:
     else:
         at, first, last = list(range(dense.shape[1])), dense[0], dense[-1]
     odd = (first == last) | (first != first) | ((np.rint(first) == first) & (np.rint(last) == last))
-    return [at[place] for place in np.flatnonzero(odd).tolist()]
+    at = [at[place] for place in np.flatnonzero(odd).tolist()]
+    values = sample.X.values
+    return at, dense[rows, at] if dense is not None else np.array([values[i][rows] for i in at]).T
 
 
 def _constant(values: NDArray[Any]) -> bool:
@@ -134,10 +143,8 @@ def _constant(values: NDArray[Any]) -> bool:
     return bool((values == values[0]).all())
 
 
-def _numbers_rows(values: NDArray[Any], probe: NDArray[Any]) -> bool:
+def _numbers_rows(values: NDArray[Any]) -> bool:
     """Whether the values are consecutive whole numbers, in any order."""
-    if probe.max() - probe.min() < len(probe) - 1:
-        return False
     low, high = values.min(), values.max()
     if high - low != len(values) - 1 or not (values == np.rint(values)).all():
         return False
@@ -184,14 +191,28 @@ def _text_of(texts: list[str], n_categories: int) -> tuple[str, str]:
 
 
 def _repeated_rows(sample: Sample) -> Iterator[Oddity]:
-    values = _column_of_many_values(sample)
-    if values is None:
+    if sample.n_rows <= _MANY_VALUES:
         return
-    rows = _rows_that_share(values, max(1, sample.n_rows // _LOOKED_THROUGH))
-    # Rows that repeat others repeat their values too.
-    if _share_of_copies(_bits(values[rows])) <= _REPEATED:
+    parts = max(1, sample.n_rows // _LOOKED_THROUGH)
+    chosen = None
+    for values in sample.X.values[:: 1 + len(sample.columns) // _LOOKED_AT]:
+        if values.dtype == np.int8:
+            continue
+        rows: Any = slice(None)
+        distinct = _distinct(values if parts == 1 else values[:_FIRST_ROWS])
+        if distinct <= _MANY_VALUES:
+            continue
+        if parts > 1:
+            rows = _rows_that_share(values, parts)
+            distinct = _distinct(values[rows])
+        # Rows that repeat others repeat their values in every column.
+        if 1.0 - distinct / max(len(values[rows]), 1) <= _REPEATED:
+            return
+        chosen = rows if chosen is None else chosen
+    if chosen is None:
         return
-    share = _share_of_copies(_row_hashes(sample if isinstance(rows, slice) else sample.part(rows)))
+    hashes = _row_hashes(sample if parts == 1 else sample.part(chosen))
+    share = 1.0 - _distinct(hashes) / max(len(hashes), 1)
     if share > _REPEATED:
         remedy = "drop the copies, or give their number as sample_weight"
         what = f"repeats rows: {share:.0%} of them are copies of others"
@@ -213,24 +234,15 @@ def _row_hashes(sample: Sample) -> NDArray[np.uint64]:
     return found
 
 
-def _share_of_copies(bits: NDArray[np.uint64]) -> float:
-    return 1.0 - len(np.unique(bits)) / max(len(bits), 1)
-
-
-def _column_of_many_values(sample: Sample) -> NDArray[Any] | None:
-    """A column with over 100 values, looked for among the first rows of a few columns."""
-    if sample.n_rows <= _MANY_VALUES:
-        return None
-    for values in sample.X.values[:: 1 + len(sample.columns) // 32]:
-        if values.dtype != np.int8 and len(np.unique(values[:1000])) > _MANY_VALUES:
-            return values
-    return None
+def _distinct(values: NDArray[Any]) -> int:
+    """How many values are different; missing is one."""
+    ordered = np.sort(values)  # missing last
+    below, above = ordered[:-1], ordered[1:]
+    return len(ordered) and 1 + int(np.count_nonzero((below != above) & (below == below)))
 
 
 def _rows_that_share(values: NDArray[Any], parts: int) -> Any:
     """About one row in so many, chosen by value: all copies of a row, or none."""
-    if parts == 1:
-        return slice(None)
     return np.flatnonzero(_mixed(_bits(values)) % np.uint64(parts) == 0)
 
 

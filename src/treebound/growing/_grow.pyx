@@ -5,14 +5,12 @@ back with a tighter bound or with its split. Large nodes are searched by histogr
 others have their rows sorted (`_sorted`). The tree does not depend on where the crossing is.
 """
 
-from libc.math cimport INFINITY, ceil, floor, log2
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from treebound.growing._binned cimport (
-    code_at, count_classes, find_ends, part_binned,
-)
+from treebound.growing._binned cimport count_classes, find_ends, part_binned
 from treebound.growing._bounds cimport Reach
 from treebound.growing._coding cimport sample_size
 from treebound.growing._counting cimport subtract_counts
@@ -21,54 +19,36 @@ from treebound.growing._large cimport (
     take_histogram,
 )
 from treebound.growing._layout cimport (
-    ENTROPY, GINI, MISCLASSIFICATION, NOMINAL, REAL, Problem, Scratch, Source, Split, allocate,
-    purity_of, weight_of, xlogx, zeros,
+    ENTROPY, FLOAT32, FLOAT64, INT8, INT16, INT32, NOMINAL, Scratch, Source, Split, allocate,
+    weight_of, zeros,
 )
-from treebound.growing._nodes cimport BOUNDED, FOUND, WAITING, Node, Nodes, leave
+from treebound.growing._leaves cimport Leaves
+from treebound.growing._nodes cimport BOUNDED, FOUND, WAITING, Node, leave
 from treebound.growing._partition cimport Part
 from treebound.growing._pool cimport Pool
 from treebound.growing._search cimport Quest, Search, search_sorted
 from treebound.growing._signals cimport Watch, look_for_signals
 from treebound.growing._sorted cimport (
-    Sorted, category_of, ends_of, enlarge_scratch, enlarge_table, free_scratch, has_missing_rows,
-    left_weight, mark, new_sorted, part_rows,
+    Sorted, enlarge_scratch, enlarge_table, free_scratch, mark, new_sorted, part_rows,
 )
-from treebound.growing._thresholds cimport OBSERVED, Rule, pick
-
-# Scores closer than this share of a node's weight are a tie; a gain below it is rounding.
-cdef double TOLERANCE = 2.0**-45
-cdef double LOG2_E = 1.4426950408889634
 
 cdef enum:
-    MOST_LOGARITHMS = 65536  # kept in a table, or four for each row
     FINE_ROWS = 400_000      # samples of more rows get finer bins where the first ones tell little
     FINE_BINS = 4095
 
 
-cdef class Grower:
-    cdef Problem problem
-    cdef Source* sources
-    cdef Py_ssize_t n_columns
-    cdef Nodes tree
+cdef class Grower(Leaves):
     cdef Pool pool
     cdef Scratch* scratch       # one a thread
     cdef Large* large           # NULL: all nodes are sorted
     cdef Search search
-    cdef int64_t* xlogx_table
     cdef object arrays          # what the sources point to
-    cdef Py_ssize_t max_leaves, max_depth, min_split, n_leaves
-    cdef Py_ssize_t root_crossing, crossing, most_bins
-    cdef double min_gain
-    cdef int64_t whole          # weight of the sample that this one is a part of
-    cdef Rule thresholds
+    cdef Py_ssize_t max_leaves, n_leaves, root_crossing, crossing, most_bins
     cdef Watch watch
-    cdef bint by_impurity
     cdef bint sorts_when_needed  # False: histograms from the crossing on, come what may
 
-    def __cinit__(self, Py_ssize_t n_columns, Pool pool):
-        self.n_columns = n_columns
+    def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, bint in_order, Pool pool):
         self.pool = pool
-        self.sources = <Source*>zeros(n_columns, sizeof(Source))
         self.scratch = <Scratch*>zeros(pool.n_threads, sizeof(Scratch))
         self.search.quests[0].splits = <Split*>allocate(n_columns, sizeof(Split))
         self.search.quests[1].splits = <Split*>allocate(n_columns, sizeof(Split))
@@ -81,10 +61,8 @@ cdef class Grower:
             for t in range(self.pool.n_threads):
                 free_scratch(&self.scratch[t])
         free(self.scratch)
-        free(self.sources)
         free(self.search.quests[0].splits)
         free(self.search.quests[1].splits)
-        free(self.xlogx_table)
 
     # -- the loop ----------------------------------------------------------------------------
 
@@ -123,8 +101,6 @@ cdef class Grower:
         self.set_criterion()
         may_split = self.settle(0) and self.max_leaves != 1
         self.n_leaves = 1
-        # the paper's priorities are impurities, at most a few units; gains are weights
-        self.tree.tolerance = TOLERANCE * (1.0 if self.by_impurity else <double>self.whole)
         if not may_split or self.n_columns == 0:
             return 0
         if n < self.root_crossing:
@@ -142,6 +118,7 @@ cdef class Grower:
         if root.histogram != NULL:
             give_histogram(self.large, root.histogram)
             root.histogram = NULL
+        self.binned = NULL
         free_large(self.large)
         self.large = NULL
         enlarge_scratch(
@@ -150,62 +127,12 @@ cdef class Grower:
         self.large = new_large(
             &self.problem, self.sources, self.n_columns, most_bins, self.scratch, self.pool
         )
+        self.binned = self.large.data
         root.histogram = take_histogram(self.large, True)
         count_into(self.large, 0, self.problem.n_rows, root.histogram, self.pool)
         return 0
 
-    cdef int set_criterion(self) except -1 nogil:
-        """Whether sums of squares need 128 bits, and the table of c log c."""
-        cdef int64_t total = 0, count
-        cdef Py_ssize_t k
-        cdef double largest
-        for k in range(self.problem.n_classes):
-            total += self.tree.counts_of(0)[k]
-        self.whole = max(self.whole, total)
-        self.problem.wide = self.whole >= <int64_t>1 << 31
-        self.problem.xlogx = NULL
-        self.problem.xlogx_unit = 1.0
-        if self.problem.criterion != ENTROPY:
-            return 0
-        # a sum of c log c is at most whole log2 whole: leave it 60 bits
-        largest = <double>self.whole * max(1.0, log2(<double>self.whole))
-        self.problem.xlogx_unit = 2.0 ** (60.0 - ceil(log2(largest)))
-        if total > max(MOST_LOGARITHMS, 4 * <int64_t>self.problem.n_rows):
-            return 0
-        self.xlogx_table = <int64_t*>allocate(total + 1, sizeof(int64_t))
-        for count in range(total + 1):
-            self.xlogx_table[count] = xlogx(count, &self.problem)
-        self.problem.xlogx = self.xlogx_table
-        return 0
-
     # -- leaves ------------------------------------------------------------------------------
-
-    cdef bint settle(self, int32_t index) noexcept nogil:
-        """Weight and purity from the counts; whether the node may be split at all."""
-        cdef Node* node = &self.tree.nodes[index]
-        cdef const int64_t* counts = self.tree.counts_of(index)
-        cdef Py_ssize_t k, classes = 0
-        node.weight = 0
-        for k in range(self.tree.n_classes):
-            node.weight += counts[k]
-            classes += counts[k] > 0
-        node.purity = purity_of(counts, node.weight, &self.problem)
-        return (
-            classes > 1
-            and self.tree.rows_in(index) >= self.min_split
-            and node.depth < self.max_depth
-        )
-
-    cdef void wait(self, int32_t index) noexcept nogil:
-        """Put a leaf on the frontier with what it would gain if both children were pure."""
-        cdef Node* node = &self.tree.nodes[index]
-        node.state = WAITING
-        node.priority = -node.purity
-        if self.by_impurity:
-            node.priority = 0.0
-        elif self.problem.criterion != ENTROPY:
-            node.priority += <double>node.weight
-        self.tree.push(index)
 
     cdef int look_at(self, int32_t index) except -1 nogil:
         """Find the split of a leaf, or a better bound of what it gains."""
@@ -217,7 +144,7 @@ cdef class Grower:
             give_histogram(self.large, node.histogram)
             node.histogram = NULL
             node.home = new_sorted(
-                &self.problem, self.sources, self.n_columns, self.large.data.rows + start, n_rows,
+                &self.problem, self.sources, self.n_columns, self.binned.rows + start, n_rows,
                 self.scratch,
             )
             node.start = 0
@@ -286,6 +213,7 @@ cdef class Grower:
         cdef Node* root = &self.tree.nodes[0]
         free(root.histogram)
         root.histogram = NULL
+        self.binned = NULL
         free_large(self.large)
         self.large = NULL
         root.home = new_sorted(
@@ -300,7 +228,7 @@ cdef class Grower:
         """Whether the root has many rows in bins that may hold its split, as with pure noise."""
         return (
             self.sorts_when_needed
-            and self.large.data.most_codes <= self.most_bins + 1
+            and self.binned.most_codes <= self.most_bins + 1
             and live_rows > self.problem.n_rows * self.n_columns // 10
         )
 
@@ -335,14 +263,14 @@ cdef class Grower:
         self.add_children(index, children)
         node = &self.tree.nodes[index]
         if self.sources[node.split.column].kind != NOMINAL:
-            find_ends(self.large.data, node.start, node.stop, &node.split)
+            find_ends(self.binned, node.start, node.stop, &node.split)
         middle = node.start + part_binned(
-            self.large.data, node.start, node.stop, &node.split, self.pool
+            self.binned, node.start, node.stop, &node.split, self.pool
         )
         if middle - node.start <= node.stop - middle:
-            count_classes(self.large.data, node.start, middle, self.tree.counts_of(node.left))
+            count_classes(self.binned, node.start, middle, self.tree.counts_of(node.left))
         else:
-            count_classes(self.large.data, middle, node.stop, self.tree.counts_of(node.left))
+            count_classes(self.binned, middle, node.stop, self.tree.counts_of(node.left))
             for k in range(self.tree.n_classes):
                 self.tree.counts_of(node.left)[k] = (
                     self.tree.counts_of(index)[k] - self.tree.counts_of(node.left)[k]
@@ -381,7 +309,7 @@ cdef class Grower:
                 self.pool,
             )
         if part != NULL and keep_large:
-            subtract_counts(&self.large.data.counted, whole, part)
+            subtract_counts(&self.binned.counted, whole, part)
             self.tree.nodes[large].histogram = whole
         else:
             give_histogram(self.large, whole)
@@ -416,52 +344,6 @@ cdef class Grower:
         else:
             self.search_children(index, node.right, node.left, search_right, search_left)
         return 0
-
-    cdef int set_test(self, Node* node) except -1 nogil:
-        """Threshold or category; where no row is missing, missing goes to the heavier child."""
-        cdef const Source* source = &self.sources[node.split.column]
-        cdef double low = 0.0, high = 0.0
-        cdef bint learned = source.may_miss, ended
-        if source.kind == NOMINAL:
-            node.category = <int32_t>node.split.bin
-            if node.home != NULL:
-                node.category = <int32_t>category_of(node.home, &node.split)
-        else:
-            ended = self.ends(node, &node.split, &low, &high)
-            if not ended:
-                node.threshold = INFINITY
-            elif source.kind == REAL or self.thresholds == OBSERVED:
-                node.threshold = pick(low, high, self.thresholds)
-            else:
-                node.threshold = floor(0.5 * low + 0.5 * high)
-            learned = learned and self.misses(node)
-        if not learned:
-            # weights that were rounded to integers may miss a tie by a few units
-            node.split.missing_left = (
-                <double>(self.tree.nodes[node.left].weight - self.tree.nodes[node.right].weight)
-                >= -TOLERANCE * <double>node.weight
-            )
-        return 0
-
-    cdef bint ends(self, Node* node, Split* split, double* low, double* high) noexcept nogil:
-        """The neighbours of a threshold; False where only missing rows go right."""
-        if node.home != NULL:
-            return ends_of(node.home, node.start, split, low, high)
-        find_ends(self.large.data, node.start, node.stop, split)
-        low[0] = split.low
-        high[0] = split.high
-        return split.known
-
-    cdef bint misses(self, const Node* node) noexcept nogil:
-        """Whether a row of a node is missing in the column of its split."""
-        cdef Py_ssize_t i, missing
-        if node.home != NULL:
-            return has_missing_rows(node.home, node.start, node.stop, node.split.column)
-        missing = self.large.data.columns[node.split.column].coder.n_bins
-        for i in range(node.start, node.stop):
-            if code_at(self.large.data, node.split.column, self.large.data.rows[i]) == missing:
-                return True
-        return False
 
     cdef int search_children(
         self, int32_t index, int32_t small, int32_t large, bint search_small, bint search_large
@@ -509,110 +391,8 @@ cdef class Grower:
         memset(tables, 0, home.table_size * sizeof(int64_t))
         return tables
 
-    # -- choice ------------------------------------------------------------------------------
-
-    cdef void set_quest(self, Quest* quest, int32_t index, bint wanted) noexcept nogil:
-        """Prepare the search of a node; its tables are set already."""
-        cdef const Node* node = &self.tree.nodes[index]
-        cdef double tolerance = self.tolerance_of(node.weight)
-        cdef double least = self.min_gain * <double>self.whole - tolerance
-        quest.index = index
-        quest.wanted = wanted
-        quest.view.start = node.start
-        quest.view.stop = node.stop
-        quest.view.weight = node.weight
-        quest.view.purity = node.purity
-        quest.view.counts = self.tree.counts_of(index)
-        quest.view.rows = NULL if node.home == NULL else node.home.rows
-        quest.view.tolerance = tolerance
-        quest.view.rise = rise_of(node.weight, &self.problem)
-        # A split of no gain may lead to splits that gain (exclusive or); where impurities are not
-        # strictly concave, or leaves wait for pure children, it would only delay them.
-        if self.by_impurity or self.problem.criterion == MISCLASSIFICATION:
-            least = max(least, tolerance)
-        quest.least = node.purity + least
-
-    cdef double tolerance_of(self, int64_t weight) noexcept nogil:
-        """Scores closer than this are a tie: rounding of floats, and of c log c to integers."""
-        cdef double tolerance = TOLERANCE * <double>weight
-        if self.problem.criterion == ENTROPY:
-            tolerance += (2 * self.tree.n_classes + 2) / self.problem.xlogx_unit
-        return tolerance
-
-    cdef void conclude(self, const Quest* quest) noexcept nogil:
-        """Put a sorted leaf on the frontier if a split gains enough; else it needs no tables."""
-        cdef Node* node = &self.tree.nodes[quest.index]
-        if quest.wanted and self.choose(node, quest):
-            self.tree.push(quest.index)
-            if self.tree.rows_in(quest.index) >= node.home.table_size:
-                return
-        free(node.tables)
-        node.tables = NULL
-
-    cdef bint choose(self, Node* node, const Quest* quest) noexcept nogil:
-        """Take the best of the columns' splits; whether it gains enough."""
-        cdef Py_ssize_t j
-        node.split.score = -INFINITY
-        for j in range(self.n_columns):
-            if quest.splits[j].place >= 0 and self.wins(
-                node, &quest.splits[j], quest.view.tolerance
-            ):
-                node.split = quest.splits[j]
-        if not node.split.score > quest.least:
-            node.split.column = -1
-            return False
-        node.priority = self.priority_of(node, node.split.score)
-        node.state = FOUND
-        return True
-
-    cdef bint wins(self, Node* node, Split* split, double tolerance) noexcept nogil:
-        """Whether a column's split replaces that of the columns before it."""
-        if split.score > node.split.score + tolerance:
-            return True
-        if split.score < node.split.score - tolerance:
-            return False
-        if self.by_impurity:
-            return self.weight_left(node, split) < self.weight_left(node, &node.split)
-        return self.gap_of(node, split) > self.gap_of(node, &node.split)
-
-    cdef int64_t weight_left(self, const Node* node, const Split* split) noexcept nogil:
-        if node.home == NULL:
-            return split.left_weight
-        return left_weight(node.home, node.start, node.stop, split)
-
-    cdef double gap_of(self, Node* node, Split* split) noexcept nogil:
-        """Room between the two sides of a split, as a share of the column's range.
-
-        1 for a category, 0 where only missing rows go right. Of equal splits the one with more
-        room is the surer one, and the order of the columns has no say.
-        """
-        cdef double low = 0.0, high = 0.0
-        if self.sources[split.column].kind == NOMINAL:
-            return 1.0
-        if not self.ends(node, split, &low, &high):
-            return 0.0
-        return (high - low) / self.sources[split.column].span
-
-    cdef double priority_of(self, const Node* node, double score) noexcept nogil:
-        """The gain, or in the paper's order minus the mean impurity of the children (ERRATA 15)."""
-        if not self.by_impurity:
-            return score - node.purity
-        if self.problem.criterion == ENTROPY:
-            return score / <double>node.weight
-        return score / <double>node.weight - 1.0
-
-
-cdef double rise_of(int64_t weight, const Problem* problem) noexcept nogil:
-    """The most that a row can lift the score by changing sides (see ``_scan.pyx``)."""
-    cdef double heaviest = <double>min(problem.max_weight, weight)
-    if problem.criterion == GINI:
-        return 2.0 * heaviest
-    return heaviest * (log2(<double>weight / heaviest) + LOG2_E)
-
 
 # -- from Python ---------------------------------------------------------------------------
-
-TYPES = {"f8": 0, "f4": 1, "i1": 2, "i2": 3, "i4": 4}
 
 
 def grow(
@@ -631,19 +411,15 @@ def grow(
     cdef const int64_t[::1] units
     cdef Grower grower
     n_threads = max(1, min(n_threads, len(columns), n // 4096))
-    grower = Grower(len(columns), Pool(n_threads))
+    grower = Grower(len(columns), n_classes, max_leaves >= 0, Pool(n_threads))
     grower.arrays = (columns, y, weights)
     for j, values in enumerate(columns):
-        grower.sources[j].first = <const char*><size_t>values.ctypes.data
-        grower.sources[j].stride = values.strides[0]
-        grower.sources[j].type = TYPES[values.dtype.str[1:]]
+        point_to(&grower.sources[j], values)
         grower.sources[j].kind = kinds[j]
         grower.sources[j].n_categories = n_categories[j]
         grower.sources[j].may_miss = may_miss[j]
     grower.problem.n_rows = n
-    grower.problem.n_classes = n_classes
     grower.problem.labels = <const uint32_t*>&labels[0]
-    grower.problem.max_weight = 1
     if weights is not None:
         units = weights
         grower.problem.weights = &units[0]
@@ -651,7 +427,6 @@ def grow(
     grower.problem.criterion = criterion
     grower.problem.min_leaf = min_samples_leaf
     grower.problem.min_weight = min_weight
-    grower.tree = Nodes(n_classes, max_leaves >= 0)
     grower.by_impurity = by_impurity
     grower.max_leaves = max_leaves
     grower.max_depth = max_depth
@@ -663,6 +438,20 @@ def grow(
         grower.grow()
     missing = [bool(grower.sources[j].may_miss) for j in range(len(columns))]
     return grower.tree.arrays(), missing
+
+
+cdef int point_to(Source* source, values) except -1:
+    """Where the values of a column stand, and their type. The array must outlive the source."""
+    cdef Py_buffer view
+    PyObject_GetBuffer(values, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT)
+    source.first = <const char*>view.buf
+    source.stride = view.strides[0]
+    if view.format[0] in b"df":
+        source.type = FLOAT64 if view.itemsize == 8 else FLOAT32
+    else:
+        source.type = INT8 if view.itemsize == 1 else INT16 if view.itemsize == 2 else INT32
+    PyBuffer_Release(&view)
+    return 0
 
 
 cdef set_crossing(Grower grower, crossing, most_bins, n_categories):

@@ -221,3 +221,37 @@ def test_columns_with_many_ties_take_the_best_boundary(seed, criterion, heaviest
     best = best_gain(X, y, weight, n_classes, criterion)
     found = 0.0 if tree.n_nodes == 1 else node_gains(tree, criterion)[0]
     assert found == pytest.approx(best, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [1500, 5000])
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(-60.0, 60.0),
+        np.arange(250.0),
+        np.r_[-100.0, 0.0, 1e-17, np.arange(1.0, 40.0)],
+        np.r_[-1e-17, 0.0, 1.0, 1.0 + 2.0**-52, 2.0],
+        np.r_[2.0**53 + 2.0 * np.arange(20)],
+        np.r_[np.nan, np.arange(30.0)],
+        np.r_[np.arange(30.0), 1e300],
+    ],
+    ids=["whole", "many", "nearly whole", "next to whole", "large", "missing", "outlier"],
+)
+def test_whole_numbers_that_are_counted_grow_the_same_tree(values, n):
+    """As the same column after a map that keeps the order and has no whole numbers."""
+    rng = np.random.default_rng(5)
+    present = np.sort(values[~np.isnan(values)])
+    drawn = rng.choice(values, size=n)
+    ranks = np.searchsorted(present, drawn)
+    other = np.where(np.isnan(drawn), np.nan, 0.3 + 0.7 * ranks)
+    y = (ranks // 2 + (rng.random(n) < 0.2)) % 3
+    one, two = (
+        grow(x[:, None], y, [Column("x", missing=True)], [0, 1, 2], thresholds="observed")
+        for x in (drawn, other)
+    )
+    for name in ("left", "right", "counts", "missing_left", "label"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    thresholds = one.threshold[~one.is_leaf]
+    mapped = 0.3 + 0.7 * np.searchsorted(present, thresholds)
+    mapped[np.isinf(thresholds)] = np.inf  # present against missing
+    np.testing.assert_array_equal(mapped, two.threshold[~two.is_leaf])

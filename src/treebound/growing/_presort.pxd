@@ -4,6 +4,13 @@ from libc.string cimport memcpy
 from treebound.growing._layout cimport Packing
 
 
+cdef extern from *:
+    """
+    #define MISSING_KEY (~(uint64_t)0)
+    """
+    const uint64_t MISSING_KEY  # no number has it: it would be the bits of a NaN
+
+
 cdef struct Presorted:
     uint64_t* entries      # one of the two buffers
     Py_ssize_t n_values    # distinct values
@@ -17,7 +24,15 @@ cdef inline uint64_t key_of(double value) noexcept nogil:
     memcpy(&bits, &value, 8)
     # a negative number has all its bits turned, another one only its sign
     bits ^= (<uint64_t>0 - (bits >> 63)) | (<uint64_t>1 << 63)
-    return bits if value == value else ~<uint64_t>0
+    return bits if value == value else MISSING_KEY
+
+
+cdef inline double value_of(uint64_t key) noexcept nogil:
+    """The float that has this key; the key must not be that of a missing value."""
+    cdef double value
+    key ^= ((key >> 63) - 1) | (<uint64_t>1 << 63)
+    memcpy(&value, &key, 8)
+    return value
 
 
 cdef void ordered_keys(

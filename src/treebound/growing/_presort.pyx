@@ -1,9 +1,9 @@
 """Sort a column once: rank, row and label of every value, packed in 64 bits.
 
 The bits of a float, made an integer in the same order, are cut to 33 bits. These stand where the
-rank will stand, above row and label, while three radix passes of 11 bits sort them (few rows: four
-of 8, for 32 bits). Values that agree in these bits are then put in order by all their bits. Time O(n), unless very many different
-values agree in 33 bits; then O(n log n).
+rank will stand, above row and label, while three radix passes of 11 bits sort them (few rows: three
+of 8, for 24 bits). Values that agree in these bits are then put in order by all their bits. Time
+O(n), unless very many different values agree in these bits; then O(n log n).
 """
 
 from libc.stdint cimport uint32_t, uint64_t
@@ -17,18 +17,14 @@ cdef enum:
     PASSES = 3
     FEW_ROWS = 3072       # fewer rows have
     SHORT_DIGIT_BITS = 8  # shorter digits
-    MORE_PASSES = 4
     SHORT_RUN = 16
     FEW_KEYS = 96  # fewer are inserted one by one: clearing the buckets would take longer
-
-cdef uint64_t MISSING_KEY = ~<uint64_t>0  # no number has it: it would be the bits of a NaN
 
 
 cdef struct KeyRange:
     uint64_t low        # the least key
     int shift           # low bits to drop
     int digit_bits
-    int passes
     bint cut            # whether two different keys may agree after that
     Py_ssize_t present  # keys that are not missing
 
@@ -58,7 +54,7 @@ cdef Presorted presort(
     if n_rows < FEW_KEYS:
         return insert_keys(keys, n_rows, labels, packing, buffer, other)
     span = key_range(keys, n_rows, packing)
-    memset(starts, 0, (<size_t>span.passes << span.digit_bits) * sizeof(uint32_t))
+    memset(starts, 0, (<size_t>PASSES << span.digit_bits) * sizeof(uint32_t))
     pack_keys(keys, n_rows, &span, labels, packing, buffer, starts)
     if radix_sort(buffer, other, &span, packing.rank_shift, starts):
         memcpy(
@@ -114,8 +110,7 @@ cdef KeyRange key_range(
     cdef int room
     cdef Py_ssize_t i
     span.digit_bits = SHORT_DIGIT_BITS if n_rows < FEW_ROWS else DIGIT_BITS
-    span.passes = MORE_PASSES if n_rows < FEW_ROWS else PASSES
-    room = min(span.passes * span.digit_bits, 64 - packing.rank_shift)
+    room = min(PASSES * span.digit_bits, 64 - packing.rank_shift)
     span.low = MISSING_KEY
     span.present = 0
     span.shift = 0
@@ -160,9 +155,7 @@ cdef void pack_keys(
             key = (keys[i] - low) >> shift
             starts[key & mask] += 1
             starts[mask + 1 + ((key >> bits) & mask)] += 1
-            starts[2 * (mask + 1) + ((key >> (2 * bits)) & mask)] += 1
-            if bits == SHORT_DIGIT_BITS:
-                starts[3 * (mask + 1) + (key >> (3 * bits))] += 1
+            starts[2 * (mask + 1) + (key >> (2 * bits))] += 1
             entries[present] = entry | key << rank_shift
             present += 1
         else:
@@ -179,27 +172,48 @@ cdef bint radix_sort(
     """
     cdef uint64_t* source = entries
     cdef uint64_t* target = other
-    cdef Py_ssize_t n = span.present, i
-    cdef uint64_t entry
-    cdef uint32_t total, count, digit, mask = (<uint32_t>1 << span.digit_bits) - 1
+    cdef Py_ssize_t n = span.present
+    cdef uint32_t mask = (<uint32_t>1 << span.digit_bits) - 1
     cdef int p
-    for p in range(span.passes if n else 0):
+    for p in range(PASSES if n else 0):
         if starts[(source[0] >> shift) & mask] < <uint32_t>n:
-            total = 0
-            for digit in range(mask + 1):
-                count = starts[digit]
-                starts[digit] = total
-                total += count
-            # invariant: starts[digit] is where the next entry of that digit goes
-            for i in range(n):
-                entry = source[i]
-                digit = <uint32_t>(entry >> shift) & mask
-                target[starts[digit]] = entry
-                starts[digit] += 1
+            scatter(source, target, n, shift, mask, starts)
             source, target = target, source
         shift += span.digit_bits
         starts += mask + 1
     return source != entries
+
+
+cdef inline void scatter(
+    const uint64_t* source, uint64_t* target, Py_ssize_t n, int shift, uint32_t mask,
+    uint32_t* starts,
+) noexcept nogil:
+    """Move entries to the place of their digit.
+
+    From both ends at once: one place need not wait for the other.
+    """
+    cdef uint32_t stops[BUCKETS]
+    cdef uint32_t total = 0, count, digit, last
+    cdef Py_ssize_t i
+    cdef uint64_t entry, back
+    for digit in range(mask + 1):
+        count = starts[digit]
+        starts[digit] = total
+        total += count
+        stops[digit] = total
+    # invariant: the free places of a digit are those from starts to before stops
+    for i in range(n // 2):
+        entry = source[i]
+        back = source[n - 1 - i]
+        digit = <uint32_t>(entry >> shift) & mask
+        last = <uint32_t>(back >> shift) & mask
+        target[starts[digit]] = entry
+        starts[digit] += 1
+        stops[last] -= 1
+        target[stops[last]] = back
+    if n % 2:
+        entry = source[n // 2]
+        target[starts[<uint32_t>(entry >> shift) & mask]] = entry
 
 
 cdef void repair_runs(

@@ -4,20 +4,23 @@ All rows of a small sample, or those of one node of a large one. Each column is 
 expansion parts it and keeps the order. Memory per row: 8 bytes for each column, and about 20 more.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from treebound.growing._layout cimport (
     CODED, FLOAT64, NOMINAL, REAL, SORTED, Column, Packing, Problem, Scratch, Source, Split,
     allocate, label_of, rank_of, row_of, value_at, weight_of, zeros,
 )
 from treebound.growing._partition cimport Part, partition_entries, partition_rows
-from treebound.growing._presort cimport Presorted, key_of, ordered_keys, presort
+from treebound.growing._presort cimport (
+    MISSING_KEY, Presorted, key_of, ordered_keys, presort, value_of,
+)
 
 cdef enum:
     FEW_VALUES = 256     # a threshold column of no more values is kept as codes,
     ROWS_A_VALUE = 8     # if it has that many rows for each of them
+    CLOSE = 256          # whole numbers in a range below this are counted, not sorted
     TILE = 64            # rows read at a time: a C-ordered matrix is read once, not once a column
 
 
@@ -144,7 +147,10 @@ cdef int sort_column(Sorted* data, Py_ssize_t j, Scratch* scratch) except -1 nog
     cdef Source* source = &data.sources[j]
     cdef Py_ssize_t n = data.problem.n_rows
     cdef Packing packing = data.problem.packing
-    cdef Presorted result = presort(
+    cdef Presorted result
+    if count_whole(data, j, <uint16_t*>scratch.other):
+        return 0
+    result = presort(
         column.entries, n, data.problem.labels, &packing, scratch.entries, scratch.other
     )
     column.n_codes = result.n_values
@@ -157,13 +163,81 @@ cdef int sort_column(Sorted* data, Py_ssize_t j, Scratch* scratch) except -1 nog
             source.span = value_at(
                 source, row_of(result.entries[result.n_present - 1], &packing)
             ) - value_at(source, row_of(result.entries[0], &packing))
-    if column.kind == NOMINAL or (
-        column.n_codes <= FEW_VALUES and ROWS_A_VALUE * column.n_codes <= n
-    ):
+    if is_coded(data, j):
         code_values(data, j, result.entries)
     else:
         memcpy(column.entries, result.entries, n * sizeof(uint64_t))
     return 0
+
+
+cdef bint is_coded(const Sorted* data, Py_ssize_t j) noexcept nogil:
+    """Whether a column whose values were counted is kept as codes."""
+    cdef const Column* column = &data.columns[j]
+    return column.kind == NOMINAL or (
+        column.n_codes <= FEW_VALUES and ROWS_A_VALUE * column.n_codes <= data.problem.n_rows
+    )
+
+
+cdef inline bint is_whole(double value) noexcept nogil:
+    """Whether it is a whole number that an int holds."""
+    return -1e9 < value < 1e9 and <double><int>value == value
+
+
+cdef bint count_whole(Sorted* data, Py_ssize_t j, uint16_t* numbers) except -1 nogil:
+    """Code a column of whole numbers that lie close together, without sorting; whether it is one.
+
+    ``numbers`` has room for the rows. Nothing is changed where it is not.
+    """
+    cdef Column* column = &data.columns[j]
+    cdef const uint64_t* keys = column.entries
+    cdef Py_ssize_t n = data.problem.n_rows, i
+    cdef uint32_t counts[CLOSE + 1]
+    cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1)
+    cdef uint64_t low = MISSING_KEY, high = 0
+    cdef double value
+    cdef int least, whole
+    if keys[0] != MISSING_KEY and not is_whole(value_of(keys[0])):
+        return False  # as in most columns of real numbers
+    for i in range(n):
+        low = min(low, keys[i])
+        high = max(high, keys[i] if keys[i] != MISSING_KEY else 0)
+    if low == MISSING_KEY or not (
+        is_whole(value_of(low))
+        and is_whole(value_of(high))
+        and value_of(high) - value_of(low) < CLOSE
+    ):
+        return False
+    least = <int>value_of(low)
+    memset(counts, 0, sizeof(counts))
+    for i in range(n):
+        whole = CLOSE
+        if keys[i] != MISSING_KEY:
+            value = value_of(keys[i])
+            if <double><int>value != value:
+                return False
+            whole = <int>value - least
+        numbers[i] = <uint16_t>whole
+        counts[whole] += 1
+    column.n_codes = 0
+    for whole in range(CLOSE):
+        column.n_codes += counts[whole] > 0
+    if not is_coded(data, j):
+        return False
+    column.has_missing = counts[CLOSE] > 0
+    if data.ids == NULL:
+        data.sources[j].may_miss |= column.has_missing
+        data.sources[j].span = value_of(high) - value_of(low)
+    start_codes(data, j)
+    i = 0
+    for whole in range(CLOSE + 1):
+        if counts[whole]:
+            if whole < CLOSE:
+                column.values[i] = <double>(least + whole)
+            counts[whole] = <uint32_t>i * stride
+            i += 1
+    for i in range(n):
+        column.cells[i] = counts[numbers[i]] + data.problem.labels[i]
+    return True
 
 
 cdef int code_values(Sorted* data, Py_ssize_t j, const uint64_t* entries) except -1 nogil:
@@ -172,6 +246,19 @@ cdef int code_values(Sorted* data, Py_ssize_t j, const uint64_t* entries) except
     cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1)
     cdef Packing packing = data.problem.packing
     cdef Py_ssize_t i, row, code
+    start_codes(data, j)
+    for i in range(data.problem.n_rows):
+        row = row_of(entries[i], &packing)
+        code = rank_of(entries[i], &packing)
+        column.cells[row] = <uint32_t>code * stride + data.problem.labels[row]
+        if code < column.n_codes:
+            column.values[code] = value_at(&data.sources[j], id_of(data, row))
+    return 0
+
+
+cdef int start_codes(Sorted* data, Py_ssize_t j) except -1 nogil:
+    """Make a column one of codes: cells in place of the entries, and room for the values."""
+    cdef Column* column = &data.columns[j]
     if (column.n_codes + 1) * (data.problem.n_classes + 1) >= <Py_ssize_t>1 << 32:
         with gil:
             raise ValueError(
@@ -184,12 +271,6 @@ cdef int code_values(Sorted* data, Py_ssize_t j, const uint64_t* entries) except
     column.entries = NULL
     column.values = <double*>allocate(column.n_codes + 1, sizeof(double))
     column.values[column.n_codes] = <double>data.sources[j].n_categories  # missing, if nominal
-    for i in range(data.problem.n_rows):
-        row = row_of(entries[i], &packing)
-        code = rank_of(entries[i], &packing)
-        column.cells[row] = <uint32_t>code * stride + data.problem.labels[row]
-        if code < column.n_codes:
-            column.values[code] = value_at(&data.sources[j], id_of(data, row))
     return 0
 
 

@@ -333,25 +333,26 @@ class Tree:
 
     def _select(self, keep: NDArray[np.bool_], cut: NDArray[np.bool_]) -> Tree:
         """Keep some nodes; the kept ones that are ``cut`` become leaves."""
-        new = np.cumsum(keep) - 1
-        inner = keep & ~cut & ~self.is_leaf
-
-        def child(link: NDArray[np.int32]) -> NDArray[np.int32]:
-            return np.where(inner, new[link], -1)[keep].astype(np.int32)
+        kept = np.flatnonzero(keep)
+        new = np.empty(self.n_nodes, dtype=np.int32)
+        new[kept] = np.arange(len(kept), dtype=np.int32)
+        leaf = (cut | self.is_leaf)[kept]
 
         def field_of(values: NDArray[Any], blank: Any) -> NDArray[Any]:
-            return np.where(inner, values, blank)[keep]
+            found = values[kept]
+            found[leaf] = blank
+            return found
 
         return Tree(
             feature=field_of(self.feature, -1),
             threshold=field_of(self.threshold, np.nan),
             category=field_of(self.category, -1),
             missing_left=field_of(self.missing_left, False),
-            left=child(self.left),
-            right=child(self.right),
-            counts=self.counts[keep],
-            rows=self.rows[keep],
-            label=self.label[keep],
+            left=field_of(new[self.left], -1),
+            right=field_of(new[self.right], -1),
+            counts=self.counts[kept],
+            rows=self.rows[kept],
+            label=self.label[kept],
             columns=self.columns,
             classes=self.classes,
             weighted=self.weighted,

@@ -99,32 +99,32 @@ class Tree:
     node_depth: NDArray[np.int32] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        state = vars(self)  # a frozen dataclass sets its fields here
         for name, dtype in _DTYPES.items():
-            self._freeze(name, np.ascontiguousarray(getattr(self, name), dtype=dtype))
+            state[name] = _frozen(state[name], dtype)
         label = self.counts.argmax(axis=1) if self.label is None else self.label
-        self._freeze("label", np.ascontiguousarray(label, dtype=np.int32))
-        self._freeze("classes", np.array(self.classes))
+        state["label"] = _frozen(label, np.int32)
+        state["classes"] = _frozen(np.array(self.classes), None)
         if self.names is not None:
-            self._freeze("names", np.ascontiguousarray(self.names, dtype=np.int64))
-        object.__setattr__(self, "columns", tuple(self.columns))
+            state["names"] = _frozen(self.names, np.int64)
+        state["columns"] = tuple(self.columns)
         self._check()
 
     def _check(self) -> None:
         """Raise a ValueError where the arrays contradict each other."""
         n, n_classes = len(self.feature), len(self.classes)
-        arrays = [getattr(self, name) for name in _DTYPES] + [self.label]
-        if n == 0 or any(len(array) != n for array in arrays) or self.counts.ndim != 2:
+        state = vars(self)
+        lengths = {len(state[name]) for name in _DTYPES} | {len(self.label)}
+        if n == 0 or len(lengths) > 1 or self.counts.ndim != 2:
             raise ValueError("The arrays of a Tree must have one entry for each node, at least 1.")
         if self.counts.shape[1] != n_classes or not n_classes:
             raise ValueError(
                 f"The 'counts' of a Tree must have a column for each of the {n_classes} classes. "
                 f"Got shape {self.counts.shape} instead."
             )
-        size, depth, wrong = sizes_and_depths(self.left, self.right)
+        state["size"], state["node_depth"], wrong = sizes_and_depths(self.left, self.right)
         if wrong >= 0:
             raise ValueError(f"The nodes of a Tree must be in pre-order. Node {wrong} is not.")
-        object.__setattr__(self, "size", size)
-        object.__setattr__(self, "node_depth", depth)
         rounded = self.weighted or not self.counted
         slack = _ROUNDING * float(self.counts[0].sum()) if rounded else 0.0
         fault, node = first_fault(
@@ -161,11 +161,6 @@ class Tree:
             f"The {what} of the children of node {node} of a Tree must add up to its own, "
             f"{held[node].tolist()}. Got {held[one].tolist()} and {held[other].tolist()} instead."
         )
-
-    def _freeze(self, name: str, array: NDArray[Any]) -> None:
-        array = array if array.base is None and not array.flags.writeable else array.view()
-        array.flags.writeable = False
-        object.__setattr__(self, name, array)
 
     def __repr__(self) -> str:
         leaves = "1 leaf" if self.n_leaves == 1 else f"{self.n_leaves} leaves"
@@ -359,6 +354,15 @@ class Tree:
             counted=self.counted,
             names=None if self.names is None else field_of(self.names, -1),
         )
+
+
+def _frozen(values: Any, dtype: Any) -> NDArray[Any]:
+    """An array that cannot be written to."""
+    array = np.ascontiguousarray(values, dtype=dtype)
+    if array.base is not None or array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
 
 
 def _spans(tree: Tree, chosen: NDArray[np.bool_]) -> tuple[list[int], list[int]]:

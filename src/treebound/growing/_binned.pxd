@@ -31,12 +31,15 @@ cdef struct Binned:
     uint8_t* sides          # by code, for the node that is being split
     Extent* extents         # by thread and column
     Py_ssize_t most_codes   # of a column, missing among them
+    double signal           # what a split gains in a sample of rows, in multiples of chance
 
 
 cdef Binned* new_binned(
     const Problem* problem, Source* sources, Py_ssize_t n_columns, Py_ssize_t most_bins,
-    Scratch* scratch, Pool pool,
+    Scratch* scratch,
 ) except NULL nogil
+
+cdef int code_sample(Binned* data, Pool pool) except -1 nogil
 
 cdef void free_binned(Binned* data) noexcept nogil
 

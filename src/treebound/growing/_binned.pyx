@@ -11,7 +11,8 @@ from libc.string cimport memcpy, memmove, memset
 from treebound.growing._coding cimport Coder, Extent, code_block, free_coder, make_coder
 from treebound.growing._counting cimport Counted, Panel, add_counts, count_rows, size_of
 from treebound.growing._layout cimport (
-    NOMINAL, REAL, Problem, Scratch, Source, Split, allocate, value_at, weight_of, zeros,
+    NOMINAL, REAL, Problem, Scratch, Source, Split, allocate, allocate_long, value_at, weight_of,
+    zeros,
 )
 from treebound.growing._pool cimport Pool
 
@@ -32,37 +33,43 @@ cdef enum:
 
 cdef Binned* new_binned(
     const Problem* problem, Source* sources, Py_ssize_t n_columns, Py_ssize_t most_bins,
-    Scratch* scratch, Pool pool,
+    Scratch* scratch,
 ) except NULL nogil:
-    """Choose bins and code every column; spans of columns and missing values are noted."""
+    """Choose the bins of every column, from a sample of the rows; `code_sample` is to follow."""
     cdef Binned* data = <Binned*>zeros(1, sizeof(Binned))
     cdef bint done = False
-    cdef Py_ssize_t n = problem.n_rows, i
     data.problem = problem
     data.sources = sources
     data.n_columns = n_columns
     try:
         data.columns = <Bins*>zeros(n_columns, sizeof(Bins))
         data.panels = <Panel*>zeros(n_columns, sizeof(Panel))
-        data.rows = <uint32_t*>allocate(n, sizeof(uint32_t))
-        data.other = <uint32_t*>allocate(n, sizeof(uint32_t))
-        data.labels = <uint16_t*>allocate(n, sizeof(uint16_t))
-        data.extents = <Extent*>zeros(n_columns * pool.n_threads, sizeof(Extent))
-        for i in range(n):
-            data.rows[i] = <uint32_t>i
-            data.labels[i] = <uint16_t>problem.labels[i]
         choose_bins(data, most_bins, scratch)
-        set_panels(data)
-        for i in range(n_columns * pool.n_threads):
-            data.extents[i].least = data.columns[i % n_columns].coder.least
-            data.extents[i].most = data.columns[i % n_columns].coder.most
-        pool.run(&code_rows, data, (n + CODING_ROWS - 1) // CODING_ROWS)
-        note_extents(data, pool.n_threads)
         done = True
     finally:
         if not done:
             free_binned(data)
     return data
+
+
+cdef int code_sample(Binned* data, Pool pool) except -1 nogil:
+    """Code every column; spans of columns and missing values are noted."""
+    cdef Py_ssize_t n = data.problem.n_rows, n_columns = data.n_columns, i
+    data.rows = <uint32_t*>allocate_long(n, sizeof(uint32_t))
+    data.other = <uint32_t*>allocate_long(n, sizeof(uint32_t))
+    data.labels = <uint16_t*>allocate_long(n, sizeof(uint16_t))
+    data.extents = <Extent*>zeros(n_columns * pool.n_threads, sizeof(Extent))
+    data.counted.labels = data.labels
+    for i in range(n):
+        data.rows[i] = <uint32_t>i
+        data.labels[i] = <uint16_t>data.problem.labels[i]
+    set_panels(data)
+    for i in range(n_columns * pool.n_threads):
+        data.extents[i].least = data.columns[i % n_columns].coder.least
+        data.extents[i].most = data.columns[i % n_columns].coder.most
+    pool.run(&code_rows, data, (n + CODING_ROWS - 1) // CODING_ROWS)
+    note_extents(data, pool.n_threads)
+    return 0
 
 
 cdef void free_binned(Binned* data) noexcept nogil:
@@ -89,7 +96,6 @@ cdef int choose_bins(Binned* data, Py_ssize_t most_bins, Scratch* scratch) excep
     """Bins of every column, and where their counts stand. Categories have a bin each."""
     cdef Py_ssize_t j, most
     cdef Counted* counted = &data.counted
-    counted.labels = data.labels
     counted.weights = data.problem.weights
     counted.n_classes = data.problem.n_classes
     counted.stride = data.problem.n_classes + (data.problem.weights != NULL)
@@ -97,9 +103,8 @@ cdef int choose_bins(Binned* data, Py_ssize_t most_bins, Scratch* scratch) excep
         most = most_bins
         if data.sources[j].kind == NOMINAL:
             most = max(most, data.sources[j].n_categories)
-        make_coder(
-            &data.columns[j].coder, &data.sources[j], data.problem.n_rows, most, scratch
-        )
+        make_coder(&data.columns[j].coder, &data.sources[j], data.problem, most, scratch)
+        data.signal = max(data.signal, data.columns[j].coder.signal)
         data.columns[j].width = 1 if data.columns[j].coder.n_bins < 256 else 2
         data.columns[j].offset = counted.n_cells
         counted.n_cells += (data.columns[j].coder.n_bins + 1) * counted.stride
@@ -121,7 +126,7 @@ cdef int set_panels(Binned* data) except -1 nogil:
             if panel == NULL or panel.n_columns == LANES:
                 panel = &data.panels[data.n_panels]
                 panel.width = width
-                panel.codes = allocate(LANES * data.problem.n_rows, width)
+                panel.codes = allocate_long(LANES * data.problem.n_rows, width)
                 data.n_panels += 1
             data.columns[j].panel = data.n_panels - 1
             data.columns[j].lane = panel.n_columns

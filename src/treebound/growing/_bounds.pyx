@@ -378,20 +378,30 @@ cdef double bound_gini(
     cdef Py_ssize_t n_classes = problem.n_classes, k
     cdef double before = <double>weight_in(left, base, n_classes)
     cdef double inside = <double>weight_in(right, base, n_classes) - before
-    cdef double total = 0.0, low, own, all_of_class, weight = <double>node.weight
+    cdef double weight = <double>node.weight, after = before + inside
+    cdef double total = 0.0, low, own, whole, part
+    # a side without weight has no counts
+    cdef double left_first = 1.0 / before if before > 0.0 else 0.0
+    cdef double left_last = 1.0 / after
+    cdef double right_first = 1.0 / (weight - before)
+    cdef double right_last = 1.0 / (weight - after) if after < weight else 0.0
     for k in range(n_classes):
         low = <double>(left[k] + base[k])
         own = <double>(right[k] - left[k])
-        all_of_class = <double>node.counts[k]
+        whole = <double>node.counts[k]
+        if own == 0.0:
+            whole -= low
+            total += max(
+                low * low * left_first + whole * whole * right_first,
+                low * low * left_last + whole * whole * right_last,
+            )
+            continue
+        part = low * low * left_first + (whole - low) * (whole - low) * right_first
+        part = max(part, gini_part(low, after - own, whole, weight))
+        low += own
+        part = max(part, gini_part(low, before + own, whole, weight))
         total += max(
-            max(
-                gini_part(low, before, all_of_class, weight),
-                gini_part(low, before + inside - own, all_of_class, weight),
-            ),
-            max(
-                gini_part(low + own, before + own, all_of_class, weight),
-                gini_part(low + own, before + inside, all_of_class, weight),
-            ),
+            part, low * low * left_last + (whole - low) * (whole - low) * right_last
         )
     return total
 
@@ -400,11 +410,11 @@ cdef inline double gini_part(
     double count, double weight, double all_of_class, double all_weight
 ) noexcept nogil:
     """What a class adds to the score with this count and this weight on the left."""
-    cdef double part = 0.0
+    cdef double rest = all_of_class - count, part = 0.0
     if weight > 0.0:
         part = count * count / weight
     if weight < all_weight:
-        part += (all_of_class - count) * (all_of_class - count) / (all_weight - weight)
+        part += rest * rest / (all_weight - weight)
     return part
 
 

@@ -1,6 +1,6 @@
 from libc.stdint cimport uint8_t, uint16_t
 
-from treebound.growing._layout cimport Scratch, Source
+from treebound.growing._layout cimport Problem, Scratch, Source
 
 
 cdef enum Way:
@@ -24,6 +24,7 @@ cdef struct Coder:
     uint8_t* single     # whether it holds nothing else; cleared while values are coded
     double least        # of the sample
     double most
+    double signal       # what a split of the sample gains, as a multiple of what chance gives
 
 
 cdef struct Extent:
@@ -36,7 +37,8 @@ cdef struct Extent:
 cdef Py_ssize_t sample_size(Py_ssize_t n_rows, Py_ssize_t most_bins) noexcept nogil
 
 cdef int make_coder(
-    Coder* coder, const Source* source, Py_ssize_t n_rows, Py_ssize_t most_bins, Scratch* scratch
+    Coder* coder, const Source* source, const Problem* problem, Py_ssize_t most_bins,
+    Scratch* scratch,
 ) except -1 nogil
 
 cdef void free_coder(Coder* coder) noexcept nogil

@@ -5,13 +5,13 @@ coded without a branch: a smooth column by a table of cells of equal width (1 to
 with values that repeat by the same table and two comparisons, any other by a search in the cuts.
 """
 
-from libc.math cimport INFINITY, NAN, nextafter
-from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.math cimport INFINITY, NAN, nextafter, sqrt
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
 from treebound.growing._layout cimport (
-    FLOAT32, FLOAT64, INT8, INT16, INT32, REAL, Packing, Scratch, Source, allocate, row_of,
-    value_at, zeros,
+    FLOAT32, FLOAT64, INT8, INT16, INT32, REAL, Packing, Problem, Scratch, Source, allocate,
+    label_of, rank_of, row_of, value_at, zeros,
 )
 from treebound.growing._presort cimport Presorted, key_of, presort
 
@@ -26,6 +26,8 @@ cdef enum:
     LEAST_CELLS = 2048
     VALUES_A_BIN = 16    # in the sample
     LANES = 4            # columns that stand together in memory
+    FEW_VALUES = 255     # a column may have a bin for each, even where bins are fewer
+    LABEL_BITS = 16      # of an entry of the sample, and as many for its row
 
 ctypedef fused code_t:
     uint8_t
@@ -43,12 +45,14 @@ ctypedef fused value_t:
 
 
 cdef int make_coder(
-    Coder* coder, const Source* source, Py_ssize_t n_rows, Py_ssize_t most_bins, Scratch* scratch
+    Coder* coder, const Source* source, const Problem* problem, Py_ssize_t most_bins,
+    Scratch* scratch,
 ) except -1 nogil:
     """Choose the bins of a column; ``scratch`` has room for `sample_size` values."""
+    cdef Py_ssize_t n_rows = problem.n_rows
     cdef Py_ssize_t n_sample = sample_size(n_rows, most_bins), n = 0, i
+    cdef Py_ssize_t most_values = max(most_bins, <Py_ssize_t>FEW_VALUES), distinct
     cdef double* values
-    cdef double value
     if source.kind != REAL and source.n_categories <= most_bins:
         coder.way = BY_CODE
         coder.n_bins = source.n_categories
@@ -62,15 +66,21 @@ cdef int make_coder(
         return 0
     values = <double*>allocate(n_sample, sizeof(double))
     try:
-        n = sorted_sample(source, n_rows, n_sample, values, scratch)
+        n = sorted_sample(coder, source, problem, n_sample, values, scratch)
         coder.least = values[0] if n else INFINITY
         coder.most = values[n - 1] if n else -INFINITY
-        coder.cuts = <double*>allocate(2 * most_bins + 2, sizeof(double))
-        coder.values = <double*>zeros(most_bins + 1, sizeof(double))
-        coder.single = <uint8_t*>zeros(most_bins + 1, 1)
-        if not smooth_cells(coder, values, n, most_bins):
-            choose_cuts(coder, values, n, n == n_rows, most_bins)
-            place_cuts(coder, most_bins)
+        coder.cuts = <double*>allocate(2 * most_values + 2, sizeof(double))
+        coder.values = <double*>zeros(most_values + 1, sizeof(double))
+        coder.single = <uint8_t*>zeros(most_values + 1, 1)
+        distinct = n > 0
+        for i in range(1, n):
+            distinct += values[i] != values[i - 1]
+        if 2 * distinct <= most_values or (n == n_rows and distinct <= most_values):
+            cut_between_all(coder, values, n)
+        elif not smooth_cells(coder, values, n, most_bins):
+            choose_cuts(coder, values, n, most_bins)
+        if coder.way != BY_CELL:
+            place_cuts(coder, most_values)
             note_values(coder, values, n)
     finally:
         free(values)
@@ -79,7 +89,8 @@ cdef int make_coder(
 
 cdef Py_ssize_t sample_size(Py_ssize_t n_rows, Py_ssize_t most_bins) noexcept nogil:
     """How many values bins are chosen from: a few for each, more where there are many rows."""
-    return min(n_rows, max(1024, 2 * most_bins, min(VALUES_A_BIN * most_bins, n_rows // 64)))
+    cdef Py_ssize_t size = max(512, 2 * most_bins, min(VALUES_A_BIN * most_bins, n_rows // 64))
+    return min(n_rows, size, (1 << LABEL_BITS) - 1)
 
 
 cdef void free_coder(Coder* coder) noexcept nogil:
@@ -90,26 +101,67 @@ cdef void free_coder(Coder* coder) noexcept nogil:
 
 
 cdef Py_ssize_t sorted_sample(
-    const Source* source, Py_ssize_t n_rows, Py_ssize_t n_sample, double* values, Scratch* scratch
+    Coder* coder, const Source* source, const Problem* problem, Py_ssize_t n_sample,
+    double* values, Scratch* scratch,
 ) noexcept nogil:
     """Values of rows at equal distances, in order; missing ones are left out."""
-    cdef uint32_t* labels = <uint32_t*>values  # all zero: labels take no bits
+    cdef uint32_t* labels = <uint32_t*>values  # needed until values are set
     cdef Packing packing
     cdef Presorted result
-    cdef Py_ssize_t i
-    packing.row_shift = 0
-    packing.rank_shift = 32
-    packing.label_mask = 0
-    packing.row_mask = 0xFFFFFFFF
+    cdef Py_ssize_t n_rows = problem.n_rows, i
+    packing.row_shift = LABEL_BITS
+    packing.rank_shift = 2 * LABEL_BITS
+    packing.label_mask = packing.row_mask = (<uint64_t>1 << LABEL_BITS) - 1
     for i in range(n_sample):
-        labels[i] = 0
+        labels[i] = problem.labels[sampled_row(i, n_rows, n_sample)]
         scratch.keys[i] = key_of(value_at(source, sampled_row(i, n_rows, n_sample)))
     result = presort(scratch.keys, n_sample, labels, &packing, scratch.entries, scratch.other)
+    coder.signal = best_gain_over_chance(
+        result.entries, result.n_present, &packing, problem.n_classes, scratch
+    )
     for i in range(result.n_present):
         values[i] = value_at(
             source, sampled_row(row_of(result.entries[i], &packing), n_rows, n_sample)
         )
     return result.n_present
+
+
+cdef double best_gain_over_chance(
+    const uint64_t* entries, Py_ssize_t n, const Packing* packing, Py_ssize_t n_classes,
+    Scratch* scratch,
+) noexcept nogil:
+    """What the best split gains by gini, divided by the most that it gains where labels are noise.
+
+    That is a chi square of as many degrees as classes, less one, times a mean share of a class;
+    the best of many thresholds is about twelve and three deviations above its mean.
+    """
+    cdef double degrees = <double>(n_classes - 1)
+    cdef int64_t* left = scratch.left
+    cdef int64_t* right = scratch.right
+    cdef int64_t low = 0, high = 0
+    cdef double best = 0.0, score
+    cdef Py_ssize_t i, label
+    for label in range(n_classes):
+        left[label] = right[label] = 0
+    for i in range(n):
+        right[label_of(entries[i], packing)] += 1
+    for label in range(n_classes):
+        high += right[label] * right[label]
+    score = best = <double>high / <double>max(n, 1)
+    if score >= <double>n:
+        return 0.0
+    # invariant: low and high are the sums of squares of left and right
+    for i in range(n - 1):
+        label = label_of(entries[i], packing)
+        low += 2 * left[label] + 1
+        high -= 2 * right[label] - 1
+        left[label] += 1
+        right[label] -= 1
+        if rank_of(entries[i], packing) != rank_of(entries[i + 1], packing):
+            best = max(best, <double>low / <double>(i + 1) + <double>high / <double>(n - i - 1))
+    return (best - score) / (
+        (degrees + 3.0 * sqrt(2.0 * degrees) + 12.0) * (1.0 - score / <double>n) / degrees
+    )
 
 
 cdef inline Py_ssize_t sampled_row(
@@ -160,26 +212,34 @@ cdef bint smooth_cells(
     return True
 
 
-cdef void choose_cuts(
-    Coder* coder, const double* values, Py_ssize_t n, bint all_rows, Py_ssize_t most_bins
-) noexcept nogil:
-    """A bin for every value where they are few, else equal shares and a bin for each long run."""
-    cdef Py_ssize_t distinct = n > 0, i, start = 0, n_cuts = 0
-    cdef double share = <double>n / (0.9 * <double>most_bins), target = share
-    cdef bint few, run
+cdef void cut_between_all(Coder* coder, const double* values, Py_ssize_t n) noexcept nogil:
+    """A bin for every value."""
+    cdef Py_ssize_t i, n_cuts = 0
+    coder.way = BY_SEARCH
     for i in range(1, n):
-        distinct += values[i] != values[i - 1]
-    few = 2 * distinct <= most_bins or (all_rows and distinct <= most_bins)
+        if values[i] != values[i - 1]:
+            n_cuts = add_cut(coder.cuts, n_cuts, between(values[i - 1], values[i]))
+    coder.n_bins = n_cuts + 1
+
+
+cdef void choose_cuts(
+    Coder* coder, const double* values, Py_ssize_t n, Py_ssize_t most_bins
+) noexcept nogil:
+    """Bins with equal shares of the rows, and one for each value that has such a share."""
+    cdef Py_ssize_t i, start = 0, n_cuts = 0
+    cdef double share = <double>n / (0.9 * <double>most_bins), target = share
+    cdef bint run
+    coder.way = BY_SEARCH
     while start < n:
         i = start
         while i < n and values[i] == values[start]:
             i += 1
-        run = not few and i - start > 1 and <double>(i - start) >= share
+        run = i - start > 1 and <double>(i - start) >= share
         if run and start > 0:
             n_cuts = add_cut(coder.cuts, n_cuts, nextafter(values[start], -INFINITY))
         if i < n and run:
             n_cuts = add_cut(coder.cuts, n_cuts, values[start])
-        elif i < n and (few or <double>i >= target):
+        elif i < n and <double>i >= target:
             n_cuts = add_cut(coder.cuts, n_cuts, between(values[i - 1], values[i]))
         if run or <double>i >= target:
             target = <double>i + share
@@ -202,7 +262,6 @@ cdef inline double between(double low, double high) noexcept nogil:
 cdef int place_cuts(Coder* coder, Py_ssize_t most_bins) except -1 nogil:
     """Find the cuts by cells where no cell has more than two, else by search."""
     cdef Py_ssize_t n_cuts = coder.n_bins - 1, cell, cut = 0, before
-    coder.way = BY_SEARCH
     coder.n_steps = 1
     while coder.n_steps < coder.n_bins:
         coder.n_steps *= 2

@@ -12,11 +12,11 @@ from libc.string cimport memset
 
 from treebound.growing._binned cimport count_classes, find_ends, part_binned
 from treebound.growing._bounds cimport Reach
-from treebound.growing._coding cimport sample_size
+from treebound.growing._coding cimport BY_CODE, sample_size
 from treebound.growing._counting cimport subtract_counts
 from treebound.growing._large cimport (
-    Large, count_into, free_large, give_histogram, new_large, reach_node, search_node,
-    take_histogram,
+    Large, code_large, count_into, free_large, give_histogram, new_large, reach_node,
+    search_node, take_histogram,
 )
 from treebound.growing._layout cimport (
     ENTROPY, FLOAT32, FLOAT64, INT8, INT16, INT32, NOMINAL, Scratch, Source, Split, allocate,
@@ -103,17 +103,44 @@ cdef class Grower(Leaves):
         self.n_leaves = 1
         if not may_split or self.n_columns == 0:
             return 0
-        if n < self.root_crossing:
+        if n < self.root_crossing or not self.make_large(self.most_bins):
             self.tree.nodes[0].home = new_sorted(
                 &self.problem, self.sources, self.n_columns, NULL, n, self.scratch
             )
-        else:
-            self.make_large(self.most_bins)
         self.wait(0)
         return 0
 
-    cdef int make_large(self, Py_ssize_t most_bins) except -1 nogil:
-        """Code the sample and count the root."""
+    cdef bint make_large(self, Py_ssize_t most_bins) except -1 nogil:
+        """Code the sample and count the root; whether that is better than sorting all rows.
+
+        Where labels are noise, bins tell little: many rows get finer bins, others are sorted.
+        """
+        cdef Node* root = &self.tree.nodes[0]
+        self.forget_large()
+        enlarge_scratch(
+            self.scratch, &self.problem, sample_size(self.problem.n_rows, most_bins)
+        )
+        self.large = new_large(
+            &self.problem, self.sources, self.n_columns, most_bins, self.scratch
+        )
+        if self.sorts_when_needed and most_bins < FINE_BINS and self.is_noise():
+            self.forget_large()
+            return self.problem.n_rows >= FINE_ROWS and self.make_large(FINE_BINS)
+        code_large(self.large, self.scratch, self.pool)
+        self.binned = self.large.data
+        root.histogram = take_histogram(self.large, True)
+        count_into(self.large, 0, self.problem.n_rows, root.histogram, self.pool)
+        return True
+
+    cdef bint is_noise(self) noexcept nogil:
+        """Whether the best split of a sample of rows gains no more than chance gives."""
+        cdef Py_ssize_t j
+        for j in range(self.n_columns):
+            if self.large.data.columns[j].coder.way == BY_CODE:
+                return False  # no sample was looked at
+        return self.large.data.signal < 1.0
+
+    cdef void forget_large(self) noexcept nogil:
         cdef Node* root = &self.tree.nodes[0]
         if root.histogram != NULL:
             give_histogram(self.large, root.histogram)
@@ -121,16 +148,6 @@ cdef class Grower(Leaves):
         self.binned = NULL
         free_large(self.large)
         self.large = NULL
-        enlarge_scratch(
-            self.scratch, &self.problem, sample_size(self.problem.n_rows, most_bins)
-        )
-        self.large = new_large(
-            &self.problem, self.sources, self.n_columns, most_bins, self.scratch, self.pool
-        )
-        self.binned = self.large.data
-        root.histogram = take_histogram(self.large, True)
-        count_into(self.large, 0, self.problem.n_rows, root.histogram, self.pool)
-        return 0
 
     # -- leaves ------------------------------------------------------------------------------
 
@@ -211,11 +228,7 @@ cdef class Grower(Leaves):
     cdef int sort_all(self) except -1 nogil:
         """Bins tell so little of the root that sorting all rows is faster."""
         cdef Node* root = &self.tree.nodes[0]
-        free(root.histogram)
-        root.histogram = NULL
-        self.binned = NULL
-        free_large(self.large)
-        self.large = NULL
+        self.forget_large()
         root.home = new_sorted(
             &self.problem, self.sources, self.n_columns, NULL, self.problem.n_rows, self.scratch
         )
@@ -229,7 +242,7 @@ cdef class Grower(Leaves):
         return (
             self.sorts_when_needed
             and self.binned.most_codes <= self.most_bins + 1
-            and live_rows > self.problem.n_rows * self.n_columns // 10
+            and live_rows > self.problem.n_rows * self.n_columns // 4
         )
 
     # -- expansion ---------------------------------------------------------------------------
@@ -455,17 +468,22 @@ cdef int point_to(Source* source, values) except -1:
 
 
 cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
-    """Where histograms begin to pay, measured; see ``benchmarks/growth.py``.
+    """How many bins, and where histograms begin to pay, measured; see ``benchmarks/growth.py``.
 
+    A bin costs time at every node and saves looking into others: a few hundred rows pay for one.
     The more classes, the longer a bin takes to judge, and logarithms take longer than squares.
     """
-    cdef Py_ssize_t n_classes = grower.problem.n_classes
-    cdef double slow = 1.6 if grower.problem.criterion == ENTROPY else 1.0
-    grower.most_bins = most_bins or (127 if n_classes > 2 else 255)
-    grower.crossing = <Py_ssize_t>(slow * 64 * n_classes)
-    grower.root_crossing = <Py_ssize_t>(slow * (8192 + 4096 * (n_classes - 2)))
+    cdef Py_ssize_t n_classes = grower.problem.n_classes, n_rows = grower.problem.n_rows
+    cdef Py_ssize_t rows_a_bin = 240, bins = 31
+    if grower.problem.criterion == ENTROPY:
+        rows_a_bin = 400 * n_classes
+    while bins < (255 if n_classes == 2 else 127) and bins * rows_a_bin < n_rows:
+        bins = 2 * bins + 1
+    grower.most_bins = most_bins or bins
+    grower.crossing = bins // 2 + 1 if n_classes == 2 else 32 * n_classes
+    grower.root_crossing = 4096 * (n_classes - 1)
     grower.sorts_when_needed = crossing is None
     if crossing is not None:
         grower.crossing = grower.root_crossing = crossing
-    if max(n_categories, default=0) > 65534 or n_classes > 65535 or grower.problem.n_rows >= 2**32:
+    if max(n_categories, default=0) > 65534 or n_classes > 65535 or n_rows >= 2**32:
         grower.root_crossing = 2**62

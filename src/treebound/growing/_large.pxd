@@ -26,8 +26,10 @@ cdef struct Large:
 
 cdef Large* new_large(
     const Problem* problem, Source* sources, Py_ssize_t n_columns, Py_ssize_t most_bins,
-    Scratch* scratch, Pool pool,
+    Scratch* scratch,
 ) except NULL nogil
+
+cdef int code_large(Large* large, Scratch* scratch, Pool pool) except -1 nogil
 
 cdef void free_large(Large* large) noexcept nogil
 

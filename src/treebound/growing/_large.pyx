@@ -7,7 +7,7 @@ for its own is counted when it is searched.
 from libc.math cimport INFINITY
 from libc.stdlib cimport free, malloc
 
-from treebound.growing._binned cimport count_node, free_binned, new_binned
+from treebound.growing._binned cimport code_sample, count_node, free_binned, new_binned
 from treebound.growing._counting cimport size_of
 from treebound.growing._histogram cimport (
     best_of_column, free_finder, init_finder, reach_of_column,
@@ -22,30 +22,39 @@ cdef enum:
 
 cdef Large* new_large(
     const Problem* problem, Source* sources, Py_ssize_t n_columns, Py_ssize_t most_bins,
-    Scratch* scratch, Pool pool,
+    Scratch* scratch,
 ) except NULL nogil:
+    """Choose bins; `code_large` is to follow."""
     cdef Large* large = <Large*>zeros(1, sizeof(Large))
     cdef bint done = False
-    cdef int t
     try:
-        large.data = new_binned(problem, sources, n_columns, most_bins, scratch, pool)
-        large.finders = <Finder*>zeros(pool.n_threads, sizeof(Finder))
-        large.n_finders = pool.n_threads
-        for t in range(pool.n_threads):
-            init_finder(&large.finders[t], large.data, &scratch[t])
-        large.reaches = <Reach*>allocate(n_columns, sizeof(Reach))
-        large.most_histograms = 2 + max(
-            BYTES_A_ROW * problem.n_rows, <Py_ssize_t>LEAST_BYTES
-        ) // <Py_ssize_t>size_of(&large.data.counted)
-        large.spare = <void**>zeros(large.most_histograms + 4, sizeof(void*))
-        large.counters = <void**>zeros(pool.n_threads, sizeof(void*))
-        for t in range(1, pool.n_threads):
-            large.counters[t] = allocate(size_of(&large.data.counted), 1)
+        large.data = new_binned(problem, sources, n_columns, most_bins, scratch)
         done = True
     finally:
         if not done:
             free_large(large)
     return large
+
+
+cdef int code_large(Large* large, Scratch* scratch, Pool pool) except -1 nogil:
+    """Code the sample, and make room to search it."""
+    cdef Py_ssize_t n_rows = large.data.problem.n_rows
+    cdef size_t size = size_of(&large.data.counted)
+    cdef int t
+    code_sample(large.data, pool)
+    large.finders = <Finder*>zeros(pool.n_threads, sizeof(Finder))
+    large.n_finders = pool.n_threads
+    for t in range(pool.n_threads):
+        init_finder(&large.finders[t], large.data, &scratch[t])
+    large.reaches = <Reach*>allocate(large.data.n_columns, sizeof(Reach))
+    large.most_histograms = 2 + max(
+        BYTES_A_ROW * n_rows, <Py_ssize_t>LEAST_BYTES
+    ) // <Py_ssize_t>size
+    large.spare = <void**>zeros(large.most_histograms + 4, sizeof(void*))
+    large.counters = <void**>zeros(pool.n_threads, sizeof(void*))
+    for t in range(1, pool.n_threads):
+        large.counters[t] = allocate(size, 1)
+    return 0
 
 
 cdef void free_large(Large* large) noexcept nogil:

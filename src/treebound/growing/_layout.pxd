@@ -137,6 +137,19 @@ cdef inline void* allocate(Py_ssize_t count, size_t size) except NULL nogil:
     return memory
 
 
+cdef extern from "_memory.h":
+    void* malloc_long(size_t size) nogil
+
+
+cdef inline void* allocate_long(Py_ssize_t count, size_t size) except NULL nogil:
+    """The same for something that has a part for every row."""
+    cdef void* memory = malloc_long(max(count, 1) * size)
+    if memory == NULL:
+        with gil:
+            raise MemoryError
+    return memory
+
+
 cdef inline void* zeros(Py_ssize_t count, size_t size) except NULL nogil:
     """Memory for ``count`` things, set to zero."""
     cdef void* memory = calloc(max(count, 1), size)

@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 
 from treebound.growing._layout cimport (
     CODED, FLOAT64, NOMINAL, REAL, SORTED, Column, Packing, Problem, Scratch, Source, Split,
-    allocate, label_of, rank_of, row_of, value_at, weight_of, zeros,
+    allocate, allocate_long, label_of, rank_of, row_of, value_at, weight_of, zeros,
 )
 from treebound.growing._partition cimport Part, partition_entries, partition_rows
 from treebound.growing._presort cimport (
@@ -43,7 +43,7 @@ cdef Sorted* new_sorted(
         data.columns = <Column*>zeros(n_columns, sizeof(Column))
         data.rows = <uint32_t*>allocate(n_rows, sizeof(uint32_t))
         data.goes_left = <uint8_t*>allocate(n_rows, 1)
-        data.entries = <uint64_t*>allocate(n_rows * n_columns, sizeof(uint64_t))
+        data.entries = <uint64_t*>allocate_long(n_rows * n_columns, sizeof(uint64_t))
         for i in range(n_rows):
             data.rows[i] = <uint32_t>i
         if ids != NULL:

@@ -105,9 +105,12 @@ def test_layout_and_number_of_rows_do_not_matter():
         np.testing.assert_array_equal(tree.apply(rows.part(np.arange(n))), reached[:n])
 
 
-def test_layout_and_type_of_a_dense_array_do_not_matter():
-    X, y, columns, _ = table(1000, 7)
-    X, columns = X[:, :1].repeat(3, axis=1) * [1.0, -2.0, 0.5], [Column(name) for name in "abc"]
+@pytest.mark.parametrize("missing", [False, True])
+def test_layout_and_type_of_a_dense_array_do_not_matter(missing):
+    X, y, _, _ = table(1000, 7)
+    X = X[:, :1].repeat(3, axis=1) * [1.0, -2.0, 0.5]
+    X = X if missing else np.nan_to_num(X, nan=3.5)
+    columns = tuple(Column(name, missing=missing) for name in "abc")
     tree = grow_coded(X, y, columns, range(3))
     reached = tree.apply(coded_matrix(X, columns))
     for same in (np.asfortranarray(X), np.repeat(X, 3, axis=1)[:, ::3], X[::-1][::-1]):

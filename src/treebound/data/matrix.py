@@ -27,7 +27,7 @@ class Matrix:
     Attributes
     ----------
     columns : tuple of Column
-        What each column is.
+        What each column is; one that has missing values here says so.
     values : tuple of ndarray
         One array a column.
     dense : ndarray or None
@@ -42,6 +42,11 @@ class Matrix:
     def values(self) -> tuple[NDArray[Any], ...]:
         """One array a column."""
         return self.given if self.dense is None else tuple(self.dense.T)
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether no value is missing, as far as the columns tell."""
+        return not any(column.missing for column in self.columns)
 
     @property
     def n_rows(self) -> int:
@@ -72,9 +77,12 @@ class Matrix:
     @staticmethod
     def stacked(parts: Sequence[Matrix]) -> Matrix:
         """The rows of several matrices of the same columns, one after the other."""
-        first = parts[0]
+        columns = tuple(
+            same[0].with_missing(any(column.missing for column in same))
+            for same in zip(*(part.columns for part in parts), strict=True)
+        )
         if all(part.dense is not None for part in parts):
             dense = np.concatenate([part.dense for part in parts if part.dense is not None])
-            return Matrix(first.columns, dense=dense)
-        columns = zip(*(part.values for part in parts), strict=True)
-        return Matrix(first.columns, tuple(np.concatenate(column) for column in columns))
+            return Matrix(columns, dense=dense)
+        values = zip(*(part.values for part in parts), strict=True)
+        return Matrix(columns, tuple(np.concatenate(column) for column in values))

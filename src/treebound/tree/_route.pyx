@@ -1,6 +1,6 @@
 """Send rows down a tree, a block at a time."""
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint32_t
 
 from treebound.tree._split cimport Split, side_of
 
@@ -25,6 +25,19 @@ cdef extern from "_walk.h":
         int32_t* nodes, Py_ssize_t ahead, int lines,
     ) noexcept nogil
 
+    ctypedef struct Plain:
+        double threshold
+        int32_t column
+        uint32_t child
+    void plain_double(
+        const double* values, Py_ssize_t n, Py_ssize_t width, const Plain* plain,
+        const int32_t* ids, int32_t* reached,
+    ) noexcept nogil
+    void plain_float(
+        const float* values, Py_ssize_t n, Py_ssize_t width, const Plain* plain,
+        const int32_t* ids, int32_t* reached,
+    ) noexcept nogil
+
 cdef enum:
     BLOCK = 256   # rows under way at once: their values stay in the nearest caches
     AHEAD = 64    # rows
@@ -35,6 +48,20 @@ cdef enum:
 ctypedef fused value_t:
     float
     double
+
+
+def walk_plain(
+    const value_t[:, ::1] X, const Plain[::1] steps, const int32_t[::1] ids, int32_t[::1] reached
+):
+    """Write the node that every row of real values reaches, where none is missing."""
+    cdef Py_ssize_t n = X.shape[0]
+    if n == 0:
+        return
+    with nogil:
+        if value_t is double:
+            plain_double(&X[0, 0], n, X.shape[1], &steps[0], &ids[0], &reached[0])
+        else:
+            plain_float(&X[0, 0], n, X.shape[1], &steps[0], &ids[0], &reached[0])
 
 
 def walk(

@@ -71,4 +71,84 @@ WALK(walk_double, double, 0)
 WALK(walk_float, float, 0)
 WALK(walk_codes, double, (value < step->low))
 
+/* The same for rows of real values that lie side by side, none of them missing. Children are places
+   in bytes. All rows of a block take some steps; then those that are not at a leaf take more. */
+typedef struct {
+    double threshold; /* infinity for a leaf */
+    int32_t column;
+    uint32_t child;
+} Plain;
+
+#define PLAIN_BLOCK 256 /* a multiple of TOGETHER */
+#define FIRST_STEPS 8
+#define ROWS_AHEAD 64
+
+#define PLAIN(name, value_t)                                                                       \
+    static inline uint32_t name##_step(const value_t *row, const char *steps, uint32_t at)         \
+    {                                                                                              \
+        const Plain *step = (const Plain *)(steps + at);                                           \
+        return step->child + (uint32_t)((double)row[step->column] > step->threshold)               \
+            * (uint32_t)sizeof(Plain);                                                             \
+    }                                                                                              \
+    static void name(                                                                              \
+        const value_t *values, ptrdiff_t n, ptrdiff_t width, const Plain *plain,                   \
+        const int32_t *ids, int32_t *reached)                                                      \
+    {                                                                                              \
+        const char *steps = (const char *)plain;                                                   \
+        uint32_t at[PLAIN_BLOCK];                                                                  \
+        int32_t who[PLAIN_BLOCK + TOGETHER];                                                       \
+        for (ptrdiff_t start = 0; start < n; start += PLAIN_BLOCK) {                               \
+            const value_t *block = values + start * width;                                         \
+            int size = n - start < PLAIN_BLOCK ? (int)(n - start) : PLAIN_BLOCK;                   \
+            ptrdiff_t most = (n - start) * width - 1, line = 64 / (ptrdiff_t)sizeof(value_t);      \
+            int i = 0, under_way = size;                                                           \
+            for (; i + TOGETHER <= size; i += TOGETHER) {                                          \
+                uint32_t place[TOGETHER];                                                          \
+                const value_t *first = block + i * width;                                          \
+                ptrdiff_t from = (i + ROWS_AHEAD) * width, to = from + TOGETHER * width;           \
+                for (ptrdiff_t v = from; v < to; v += line) AHEAD(block + (v < most ? v : most));  \
+                ALL_AT_ONCE for (int k = 0; k < TOGETHER; k++) place[k] = 0;                       \
+                for (int d = 0; d < FIRST_STEPS; d++) {                                            \
+                    ALL_AT_ONCE for (int k = 0; k < TOGETHER; k++)                                 \
+                        place[k] = name##_step(first + k * width, steps, place[k]);                \
+                }                                                                                  \
+                ALL_AT_ONCE for (int k = 0; k < TOGETHER; k++) at[i + k] = place[k];               \
+            }                                                                                      \
+            for (; i < size; i++) {                                                                \
+                at[i] = 0;                                                                         \
+                for (int d = 0; d < FIRST_STEPS; d++)                                              \
+                    at[i] = name##_step(block + i * width, steps, at[i]);                          \
+            }                                                                                      \
+            for (i = 0; i < size; i++) who[i] = i;                                                 \
+            for (;;) {                                                                             \
+                int kept = 0;                                                                      \
+                for (i = 0; i < under_way; i++) {                                                  \
+                    int32_t row = who[i];                                                          \
+                    who[kept] = row;                                                               \
+                    kept += ((const Plain *)(steps + at[row]))->child != at[row];                  \
+                }                                                                                  \
+                under_way = kept;                                                                  \
+                if (!under_way) break;                                                             \
+                for (i = 0; i < TOGETHER; i++) who[under_way + i] = who[0];                        \
+                for (i = 0; i < under_way; i += TOGETHER) {                                        \
+                    uint32_t place[TOGETHER];                                                      \
+                    const value_t *row[TOGETHER];                                                  \
+                    ALL_AT_ONCE for (int k = 0; k < TOGETHER; k++) {                               \
+                        place[k] = at[who[i + k]];                                                 \
+                        row[k] = block + who[i + k] * width;                                       \
+                    }                                                                              \
+                    for (int d = 0; d < FIRST_STEPS; d++) {                                        \
+                        ALL_AT_ONCE for (int k = 0; k < TOGETHER; k++)                             \
+                            place[k] = name##_step(row[k], steps, place[k]);                       \
+                    }                                                                              \
+                    ALL_AT_ONCE for (int k = 0; k < TOGETHER; k++) at[who[i + k]] = place[k];      \
+                }                                                                                  \
+            }                                                                                      \
+            for (i = 0; i < size; i++) reached[start + i] = ids[at[i] / sizeof(Plain)];            \
+        }                                                                                          \
+    }
+
+PLAIN(plain_double, double)
+PLAIN(plain_float, float)
+
 #endif

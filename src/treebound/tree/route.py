@@ -11,7 +11,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from treebound._validation import invalid
-from treebound.tree._route import route, walk
+from treebound.tree._route import route, walk, walk_plain
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -45,6 +45,7 @@ _STEP = np.dtype(
         ("id", np.int32),
     ]
 )
+_PLAIN = np.dtype([("threshold", np.float64), ("column", np.int32), ("child", np.uint32)])
 RIGHT, LEFT, STAY = 0, 1, 2
 _ROWS_A_THREAD = 20_000
 _BLOCK = 8192  # rows of mixed columns that are brought side by side at a time
@@ -65,7 +66,7 @@ def apply(
     reached = np.empty(X.n_rows, dtype=np.int32)
     few = X.n_rows < 2 * _ROWS_A_THREAD
     if X.dense is not None and few:
-        walk(X.dense, _steps(tree), reached, False)
+        _walk_dense(tree, X, reached, 0, X.n_rows)
         return reached
     used = np.unique(tree.feature[tree.feature >= 0])
     if unknown != "other" and X.dense is None and _any_unknown(X, used):
@@ -91,11 +92,10 @@ def _walk_rows(
     stop: int,
 ) -> None:
     """Walk the rows from start to stop; of mixed columns, some rows at a time side by side."""
-    steps = _steps(tree)
     if X.dense is not None:
-        walk(X.dense[start:stop], steps, reached[start:stop], False)
+        _walk_dense(tree, X, reached, start, stop)
         return
-    steps = _among(steps, used)
+    steps = _among(_steps(tree), used)
     columns = [X.values[at] for at in used.tolist()]
     side_by_side = np.empty((min(_BLOCK, stop - start), len(columns)))
     for first in range(start, stop, _BLOCK):
@@ -107,6 +107,22 @@ def _walk_rows(
             if values.dtype.kind != "f" and values.size and values.min() < 0:
                 rows[values == -1, at] = np.nan
         walk(rows, steps, reached[first:last], True)
+
+
+def _walk_dense(tree: Tree, X: Matrix, reached: NDArray[np.int32], start: int, stop: int) -> None:
+    assert X.dense is not None
+    rows = X.dense[start:stop]
+    if X.complete and rows.flags.c_contiguous:
+        steps = _steps(tree)
+        if "plain" not in tree._splits:
+            plain = np.empty(tree.n_nodes, dtype=_PLAIN)
+            plain["threshold"], plain["column"] = steps["high"], steps["column"]
+            plain["child"] = steps["child"] * _PLAIN.itemsize
+            tree._splits["plain"] = plain
+        ids = np.ascontiguousarray(steps["id"])
+        walk_plain(rows, tree._splits["plain"], ids, reached[start:stop])
+    else:
+        walk(rows, _steps(tree), reached[start:stop], False)
 
 
 def _any_unknown(X: Matrix, used: NDArray[np.int32]) -> bool:

@@ -27,6 +27,8 @@ from treebound.bounds import (
     _clusters,
     _part_counts,
     _shape_polynomial,
+    _stump_growth,
+    _vc_node,
     _vc_upper,
     fast,
 )
@@ -98,6 +100,9 @@ def one_dimension(shape: tb.TreeShape, landscape: tb.Landscape) -> None:
 def forget() -> None:
     """Empty what calls share, so that each is timed as the first."""
     _vc_upper._growth.cache_clear()
+    _vc_node._small_table.cache_clear()
+    _vc_node._budgets.cache_clear()
+    _stump_growth.stump_growth.cache_clear()
     _clusters.clusters.cache_clear()
     fast.plan_of.cache_clear()
     for kept in (_by_size._kept, _part_counts._kept, _shape_polynomial._kept):

@@ -120,9 +120,10 @@ class _Tables:
         left, right = children(shape)
         made = []
         if self.kind != "tight":
-            made += chain_sums(
+            chains = chain_sums(
                 below[left], below[right], left is right, self.n_classes, self.features, first, last
             )
+            made.append(chains)
         if self.kind != "chain-sum":
             made.append(self._sum(shape, below, first, last))
         return made

@@ -21,22 +21,19 @@ def by_size(
     first: int,
 ) -> None: ...
 def chains(
-    fall: Floats,
-    fall_power: Ints,
     left: Floats,
     left_power: Ints,
     right: Floats,
     right_power: Ints,
+    equal: bool,
     count: float,
-    start: int,
-    head: float,
-    capped: bool,
+    n: float,
     out: Floats,
     out_power: Ints,
     first: int,
     last: int,
 ) -> None: ...
-def steady(values: Floats, power: Ints, n: float) -> None: ...
+def steady(value: Floats, power: Ints, n: float) -> None: ...
 def heaviest(
     left: Floats,
     left_power: Ints,
@@ -48,14 +45,12 @@ def heaviest(
     last: int,
 ) -> None: ...
 def by_feature(
-    left_small: Floats,
-    left_small_power: Ints,
-    right_large: Floats,
-    right_large_power: Ints,
-    left_large: Floats,
-    left_large_power: Ints,
-    right_small: Floats,
-    right_small_power: Ints,
+    left: Floats,
+    left_power: Ints,
+    right: Floats,
+    right_power: Ints,
+    small: NDArray[np.int32],
+    large: NDArray[np.int32],
     room: Floats,
     budget: Floats,
     n: float,

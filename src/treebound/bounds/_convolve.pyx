@@ -6,7 +6,7 @@ not used. Sums of a row are taken at the row's own largest power of two, which k
 whole numbers below 2**53 come out exact.
 """
 
-from libc.math cimport frexp, ldexp
+from libc.math cimport fma, frexp, ldexp
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc, qsort
 
@@ -15,6 +15,8 @@ cdef enum:
 
 # The power of two of the number zero: below that of any other.
 cdef int64_t NOTHING = -(1 << 40)
+# The relative error of one operation.
+cdef double ROUNDING = 2.0 ** -53
 cdef double POWER[REACH]
 cdef int _i
 for _i in range(REACH):
@@ -243,91 +245,205 @@ def by_size(
     free(g)
 
 
+cdef struct Side:
+    # One child: a bound G on its growth function that never falls and at most grows n-fold.
+    double* value
+    int64_t* power
+    # d_k = G(k) - G(k+1) / n.
+    double* fall
+    int64_t* fall_power
+    # Both as plain doubles.
+    double* plain
+    double* plain_fall
+    # d_1 + .. + d_k, rounded up, for k <= start; start is 0 where it leaves the range of a double.
+    double* sums
+    int start
+
+
+cdef void prepare(
+    Side* side, double* block, int64_t* powers, const double[::1] value, const int64_t[::1] power,
+    double n, double count, int last,
+) noexcept nogil:
+    """Fill a side from the bound on a child."""
+    cdef int k, size = last + 2
+    side.value, side.fall, side.plain = block, block + size, block + 2 * size
+    side.plain_fall, side.sums = block + 3 * size, block + 4 * size
+    side.power, side.fall_power = powers, powers + size
+    for k in range(1, last + 1):
+        side.value[k], side.power[k] = value[k], power[k]
+    cut_and_raise(side.value, side.power, n, last)
+    for k in range(1, last):
+        set_fall(side, n, k)
+    side.start = star_start(side, count, last)
+
+
+cdef void cut_and_raise(double* value, int64_t* power, double n, int last) noexcept nogil:
+    """Cut each number to ``n`` times the one before, and raise it to the one before if below."""
+    cdef int k, more = 0
+    cdef double top
+    cdef int64_t top_power
+    for k in range(2, last + 1):
+        top = frexp(value[k - 1] * n, &more)
+        top_power = power[k - 1] + more
+        if power[k] > top_power or (power[k] == top_power and value[k] > top):
+            value[k], power[k] = top, top_power
+        elif power[k] < power[k - 1] or (power[k] == power[k - 1] and value[k] < value[k - 1]):
+            value[k], power[k] = value[k - 1], power[k - 1]
+
+
+def steady(double[::1] value, int64_t[::1] power, double n):
+    """In place: each number at least the one before and at most ``n`` times it."""
+    cut_and_raise(&value[0], &power[0], n, <int> value.shape[0] - 1)
+
+
+cdef void set_fall(Side* side, double n, int k) noexcept nogil:
+    """``d_k``; one rounding for the difference, so that its relative error is small."""
+    cdef int more = 0
+    cdef double after = ldexp(side.value[k + 1], <int> (side.power[k + 1] - side.power[k]))
+    cdef double rest = fma(n, side.value[k], -after) / n
+    if rest <= 0.0:
+        side.fall[k], side.fall_power[k] = 0.0, NOTHING
+        return
+    side.fall[k] = frexp(rest, &more)
+    side.fall_power[k] = side.power[k] + more
+
+
+cdef int star_start(Side* side, double count, int last) noexcept nogil:
+    """The least ``s`` with ``count (d_1 + .. + d_s) >= count - 1``; ``last`` where there is none."""
+    cdef int k
+    cdef double total = 0.0
+    for k in range(1, last):
+        if side.fall_power[k] > (900 if count < 1e9 else 600):
+            return 0
+        if side.fall[k] != 0.0:
+            total += ldexp(side.fall[k], <int> side.fall_power[k])
+        side.sums[k] = total * (1.0 + (k + 4) * ROUNDING)
+        if count * total >= count - 1.0:
+            return k
+    return last
+
+
+cdef void set_plain(Side* side, int last) noexcept nogil:
+    """The numbers of a side as plain doubles."""
+    cdef int k
+    for k in range(1, last + 1):
+        side.plain[k] = ldexp(side.value[k], <int> side.power[k])
+    for k in range(1, last):
+        side.plain_fall[k] = 0.0
+        if side.fall[k] != 0.0:
+            side.plain_fall[k] = ldexp(side.fall[k], <int> side.fall_power[k])
+
+
+cdef double from_prefix(Side* low, Side* high, int s, int m, bint is_plain, int64_t power) noexcept nogil:
+    """``q_s = G_l(m) + sum_{k>=s} d_k G_r(m-k)`` over a power of two."""
+    cdef double total
+    cdef int k
+    if is_plain:
+        return low.plain[m] + dot_reversed(low.plain_fall, high.plain, s, m - 1, m)
+    total = low.value[m] * below(power - low.power[m])
+    for k in range(s, m):
+        total += low.fall[k] * high.value[m - k] * below(power - low.fall_power[k] - high.power[m - k])
+    return total
+
+
+cdef double star(
+    Side* low, Side* high, double count, int m, bint is_plain, int64_t power,
+) noexcept nogil:
+    """All chains, with what the child on the high side realizes alone counted once."""
+    cdef int s = low.start if low.start < m else m - 1
+    cdef double head, raised = 1.0 + (m + 16) * 2.0 * ROUNDING
+    cdef double total = count * from_prefix(low, high, s + 1, m, is_plain, power) * raised
+    if s == 0:
+        return total
+    # Where m <= start the head is negative, and not rounded below.
+    head = count * low.sums[s] * (1.0 + 4.0 * ROUNDING) - (count - 1.0)
+    head *= raised if head > 0.0 else 1.0 - 4.0 * ROUNDING
+    return total + head * shrunk(high.value[m - s], power - high.power[m - s])
+
+
+cdef double capped(
+    Side* low, Side* high, double count, int m, bint is_plain, int64_t power,
+) noexcept nogil:
+    """``binom(m, 1)`` chains with ``q_1``, the next ``binom(m, 2)`` with ``q_2``, up to ``q_{m-1}``."""
+    cdef int k = 1
+    cdef double levels = m, left_over = count, q, total
+    while k < m - 1 and left_over > levels:
+        left_over -= levels
+        levels = levels * (m - k) / (k + 1)
+        k += 1
+    q = from_prefix(low, high, k, m, is_plain, power)
+    total = (levels if levels < left_over else left_over) * q
+    while k > 1:
+        k -= 1
+        levels = levels * (k + 1) / (m - k)
+        if is_plain:
+            q += low.plain_fall[k] * high.plain[m - k]
+        else:
+            q += low.fall[k] * high.value[m - k] * below(power - low.fall_power[k] - high.power[m - k])
+        total += levels * q
+    return total * (1.0 + (m + 16) * 2.0 * ROUNDING)
+
+
+cdef double union_of_chains(
+    Side* low, Side* high, double count, int m, bint is_plain, int64_t* power,
+) noexcept nogil:
+    """The lesser of star and cap, over a power of two."""
+    cdef int k
+    cdef int64_t here
+    cdef double found, other
+    power[0] = 0
+    if not is_plain:
+        power[0] = low.power[m]
+        for k in range(1, m):
+            here = low.fall_power[k] + high.power[m - k]
+            if here > power[0]:
+                power[0] = here
+    found = star(low, high, count, m, is_plain, power[0])
+    if count > m:
+        other = capped(low, high, count, m, is_plain, power[0])
+        if other < found:
+            return other
+    return found
+
+
 def chains(
-    const double[::1] fall, const int64_t[::1] fall_power,
     const double[::1] left, const int64_t[::1] left_power,
     const double[::1] right, const int64_t[::1] right_power,
-    double count, int start, double head, bint capped,
+    bint equal, double count, double n,
     double[::1] out, int64_t[::1] out_power, int first, int last,
 ):
     """The chain lemma for sample sizes ``first`` to ``last``: labellings of ``count`` chains.
 
-    ``fall[k] = G_l(k) - G_l(k+1) / n``. With ``q_s = G_l(m) + sum_{k>=s} fall[k] G_r(m-k)``, the
-    star form is ``count q_{start+1} + head G_r(m-start)``. ``capped``: the lesser of it and the
-    form in which ``binom(m, 1)`` chains have ``q_1``, the next ``binom(m, 2)`` chains ``q_2``, ...
-    For ``m <= start`` it is ``count q_1``, the sum of all chains.
+    The least of star and cap with the children in either role, never rounded below.
     """
-    cdef int m, k, s
-    cdef double total, q, levels, taken, left_over
-    cdef bint in_range
-    cdef int64_t power, here
-    cdef double* d = <double*> malloc((last + 2) * sizeof(double))
-    cdef double* l = <double*> malloc((last + 2) * sizeof(double))
-    cdef double* g = <double*> malloc((last + 2) * sizeof(double))
-    if d == NULL or l == NULL or g == NULL:
-        free(d)
-        free(l)
-        free(g)
+    cdef int m, more = 0, size = last + 2
+    cdef double value, other
+    cdef int64_t power, other_power
+    cdef bint is_plain
+    cdef Side one, two
+    cdef double* block = <double*> malloc(10 * size * sizeof(double))
+    cdef int64_t* powers = <int64_t*> malloc(4 * size * sizeof(int64_t))
+    if block == NULL or powers == NULL:
+        free(block)
+        free(powers)
         raise MemoryError
     with nogil:
-        in_range = plain(fall, fall_power, last - 1, count, d)
-        in_range = in_range and plain(left, left_power, last, count, l)
-        in_range = in_range and plain(right, right_power, last, count, g)
+        prepare(&one, block, powers, left, left_power, n, count, last)
+        prepare(&two, block + 5 * size, powers + 2 * size, right, right_power, n, count, last)
+        # Bounds never fall: the last is the largest.
+        is_plain = one.power[last] + two.power[last] <= (960 if count < 1e9 else 640)
+        if is_plain:
+            set_plain(&one, last)
+            set_plain(&two, last)
         for m in range(first, last + 1):
-            power = 0
-            s = start if start < m else 0
-            if in_range:
-                total = count * (l[m] + dot_reversed(d, g, s + 1, m - 1, m))
-                if s > 0:
-                    total += head * g[m - s]
-            else:
-                power = left_power[m]
-                for k in range(1, m):
-                    here = fall_power[k] + right_power[m - k]
-                    if here > power:
-                        power = here
-                total = left[m] * below(power - left_power[m])
-                for k in range(s + 1, m):
-                    total += fall[k] * right[m - k] * below(power - fall_power[k] - right_power[m - k])
-                total *= count
-                if s > 0:
-                    total += head * shrunk(right[m - s], power - right_power[m - s])
-            if capped and in_range and count > m:
-                # The levels that chains start new at: so many, the last not filled.
-                k, levels, left_over = 1, <double> m, count
-                while k < m - 1 and left_over > levels:
-                    left_over -= levels
-                    levels = levels * (m - k) / (k + 1)
-                    k += 1
-                q = l[m] + dot_reversed(d, g, k, m - 1, m)
-                taken = (levels if levels < left_over else left_over) * q
-                while k > 1:
-                    k -= 1
-                    levels = levels * (k + 1) / (m - k)
-                    q += d[k] * g[m - k]
-                    taken += levels * q
-                if taken < total:
-                    total = taken
-            store(out, out_power, m, total, power)
-    free(d)
-    free(l)
-    free(g)
-
-
-def steady(double[::1] values, int64_t[::1] power, double n):
-    """Cut each number to ``n`` times the one before, and raise it to the one before if below."""
-    cdef Py_ssize_t k
-    cdef int more = 0
-    cdef double top
-    cdef int64_t top_power
-    with nogil:
-        for k in range(2, values.shape[0]):
-            top = frexp(values[k - 1] * n, &more)
-            top_power = power[k - 1] + more
-            if power[k] > top_power or (power[k] == top_power and values[k] > top):
-                values[k], power[k] = top, top_power
-            elif power[k] < power[k - 1] or (power[k] == power[k - 1] and values[k] < values[k - 1]):
-                values[k], power[k] = values[k - 1], power[k - 1]
+            value = union_of_chains(&one, &two, count, m, is_plain, &power)
+            if not equal:
+                other = union_of_chains(&two, &one, count, m, is_plain, &other_power)
+                if shrunk(other, power - other_power) < value:
+                    value, power = other, other_power
+            store(out, out_power, m, value, power)
+    free(block)
+    free(powers)
 
 
 def heaviest(
@@ -357,62 +473,127 @@ def heaviest(
             store(out, out_power, m, best, power)
 
 
+cdef bint add_rows(
+    const double[:, ::1] values, const int64_t[:, ::1] power, const int[::1] rows, int last,
+    double* out,
+) noexcept nogil:
+    """Some functions as plain doubles; whether the product of two is in range."""
+    cdef int j, k
+    for j in range(rows.shape[0]):
+        for k in range(1, last + 1):
+            if power[rows[j], k] > 480:
+                return False
+            out[j * (last + 1) + k] = ldexp(values[rows[j], k], <int> power[rows[j], k])
+    return True
+
+
+cdef void weigh_ways(
+    Size* sizes, const double* left_small, const double* left_large, const double* right_small,
+    const double* right_large, int ways, int stride, int m, double n,
+) noexcept nogil:
+    """What a split of each size is worth at most over the ways, in plain doubles."""
+    cdef int j, k, at
+    cdef double total
+    for j in range(ways):
+        at = j * stride
+        for k in range(1, m // 2 + 1):
+            total = (
+                left_small[at + k] * right_large[at + m - k]
+                + left_large[at + m - k] * right_small[at + k] - 2.0 * n
+            )
+            if total > sizes[k].weight:
+                sizes[k].weight = total
+
+
+cdef int64_t weigh_ways_scaled(
+    Size* sizes, const double[:, ::1] left, const int64_t[:, ::1] left_power,
+    const double[:, ::1] right, const int64_t[:, ::1] right_power,
+    const int[::1] small, const int[::1] large, int m, double n,
+) noexcept nogil:
+    """The same for numbers of any magnitude, over a power of two that is returned."""
+    cdef int j, k, some, rest
+    cdef int64_t power = NOTHING, here
+    cdef double total, n_here
+    for j in range(small.shape[0]):
+        for k in range(1, m // 2 + 1):
+            here = left_power[small[j], k] + right_power[large[j], m - k]
+            if here > power:
+                power = here
+            here = left_power[large[j], m - k] + right_power[small[j], k]
+            if here > power:
+                power = here
+    n_here = shrunk(n, power)
+    for j in range(small.shape[0]):
+        some, rest = small[j], large[j]
+        for k in range(1, m // 2 + 1):
+            total = (
+                left[some, k] * right[rest, m - k]
+                * below(power - left_power[some, k] - right_power[rest, m - k])
+                + left[rest, m - k] * right[some, k]
+                * below(power - left_power[rest, m - k] - right_power[some, k])
+                - 2.0 * n_here
+            )
+            if total > sizes[k].weight:
+                sizes[k].weight = total
+    return power
+
+
 def by_feature(
-    const double[:, ::1] left_small, const int64_t[:, ::1] left_small_power,
-    const double[:, ::1] right_large, const int64_t[:, ::1] right_large_power,
-    const double[:, ::1] left_large, const int64_t[:, ::1] left_large_power,
-    const double[:, ::1] right_small, const int64_t[:, ::1] right_small_power,
+    const double[:, ::1] left, const int64_t[:, ::1] left_power,
+    const double[:, ::1] right, const int64_t[:, ::1] right_power,
+    const int[::1] small, const int[::1] large,
     const double[:, ::1] room, const double[::1] budget, double n,
     double[::1] every, int64_t[::1] every_power,
     double[::1] inner, int64_t[::1] inner_power, int first,
 ):
     """What the splits of one feature weigh, within its budget, the heaviest first.
 
-    Row ``j`` of the inputs is one way the two parts can share the categories; the smaller part goes
-    left (``left_small``, ``right_large``) or right. ``every`` takes all sizes, ``inner`` those
-    that isolate no single example.
+    In way ``j`` to share the categories the smaller part has landscape ``small[j]``, a row of
+    ``left`` and ``right``, and the other part ``large[j]``. ``every`` takes all sizes, ``inner``,
+    if not empty, those that isolate no single example.
     """
-    cdef int rows = room.shape[0], ways = left_small.shape[0], r, m, k, j, half
-    cdef int64_t power, here
-    cdef double n_here, total
-    cdef Size* sizes = <Size*> malloc((first + rows + 2) * sizeof(Size))
-    cdef Size* spare = <Size*> malloc((first + rows + 2) * sizeof(Size))
-    if sizes == NULL or spare == NULL:
+    cdef int rows = room.shape[0], ways = small.shape[0], r, m, k, half
+    cdef int last = first + rows - 1, stride = last + 1
+    cdef int64_t power
+    cdef bint in_range
+    cdef Size* sizes = <Size*> malloc((last + 2) * sizeof(Size))
+    cdef Size* spare = <Size*> malloc((last + 2) * sizeof(Size))
+    cdef double* block = <double*> malloc(4 * ways * stride * sizeof(double))
+    cdef double* left_small = block
+    cdef double* left_large = block + ways * stride
+    cdef double* right_small = block + 2 * ways * stride
+    cdef double* right_large = block + 3 * ways * stride
+    if sizes == NULL or spare == NULL or block == NULL:
         free(sizes)
         free(spare)
+        free(block)
         raise MemoryError
     with nogil:
+        in_range = add_rows(left, left_power, small, last, left_small)
+        in_range = in_range and add_rows(left, left_power, large, last, left_large)
+        in_range = in_range and add_rows(right, right_power, small, last, right_small)
+        in_range = in_range and add_rows(right, right_power, large, last, right_large)
         for r in range(rows):
             m = first + r
             half = m // 2
-            power = NOTHING
-            for j in range(ways):
-                for k in range(1, half + 1):
-                    here = left_small_power[j, k] + right_large_power[j, m - k]
-                    if here > power:
-                        power = here
-                    here = left_large_power[j, m - k] + right_small_power[j, k]
-                    if here > power:
-                        power = here
-            n_here = shrunk(n, power)
+            power = 0
             for k in range(1, half + 1):
                 sizes[k].weight = 0.0
                 sizes[k].room = room[r, k]
-            for j in range(ways):
-                for k in range(1, half + 1):
-                    total = (
-                        left_small[j, k] * right_large[j, m - k]
-                        * below(power - left_small_power[j, k] - right_large_power[j, m - k])
-                        + left_large[j, m - k] * right_small[j, k]
-                        * below(power - left_large_power[j, m - k] - right_small_power[j, k])
-                        - 2 * n_here
-                    )
-                    if total > sizes[k].weight:
-                        sizes[k].weight = total
+            if in_range:
+                weigh_ways(
+                    sizes, left_small, left_large, right_small, right_large, ways, stride, m, n,
+                )
+            else:
+                power = weigh_ways_scaled(
+                    sizes, left, left_power, right, right_power, small, large, m, n,
+                )
             store(every, every_power, m, fill(sizes, 1, half + 1, budget[r], spare), power)
-            store(inner, inner_power, m, fill(sizes, 2, half + 1, budget[r], spare), power)
+            if inner.shape[0]:
+                store(inner, inner_power, m, fill(sizes, 2, half + 1, budget[r], spare), power)
     free(sizes)
     free(spare)
+    free(block)
 
 
 def parts_by_size(

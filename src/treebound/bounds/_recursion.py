@@ -24,7 +24,16 @@ from treebound.bounds.counting import stirling, stirling_at_most
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["Features", "Recursion", "Rule", "children", "features_of", "fill", "joint_parts"]
+__all__ = [
+    "Features",
+    "Recursion",
+    "Rule",
+    "children",
+    "distinct_features",
+    "features_of",
+    "fill",
+    "joint_parts",
+]
 
 # More categories than any sample shows: an undeclared nominal column.
 UNBOUNDED = 1 << 400
@@ -85,6 +94,14 @@ def with_categories(features: Features, kind: str, at: int, categories: int) -> 
     if kind == "ordinal":
         return _canonical(features.real, counts, features.nominal)
     return _canonical(features.real, features.ordinal, counts)
+
+
+def distinct_features(features: Features) -> Iterable[tuple[str, int, int]]:
+    """Each kind of categorical feature once: its name, where one stands, how many there are."""
+    for kind in ("ordinal", "nominal"):
+        counts = getattr(features, kind)
+        for one in dict.fromkeys(counts):
+            yield kind, counts.index(one), counts.count(one)
 
 
 @lru_cache(maxsize=4096)

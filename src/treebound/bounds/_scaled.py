@@ -67,6 +67,19 @@ class Scaled(NamedTuple):
         return cls(np.empty(count), np.empty(count, dtype=np.int64))
 
     @classmethod
+    def zeros(cls, *shape: int) -> Scaled:
+        """Zeros."""
+        return cls(np.zeros(shape), np.full(shape, NOTHING, dtype=np.int64))
+
+    @classmethod
+    def stack(cls, functions: Sequence[Scaled]) -> Scaled:
+        """Several functions, a row each."""
+        return cls(
+            np.array([one.mantissa for one in functions]),
+            np.array([one.power for one in functions]),
+        )
+
+    @classmethod
     def constant(cls, value: float, count: int) -> Scaled:
         """``value`` for every sample size below ``count``."""
         return cls.of(np.full(count, value))
@@ -99,7 +112,15 @@ class Scaled(NamedTuple):
 
     def at(self, sizes: NDArray[np.int64]) -> Scaled:
         """The entries of other sample sizes."""
-        return Scaled(self.mantissa[sizes], self.power[sizes])
+        return Scaled(self.mantissa[..., sizes], self.power[..., sizes])
+
+    def row(self, at: int | NDArray[np.int64]) -> Scaled:
+        """One function of several, or some of them."""
+        return Scaled(self.mantissa[at], self.power[at])
+
+    def put(self, where: slice, other: Scaled) -> None:
+        """Replace the entries of some sample sizes, in place."""
+        self.mantissa[..., where], self.power[..., where] = other
 
     def times(self, other: Scaled | NDArray[np.floating[Any]] | float) -> Scaled:
         """Product, entry by entry."""
@@ -111,6 +132,13 @@ class Scaled(NamedTuple):
         """Sum, entry by entry."""
         power = np.maximum(self.power, other.power)
         total = _shifted(self, power) + _shifted(other, power)
+        return Scaled.of(total, power)
+
+    def sums(self, starts: NDArray[np.int64]) -> Scaled:
+        """Sums of successive functions, each from one of ``starts`` to the next."""
+        power = np.maximum.reduceat(self.power, starts, axis=0)
+        counts = np.diff(starts, append=len(self.power))
+        total = np.add.reduceat(_shifted(self, np.repeat(power, counts, axis=0)), starts, axis=0)
         return Scaled.of(total, power)
 
     def minus(self, value: float) -> Scaled:

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treebound.bounds import _convolve
+from treebound.bounds import _chains
 from treebound.bounds._closed import pairs_of
 from treebound.bounds._recursion import Features
 from treebound.bounds._scaled import Scaled
@@ -84,7 +84,7 @@ def chain_counts(
     """
     made = Scaled.constant(0.0, last + 1)
     count = float(thresholds if equal else 2 * thresholds)
-    _convolve.chains(*left, *right, equal, count, float(n_classes), *made, first, last)
+    _chains.chains(*left, *right, equal, count, float(n_classes), *made, first, last)
     return made
 
 
@@ -101,7 +101,7 @@ def _categorical(
     made = Scaled.constant(0.0, last + 1)
     left = _steady(left, n_classes)
     right = left if equal else _steady(right, n_classes)
-    _convolve.heaviest(*left, *right, *made, first, last)
+    _chains.heaviest(*left, *right, *made, first, last)
     tests = np.zeros(last + 1)
     tests[first:] = [float(pairs_of(features, m).categorical) for m in range(first, last + 1)]
     made = made.times(tests * 0.5 if equal else tests)
@@ -117,5 +117,5 @@ def _categorical(
 def _steady(values: Scaled, n_classes: int) -> Scaled:
     """Bounds that never fall and grow at most ``n``-fold from one sample size to the next."""
     found = Scaled(values.mantissa.copy(), values.power.copy())
-    _convolve.steady(*found, float(n_classes))
+    _chains.steady(*found, float(n_classes))
     return found

@@ -30,7 +30,7 @@ from treebound.bounds._chain_sum import chain_sums
 from treebound.bounds._part_counts import counted_growth
 from treebound.bounds._recursion import Features, children
 from treebound.bounds._scaled import ROUNDING, Scaled
-from treebound.bounds.splits import node_budget_table, node_split_table
+from treebound.bounds.splits import flat_splits, node_budget_table, node_split_table
 from treebound.shapes import TreeShape
 
 __all__ = ["growth_by_size"]
@@ -137,15 +137,30 @@ class _Tables:
         least = (left.leaves, right.leaves) if features.is_real else (1, 1)
         # With real features only the budget is never short.
         budgeted = self.kind == "best" and not features.is_real
+        flat = flat_splits(features)
         made = Scaled.empty(last + 1)
         while first <= last:
-            # As many rows as fill the table: r rows have (first + r) / 2 columns.
-            rows = int((first * first + 8 * _TABLE) ** 0.5 - first) // 2
-            until = min(last, first + max(rows, 1) - 1)
-            splits = _split_table(features, first, until)
+            if flat is not None and not budgeted and first >= flat.from_size:
+                _convolve.flat_by_size(
+                    *below[left],
+                    *below[right],
+                    flat.each,
+                    flat.halves,
+                    float(self.n_classes),
+                    *least,
+                    left is right,
+                    *made,
+                    first,
+                    last,
+                )
+                break
+            start, until = _rows_at(first) if first < last else (first, last)
+            splits = _split_table(features, start, min(until, last))[first - start :]
+            if flat is not None and not budgeted:
+                splits = splits[: flat.from_size - first]
             budgets = np.full(len(splits), inf)
             if budgeted:
-                budgets = node_budget_table(features, np.arange(first, until + 1))
+                budgets = node_budget_table(features, np.arange(first, first + len(splits)))
             _convolve.by_size(
                 *below[left],
                 *below[right],
@@ -158,7 +173,7 @@ class _Tables:
                 *made,
                 first,
             )
-            first = until + 1
+            first += len(splits)
         return made
 
     def _caps(self, shape: TreeShape, m: int) -> tuple[Scaled, int]:
@@ -183,6 +198,19 @@ def _labellings(n_classes: int, two_parts: bool, m: int) -> Scaled:
         return Scaled.powers(n_classes, m + 1)
     pairs = float(n_classes * (n_classes - 1))
     return Scaled.powers(2, m + 1).times(pairs / 2).minus(pairs - n_classes)
+
+
+@lru_cache(maxsize=1024)
+def _rows_at(m: int) -> tuple[int, int]:
+    """The first and last row of the table of splits that has row ``m``."""
+    start = 2
+    while True:
+        # As many rows as fill the table: r rows have (start + r) / 2 columns.
+        rows = int((start * start + 8 * _TABLE) ** 0.5 - start) // 2
+        until = start + max(rows, 1) - 1
+        if m <= until:
+            return start, until
+        start = until + 1
 
 
 @lru_cache(maxsize=4)

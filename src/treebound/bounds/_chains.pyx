@@ -8,23 +8,7 @@ from libc.math cimport fma, frexp, ldexp
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
-from treebound.bounds._scaled cimport NOTHING, ROUNDING, below, shrunk, store
-
-cdef double dot_reversed(const double* left, const double* right, int first, int last, int m) noexcept nogil:
-    """sum of left[k] * right[m-k] for k = first .. last, in four sums that do not wait for each other."""
-    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-    cdef int k = first
-    while k + 3 <= last:
-        a += left[k] * right[m - k]
-        b += left[k + 1] * right[m - k - 1]
-        c += left[k + 2] * right[m - k - 2]
-        d += left[k + 3] * right[m - k - 3]
-        k += 4
-    while k <= last:
-        a += left[k] * right[m - k]
-        k += 1
-    return (a + b) + (c + d)
-
+from treebound.bounds._scaled cimport NOTHING, ROUNDING, below, dot, shrunk, store
 
 cdef struct Side:
     # One child: a bound G on its growth function that never falls and at most grows n-fold.
@@ -33,9 +17,10 @@ cdef struct Side:
     # d_k = G(k) - G(k+1) / n.
     double* fall
     int64_t* fall_power
-    # Both as plain doubles.
-    double* plain
+    # Both as plain doubles, G from the last sample size down.
+    double* plain_down
     double* plain_fall
+    int last
     # d_1 + .. + d_k, rounded up, for k <= start; start is 0 where it leaves the range of a double.
     double* sums
     int start
@@ -47,9 +32,9 @@ cdef void prepare(
 ) noexcept nogil:
     """Fill a side from the bound on a child."""
     cdef int k, size = last + 2
-    side.value, side.fall, side.plain = block, block + size, block + 2 * size
+    side.value, side.fall, side.plain_down = block, block + size, block + 2 * size
     side.plain_fall, side.sums = block + 3 * size, block + 4 * size
-    side.power, side.fall_power = powers, powers + size
+    side.power, side.fall_power, side.last = powers, powers + size, last
     for k in range(1, last + 1):
         side.value[k], side.power[k] = value[k], power[k]
     cut_and_raise(side.value, side.power, n, last)
@@ -108,7 +93,7 @@ cdef void set_plain(Side* side, int last) noexcept nogil:
     """The numbers of a side as plain doubles."""
     cdef int k
     for k in range(1, last + 1):
-        side.plain[k] = ldexp(side.value[k], <int> side.power[k])
+        side.plain_down[last - k] = ldexp(side.value[k], <int> side.power[k])
     for k in range(1, last):
         side.plain_fall[k] = 0.0
         if side.fall[k] != 0.0:
@@ -120,7 +105,9 @@ cdef double from_prefix(Side* low, Side* high, int s, int m, bint is_plain, int6
     cdef double total
     cdef int k
     if is_plain:
-        return low.plain[m] + dot_reversed(low.plain_fall, high.plain, s, m - 1, m)
+        # G_r(m-k) is at last - m + k.
+        total = dot(low.plain_fall + s, high.plain_down + high.last - m + s, m - s)
+        return low.plain_down[low.last - m] + total
     total = low.value[m] * below(power - low.power[m])
     for k in range(s, m):
         total += low.fall[k] * high.value[m - k] * below(power - low.fall_power[k] - high.power[m - k])
@@ -158,7 +145,7 @@ cdef double capped(
         k -= 1
         levels = levels * (k + 1) / (m - k)
         if is_plain:
-            q += low.plain_fall[k] * high.plain[m - k]
+            q += low.plain_fall[k] * high.plain_down[high.last - m + k]
         else:
             q += low.fall[k] * high.value[m - k] * below(power - low.fall_power[k] - high.power[m - k])
         total += levels * q

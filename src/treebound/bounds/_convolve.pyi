@@ -20,6 +20,22 @@ def by_size(
     out_power: Ints,
     first: int,
 ) -> None: ...
+def flat_by_size(
+    left: Floats,
+    left_power: Ints,
+    right: Floats,
+    right_power: Ints,
+    each: float,
+    halves: float,
+    n: float,
+    least_left: int,
+    least_right: int,
+    halved: bool,
+    out: Floats,
+    out_power: Ints,
+    first: int,
+    last: int,
+) -> None: ...
 def by_feature(
     left: Floats,
     left_power: Ints,

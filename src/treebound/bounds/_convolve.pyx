@@ -6,11 +6,11 @@ not used. Sums of a row are taken at the row's own largest power of two, which k
 whole numbers below 2**53 come out exact.
 """
 
-from libc.math cimport ldexp
+from libc.math cimport INFINITY, ldexp
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc, qsort
 
-from treebound.bounds._scaled cimport NOTHING, below, shrunk, store
+from treebound.bounds._scaled cimport NOTHING, below, dot, shrunk, store
 
 cdef struct Size:
     double weight
@@ -45,6 +45,8 @@ cdef double fill(Size* sizes, int first, int count, double budget, Size* spare) 
     """
     cdef double room = 0.0, total = 0.0
     cdef int k, low, high, turns = 0, last = 0, step, top = first
+    if budget == INFINITY:
+        return plain_sum(sizes, first, count)
     for k in range(first, count):
         room += sizes[k].room
         if sizes[k].weight > sizes[top].weight:
@@ -201,6 +203,67 @@ def by_size(
     free(spare)
     free(l)
     free(g)
+
+
+def flat_by_size(
+    const double[::1] left, const int64_t[::1] left_power,
+    const double[::1] right, const int64_t[::1] right_power,
+    double each, double halves, double n, int least_left, int least_right, bint halved,
+    double[::1] out, int64_t[::1] out_power, int first, int last,
+):
+    """The same with ``each`` splits of every size, ``halves`` of size ``m/2``, and no budget.
+
+    ``each`` counts the smaller part, so that a left part of ``k`` examples comes ``each`` times.
+    """
+    cdef int m, k, until
+    cdef int64_t power, here
+    cdef double total, middle
+    cdef bint in_range
+    cdef double* l = <double*> malloc((last + 2) * sizeof(double))
+    cdef double* g = <double*> malloc((last + 2) * sizeof(double))
+    cdef double* down = <double*> malloc((last + 2) * sizeof(double))
+    if l == NULL or g == NULL or down == NULL:
+        free(l)
+        free(g)
+        free(down)
+        raise MemoryError
+    with nogil:
+        in_range = plain(left, left_power, last - 1, each, l)
+        in_range = in_range and plain(right, right_power, last - 1, each, g)
+        if in_range:
+            for k in range(1, last):
+                down[last - k] = g[k]
+        for m in range(first, last + 1):
+            until = m - least_right
+            if least_left > until:
+                store(out, out_power, m, n, 0)
+                continue
+            power, middle = 0, 0.0
+            if in_range:
+                total = dot(l + least_left, down + last - m + least_left, until - least_left + 1)
+                if m % 2 == 0 and least_left <= m // 2 <= until:
+                    middle = l[m // 2] * g[m // 2] - n
+            else:
+                power = NOTHING
+                for k in range(least_left, until + 1):
+                    here = left_power[k] + right_power[m - k]
+                    if here > power:
+                        power = here
+                total = 0.0
+                for k in range(least_left, until + 1):
+                    total += left[k] * right[m - k] * below(power - left_power[k] - right_power[m - k])
+                if m % 2 == 0 and least_left <= m // 2 <= until:
+                    k = m // 2
+                    middle = left[k] * right[k] * below(power - left_power[k] - right_power[k])
+                    middle -= shrunk(n, power)
+            total = each * (total - (until - least_left + 1) * shrunk(n, power))
+            total += (2.0 * halves - each) * middle
+            if halved:
+                total *= 0.5
+            store(out, out_power, m, total + shrunk(n, power), power)
+    free(l)
+    free(g)
+    free(down)
 
 
 cdef bint add_rows(

@@ -38,3 +38,23 @@ cdef inline void store(
     cdef int more = 0
     mantissa[m] = frexp(value, &more)
     exponent[m] = power + more if value != 0.0 else NOTHING
+
+
+cdef inline double dot(const double* one, const double* other, int count) noexcept nogil:
+    """Inner product, in eight sums that do not wait for each other."""
+    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0, e = 0.0, f = 0.0, g = 0.0, h = 0.0
+    cdef int k = 0
+    while k + 7 < count:
+        a += one[k] * other[k]
+        b += one[k + 1] * other[k + 1]
+        c += one[k + 2] * other[k + 2]
+        d += one[k + 3] * other[k + 3]
+        e += one[k + 4] * other[k + 4]
+        f += one[k + 5] * other[k + 5]
+        g += one[k + 6] * other[k + 6]
+        h += one[k + 7] * other[k + 7]
+        k += 8
+    while k < count:
+        a += one[k] * other[k]
+        k += 1
+    return ((a + e) + (b + f)) + ((c + g) + (d + h))

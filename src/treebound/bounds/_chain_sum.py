@@ -28,7 +28,10 @@ examples to one side add ``G_l(m) + G_r(m) - n``; with real features the chains 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
+from numpy.typing import NDArray
 
 from treebound.bounds import _chains
 from treebound.bounds._closed import pairs_of
@@ -102,8 +105,7 @@ def _categorical(
     left = _steady(left, n_classes)
     right = left if equal else _steady(right, n_classes)
     _chains.heaviest(*left, *right, *made, first, last)
-    tests = np.zeros(last + 1)
-    tests[first:] = [float(pairs_of(features, m).categorical) for m in range(first, last + 1)]
+    tests = _categorical_pairs(features, last)
     made = made.times(tests * 0.5 if equal else tests)
     if features.real:
         return made
@@ -112,6 +114,13 @@ def _categorical(
     if not equal:
         one_sided = one_sided.plus(right.at(rows)).minus(float(n_classes))
     return made.plus(one_sided)
+
+
+@lru_cache(maxsize=64)
+def _categorical_pairs(features: Features, last: int) -> NDArray[np.float64]:
+    """``B`` for sample sizes up to ``last``."""
+    pairs = [float(pairs_of(features, m).categorical) for m in range(1, last + 1)]
+    return np.array([0.0, *pairs])
 
 
 def _steady(values: Scaled, n_classes: int) -> Scaled:

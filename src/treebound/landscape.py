@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import index
+from typing import SupportsIndex
 
 __all__ = ["Landscape"]
 
@@ -87,11 +89,12 @@ class Landscape:
 
 
 def _count(name: str, value: object, least: int) -> int:
-    try:
-        number = index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = least - 1
-    if number < least or isinstance(value, bool):
+    number = least - 1
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        # An array has an index too, but only one of no dimension gives it.
+        with suppress(TypeError):
+            number = index(value)
+    if number < least:
         what = "count of features" if name == "real" else "count of categories"
         raise ValueError(
             f"The {name!r} parameter of Landscape must be a {what}, an int >= {least}. "

@@ -73,12 +73,11 @@ class TreeShape:
         self = object.__new__(cls)
         object.__setattr__(self, "left", left)
         object.__setattr__(self, "right", right)
-        inner = left is not None and right is not None
-        leaves = left.leaves + right.leaves if inner else 1  # type: ignore[union-attr]
-        depth = 1 + max(left.depth, right.depth) if inner else 0  # type: ignore[union-attr]
-        symmetries = (
-            left.symmetries + right.symmetries + (left is right) if inner else 0  # type: ignore[union-attr]
-        )
+        leaves, depth, symmetries = 1, 0, 0
+        if left is not None and right is not None:
+            leaves = left.leaves + right.leaves
+            depth = 1 + max(left.depth, right.depth)
+            symmetries = left.symmetries + right.symmetries + (left is right)
         object.__setattr__(self, "leaves", leaves)
         object.__setattr__(self, "depth", depth)
         object.__setattr__(self, "symmetries", symmetries)
@@ -191,7 +190,8 @@ class TreeShape:
         return found
 
     def __str__(self) -> str:
-        if self._text is None:
+        text = self._text
+        if text is None:
             # A stack, not recursion: a chain of any depth can be written.
             parts: list[str] = []
             stack: list[TreeShape | str] = [self]
@@ -203,8 +203,9 @@ class TreeShape:
                     parts.append(".")
                 else:
                     stack += [")", item.right, item.left, "("]
-            object.__setattr__(self, "_text", "".join(parts))
-        return self._text  # type: ignore[return-value]
+            text = "".join(parts)
+            object.__setattr__(self, "_text", text)
+        return text
 
     def __repr__(self) -> str:
         return f"TreeShape.parse({str(self)!r})"

@@ -122,18 +122,21 @@ class _Dichotomies:
     def __init__(self, tests: Iterable[int], m: int) -> None:
         self.tests = sorted(tests)
         self.m = m
-        self.known: dict[tuple[TreeShape, int], Any] = {}
+        self.arrays: dict[tuple[TreeShape, int], NDArray[np.int64]] = {}
+        self.sets: dict[tuple[TreeShape, int], set[int]] = {}
 
-    def of(self, shape: TreeShape, rows: int) -> Any:
+    def of(self, shape: TreeShape, rows: int) -> NDArray[np.int64] | set[int]:
         """Masks within ``rows``, as an array, or as a set of ints where there are many rows."""
-        if self.m > _TABLE_ROWS:
-            return self._as_set(shape, rows)
-        key = (shape, rows)
-        if key not in self.known:
-            self.known[key] = self._as_array(shape, rows)
-        return self.known[key]
+        few = self.m <= _TABLE_ROWS
+        return self._as_array(shape, rows) if few else self._as_set(shape, rows)
 
     def _as_array(self, shape: TreeShape, rows: int) -> NDArray[np.int64]:
+        key = (shape, rows)
+        if key not in self.arrays:
+            self.arrays[key] = self._made_array(shape, rows)
+        return self.arrays[key]
+
+    def _made_array(self, shape: TreeShape, rows: int) -> NDArray[np.int64]:
         if rows & (rows - 1) == 0 or shape.left is None or shape.right is None:
             return np.unique(np.array([0, rows], dtype=np.int64))
         seen = np.zeros(1 << self.m, dtype=bool)
@@ -142,23 +145,24 @@ class _Dichotomies:
                 seen[[0, yes, no, rows]] = True
             return np.flatnonzero(seen)
         for yes, no in splits(self.tests, rows):
-            seen[self.of(shape.left, yes)[:, None] | self.of(shape.right, no)] = True
-            if shape.left is not shape.right:
-                seen[self.of(shape.left, no)[:, None] | self.of(shape.right, yes)] = True
+            sides = [(yes, no)] if shape.left is shape.right else [(yes, no), (no, yes)]
+            for one, other in sides:
+                masks = self._as_array(shape.left, one)[:, None]
+                seen[masks | self._as_array(shape.right, other)] = True
         return np.flatnonzero(seen)
 
     def _as_set(self, shape: TreeShape, rows: int) -> set[int]:
         if rows & (rows - 1) == 0 or shape.left is None or shape.right is None:
             return {0, rows}
         key = (shape, rows)
-        if key not in self.known:
+        if key not in self.sets:
             found: set[int] = set()
             for pair in splits(self.tests, rows):
                 for yes, no in (pair, pair[::-1]):
                     ones, others = self._as_set(shape.left, yes), self._as_set(shape.right, no)
                     found.update(x | y for x in ones for y in others)
-            self.known[key] = found
-        return self.known[key]
+            self.sets[key] = found
+        return self.sets[key]
 
 
 def splits(tests: Iterable[int], rows: int) -> list[tuple[int, int]]:

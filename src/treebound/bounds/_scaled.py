@@ -39,12 +39,11 @@ def logs_above(
 ) -> FloatArray:
     """The same for arrays."""
     with np.errstate(divide="ignore"):
-        values = np.log(mantissa) + power * LN2
+        values: FloatArray = np.log(mantissa) + power * LN2
     values[mantissa == 0.0] = -inf
     with np.errstate(invalid="ignore"):
-        return values + np.where(
-            np.isinf(values), 0.0, ROUNDING * (4.0 * np.abs(values) + operations + 4)
-        )
+        above = ROUNDING * (4.0 * np.abs(values) + operations + 4)
+    return values + np.where(np.isinf(values), 0.0, above)
 
 
 class Scaled(NamedTuple):
@@ -170,4 +169,5 @@ class Scaled(NamedTuple):
 def _shifted(one: Scaled, power: NDArray[np.int64]) -> FloatArray:
     """Mantissas as they stand at a larger power of two."""
     by = np.maximum(one.power - power, -1100).astype(np.int32)
-    return np.ldexp(one.mantissa, by)
+    shifted: FloatArray = np.ldexp(one.mantissa, by)
+    return shifted

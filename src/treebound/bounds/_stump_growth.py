@@ -62,13 +62,16 @@ def _made_by_one(kind: str, categories: int, size: int, t: int, with_half: bool)
     m = np.arange(size + 1)
     half = ((m % 2 == 0) & (m > 0) & with_half).astype(np.float64)
     sizes = np.maximum((m - 1) // 2 - t, 0)
+    made: FloatArray
     if kind == "real":
-        return 2.0 * sizes + half
-    if kind == "ordinal":
-        return np.minimum(categories - 1.0, min(2, categories - 1) * sizes + half)
-    sums, budget = _nominal_sums(categories, size)
-    last = np.maximum((m - 1) // 2, 0)
-    return np.minimum(budget, sums[m, last] - sums[m, np.minimum(t, last)] + half)
+        made = 2.0 * sizes + half
+    elif kind == "ordinal":
+        made = np.minimum(categories - 1.0, min(2, categories - 1) * sizes + half)
+    else:
+        sums, budget = _nominal_sums(categories, size)
+        last = np.maximum((m - 1) // 2, 0)
+        made = np.minimum(budget, sums[m, last] - sums[m, np.minimum(t, last)] + half)
+    return made
 
 
 @lru_cache(maxsize=64)

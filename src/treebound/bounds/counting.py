@@ -109,7 +109,7 @@ def _stirling(m: int, c: int) -> int:
     if c == 2:
         return (1 << (m - 1)) - 1
     # Inclusion and exclusion over the parts left empty; the division by c! is exact.
-    signed = sum((-1) ** (c - j) * comb(c, j) * j**m for j in range(c + 1))
+    signed: int = sum((-1) ** (c - j) * comb(c, j) * j**m for j in range(c + 1))
     return signed // perm(c)
 
 
@@ -301,7 +301,8 @@ def _log_shapes(leaves: int) -> FloatArray:
                 table[n] = _next_scaled(table, n)
             _scaled_shapes = known = table
     with np.errstate(divide="ignore"):
-        return np.log(known) + np.arange(len(known)) * log(_WEDDERBURN_BASE)
+        logs: FloatArray = np.log(known)
+    return logs + np.arange(len(known)) * log(_WEDDERBURN_BASE)
 
 
 def _next_scaled(table: FloatArray, n: int) -> float:

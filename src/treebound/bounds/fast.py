@@ -242,7 +242,8 @@ def log_joint_parts(left: FloatArray, right: FloatArray, parts: int) -> FloatArr
     padded[1 : len(left) + 1] = left[:parts]
     if len(right) == 1:
         # A leaf joins one of the c parts, or stands as a part of its own.
-        return np.logaddexp(np.log(c) + padded[1:], padded[:-1])
+        joint: FloatArray = np.logaddexp(np.log(c) + padded[1:], padded[:-1])
+        return joint
     logs = [_log_joint(left[:one], right[:one], one) for one in range(1, parts + 1)]
     return np.array(logs)
 

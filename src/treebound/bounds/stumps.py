@@ -138,7 +138,7 @@ def trivial_stump_gap_at_least(m: int) -> int:
     5
     """
     m = check_at_most("m", m, "trivial_stump_gap_at_least", 10**6)
-    return ((m - 1) * comb(m, m // 2) - (2**m - 2)) // 2
+    return ((m - 1) * comb(m, m // 2) - (1 << m) + 2) // 2
 
 
 def _half_sum_of_minima(m: int, limit: int) -> int:

@@ -4,11 +4,11 @@
 rows, mask     a set of rows as the bits of an int
 test           the mask of the rows that answer yes; without row 0, since directions are both tried
 one-sided      a test that all rows of the sample answer alike, mask 0
-split          two disjoint masks, one of them perhaps empty
+split          two disjoint masks; one may be empty
 =============  ==================================================================================
 
-A class of trees is asked nothing but which partitions of these rows it can make, so a column is no
-more than the set of its tests.
+Only the partitions that a class of trees can make of these rows matter, so a column is the set of
+its tests.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TABLE_ROWS = 20
 
 
 def column_tests(values: NDArray[Any], kind: str, codes: int | None = None) -> frozenset[int]:
-    """The tests of a column; with ``codes`` those of that many declared categories, by the letter.
+    """The tests of a column; with ``codes`` exactly those of that many declared categories.
 
     Without ``codes`` the one-sided test is in the set: a real feature always has it.
     """
@@ -83,7 +83,7 @@ def growth_masks(tests: Iterable[int], m: int, shape: TreeShape, n_classes: int)
 
 
 class _Partitions:
-    """Partitions of any set of rows by any shape into at most ``most`` parts, remembered."""
+    """Partitions of any set of rows by any shape into at most ``most`` parts, cached."""
 
     def __init__(self, tests: Iterable[int], most: int) -> None:
         self.tests = sorted(tests)
@@ -168,7 +168,7 @@ class _Dichotomies:
 def splits(tests: Iterable[int], rows: int) -> list[tuple[int, int]]:
     """The different ways the tests divide ``rows``, each once; one side may be empty."""
     lowest = rows & -rows
-    # The side without the lowest row names the split, whichever test and direction made it.
+    # The side without the lowest row names the split, for any test and direction that makes it.
     sides = {rows & ~test if rows & test & lowest else rows & test for test in tests}
     return [(rows ^ side, side) for side in sides]
 

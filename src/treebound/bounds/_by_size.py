@@ -7,9 +7,9 @@ subtree, the classes and the features alone: another shape, or another sample si
 ==============  ==========================================================================
 kind            what a node takes
 ==============  ==========================================================================
-``tight``       the sum over part sizes, errata's ``D_k``
+``tight``       the sum over part sizes, ``D_k`` of the errata
 ``chain-sum``   the chain lemma, see :mod:`treebound.bounds._chain_sum`
-``best``        the lesser of the sum within the node's budget ``B(m)`` and the chain lemma
+``best``        the smaller of the sum within the node's budget ``B(m)`` and the chain lemma
 ==============  ==========================================================================
 
 No kind exceeds the number of labellings with at most ``L`` classes. Every number is raised by a
@@ -49,7 +49,7 @@ def growth_by_size(
     tables = _Tables(n_classes, features, kind)
     found = tables.kept(shape, m)
     if found is None:
-        # Of the shape itself a single sample size is asked for, of its subtrees all.
+        # The shape needs a single sample size, its subtrees all.
         left, right = children(shape)
         below = {child: tables.of(child, m) for child in (left, right)}
         found = tables.extended(shape, below, m, m)

@@ -4,7 +4,7 @@ Fix a real feature and a direction; ``T_l`` gets the low side. Let ``A_k`` be th
 ``m`` examples. A labelling is realized exactly if ``T_r`` realizes it on what is left of the
 longest prefix on which ``T_l`` does. The event "the longest prefix is ``A_k``" depends on the
 first ``k + 1`` labels, the other one on the labels from ``k + 1`` on; by symmetry its share is the
-same whatever the one label they have in common. So the chain has, exactly,
+same for every label of the one example they share. So the chain has, exactly,
 
     q_1 = G_l(m) + sum_{k=1}^{m-1} d_k G_r(m-k),        d_k = G_l(k) - G_l(k+1) / n
 
@@ -21,7 +21,7 @@ There are ``C = 2 ell`` chains, ``ell`` where the children are equal. Two bounds
 - *cap*: a chain whose prefixes below ``s`` were all met before adds at most
   ``q_s = G_l(m) + sum_{k>=s} d_k G_r(m-k)``; only ``binom(m, s)`` chains start new at size ``s``.
 
-The lesser of both, with the children in either role, is taken. Categorical tests add at most
+The smaller of both, with the children in either role, is taken. Categorical tests add at most
 ``B max_k G_l(k) G_r(m-k)`` (half for equal children). Without real features tests that send all
 examples to one side add ``G_l(m) + G_r(m) - n``; with real features the chains have these already.
 """

@@ -155,7 +155,7 @@ cdef double capped(
 cdef double union_of_chains(
     Side* low, Side* high, double count, int m, bint is_plain, int64_t* power,
 ) noexcept nogil:
-    """The lesser of star and cap, over a power of two."""
+    """The smaller of star and cap, over a power of two."""
     cdef int k
     cdef int64_t here
     cdef double found, other

@@ -1,4 +1,4 @@
-"""What the functions of this package ask of their arguments, in one wording."""
+"""Checks of arguments, with one wording for all functions of this package."""
 
 from __future__ import annotations
 

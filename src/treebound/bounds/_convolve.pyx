@@ -155,7 +155,7 @@ def by_size(
 
     Row ``r`` of ``room`` and ``budget`` belongs to sample size ``first + r``: how many splits have
     a smaller part of ``k`` examples, and how many the node makes in all. ``one_sided``: a
-    one-sided root test may stand in for the splits that isolate one example.
+    one-sided root test may replace the splits that isolate one example.
     """
     cdef int rows = room.shape[0], r, m, half, last = first + rows - 1
     cdef int64_t power

@@ -160,7 +160,7 @@ class Recursion:
         ``c = 1 .. parts``; the recursion then applies what holds for every theorem: no more than
         ``S(m, c)``, nothing past the leaves, everything as whole numbers.
     parts : int
-        The most parts that are asked for.
+        The largest number of parts.
     merge_rows : bool
         Count each distinct example once: without real features ``m`` is cut to the number of
         combinations of categories.

@@ -141,7 +141,7 @@ class Scaled(NamedTuple):
         return Scaled.of(total, power)
 
     def minus(self, value: float) -> Scaled:
-        """Each entry less ``value``, which must not exceed it."""
+        """Each entry minus ``value``, which must not exceed it."""
         constant = Scaled.constant(value, 1)
         total = self.mantissa - _shifted(constant, self.power)
         return Scaled.of(np.maximum(total, 0.0), self.power)

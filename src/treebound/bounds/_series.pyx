@@ -111,7 +111,7 @@ cdef void rises(double alpha, double beta, double x, int64_t most, double* out) 
     """``W_{j+1} / W_j`` for ``j = 0 .. most - 1``.
 
     ``sum_i binom(j,i) binom(x,i) z^i`` are Meixner polynomials. Their recurrence, written for
-    ``s_j = W_{j+1} / (beta W_j) - 1``, loses ``sqrt(z)`` roundings a step and contracts errors as
+    ``s_j = W_{j+1} / (beta W_j) - 1``, loses ``sqrt(z)`` roundings per step and contracts errors as
     long as ``j <= x``; past that, and for extreme ``z``, every sum is taken.
     """
     cdef int64_t j, i

@@ -1,7 +1,7 @@
 """Growth functions for two classes of all subtrees of a shape, from the leaves up.
 
-A subtree is a function of the sample size, not a number. It is asked for on every landscape that
-the splits above can leave it, and all these landscapes are computed together.
+A subtree has a function of the sample size for every landscape that the splits above can leave
+it. All these landscapes are computed together.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Growth:
     def _needed(
         self, shape: TreeShape, features: Features
     ) -> dict[TreeShape, dict[Features, None]] | None:
-        """The landscapes each subtree is asked for, or None if there are too many."""
+        """The landscapes that each subtree needs, or None if there are too many."""
         needed: dict[TreeShape, dict[Features, None]] = {shape: {features: None}}
         total = 0
         for part in reversed(_by_leaves(shape)):
@@ -100,7 +100,7 @@ class Growth:
         return needed
 
     def _add(self, shape: TreeShape, landscapes: list[Features]) -> None:
-        """Compute one subtree on landscapes that it was not asked for before."""
+        """Compute one subtree on new landscapes."""
         together = []
         for one in landscapes:
             if shape.leaves == 2:

@@ -104,7 +104,7 @@ class Node:
         return found
 
     def by_chains(self) -> Scaled:
-        """The chain lemma for real features; for the others the lesser of it and their splits."""
+        """The chain lemma for real features; for the others at most their splits."""
         rows = np.arange(len(self.landscapes))
         if self.real:
             total = self._chains(self.real)
@@ -206,7 +206,7 @@ class Node:
         """What the splits of each kind of categorical feature weigh, both directions."""
         kinds = [(row, one) for row, tests in enumerate(self.tests) for one in tests]
         every = Scaled.zeros(len(kinds), self.size + 1)
-        # Without a real feature a one-sided test may stand in for one example on its own.
+        # Without a real feature, a one-sided test may replace a split that isolates one example.
         inner = Scaled.zeros(len(kinds), 0 if self.real else self.size + 1)
         for at, (_, one) in enumerate(kinds):
             rooms = feature_split_table(one.kind, one.categories, self.size)

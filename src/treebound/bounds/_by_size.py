@@ -50,8 +50,7 @@ def growth_by_size(
     found = tables.kept(shape, m)
     if found is None:
         # The shape needs a single sample size, its subtrees all.
-        left, right = children(shape)
-        below = {child: tables.of(child, m) for child in (left, right)}
+        below = tables.below(shape, m)
         found = tables.extended(shape, below, m, m)
     return found.log(m)
 
@@ -76,6 +75,18 @@ class _Tables:
             lambda part: self.kept(part, m),
             lambda part, known: self._compute(part, known, m),
         )
+
+    def below(self, shape: TreeShape, m: int) -> dict[TreeShape, Scaled]:
+        """The tables of both children for 1 to ``m`` examples at least."""
+        few = len(shape.subshapes()) * m <= _kept.limit // 2
+        if few and self.features.nominal and self.kind != "chain-sum":
+            # All subtrees use one table of splits before the next one is made.
+            until = _rows_at(2)[1]
+            while until < m:
+                for child in children(shape):
+                    self.of(child, until)
+                until = _rows_at(until + 1)[1]
+        return {child: self.of(child, m) for child in children(shape)}
 
     def _key(self, shape: TreeShape) -> tuple[object, ...]:
         return shape, self.n_classes, self.features, self.kind

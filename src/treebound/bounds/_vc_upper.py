@@ -83,7 +83,7 @@ def growth_of(
     # Few different lengths, so that shapes share what they have in common.
     length = 16
     while length < size:
-        length += max(16, length // 4)
+        length += length if length < 64 else length // 4
     features = merged(features)
     with _lock:
         for refine in (length, 12, 8, 6, 5, 4, 3, 0) if follow else (0,):

@@ -146,6 +146,13 @@ class Scaled(NamedTuple):
         total = self.mantissa - _shifted(constant, self.power)
         return Scaled.of(np.maximum(total, 0.0), self.power)
 
+    def raised(self, operations: NDArray[np.floating[Any]] | float) -> Scaled:
+        """Whole numbers, raised above their rounding errors where they exceed 2**53.
+
+        ``operations`` is how many operations, each with an error of one rounding, made them.
+        """
+        return self.times(np.where(self.power > 53, 1.0 + ROUNDING * (operations + 4), 1.0))
+
     def less_than(self, other: Scaled) -> NDArray[np.bool_]:
         """Where this is smaller."""
         same = self.power == other.power

@@ -34,7 +34,7 @@ def stump_growth(features: Features, size: int) -> Scaled:
         choices = np.maximum(choices * (m - t + 1) / t, 0.0)
         whole = whole + choices
         if not ((whole < best) & (2 * t < m)).any():
-            return Scaled.of(2.0 + 2.0 * best)
+            return Scaled.of(2.0 + 2.0 * best).raised(4.0 * m + 64.0)
 
 
 @lru_cache(maxsize=64)

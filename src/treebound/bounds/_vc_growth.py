@@ -127,7 +127,7 @@ class Growth:
         known = EXACT.get((shape.leaves, landscapes[0].real)) if landscapes[0].is_real else None
         if known is not None:
             sums = [sauer_shelah(m, known) for m in range(1, self.size + 1)]
-            chains = chains.least(Scaled.of_integers([1, *sums]))
+            chains = chains.least(Scaled.of_integers([1, *sums]).raised(1))
         least, by_chains = chains.least(found), chains.less_than(found)
         for row, one in enumerate(landscapes):
             self._put(shape, one, least.row(row), by_chains[row])
@@ -155,7 +155,7 @@ class Growth:
     def _one_threshold(self, shape: TreeShape, features: Features) -> Scaled:
         shown = [min(m, *(features.ordinal or (m,))) for m in range(1, self.size + 1)]
         counts = [2 + 2 * one_feature_partitions(shape.leaves, 2, m) for m in shown]
-        return Scaled.of_integers([2, *counts])
+        return Scaled.of_integers([2, *counts]).raised(1)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -1,7 +1,7 @@
 """The forms of a growth function for two classes at one node, on several landscapes at once.
 
-Numbers below 2**53 are exact; larger ones carry a relative error far below the margin they are
-given. Arrays have a row for each landscape and a column for each sample size.
+Numbers below 2**53 are exact; larger ones are never rounded below their formula. Arrays have a row
+for each landscape and a column for each sample size.
 """
 
 from __future__ import annotations
@@ -87,13 +87,15 @@ class Node:
 
     def by_partitions(self) -> Scaled:
         """The least of the partition theorems."""
-        found = self._by_size().least(self._total()).least(self.cap)
+        found = self._by_size().least(self._total())
+        if self.splits is not None:
+            found = found.least(self._by_feature(self.splits))
+        found = found.raised(4.0 * np.arange(self.size + 1) + 64.0).least(self.cap)
         if self.splits is None:
             # Below its leaves a tree on a real feature does everything.
             few = slice(1, self.shape.leaves + 1)
             found.put(few, self.cap.at(np.arange(self.size + 1)[few]))
             return found
-        found = found.least(self._by_feature(self.splits))
         found.mantissa[:, 1], found.power[:, 1] = 0.5, 2
         if not self.real:
             for row, one in enumerate(self.landscapes):

@@ -1,10 +1,12 @@
-"""The feature landscape: what a tree may split on, and nothing else about the data."""
+"""The feature landscape: the features a tree may split on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import index
+from typing import SupportsIndex
 
 __all__ = ["Landscape"]
 
@@ -21,8 +23,13 @@ class Landscape:
         Number of categories of each ordinal feature (threshold tests), the paper's ``O``.
     nominal : sequence of int or None
         Number of categories of each nominal feature (unitary comparison ``x == category``), the
-        paper's ``N``. None is a column whose categories were not declared beforehand: it counts
+        paper's ``N``. None is a column whose categories were not declared in advance: it counts
         as unbounded, that is as many categories as there are examples.
+
+    Raises
+    ------
+    ValueError
+        If a count is not an int, or too small.
 
     Examples
     --------
@@ -77,6 +84,20 @@ class Landscape:
         """The landscape on ``m`` examples: no feature can show more than ``m`` categories.
 
         Undeclared columns (None) become ``m``; the paper writes this ``O^m`` and ``N^m``.
+
+        Parameters
+        ----------
+        m : int
+            Number of examples.
+
+        Returns
+        -------
+        Landscape
+
+        Examples
+        --------
+        >>> Landscape(real=1, ordinal=(3, 9), nominal=(None,)).at(5)
+        Landscape(real=1, ordinal=(3, 5), nominal=(5,))
         """
         m = max(m, 1)
         return Landscape(
@@ -87,11 +108,12 @@ class Landscape:
 
 
 def _count(name: str, value: object, least: int) -> int:
-    try:
-        number = index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = least - 1
-    if number < least or isinstance(value, bool):
+    number = least - 1
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        # An array has an index too, but only one of no dimension gives it.
+        with suppress(TypeError):
+            number = index(value)
+    if number < least:
         what = "count of features" if name == "real" else "count of categories"
         raise ValueError(
             f"The {name!r} parameter of Landscape must be a {what}, an int >= {least}. "

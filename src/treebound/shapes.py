@@ -1,8 +1,8 @@
 """Unordered binary tree shapes.
 
-A shape is what is left of a decision tree when tests and labels are forgotten. Two shapes are
-equal when one becomes the other by swapping children, and equal shapes are the same object
-(hash-consing), so that comparing and memoising them costs nothing.
+A shape is a decision tree without its tests and labels. Two shapes are equal if swapping children
+turns one into the other. Equal shapes are the same object (hash-consing), so that comparing them
+and using them as keys is fast.
 
 ======================  ==========================================================
 written                 meaning
@@ -73,12 +73,11 @@ class TreeShape:
         self = object.__new__(cls)
         object.__setattr__(self, "left", left)
         object.__setattr__(self, "right", right)
-        inner = left is not None and right is not None
-        leaves = left.leaves + right.leaves if inner else 1  # type: ignore[union-attr]
-        depth = 1 + max(left.depth, right.depth) if inner else 0  # type: ignore[union-attr]
-        symmetries = (
-            left.symmetries + right.symmetries + (left is right) if inner else 0  # type: ignore[union-attr]
-        )
+        leaves, depth, symmetries = 1, 0, 0
+        if left is not None and right is not None:
+            leaves = left.leaves + right.leaves
+            depth = 1 + max(left.depth, right.depth)
+            symmetries = left.symmetries + right.symmetries + (left is right)
         object.__setattr__(self, "leaves", leaves)
         object.__setattr__(self, "depth", depth)
         object.__setattr__(self, "symmetries", symmetries)
@@ -90,20 +89,51 @@ class TreeShape:
 
     @classmethod
     def leaf(cls) -> TreeShape:
-        """The shape of a single leaf."""
+        """The shape of a single leaf.
+
+        Returns
+        -------
+        TreeShape
+
+        Examples
+        --------
+        >>> print(TreeShape.leaf())
+        .
+        """
         if cls._leaf is None:
             cls._leaf = cls._make(None, None)
         return cls._leaf
 
     @classmethod
     def node(cls, left: TreeShape, right: TreeShape) -> TreeShape:
-        """The shape of a node with two children, in either order."""
+        """The shape of a node with two children.
+
+        Parameters
+        ----------
+        left, right : TreeShape
+            The children, in either order.
+
+        Returns
+        -------
+        TreeShape
+
+        Raises
+        ------
+        TypeError
+            If a child is not a shape.
+
+        Examples
+        --------
+        >>> leaf = TreeShape.leaf()
+        >>> print(TreeShape.node(leaf, TreeShape.node(leaf, leaf)))
+        ((..).)
+        """
         for name, child in (("left", left), ("right", right)):
             if not isinstance(child, TreeShape):
                 raise TypeError(f"The {name!r} child must be a TreeShape. Got {child!r} instead.")
         if left is not right and not _comes_first(left, right):
             left, right = right, left
-        # A shape keeps its children alive, so their ids name them as long as the entry lives.
+        # A shape keeps its children alive, so their ids are valid as long as the entry exists.
         key = (id(left), id(right))
         with cls._lock:
             shape = cls._pool.get(key)
@@ -115,10 +145,26 @@ class TreeShape:
     def parse(cls, text: str) -> TreeShape:
         """Read a shape written with ``.`` for a leaf and ``(XY)`` for a node; blanks are ignored.
 
+        Parameters
+        ----------
+        text : str
+            The shape.
+
+        Returns
+        -------
+        TreeShape
+
         Raises
         ------
+        TypeError
+            If ``text`` is not a string.
         ValueError
             If the text is not a shape; the message names the position.
+
+        Examples
+        --------
+        >>> TreeShape.parse("( . (..) )")
+        TreeShape.parse('((..).)')
         """
         if not isinstance(text, str):
             raise TypeError(f"A shape is parsed from a string. Got {text!r} instead.")
@@ -159,6 +205,25 @@ class TreeShape:
         """Every shape with that many leaves, once each, the most balanced first.
 
         Their number is the Wedderburn-Etherington number of ``leaves``.
+
+        Parameters
+        ----------
+        leaves : int
+            Number of leaves, at least 1.
+
+        Returns
+        -------
+        iterator of TreeShape
+
+        Raises
+        ------
+        ValueError
+            If ``leaves`` is not an int of at least 1.
+
+        Examples
+        --------
+        >>> [str(shape) for shape in TreeShape.enumerate(3)]
+        ['((..).)']
         """
         if isinstance(leaves, bool) or not isinstance(leaves, int) or leaves < 1:
             raise ValueError(f"The 'leaves' parameter must be an int >= 1. Got {leaves!r} instead.")
@@ -175,7 +240,17 @@ class TreeShape:
         return self.left is None
 
     def subshapes(self) -> list[TreeShape]:
-        """The distinct shapes in this one, children before parents, itself last."""
+        """The distinct shapes in this one, children before parents, itself last.
+
+        Returns
+        -------
+        list of TreeShape
+
+        Examples
+        --------
+        >>> [str(shape) for shape in TreeShape.parse("((..)(..))").subshapes()]
+        ['.', '(..)', '((..)(..))']
+        """
         seen: set[int] = set()
         found: list[TreeShape] = []
         stack: list[tuple[TreeShape, bool]] = [(self, False)]
@@ -191,7 +266,8 @@ class TreeShape:
         return found
 
     def __str__(self) -> str:
-        if self._text is None:
+        text = self._text
+        if text is None:
             # A stack, not recursion: a chain of any depth can be written.
             parts: list[str] = []
             stack: list[TreeShape | str] = [self]
@@ -203,8 +279,9 @@ class TreeShape:
                     parts.append(".")
                 else:
                     stack += [")", item.right, item.left, "("]
-            object.__setattr__(self, "_text", "".join(parts))
-        return self._text  # type: ignore[return-value]
+            text = "".join(parts)
+            object.__setattr__(self, "_text", text)
+        return text
 
     def __repr__(self) -> str:
         return f"TreeShape.parse({str(self)!r})"

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from theory_support import balanced, case, chain, landscapes, samples, shapes, vectors
 
 from treebound import Landscape, TreeShape, bounds
+from treebound.bounds._chain_sum import chain_counts
+from treebound.bounds._scaled import Scaled
 from treebound.bounds.enumerate import realizable_growth, realizable_partitions
 
 LEAF = TreeShape.leaf()
@@ -247,13 +249,49 @@ def union_of_chains(a: list, b: list, n: int, m: int, count: int) -> Fraction:
         taken = min(left, math.comb(m, level))
         cap += taken * q[level]
         left -= taken
-    tried = [b[0]] + [b[k] / n**k for k in range(1, m + 1) if b[k] / n**k <= b[0]]
+    # No x below n / n^m: a tree realizes the constant labellings.
+    tried = [b[0]] + [b[k] / n**k for k in range(1, m) if b[k] / n**k <= b[0]]
 
     def star(x: Fraction) -> Fraction:
         every = sum((fall[k] * min(b[k], n**k * x) for k in range(1, m + 1)), Fraction(0))
         return count * every - (count - 1) * x
 
     return min(cap, max(star(x) for x in tried))
+
+
+def as_growth(numbers: list[int], n: int) -> list[int]:
+    """A function that could be a growth function, of whole numbers that are doubles.
+
+    It never falls and grows at most n-fold; a number of -1 stands for n-fold.
+    """
+    found = [1, n]
+    for number in numbers:
+        value = found[-1] + number % ((n - 1) * found[-1] + 1)
+        zeros = max(0, value.bit_length() - 50)
+        found.append(value >> zeros << zeros)
+    return found
+
+
+RISES = st.lists(st.integers(0, 2**600) | st.sampled_from([-1, -2, 0]), min_size=9, max_size=9)
+
+
+@settings(max_examples=100)
+@given(RISES, RISES, st.integers(1, 40), st.sampled_from([2, 3, 5, 2**150]), st.booleans())
+def test_chain_counts_in_floats_are_those_in_fractions(some, others, features, n, equal):
+    """Cap and star, also for numbers past the range of a double."""
+    one = as_growth(some, n)
+    other = one if equal else as_growth(others, n)
+    last = len(one) - 1
+    scaled = [Scaled.of_integers(growth) for growth in (one, other)]
+    found = chain_counts(*scaled, equal, n, features, 2, last)
+    for m in range(2, last + 1):
+        unions = []
+        for low, high in ((one, other), (other, one)):
+            a = [Fraction(low[k], n**k) for k in range(m + 1)] + [Fraction(0)]
+            b = [Fraction(high[m - k], n ** (m - k)) for k in range(m + 1)]
+            unions.append(n**m * union_of_chains(a, b, n, m, features * (1 if equal else 2)))
+        value = Fraction(float(found.mantissa[m])) * Fraction(2) ** int(found.power[m])
+        assert min(unions) <= value <= min(unions) * (1 + Fraction(1, 10**9))
 
 
 def chain_sum(shape: TreeShape, m: int, n: int, landscape: Landscape) -> Fraction:

@@ -151,7 +151,7 @@ def test_without_columns_only_the_whole_sample_remains():
         ({"c": 0}, r"'c' .* int >= 1"),
         ({"method": "guess"}, r"'method' .* 'recursive' or 'rules'"),
         ({"kinds": ["nominal"], "one_sided": False, "categories": [1]}, r"codes 0, ..., 0 .* col"),
-        ({"one_sided": False, "categories": [1, 2]}, r"'categories' .* one entry a column"),
+        ({"one_sided": False, "categories": [1, 2]}, r"'categories' .* one entry per column"),
     ],
 )
 def test_wrong_arguments_are_named(change, message):

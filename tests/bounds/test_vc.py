@@ -17,11 +17,10 @@ from theory_support import balanced, case, chain, landscapes, shapes, vectors
 from treebound import Landscape, TreeShape, bounds
 from treebound.bounds import enumerate as oracle
 from treebound.bounds import related, stumps, vc, worst_case
-from treebound.bounds._chain_shares import chain_shares, shares
 from treebound.bounds._recursion import features_of
-from treebound.bounds._scaled import Scaled
 from treebound.bounds._stump_samples import stump_shatters
-from treebound.bounds._vc_upper import EXACT, growth_of
+from treebound.bounds._vc_growth import EXACT
+from treebound.bounds._vc_upper import growth_of
 
 STUMP = TreeShape.parse("(..)")
 
@@ -141,7 +140,7 @@ def test_upper_bound_is_no_more_than_where_the_partition_bound_first_fails(shape
 
 
 class TestChainLemma:
-    """Each step of the proof against enumeration, and the arithmetic against fractions."""
+    """Each step of the proof against enumeration."""
 
     @settings(max_examples=25)
     @given(shapes(3), shapes(4), st.integers(1, 6), st.integers(1, 2), st.integers(0, 10**6))
@@ -186,25 +185,6 @@ class TestChainLemma:
             worst = worst_case.worst_growth(shape, m, 2, Landscape(real=real), max_samples=300)
             assert worst.count <= math.ldexp(growth.mantissa[m], int(growth.power[m]))
 
-    @settings(max_examples=30)
-    @given(
-        st.lists(st.integers(1, 2**20), min_size=1, max_size=6),
-        st.lists(st.integers(1, 2**20), min_size=6, max_size=6),
-        st.integers(1, 40),
-        st.booleans(),
-    )
-    def test_cap_and_star_in_floats_are_those_in_fractions(self, one, other, features, same):
-        one, other = as_growth(one + other), as_growth(other + one)
-        size = min(len(one), len(other))
-        one, other = one[:size], one[:size] if same else other[:size]
-        floats = [shares(Scaled.of_integers([1, *growth[1:]])) for growth in (one, other)]
-        found = chain_shares(*floats, features, same)
-        chains = features if same else 2 * features
-        ways = [(one, other)] if same else [(one, other), (other, one)]
-        for m in range(2, size):
-            exact = min(1, *(in_fractions(*way, m, chains) for way in ways))
-            assert exact <= Fraction(found[m]) <= exact * (1 + Fraction(1, 10**9))
-
 
 def labellings(X: np.ndarray, shape: TreeShape) -> set[tuple[int, ...]]:
     """All labellings that trees of a shape realize on real features, by the definition."""
@@ -229,30 +209,6 @@ def kinds_of(landscape: Landscape, counts: list[int]) -> list[str]:
     kinds = ["real"] * landscape.real + ["ordinal"] * len(landscape.ordinal)
     kinds += ["nominal"] * len(landscape.nominal)
     return [kind for kind, count in zip(kinds, counts, strict=True) if count > 1]
-
-
-def as_growth(numbers: list[int]) -> list[int]:
-    """A function that could be a growth function: it never falls and at most doubles."""
-    found = [1, 2]
-    for m, number in enumerate(numbers, start=2):
-        found.append(2 * min(max(number % 2**m // 2, found[-1] // 2), found[-1]))
-    return found
-
-
-def in_fractions(one: list[int], other: list[int], m: int, chains: int) -> Fraction:
-    """The better of cap and star, each as the lemma states it."""
-    a = [Fraction(one[k], 2**k) for k in range(m + 1)] + [Fraction(0)]
-    b = [Fraction(other[m - k], 2 ** (m - k)) for k in range(m + 1)]
-    q = [sum((a[k] - a[k + 1]) * b[k] for k in range(s, m + 1)) for s in range(m + 1)]
-    starts = [s for s in range(1, m) for _ in range(min(math.comb(m, s), chains))]
-    cap = sum(q[s] for s in starts[:chains])
-    star = max(
-        chains * sum((a[k] - a[k + 1]) * min(b[k], 2**k * x) for k in range(1, m + 1))
-        - (chains - 1) * x
-        for x in (b[k] / 2**k for k in range(m + 1))
-        if x <= b[0]
-    )
-    return min(cap, star)
 
 
 def extended(sample: tuple[tuple[int, ...], ...]) -> list[tuple[tuple[int, ...], ...]]:

@@ -1,6 +1,7 @@
-"""What a class of trees can do, and what that says of risk: the paper, corrected and continued.
+"""Bounds for decision trees: partitions, growth functions, VC dimensions and risk.
 
-The names people use are here; the rest is in the modules.
+The paper's results, corrected, and new ones. The main functions are here, the others in the
+modules.
 
 ======================  =====================================================================
 module                  what is in it
@@ -10,7 +11,7 @@ module                  what is in it
 ``stumps``              the stump theorems
 ``theorems``            the tree theorems, as a table
 ``fast``                the paper's fast forms
-``partitions``          the least of all bounds on the partitioning function
+``partitioning``        the least of all bounds on the partitioning function
 ``growth``              growth functions: fast, tight, closed, chain, and the least of all
 ``vc``                  VC dimensions from both sides
 ``risk``                from a growth function to a bound on the risk

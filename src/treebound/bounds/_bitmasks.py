@@ -4,11 +4,11 @@
 rows, mask     a set of rows as the bits of an int
 test           the mask of the rows that answer yes; without row 0, since directions are both tried
 one-sided      a test that all rows of the sample answer alike, mask 0
-split          two disjoint masks, one of them perhaps empty
+split          two disjoint masks; one may be empty
 =============  ==================================================================================
 
-A class of trees is asked nothing but which partitions of these rows it can make, so a column is no
-more than the set of its tests.
+Only the partitions that a class of trees can make of these rows matter, so a column is the set of
+its tests.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TABLE_ROWS = 20
 
 
 def column_tests(values: NDArray[Any], kind: str, codes: int | None = None) -> frozenset[int]:
-    """The tests of a column; with ``codes`` those of that many declared categories, by the letter.
+    """The tests of a column; with ``codes`` exactly those of that many declared categories.
 
     Without ``codes`` the one-sided test is in the set: a real feature always has it.
     """
@@ -83,7 +83,7 @@ def growth_masks(tests: Iterable[int], m: int, shape: TreeShape, n_classes: int)
 
 
 class _Partitions:
-    """Partitions of any set of rows by any shape into at most ``most`` parts, remembered."""
+    """Partitions of any set of rows by any shape into at most ``most`` parts, cached."""
 
     def __init__(self, tests: Iterable[int], most: int) -> None:
         self.tests = sorted(tests)
@@ -122,18 +122,21 @@ class _Dichotomies:
     def __init__(self, tests: Iterable[int], m: int) -> None:
         self.tests = sorted(tests)
         self.m = m
-        self.known: dict[tuple[TreeShape, int], Any] = {}
+        self.arrays: dict[tuple[TreeShape, int], NDArray[np.int64]] = {}
+        self.sets: dict[tuple[TreeShape, int], set[int]] = {}
 
-    def of(self, shape: TreeShape, rows: int) -> Any:
+    def of(self, shape: TreeShape, rows: int) -> NDArray[np.int64] | set[int]:
         """Masks within ``rows``, as an array, or as a set of ints where there are many rows."""
-        if self.m > _TABLE_ROWS:
-            return self._as_set(shape, rows)
-        key = (shape, rows)
-        if key not in self.known:
-            self.known[key] = self._as_array(shape, rows)
-        return self.known[key]
+        few = self.m <= _TABLE_ROWS
+        return self._as_array(shape, rows) if few else self._as_set(shape, rows)
 
     def _as_array(self, shape: TreeShape, rows: int) -> NDArray[np.int64]:
+        key = (shape, rows)
+        if key not in self.arrays:
+            self.arrays[key] = self._made_array(shape, rows)
+        return self.arrays[key]
+
+    def _made_array(self, shape: TreeShape, rows: int) -> NDArray[np.int64]:
         if rows & (rows - 1) == 0 or shape.left is None or shape.right is None:
             return np.unique(np.array([0, rows], dtype=np.int64))
         seen = np.zeros(1 << self.m, dtype=bool)
@@ -142,29 +145,30 @@ class _Dichotomies:
                 seen[[0, yes, no, rows]] = True
             return np.flatnonzero(seen)
         for yes, no in splits(self.tests, rows):
-            seen[self.of(shape.left, yes)[:, None] | self.of(shape.right, no)] = True
-            if shape.left is not shape.right:
-                seen[self.of(shape.left, no)[:, None] | self.of(shape.right, yes)] = True
+            sides = [(yes, no)] if shape.left is shape.right else [(yes, no), (no, yes)]
+            for one, other in sides:
+                masks = self._as_array(shape.left, one)[:, None]
+                seen[masks | self._as_array(shape.right, other)] = True
         return np.flatnonzero(seen)
 
     def _as_set(self, shape: TreeShape, rows: int) -> set[int]:
         if rows & (rows - 1) == 0 or shape.left is None or shape.right is None:
             return {0, rows}
         key = (shape, rows)
-        if key not in self.known:
+        if key not in self.sets:
             found: set[int] = set()
             for pair in splits(self.tests, rows):
                 for yes, no in (pair, pair[::-1]):
                     ones, others = self._as_set(shape.left, yes), self._as_set(shape.right, no)
                     found.update(x | y for x in ones for y in others)
-            self.known[key] = found
-        return self.known[key]
+            self.sets[key] = found
+        return self.sets[key]
 
 
 def splits(tests: Iterable[int], rows: int) -> list[tuple[int, int]]:
     """The different ways the tests divide ``rows``, each once; one side may be empty."""
     lowest = rows & -rows
-    # The side without the lowest row names the split, whichever test and direction made it.
+    # The side without the lowest row names the split, for any test and direction that makes it.
     sides = {rows & ~test if rows & test & lowest else rows & test for test in tests}
     return [(rows ^ side, side) for side in sides]
 

@@ -7,9 +7,9 @@ subtree, the classes and the features alone: another shape, or another sample si
 ==============  ==========================================================================
 kind            what a node takes
 ==============  ==========================================================================
-``tight``       the sum over part sizes, errata's ``D_k``
+``tight``       the sum over part sizes, ``D_k`` of the errata
 ``chain-sum``   the chain lemma, see :mod:`treebound.bounds._chain_sum`
-``best``        the lesser of the sum within the node's budget ``B(m)`` and the chain lemma
+``best``        the smaller of the sum within the node's budget ``B(m)`` and the chain lemma
 ==============  ==========================================================================
 
 No kind exceeds the number of labellings with at most ``L`` classes. Every number is raised by a
@@ -30,7 +30,7 @@ from treebound.bounds._chain_sum import chain_sums
 from treebound.bounds._part_counts import counted_growth
 from treebound.bounds._recursion import Features, children
 from treebound.bounds._scaled import ROUNDING, Scaled
-from treebound.bounds.splits import node_budget_table, node_split_table
+from treebound.bounds.splits import flat_splits, node_budget_table, node_split_table
 from treebound.shapes import TreeShape
 
 __all__ = ["growth_by_size"]
@@ -49,9 +49,8 @@ def growth_by_size(
     tables = _Tables(n_classes, features, kind)
     found = tables.kept(shape, m)
     if found is None:
-        # Of the shape itself a single sample size is asked for, of its subtrees all.
-        left, right = children(shape)
-        below = {child: tables.of(child, m) for child in (left, right)}
+        # The shape needs a single sample size, its subtrees all.
+        below = tables.below(shape, m)
         found = tables.extended(shape, below, m, m)
     return found.log(m)
 
@@ -76,6 +75,18 @@ class _Tables:
             lambda part: self.kept(part, m),
             lambda part, known: self._compute(part, known, m),
         )
+
+    def below(self, shape: TreeShape, m: int) -> dict[TreeShape, Scaled]:
+        """The tables of both children for 1 to ``m`` examples at least."""
+        few = len(shape.subshapes()) * m <= _kept.limit // 2
+        if few and self.features.nominal and self.kind != "chain-sum":
+            # All subtrees use one table of splits before the next one is made.
+            until = _rows_at(2)[1]
+            while until < m:
+                for child in children(shape):
+                    self.of(child, until)
+                until = _rows_at(until + 1)[1]
+        return {child: self.of(child, m) for child in children(shape)}
 
     def _key(self, shape: TreeShape) -> tuple[object, ...]:
         return shape, self.n_classes, self.features, self.kind
@@ -120,9 +131,10 @@ class _Tables:
         left, right = children(shape)
         made = []
         if self.kind != "tight":
-            made += chain_sums(
+            chains = chain_sums(
                 below[left], below[right], left is right, self.n_classes, self.features, first, last
             )
+            made.append(chains)
         if self.kind != "chain-sum":
             made.append(self._sum(shape, below, first, last))
         return made
@@ -136,15 +148,30 @@ class _Tables:
         least = (left.leaves, right.leaves) if features.is_real else (1, 1)
         # With real features only the budget is never short.
         budgeted = self.kind == "best" and not features.is_real
+        flat = flat_splits(features)
         made = Scaled.empty(last + 1)
         while first <= last:
-            # As many rows as fill the table: r rows have (first + r) / 2 columns.
-            rows = int((first * first + 8 * _TABLE) ** 0.5 - first) // 2
-            until = min(last, first + max(rows, 1) - 1)
-            splits = _split_table(features, first, until)
+            if flat is not None and not budgeted and first >= flat.from_size:
+                _convolve.flat_by_size(
+                    *below[left],
+                    *below[right],
+                    flat.each,
+                    flat.halves,
+                    float(self.n_classes),
+                    *least,
+                    left is right,
+                    *made,
+                    first,
+                    last,
+                )
+                break
+            start, until = _rows_at(first) if first < last else (first, last)
+            splits = _split_table(features, start, min(until, last))[first - start :]
+            if flat is not None and not budgeted:
+                splits = splits[: flat.from_size - first]
             budgets = np.full(len(splits), inf)
             if budgeted:
-                budgets = node_budget_table(features, np.arange(first, until + 1))
+                budgets = node_budget_table(features, np.arange(first, first + len(splits)))
             _convolve.by_size(
                 *below[left],
                 *below[right],
@@ -157,7 +184,7 @@ class _Tables:
                 *made,
                 first,
             )
-            first = until + 1
+            first += len(splits)
         return made
 
     def _caps(self, shape: TreeShape, m: int) -> tuple[Scaled, int]:
@@ -182,6 +209,19 @@ def _labellings(n_classes: int, two_parts: bool, m: int) -> Scaled:
         return Scaled.powers(n_classes, m + 1)
     pairs = float(n_classes * (n_classes - 1))
     return Scaled.powers(2, m + 1).times(pairs / 2).minus(pairs - n_classes)
+
+
+@lru_cache(maxsize=1024)
+def _rows_at(m: int) -> tuple[int, int]:
+    """The first and last row of the table of splits that has row ``m``."""
+    start = 2
+    while True:
+        # As many rows as fill the table: r rows have (start + r) / 2 columns.
+        rows = int((start * start + 8 * _TABLE) ** 0.5 - start) // 2
+        until = start + max(rows, 1) - 1
+        if m <= until:
+            return start, until
+        start = until + 1
 
 
 @lru_cache(maxsize=4)

@@ -5,7 +5,7 @@ Two ways to build the sample of a shape from those of its children, X_1 and X_2:
 - *share*: the root tests a feature and leaves some of its categories to each child;
 - *cluster*: the features of a set E are used by the root alone. One cluster P, which a stump
   shatters with E, takes the place of one point of X_1 and one of X_2; in the features of E the rest
-  of X_1 has the lowest category and the rest of X_2 the highest. Whatever the labels, a root test
+  of X_1 has the lowest category and the rest of X_2 the highest. For any labels, a root test
   in E divides P by them and sends X_1 one way and X_2 the other; each child sees its part of P as
   copies of its point. In the other features the two points must agree: categories of nominal
   features are renamed, and of ordinal features the children use two categories, which can be
@@ -34,7 +34,7 @@ IntArray = NDArray[np.int64]
 _NEVER = 1 << 60
 # Deeper shapes are not built.
 _DEEPEST = 60
-# (subtree, landscape) pairs up to which root tests on categorical features are told apart.
+# (subtree, landscape) pairs up to which root tests on categorical features are distinguished.
 _MOST_STATES = 3000
 # Sets of features tried for the cluster of one node.
 _MOST_SETS = 60

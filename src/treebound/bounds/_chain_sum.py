@@ -4,7 +4,7 @@ Fix a real feature and a direction; ``T_l`` gets the low side. Let ``A_k`` be th
 ``m`` examples. A labelling is realized exactly if ``T_r`` realizes it on what is left of the
 longest prefix on which ``T_l`` does. The event "the longest prefix is ``A_k``" depends on the
 first ``k + 1`` labels, the other one on the labels from ``k + 1`` on; by symmetry its share is the
-same whatever the one label they have in common. So the chain has, exactly,
+same for every label of the one example they share. So the chain has, exactly,
 
     q_1 = G_l(m) + sum_{k=1}^{m-1} d_k G_r(m-k),        d_k = G_l(k) - G_l(k+1) / n
 
@@ -16,25 +16,29 @@ There are ``C = 2 ell`` chains, ``ell`` where the children are equal. Two bounds
 - *star*: ``F_r(S)``, the labellings of ``T_r`` alone, is in every chain and counts once. Its number
   ``x`` is only known to be at most ``G_r(m)``, so the largest value over ``x`` is taken:
   ``C (G_l(m) + sum_k d_k min(G_r(m-k), x)) - (C-1) x``, concave in ``x``. With ``s`` the least
-  ``k`` for which ``C (d_1 + .. + d_k) >= C - 1``, the largest is at ``x = G_r(m-s)``.
+  ``k`` for which ``C (d_1 + .. + d_k) >= C - 1``, the largest is at ``x = G_r(m-s)``; at
+  ``x = G_r(1) = n`` where there is no such ``k < m``.
 - *cap*: a chain whose prefixes below ``s`` were all met before adds at most
   ``q_s = G_l(m) + sum_{k>=s} d_k G_r(m-k)``; only ``binom(m, s)`` chains start new at size ``s``.
 
-The lesser of both, with the children in either role, is taken. Categorical tests add at most
+The smaller of both, with the children in either role, is taken. Categorical tests add at most
 ``B max_k G_l(k) G_r(m-k)`` (half for equal children). Without real features tests that send all
 examples to one side add ``G_l(m) + G_r(m) - n``; with real features the chains have these already.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from functools import lru_cache
 
-from treebound.bounds import _convolve
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.bounds import _chains
 from treebound.bounds._closed import pairs_of
 from treebound.bounds._recursion import Features
-from treebound.bounds._scaled import ROUNDING, Scaled
+from treebound.bounds._scaled import Scaled
 
-__all__ = ["chain_sums"]
+__all__ = ["chain_counts", "chain_sums"]
 
 
 def chain_sums(
@@ -45,56 +49,46 @@ def chain_sums(
     features: Features,
     first: int,
     last: int,
-) -> list[Scaled]:
-    """The chain lemma for sample sizes ``first`` to ``last``, for each role of the children."""
-    left = _steady(left, n_classes)
-    right = left if equal else _steady(right, n_classes)
+) -> Scaled:
+    """The chain lemma, categorical tests included, for sample sizes ``first`` to ``last``."""
+    if features.is_real:
+        return chain_counts(left, right, equal, n_classes, features.real, first, last)
     categorical = _categorical(left, right, equal, n_classes, features, first, last)
     if not features.real:
-        return [categorical]
-    count = float(features.real if equal else 2 * features.real)
-    roles = [(left, right)] if equal else [(left, right), (right, left)]
-    made = [_chains(one, other, count, n_classes, first, last) for one, other in roles]
-    return made if features.is_real else [one.plus(categorical) for one in made]
+        return categorical
+    chains = chain_counts(left, right, equal, n_classes, features.real, first, last)
+    return chains.plus(categorical)
 
 
-def _steady(values: Scaled, n_classes: int) -> Scaled:
-    """Bounds that rise, by a factor of at most ``n`` from one sample size to the next."""
-    found = Scaled(values.mantissa.copy(), values.power.copy())
-    _convolve.steady(*found, float(n_classes))
-    return found
-
-
-def _chains(
-    left: Scaled, right: Scaled, count: float, n_classes: int, first: int, last: int
+def chain_counts(
+    left: Scaled,
+    right: Scaled,
+    equal: bool,
+    n_classes: int,
+    thresholds: int,
+    first: int,
+    last: int,
 ) -> Scaled:
-    fall = _fall(left, n_classes)
-    start, head = _star(fall, count, last)
+    """The chain lemma for a number of threshold features, never rounded below.
+
+    Parameters
+    ----------
+    left, right : Scaled
+        Upper bounds on the growth functions of the children.
+    equal : bool
+        Whether the children are equal: then the two directions of a feature are one chain.
+    n_classes : int
+        Number of classes.
+    thresholds : int
+        Number of real or ordinal features. Ties only remove prefixes: for ordinal features the
+        count is an upper bound too.
+    first, last : int
+        Sample sizes. Other entries are zero.
+    """
     made = Scaled.constant(0.0, last + 1)
-    _convolve.chains(*fall, *left, *right, count, start, head, count > first, *made, first, last)
+    count = float(thresholds if equal else 2 * thresholds)
+    _chains.chains(*left, *right, equal, count, float(n_classes), *made, first, last)
     return made
-
-
-def _fall(left: Scaled, n_classes: int) -> Scaled:
-    """``d_k = G_l(k) - G_l(k+1) / n``; a difference within rounding is zero."""
-    here = Scaled(left.mantissa[:-1], left.power[:-1])
-    after = Scaled(left.mantissa[1:], left.power[1:]).times(1.0 / n_classes)
-    by = np.clip(after.power - here.power, -1100, 2).astype(np.int32)
-    rest = here.mantissa - np.ldexp(after.mantissa, by)
-    rest[rest <= 8.0 * ROUNDING * here.mantissa] = 0.0
-    return Scaled.of(rest, here.power)
-
-
-def _star(fall: Scaled, count: float, last: int) -> tuple[int, float]:
-    """``s`` and ``C (d_1 + .. + d_s) - C + 1``, rounded up; 0 and 0 for the sum of all chains."""
-    total = 0.0
-    for s in range(1, last):
-        if fall.power[s] > 900:
-            break
-        total += float(np.ldexp(fall.mantissa[s], fall.power[s]))
-        if count * total >= count - 1.0:
-            return s, count * total * (1.0 + 8.0 * ROUNDING) - count + 1.0
-    return 0, 0.0
 
 
 def _categorical(
@@ -108,11 +102,10 @@ def _categorical(
 ) -> Scaled:
     """What categorical tests add, and without real features the tests to one side too."""
     made = Scaled.constant(0.0, last + 1)
-    if features.is_real:
-        return made
-    _convolve.heaviest(*left, *right, *made, first, last)
-    tests = np.zeros(last + 1)
-    tests[first:] = [float(pairs_of(features, m).categorical) for m in range(first, last + 1)]
+    left = _steady(left, n_classes)
+    right = left if equal else _steady(right, n_classes)
+    _chains.heaviest(*left, *right, *made, first, last)
+    tests = _categorical_pairs(features, last)
     made = made.times(tests * 0.5 if equal else tests)
     if features.real:
         return made
@@ -121,3 +114,17 @@ def _categorical(
     if not equal:
         one_sided = one_sided.plus(right.at(rows)).minus(float(n_classes))
     return made.plus(one_sided)
+
+
+@lru_cache(maxsize=64)
+def _categorical_pairs(features: Features, last: int) -> NDArray[np.float64]:
+    """``B`` for sample sizes up to ``last``."""
+    pairs = [float(pairs_of(features, m).categorical) for m in range(1, last + 1)]
+    return np.array([0.0, *pairs])
+
+
+def _steady(values: Scaled, n_classes: int) -> Scaled:
+    """Bounds that never fall and grow at most ``n``-fold from one sample size to the next."""
+    found = Scaled(values.mantissa.copy(), values.power.copy())
+    _chains.steady(*found, float(n_classes))
+    return found

@@ -1,8 +1,10 @@
-"""What the functions of this package ask of their arguments, in one wording."""
+"""Checks of arguments, with one wording for all functions of this package."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from operator import index
+from typing import SupportsIndex
 
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
@@ -18,10 +20,11 @@ def check_int(name: str, value: object, where: str, *, least: int = 1) -> int:
     # bool is an int to Python, but True examples are never what was meant.
     if type(value) is int and value >= least:
         return value
-    try:
-        number = least - 1 if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = least - 1
+    number = least - 1
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        # An array has an index too, but only one of no dimension gives it.
+        with suppress(TypeError):
+            number = index(value)
     if number < least:
         raise ValueError(
             f"The {name!r} parameter of {where} must be an int >= {least}. Got {value!r} instead."

@@ -8,7 +8,7 @@ symbol              meaning
 ``A``               ``2 ell``: (real feature, direction) pairs
 ``B``               (categorical test, direction) pairs at ``m`` examples
 ``sym(T)``          inner nodes with two equal children
-``X^j``             stands for ``binom(m-1, j)``, once a polynomial is expanded in full
+``X^j``             means ``binom(m-1, j)``, after the polynomial is expanded in full
 ==================  ======================================================================
 
 ==========  ===============================================  ==================================

@@ -115,7 +115,7 @@ class Clusters:
     def sample(self, shape: TreeShape, stump: IntArray | None = None) -> IntArray:
         """The sample: ranks of its points in every feature.
 
-        ``stump`` is the sample that stands for the stump of other kinds of features, with a column
+        ``stump`` is the sample of a stump with features of other kinds too, with a column
         for each of them after the real ones.
         """
         return _Builder(self.real, self._plans(shape), stump)(shape, ()).X
@@ -141,7 +141,7 @@ class Clusters:
     def _needed(
         self, shape: TreeShape, c: Counts, most: int
     ) -> dict[TreeShape, dict[Counts, list[Option]]] | None:
-        """The constraints each subtree is asked for, with its options; None if too many."""
+        """The constraints that each subtree needs, with its options; None if too many."""
         needed: dict[TreeShape, dict[Counts, list[Option]]] = {shape: {c: []}}
         total = 0
         for part in sorted(shape.subshapes(), key=lambda one: -one.leaves):
@@ -396,7 +396,7 @@ class _Builder:
                 orders.append(above_1[::-1] + middle + above_2)
             elif j in second:
                 orders.append(below_2 + below_1 + middle + above_1 + above_2)
-            else:  # in the features of `below_all` nothing lies below the cluster
+            else:  # in the features of `below_all` nothing is below the cluster
                 orders.append(below_1 + below_2 + middle + above_1 + above_2)
         X = self._table(orders)
         for part, name in zip((one, other), names, strict=True):
@@ -411,13 +411,13 @@ class _Builder:
 
 
 def _names(part: Built, start: int) -> dict[int, int]:
-    """New numbers of the points of a sample without the one that the cluster stands for."""
+    """New numbers of the points of a sample without the one that the cluster replaces."""
     rows = (i for i in range(len(part.X)) if i != part.lowest[-1])
     return {i: start + at for at, i in enumerate(rows)}
 
 
 def _around(part: Built, column: int, names: dict[int, int]) -> tuple[list[int], list[int]]:
-    """The points below and above the one that the cluster stands for, in order."""
+    """The points below and above the one that the cluster replaces, in order."""
     order = np.argsort(part.X[:, column]).tolist()
     at = order.index(part.lowest[-1])
     return [names[i] for i in order[:at]], [names[i] for i in order[at + 1 :]]

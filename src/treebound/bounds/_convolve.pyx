@@ -6,19 +6,11 @@ not used. Sums of a row are taken at the row's own largest power of two, which k
 whole numbers below 2**53 come out exact.
 """
 
-from libc.math cimport frexp, ldexp
+from libc.math cimport INFINITY, ldexp
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc, qsort
 
-cdef enum:
-    REACH = 1100
-
-# The power of two of the number zero: below that of any other.
-cdef int64_t NOTHING = -(1 << 40)
-cdef double POWER[REACH]
-cdef int _i
-for _i in range(REACH):
-    POWER[_i] = ldexp(1.0, -_i)
+from treebound.bounds._scaled cimport NOTHING, below, dot, shrunk, store
 
 cdef struct Size:
     double weight
@@ -29,16 +21,6 @@ cdef int heavier(const void* one, const void* other) noexcept nogil:
     cdef double x = (<Size*> one).weight
     cdef double y = (<Size*> other).weight
     return (x < y) - (x > y)
-
-
-cdef inline double below(int64_t by) noexcept nogil:
-    """2**-by for by >= 0."""
-    return POWER[by] if by < REACH else 0.0
-
-
-cdef inline double shrunk(double value, int64_t by) noexcept nogil:
-    """value * 2**-by."""
-    return value * below(by) if by >= 0 else ldexp(value, <int> -by)
 
 
 cdef double plain_sum(Size* sizes, int first, int count) noexcept nogil:
@@ -63,6 +45,8 @@ cdef double fill(Size* sizes, int first, int count, double budget, Size* spare) 
     """
     cdef double room = 0.0, total = 0.0
     cdef int k, low, high, turns = 0, last = 0, step, top = first
+    if budget == INFINITY:
+        return plain_sum(sizes, first, count)
     for k in range(first, count):
         room += sizes[k].room
         if sizes[k].weight > sizes[top].weight:
@@ -105,12 +89,6 @@ cdef double fill(Size* sizes, int first, int count, double budget, Size* spare) 
     return total
 
 
-cdef void store(double[::1] mantissa, int64_t[::1] exponent, int m, double value, int64_t power) noexcept nogil:
-    cdef int more = 0
-    mantissa[m] = frexp(value, &more)
-    exponent[m] = power + more if value != 0.0 else NOTHING
-
-
 cdef bint plain(
     const double[::1] mantissa, const int64_t[::1] power, int last, double most, double* out,
 ) noexcept nogil:
@@ -121,22 +99,6 @@ cdef bint plain(
             return False
         out[k] = ldexp(mantissa[k], <int> power[k]) if mantissa[k] != 0.0 else 0.0
     return True
-
-
-cdef double dot_reversed(const double* left, const double* right, int first, int last, int m) noexcept nogil:
-    """sum of left[k] * right[m-k] for k = first .. last, in four sums that do not wait for each other."""
-    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-    cdef int k = first
-    while k + 3 <= last:
-        a += left[k] * right[m - k]
-        b += left[k + 1] * right[m - k - 1]
-        c += left[k + 2] * right[m - k - 2]
-        d += left[k + 3] * right[m - k - 3]
-        k += 4
-    while k <= last:
-        a += left[k] * right[m - k]
-        k += 1
-    return (a + b) + (c + d)
 
 
 cdef void weigh(
@@ -193,7 +155,7 @@ def by_size(
 
     Row ``r`` of ``room`` and ``budget`` belongs to sample size ``first + r``: how many splits have
     a smaller part of ``k`` examples, and how many the node makes in all. ``one_sided``: a
-    one-sided root test may stand in for the splits that isolate one example.
+    one-sided root test may replace the splits that isolate one example.
     """
     cdef int rows = room.shape[0], r, m, half, last = first + rows - 1
     cdef int64_t power
@@ -243,176 +205,188 @@ def by_size(
     free(g)
 
 
-def chains(
-    const double[::1] fall, const int64_t[::1] fall_power,
+def flat_by_size(
     const double[::1] left, const int64_t[::1] left_power,
     const double[::1] right, const int64_t[::1] right_power,
-    double count, int start, double head, bint capped,
+    double each, double halves, double n, int least_left, int least_right, bint halved,
     double[::1] out, int64_t[::1] out_power, int first, int last,
 ):
-    """The chain lemma for sample sizes ``first`` to ``last``: labellings of ``count`` chains.
+    """The same with ``each`` splits of every size, ``halves`` of size ``m/2``, and no budget.
 
-    ``fall[k] = G_l(k) - G_l(k+1) / n``. With ``q_s = G_l(m) + sum_{k>=s} fall[k] G_r(m-k)``, the
-    star form is ``count q_{start+1} + head G_r(m-start)``. ``capped``: the lesser of it and the
-    form in which ``binom(m, 1)`` chains have ``q_1``, the next ``binom(m, 2)`` chains ``q_2``, ...
-    For ``m <= start`` it is ``count q_1``, the sum of all chains.
+    ``each`` counts the smaller part, so that a left part of ``k`` examples comes ``each`` times.
     """
-    cdef int m, k, s
-    cdef double total, q, levels, taken, left_over
-    cdef bint in_range
+    cdef int m, k, until
     cdef int64_t power, here
-    cdef double* d = <double*> malloc((last + 2) * sizeof(double))
+    cdef double total, middle
+    cdef bint in_range
     cdef double* l = <double*> malloc((last + 2) * sizeof(double))
     cdef double* g = <double*> malloc((last + 2) * sizeof(double))
-    if d == NULL or l == NULL or g == NULL:
-        free(d)
+    cdef double* down = <double*> malloc((last + 2) * sizeof(double))
+    if l == NULL or g == NULL or down == NULL:
         free(l)
         free(g)
+        free(down)
         raise MemoryError
     with nogil:
-        in_range = plain(fall, fall_power, last - 1, count, d)
-        in_range = in_range and plain(left, left_power, last, count, l)
-        in_range = in_range and plain(right, right_power, last, count, g)
+        in_range = plain(left, left_power, last - 1, each, l)
+        in_range = in_range and plain(right, right_power, last - 1, each, g)
+        if in_range:
+            for k in range(1, last):
+                down[last - k] = g[k]
         for m in range(first, last + 1):
-            power = 0
-            s = start if start < m else 0
+            until = m - least_right
+            if least_left > until:
+                store(out, out_power, m, n, 0)
+                continue
+            power, middle = 0, 0.0
             if in_range:
-                total = count * (l[m] + dot_reversed(d, g, s + 1, m - 1, m))
-                if s > 0:
-                    total += head * g[m - s]
+                total = dot(l + least_left, down + last - m + least_left, until - least_left + 1)
+                if m % 2 == 0 and least_left <= m // 2 <= until:
+                    middle = l[m // 2] * g[m // 2] - n
             else:
-                power = left_power[m]
-                for k in range(1, m):
-                    here = fall_power[k] + right_power[m - k]
+                power = NOTHING
+                for k in range(least_left, until + 1):
+                    here = left_power[k] + right_power[m - k]
                     if here > power:
                         power = here
-                total = left[m] * below(power - left_power[m])
-                for k in range(s + 1, m):
-                    total += fall[k] * right[m - k] * below(power - fall_power[k] - right_power[m - k])
-                total *= count
-                if s > 0:
-                    total += head * shrunk(right[m - s], power - right_power[m - s])
-            if capped and in_range and count > m:
-                # The levels that chains start new at: so many, the last not filled.
-                k, levels, left_over = 1, <double> m, count
-                while k < m - 1 and left_over > levels:
-                    left_over -= levels
-                    levels = levels * (m - k) / (k + 1)
-                    k += 1
-                q = l[m] + dot_reversed(d, g, k, m - 1, m)
-                taken = (levels if levels < left_over else left_over) * q
-                while k > 1:
-                    k -= 1
-                    levels = levels * (k + 1) / (m - k)
-                    q += d[k] * g[m - k]
-                    taken += levels * q
-                if taken < total:
-                    total = taken
-            store(out, out_power, m, total, power)
-    free(d)
+                total = 0.0
+                for k in range(least_left, until + 1):
+                    total += left[k] * right[m - k] * below(power - left_power[k] - right_power[m - k])
+                if m % 2 == 0 and least_left <= m // 2 <= until:
+                    k = m // 2
+                    middle = left[k] * right[k] * below(power - left_power[k] - right_power[k])
+                    middle -= shrunk(n, power)
+            total = each * (total - (until - least_left + 1) * shrunk(n, power))
+            total += (2.0 * halves - each) * middle
+            if halved:
+                total *= 0.5
+            store(out, out_power, m, total + shrunk(n, power), power)
     free(l)
     free(g)
+    free(down)
 
 
-def steady(double[::1] values, int64_t[::1] power, double n):
-    """Cut each number to ``n`` times the one before, and raise it to the one before if below."""
-    cdef Py_ssize_t k
-    cdef int more = 0
-    cdef double top
-    cdef int64_t top_power
-    with nogil:
-        for k in range(2, values.shape[0]):
-            top = frexp(values[k - 1] * n, &more)
-            top_power = power[k - 1] + more
-            if power[k] > top_power or (power[k] == top_power and values[k] > top):
-                values[k], power[k] = top, top_power
-            elif power[k] < power[k - 1] or (power[k] == power[k - 1] and values[k] < values[k - 1]):
-                values[k], power[k] = values[k - 1], power[k - 1]
+cdef bint add_rows(
+    const double[:, ::1] values, const int64_t[:, ::1] power, const int[::1] rows, int last,
+    double* out,
+) noexcept nogil:
+    """Some functions as plain doubles; whether the product of two is in range."""
+    cdef int j, k
+    for j in range(rows.shape[0]):
+        for k in range(1, last + 1):
+            if power[rows[j], k] > 480:
+                return False
+            out[j * (last + 1) + k] = ldexp(values[rows[j], k], <int> power[rows[j], k])
+    return True
 
 
-def heaviest(
-    const double[::1] left, const int64_t[::1] left_power,
-    const double[::1] right, const int64_t[::1] right_power,
-    double[::1] out, int64_t[::1] out_power, int first, int last,
-):
-    """``max_k G_l(k) G_r(m-k)``, ``1 <= k < m``, for sample sizes ``first`` to ``last``."""
-    cdef int m, k
-    cdef int64_t power, here
-    cdef double best, one
-    with nogil:
-        for m in range(first, last + 1):
-            power, best = NOTHING, 0.0
-            for k in range(1, m):
-                here = left_power[k] + right_power[m - k]
-                if here < power - 1:
-                    continue
-                one = left[k] * right[m - k]
-                if here > power:
-                    best = best * below(here - power)
-                    power = here
-                else:
-                    one = one * below(power - here)
-                if one > best:
-                    best = one
-            store(out, out_power, m, best, power)
+cdef void weigh_ways(
+    Size* sizes, const double* left_small, const double* left_large, const double* right_small,
+    const double* right_large, int ways, int stride, int m, double n,
+) noexcept nogil:
+    """What a split of each size is worth at most over the ways, in plain doubles."""
+    cdef int j, k, at
+    cdef double total
+    for j in range(ways):
+        at = j * stride
+        for k in range(1, m // 2 + 1):
+            total = (
+                left_small[at + k] * right_large[at + m - k]
+                + left_large[at + m - k] * right_small[at + k] - 2.0 * n
+            )
+            if total > sizes[k].weight:
+                sizes[k].weight = total
+
+
+cdef int64_t weigh_ways_scaled(
+    Size* sizes, const double[:, ::1] left, const int64_t[:, ::1] left_power,
+    const double[:, ::1] right, const int64_t[:, ::1] right_power,
+    const int[::1] small, const int[::1] large, int m, double n,
+) noexcept nogil:
+    """The same for numbers of any magnitude, over a power of two that is returned."""
+    cdef int j, k, some, rest
+    cdef int64_t power = NOTHING, here
+    cdef double total, n_here
+    for j in range(small.shape[0]):
+        for k in range(1, m // 2 + 1):
+            here = left_power[small[j], k] + right_power[large[j], m - k]
+            if here > power:
+                power = here
+            here = left_power[large[j], m - k] + right_power[small[j], k]
+            if here > power:
+                power = here
+    n_here = shrunk(n, power)
+    for j in range(small.shape[0]):
+        some, rest = small[j], large[j]
+        for k in range(1, m // 2 + 1):
+            total = (
+                left[some, k] * right[rest, m - k]
+                * below(power - left_power[some, k] - right_power[rest, m - k])
+                + left[rest, m - k] * right[some, k]
+                * below(power - left_power[rest, m - k] - right_power[some, k])
+                - 2.0 * n_here
+            )
+            if total > sizes[k].weight:
+                sizes[k].weight = total
+    return power
 
 
 def by_feature(
-    const double[:, ::1] left_small, const int64_t[:, ::1] left_small_power,
-    const double[:, ::1] right_large, const int64_t[:, ::1] right_large_power,
-    const double[:, ::1] left_large, const int64_t[:, ::1] left_large_power,
-    const double[:, ::1] right_small, const int64_t[:, ::1] right_small_power,
+    const double[:, ::1] left, const int64_t[:, ::1] left_power,
+    const double[:, ::1] right, const int64_t[:, ::1] right_power,
+    const int[::1] small, const int[::1] large,
     const double[:, ::1] room, const double[::1] budget, double n,
     double[::1] every, int64_t[::1] every_power,
     double[::1] inner, int64_t[::1] inner_power, int first,
 ):
     """What the splits of one feature weigh, within its budget, the heaviest first.
 
-    Row ``j`` of the inputs is one way the two parts can share the categories; the smaller part goes
-    left (``left_small``, ``right_large``) or right. ``every`` takes all sizes, ``inner`` those
-    that isolate no single example.
+    In way ``j`` to share the categories the smaller part has landscape ``small[j]``, a row of
+    ``left`` and ``right``, and the other part ``large[j]``. ``every`` takes all sizes, ``inner``,
+    if not empty, those that isolate no single example.
     """
-    cdef int rows = room.shape[0], ways = left_small.shape[0], r, m, k, j, half
-    cdef int64_t power, here
-    cdef double n_here, total
-    cdef Size* sizes = <Size*> malloc((first + rows + 2) * sizeof(Size))
-    cdef Size* spare = <Size*> malloc((first + rows + 2) * sizeof(Size))
-    if sizes == NULL or spare == NULL:
+    cdef int rows = room.shape[0], ways = small.shape[0], r, m, k, half
+    cdef int last = first + rows - 1, stride = last + 1
+    cdef int64_t power
+    cdef bint in_range
+    cdef Size* sizes = <Size*> malloc((last + 2) * sizeof(Size))
+    cdef Size* spare = <Size*> malloc((last + 2) * sizeof(Size))
+    cdef double* block = <double*> malloc(4 * ways * stride * sizeof(double))
+    cdef double* left_small = block
+    cdef double* left_large = block + ways * stride
+    cdef double* right_small = block + 2 * ways * stride
+    cdef double* right_large = block + 3 * ways * stride
+    if sizes == NULL or spare == NULL or block == NULL:
         free(sizes)
         free(spare)
+        free(block)
         raise MemoryError
     with nogil:
+        in_range = add_rows(left, left_power, small, last, left_small)
+        in_range = in_range and add_rows(left, left_power, large, last, left_large)
+        in_range = in_range and add_rows(right, right_power, small, last, right_small)
+        in_range = in_range and add_rows(right, right_power, large, last, right_large)
         for r in range(rows):
             m = first + r
             half = m // 2
-            power = NOTHING
-            for j in range(ways):
-                for k in range(1, half + 1):
-                    here = left_small_power[j, k] + right_large_power[j, m - k]
-                    if here > power:
-                        power = here
-                    here = left_large_power[j, m - k] + right_small_power[j, k]
-                    if here > power:
-                        power = here
-            n_here = shrunk(n, power)
+            power = 0
             for k in range(1, half + 1):
                 sizes[k].weight = 0.0
                 sizes[k].room = room[r, k]
-            for j in range(ways):
-                for k in range(1, half + 1):
-                    total = (
-                        left_small[j, k] * right_large[j, m - k]
-                        * below(power - left_small_power[j, k] - right_large_power[j, m - k])
-                        + left_large[j, m - k] * right_small[j, k]
-                        * below(power - left_large_power[j, m - k] - right_small_power[j, k])
-                        - 2 * n_here
-                    )
-                    if total > sizes[k].weight:
-                        sizes[k].weight = total
+            if in_range:
+                weigh_ways(
+                    sizes, left_small, left_large, right_small, right_large, ways, stride, m, n,
+                )
+            else:
+                power = weigh_ways_scaled(
+                    sizes, left, left_power, right, right_power, small, large, m, n,
+                )
             store(every, every_power, m, fill(sizes, 1, half + 1, budget[r], spare), power)
-            store(inner, inner_power, m, fill(sizes, 2, half + 1, budget[r], spare), power)
+            if inner.shape[0]:
+                store(inner, inner_power, m, fill(sizes, 2, half + 1, budget[r], spare), power)
     free(sizes)
     free(spare)
+    free(block)
 
 
 def parts_by_size(

@@ -108,7 +108,7 @@ def _parts_of_node(
     least = (low.leaves, high.leaves) if real else (1, 1)
     binding = known = min(shape.leaves, size) if real else 1
     splits = _splits(features, size)[known - 1 :]
-    stirlings = _stirling_rows(size, most)
+    stirlings = _stirling_rows(size, 1 << most.bit_length())
     for c in range(2, most + 1):
         one = Scaled(stirlings[c].mantissa.copy(), stirlings[c].power.copy())
         if known < size:

@@ -24,7 +24,16 @@ from treebound.bounds.counting import stirling, stirling_at_most
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["Features", "Recursion", "Rule", "children", "features_of", "fill", "joint_parts"]
+__all__ = [
+    "Features",
+    "Recursion",
+    "Rule",
+    "children",
+    "distinct_features",
+    "features_of",
+    "fill",
+    "joint_parts",
+]
 
 # More categories than any sample shows: an undeclared nominal column.
 UNBOUNDED = 1 << 400
@@ -87,6 +96,14 @@ def with_categories(features: Features, kind: str, at: int, categories: int) -> 
     return _canonical(features.real, features.ordinal, counts)
 
 
+def distinct_features(features: Features) -> Iterable[tuple[str, int, int]]:
+    """Each kind of categorical feature once: its name, where one stands, how many there are."""
+    for kind in ("ordinal", "nominal"):
+        counts = getattr(features, kind)
+        for one in dict.fromkeys(counts):
+            yield kind, counts.index(one), counts.count(one)
+
+
 @lru_cache(maxsize=4096)
 def merge_ways(left: int, right: int, parts: int) -> tuple[tuple[int, int, int], ...]:
     """``(a, b, K(a, b, parts))`` for all ``a <= left``, ``b <= right`` that can merge."""
@@ -143,7 +160,7 @@ class Recursion:
         ``c = 1 .. parts``; the recursion then applies what holds for every theorem: no more than
         ``S(m, c)``, nothing past the leaves, everything as whole numbers.
     parts : int
-        The most parts that are asked for.
+        The largest number of parts.
     merge_rows : bool
         Count each distinct example once: without real features ``m`` is cut to the number of
         combinations of categories.

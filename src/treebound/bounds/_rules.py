@@ -1,4 +1,4 @@
-"""What each tree theorem allows the root: the rules that a recursion applies all the way down.
+"""The splits that each tree theorem allows the root: rules that the recursion applies.
 
 A rule gives, for ``c = 1 .. parts``, the sum over the splits of the root of what its subtrees make
 of the two parts; the recursion halves it for equal subtrees and caps it by ``S(m, c)``.
@@ -42,7 +42,7 @@ _MOST_SIZES = 100_000
 
 
 def _sizes(shape: TreeShape, m: int, features: Features) -> range:
-    """Sizes of the left part: all, or where both subtrees get an example a leaf if all is real."""
+    """Sizes of the left part; with real features only, both parts have an example for each leaf."""
     if m > _MOST_SIZES:
         raise ValueError(
             f"The 'm' parameter must be at most {_MOST_SIZES:,} for an exact sum over part sizes. "
@@ -149,7 +149,7 @@ def _splits_of_feature(kind: str, categories: int, m: int, k: int) -> int:
 
 
 def feature_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
-    """Each feature fills the heaviest sizes within its own budget; the lesser of it and B(m)."""
+    """Each feature fills the heaviest sizes within its own budget; at most the form with B(m)."""
     whole = budget_rule(recursion, shape, m, features)
     plain = unordered_weights(recursion, shape, m, features)
     refined = refined_weights(recursion, shape, m, features)

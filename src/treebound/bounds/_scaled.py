@@ -39,12 +39,11 @@ def logs_above(
 ) -> FloatArray:
     """The same for arrays."""
     with np.errstate(divide="ignore"):
-        values = np.log(mantissa) + power * LN2
+        values: FloatArray = np.log(mantissa) + power * LN2
     values[mantissa == 0.0] = -inf
     with np.errstate(invalid="ignore"):
-        return values + np.where(
-            np.isinf(values), 0.0, ROUNDING * (4.0 * np.abs(values) + operations + 4)
-        )
+        above = ROUNDING * (4.0 * np.abs(values) + operations + 4)
+    return values + np.where(np.isinf(values), 0.0, above)
 
 
 class Scaled(NamedTuple):
@@ -65,6 +64,19 @@ class Scaled(NamedTuple):
     def empty(cls, count: int) -> Scaled:
         """Room for ``count`` numbers."""
         return cls(np.empty(count), np.empty(count, dtype=np.int64))
+
+    @classmethod
+    def zeros(cls, *shape: int) -> Scaled:
+        """Zeros."""
+        return cls(np.zeros(shape), np.full(shape, NOTHING, dtype=np.int64))
+
+    @classmethod
+    def stack(cls, functions: Sequence[Scaled]) -> Scaled:
+        """Several functions, a row each."""
+        return cls(
+            np.array([one.mantissa for one in functions]),
+            np.array([one.power for one in functions]),
+        )
 
     @classmethod
     def constant(cls, value: float, count: int) -> Scaled:
@@ -99,7 +111,15 @@ class Scaled(NamedTuple):
 
     def at(self, sizes: NDArray[np.int64]) -> Scaled:
         """The entries of other sample sizes."""
-        return Scaled(self.mantissa[sizes], self.power[sizes])
+        return Scaled(self.mantissa[..., sizes], self.power[..., sizes])
+
+    def row(self, at: int | NDArray[np.int64]) -> Scaled:
+        """One function of several, or some of them."""
+        return Scaled(self.mantissa[at], self.power[at])
+
+    def put(self, where: slice, other: Scaled) -> None:
+        """Replace the entries of some sample sizes, in place."""
+        self.mantissa[..., where], self.power[..., where] = other
 
     def times(self, other: Scaled | NDArray[np.floating[Any]] | float) -> Scaled:
         """Product, entry by entry."""
@@ -113,11 +133,25 @@ class Scaled(NamedTuple):
         total = _shifted(self, power) + _shifted(other, power)
         return Scaled.of(total, power)
 
+    def sums(self, starts: NDArray[np.int64]) -> Scaled:
+        """Sums of successive functions, each from one of ``starts`` to the next."""
+        power = np.maximum.reduceat(self.power, starts, axis=0)
+        counts = np.diff(starts, append=len(self.power))
+        total = np.add.reduceat(_shifted(self, np.repeat(power, counts, axis=0)), starts, axis=0)
+        return Scaled.of(total, power)
+
     def minus(self, value: float) -> Scaled:
-        """Each entry less ``value``, which must not exceed it."""
+        """Each entry minus ``value``, which must not exceed it."""
         constant = Scaled.constant(value, 1)
         total = self.mantissa - _shifted(constant, self.power)
         return Scaled.of(np.maximum(total, 0.0), self.power)
+
+    def raised(self, operations: NDArray[np.floating[Any]] | float) -> Scaled:
+        """Whole numbers, raised above their rounding errors where they exceed 2**53.
+
+        ``operations`` is how many operations, each with an error of one rounding, made them.
+        """
+        return self.times(np.where(self.power > 53, 1.0 + ROUNDING * (operations + 4), 1.0))
 
     def less_than(self, other: Scaled) -> NDArray[np.bool_]:
         """Where this is smaller."""
@@ -142,4 +176,5 @@ class Scaled(NamedTuple):
 def _shifted(one: Scaled, power: NDArray[np.int64]) -> FloatArray:
     """Mantissas as they stand at a larger power of two."""
     by = np.maximum(one.power - power, -1100).astype(np.int32)
-    return np.ldexp(one.mantissa, by)
+    shifted: FloatArray = np.ldexp(one.mantissa, by)
+    return shifted

@@ -16,11 +16,8 @@ from libc.math cimport frexp, ldexp
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
-cdef enum:
-    REACH = 1100
+from treebound.bounds._scaled cimport NOTHING, below
 
-# The power of two of the number zero: below that of any other.
-cdef int64_t NOTHING = -(1 << 40)
 # What is left of a sum may be this share of it before it is replaced by its bound.
 cdef double REST = 1e-18
 # Ratios alpha / beta up to which powers are made by a recurrence.
@@ -35,17 +32,6 @@ cdef inline void times(Number* number, double factor) noexcept nogil:
     cdef int more = 0
     number.mantissa = frexp(number.mantissa * factor, &more)
     number.power = number.power + more if number.mantissa != 0.0 else NOTHING
-
-
-cdef double POWER[REACH]
-cdef int _i
-for _i in range(REACH):
-    POWER[_i] = ldexp(1.0, -_i)
-
-
-cdef inline double shifted(double mantissa, int64_t by) noexcept nogil:
-    """mantissa * 2**by for by <= 0."""
-    return mantissa * POWER[-by] if by > -REACH else 0.0
 
 
 cdef inline bint is_rest(double term, double ratio, double total) noexcept nogil:
@@ -125,7 +111,7 @@ cdef void rises(double alpha, double beta, double x, int64_t most, double* out) 
     """``W_{j+1} / W_j`` for ``j = 0 .. most - 1``.
 
     ``sum_i binom(j,i) binom(x,i) z^i`` are Meixner polynomials. Their recurrence, written for
-    ``s_j = W_{j+1} / (beta W_j) - 1``, loses ``sqrt(z)`` roundings a step and contracts errors as
+    ``s_j = W_{j+1} / (beta W_j) - 1``, loses ``sqrt(z)`` roundings per step and contracts errors as
     long as ``j <= x``; past that, and for extreme ``z``, every sum is taken.
     """
     cdef int64_t j, i
@@ -214,10 +200,10 @@ cdef inline void add(Number* total, const Number* other) noexcept nogil:
     if other.mantissa == 0.0:
         return
     if other.power > total.power:
-        sum_of_both = other.mantissa + shifted(total.mantissa, total.power - other.power)
+        sum_of_both = other.mantissa + total.mantissa * below(other.power - total.power)
         total.power = other.power
     else:
-        sum_of_both = total.mantissa + shifted(other.mantissa, other.power - total.power)
+        sum_of_both = total.mantissa + other.mantissa * below(total.power - other.power)
     total.mantissa = sum_of_both
     times(total, 1.0)
 
@@ -245,7 +231,7 @@ def joined(const double[::1] left, const int64_t[::1] left_power,
                     top = here
             total = 0.0
             for i in range(low, high + 1):
-                total += left[i] * shifted(right[k - i], left_power[i] + right_power[k - i] - top)
+                total += left[i] * right[k - i] * below(top - left_power[i] - right_power[k - i])
             found.mantissa, found.power = total, top - equal
             if k + 1 < a:
                 other.mantissa, other.power = left[k + 1], left_power[k + 1]

@@ -1,4 +1,4 @@
-"""The compression bound: a tree told by a few training rows and a short message.
+"""The compression bound: a tree described by a few training rows and a message.
 
 =========  ==================================================================================
 m          number of training rows
@@ -38,6 +38,18 @@ def log_labelled_plane_shapes(leaves: int, n_classes: int) -> float:
     ``A = n x - n x^2 + A^2``, so that ``sqrt(1 - 4 n x + 4 n x^2) = 1 - 2 A`` and
     ``(L + 1) a_(L+1) = 2 n (2 L - 1) a_L - 4 n (L - 2) a_(L-1)``.
 
+    Parameters
+    ----------
+    leaves : int
+        Number of leaves ``L``.
+    n_classes : int
+        Number of classes ``n``.
+
+    Returns
+    -------
+    float
+        -inf for one class and more than one leaf.
+
     Examples
     --------
     >>> [round(exp(log_labelled_plane_shapes(leaves, 2))) for leaves in (1, 2, 3, 4)]
@@ -58,7 +70,7 @@ def log_labelled_plane_shapes(leaves: int, n_classes: int) -> float:
 def log_message_weight(
     m: int, leaves: int, n_classes: int, n_columns: int, log_splits: float, named: int, rows: int
 ) -> float:
-    """Log of W, the weight of the message that tells a tree.
+    """Log of W, the weight of the message that describes a tree.
 
     ``W = (pi^2 L^2 / 6) a_L ell^(L-1) S N binom(m, r) binom(N-1, r-1)``, rounded up.
 
@@ -67,12 +79,23 @@ def log_message_weight(
     m : int
         Training rows.
     leaves, n_classes, n_columns : int
+        Number of leaves, classes and columns.
     log_splits : float
         Log of S, the number of ways in which the splits could differ beside column and row.
     named : int
         N, splits that are named by a row.
     rows : int
         r, distinct rows that name them.
+
+    Returns
+    -------
+    float
+        At least the log of W.
+
+    Examples
+    --------
+    >>> round(log_message_weight(1000, 4, 2, 20, 0.0, 3, 3), 4)
+    35.8681
     """
     terms = [
         log(pi * pi / 6.0) + 2.0 * log(leaves),
@@ -89,6 +112,20 @@ def risk_upper(rows: int, errors: int, log_level: float) -> float:
     """U: the largest p with ``P[Bin(rows, p) <= errors] >= e^log_level``, rounded up.
 
     Clopper and Pearson's bound, for levels of any size.
+
+    Parameters
+    ----------
+    rows : int
+        Number of rows that the tree does not depend on.
+    errors : int
+        How many of them the tree gets wrong.
+    log_level : float
+        Natural log of the probability with which the bound may fail.
+
+    Returns
+    -------
+    float
+        In (0, 1].
 
     Examples
     --------

@@ -48,12 +48,36 @@ _lock = Lock()
 
 
 def log_integer(number: int) -> float:
-    """Natural logarithm of an exact integer of any size; -inf for 0."""
+    """Natural logarithm of an exact integer of any size; -inf for 0.
+
+    Parameters
+    ----------
+    number : int
+        An integer of at least 0.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(log_integer(10**400), 4)
+    921.034
+    """
     return log(number) if number > 0 else -inf
 
 
 def log_binomial(n: int, k: int) -> float:
     """Natural logarithm of the binomial coefficient; -inf where it is 0.
+
+    Parameters
+    ----------
+    n, k : int
+        Size of the set and of the subsets.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -73,6 +97,18 @@ def log_binomial(n: int, k: int) -> float:
 def falling_factorial(n: int, c: int) -> int:
     """``(n)_c = n (n-1)...(n-c+1)``, the labellings of ``c`` parts by different classes.
 
+    Parameters
+    ----------
+    n : int
+        Number of classes.
+    c : int
+        Number of parts.
+
+    Returns
+    -------
+    int
+        0 for ``c > n``.
+
     Examples
     --------
     >>> falling_factorial(5, 3)
@@ -82,7 +118,24 @@ def falling_factorial(n: int, c: int) -> int:
 
 
 def log_falling_factorial(n: int, c: int) -> float:
-    """Natural logarithm of ``(n)_c``; -inf where it is 0."""
+    """Natural logarithm of ``(n)_c``; -inf where it is 0.
+
+    Parameters
+    ----------
+    n : int
+        Number of classes.
+    c : int
+        Number of parts.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(log_falling_factorial(5, 3), 4)
+    4.0943
+    """
     if c > n:
         return -inf
     if c <= 64:
@@ -94,6 +147,18 @@ def stirling(m: int, c: int) -> int:
     """Stirling number of the second kind ``S(m, c)``: the ``c``-partitions of ``m`` examples.
 
     An exact integer of about ``m log2(c)`` bits; :func:`log_stirling` takes any size.
+
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    c : int
+        Number of parts.
+
+    Returns
+    -------
+    int
+        0 for ``c > m``.
 
     Examples
     --------
@@ -109,7 +174,7 @@ def _stirling(m: int, c: int) -> int:
     if c == 2:
         return (1 << (m - 1)) - 1
     # Inclusion and exclusion over the parts left empty; the division by c! is exact.
-    signed = sum((-1) ** (c - j) * comb(c, j) * j**m for j in range(c + 1))
+    signed: int = sum((-1) ** (c - j) * comb(c, j) * j**m for j in range(c + 1))
     return signed // perm(c)
 
 
@@ -128,6 +193,17 @@ def stirling_at_most(m: int, c: int, limit: int) -> int:
 def splits_of_size(m: int, k: int) -> int:
     """The paper's ``S(m, 2)_k``: 2-partitions of ``m`` examples that have a part of size ``k``.
 
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    k : int
+        Size of one part.
+
+    Returns
+    -------
+    int
+
     Examples
     --------
     >>> [splits_of_size(6, k) for k in (1, 2, 3)]
@@ -138,7 +214,24 @@ def splits_of_size(m: int, k: int) -> int:
 
 @lru_cache(maxsize=65536)
 def log_stirling(m: int, c: int) -> float:
-    """Natural logarithm of ``S(m, c)``, without ever holding the number itself.
+    """Natural logarithm of ``S(m, c)``, without the large number.
+
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    c : int
+        Number of parts.
+
+    Returns
+    -------
+    float
+        -inf where there is no such partition.
+
+    Raises
+    ------
+    ValueError
+        If ``m`` is over 20,000 and ``c`` too close to ``m`` for the quick formula.
 
     Examples
     --------
@@ -204,6 +297,15 @@ def catalan(n: IntArray) -> NDArray[np.object_]: ...
 def catalan(n: int | IntArray) -> int | NDArray[np.object_]:
     """Catalan number: ordered binary tree shapes with ``n`` inner nodes.
 
+    Parameters
+    ----------
+    n : int
+        Number of inner nodes; an array gives an array.
+
+    Returns
+    -------
+    int or ndarray of object
+
     Examples
     --------
     >>> [catalan(n) for n in range(7)]
@@ -220,7 +322,16 @@ def log_catalan(n: int) -> float: ...
 @overload
 def log_catalan(n: IntArray) -> FloatArray: ...
 def log_catalan(n: int | IntArray) -> float | FloatArray:
-    """Natural logarithm of the Catalan number; takes an array of ``n`` as well.
+    """Natural logarithm of the Catalan number, also for an array.
+
+    Parameters
+    ----------
+    n : int
+        Number of inner nodes; an array gives an array.
+
+    Returns
+    -------
+    float or ndarray of float
 
     Examples
     --------
@@ -236,6 +347,15 @@ def log_catalan(n: int | IntArray) -> float | FloatArray:
 
 def wedderburn_etherington(n: int) -> int:
     """Wedderburn-Etherington number: unordered binary tree shapes with ``n`` leaves.
+
+    Parameters
+    ----------
+    n : int
+        Number of leaves, at least 1.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -266,9 +386,23 @@ def log_wedderburn_etherington(n: int) -> float: ...
 @overload
 def log_wedderburn_etherington(n: IntArray) -> FloatArray: ...
 def log_wedderburn_etherington(n: int | IntArray) -> float | FloatArray:
-    """Natural logarithm of the Wedderburn-Etherington number; takes an array of ``n`` as well.
+    """Natural logarithm of the Wedderburn-Etherington number, also for an array.
 
     O(n^2) multiplications the first time, then a look-up.
+
+    Parameters
+    ----------
+    n : int or ndarray of int
+        Number of leaves, at least 1; an array gives an array.
+
+    Returns
+    -------
+    float or ndarray of float
+
+    Raises
+    ------
+    ValueError
+        If an ``n`` is not an int of at least 1.
 
     Examples
     --------
@@ -301,7 +435,8 @@ def _log_shapes(leaves: int) -> FloatArray:
                 table[n] = _next_scaled(table, n)
             _scaled_shapes = known = table
     with np.errstate(divide="ignore"):
-        return np.log(known) + np.arange(len(known)) * log(_WEDDERBURN_BASE)
+        logs: FloatArray = np.log(known)
+    return logs + np.arange(len(known)) * log(_WEDDERBURN_BASE)
 
 
 def _next_scaled(table: FloatArray, n: int) -> float:

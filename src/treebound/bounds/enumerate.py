@@ -6,7 +6,7 @@
 ``pi^c_T(m)``  the most of them over all samples of m rows; a sample gives a lower bound
 =============  ==================================================================================
 
-The cost grows exponentially with the leaves; a dozen rows and half a dozen leaves are comfortable.
+The cost grows exponentially with the leaves; 12 rows and 6 leaves take little time.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def realizable_partitions(
     c : int
         Number of parts.
     one_sided : bool
-        Whether a node may send all its rows one way whatever they are (ERRATA 10), as a real
+        Whether a node may send all its rows to one side (erratum 10), as a real
         feature always can, and a categorical one that declares a category the sample lacks.
-        False takes the rule sets of the paper by the letter.
+        False takes exactly the rule sets of the paper.
     categories : sequence of int or None, optional
         Declared number of categories of each column (None for a real one); codes are then
         0, ..., K - 1. Only read when ``one_sided`` is False; by default the largest code plus 1.
@@ -75,6 +75,12 @@ def realizable_partitions(
     frozenset of tuple of tuple of int
         Each partition is a tuple of parts, each part a tuple of rows in ascending order; the parts
         are in the order of their first row.
+
+    Raises
+    ------
+    ValueError
+        If the sample is empty or has missing values, ``kinds`` does not match its columns, a
+        code is not declared, or ``method`` is unknown.
 
     Examples
     --------
@@ -111,8 +117,16 @@ def count_realizable(
 ) -> int:
     """Number of c-partitions of this sample the shape can make, ``|P^c_T(S)|``.
 
-    A lower bound on the partitioning function ``pi^c_T(m)``. Parameters as in
-    :func:`realizable_partitions`.
+    A lower bound on the partitioning function ``pi^c_T(m)``.
+
+    Parameters
+    ----------
+    X, kinds, shape, c, one_sided, categories
+        As in :func:`realizable_partitions`.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -138,8 +152,18 @@ def realizable_growth(
 ) -> int:
     """Number of labellings of this sample the shape can make: ``sum_c (n)_c |P^c_T(S)|``.
 
-    A lower bound on the growth function ``tau_T(m)``. Parameters as in
-    :func:`realizable_partitions`.
+    A lower bound on the growth function ``tau_T(m)``.
+
+    Parameters
+    ----------
+    X, kinds, shape, one_sided, categories
+        As in :func:`realizable_partitions`.
+    n_classes : int
+        Number of classes ``n``.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -171,7 +195,7 @@ def _sample_tests(
     columns = zip(table.T, kinds, codes, strict=True)
     tests: frozenset[int] = frozenset({0} if one_sided else ())
     tests = tests.union(*(column_tests(x, kind, k) for x, kind, k in columns))
-    return len(table), tests or frozenset({0})  # without any test a tree is but one leaf
+    return len(table), tests or frozenset({0})  # without any test a tree is one leaf
 
 
 def _check_sample(X: ArrayLike, kinds: Sequence[str], where: str) -> NDArray[Any]:
@@ -215,7 +239,7 @@ def _declared(
         categories = [None] * len(kinds)
     if len(categories) != len(kinds):
         raise ValueError(
-            f"The 'categories' parameter of {where} must have one entry a column, {len(kinds)}. "
+            f"The 'categories' parameter of {where} must have one entry per column, {len(kinds)}. "
             f"Got {categories!r} instead."
         )
     found: list[int | None] = []
@@ -252,7 +276,7 @@ def _by_rules(
     one_sided: bool,
     categories: Sequence[int | None] | None,
 ) -> set[Partition]:
-    """Definition by the letter: a rule and a sign for each node, a label for each leaf."""
+    """The definition itself: a rule and a sign for each node, a label for each leaf."""
     table = np.asarray(X)
     codes = _declared(table, kinds, one_sided, categories, "realizable_partitions")
     rules = {tuple(answers) for answers in _answers(table, kinds, codes)}

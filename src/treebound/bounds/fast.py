@@ -1,4 +1,4 @@
-"""The fast forms: every split of a node weighs as much as the heaviest, so no sum over sizes.
+"""The fast forms: every split of a node counts as much as the largest, so no sum over sizes.
 
 Two of them, each as an exact integer, as a logarithm, and as a growth function:
 
@@ -42,6 +42,22 @@ LN2 = log(2)
 def fast_tree_partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
     """Algorithm LogPartiFuncUB, corrected, as an exact integer.
 
+    Parameters
+    ----------
+    shape : TreeShape
+        The shape of the trees.
+    c : int
+        Number of parts.
+    m : int
+        Number of examples.
+    landscape : Landscape
+        The features a tree may test.
+
+    Returns
+    -------
+    int
+        An upper bound on ``pi^c_T(m)``.
+
     Examples
     --------
     >>> import treebound as tb
@@ -54,7 +70,23 @@ def fast_tree_partitions(shape: TreeShape, c: int, m: int, landscape: Landscape)
 def fast_tree_partitions_within_budget(
     shape: TreeShape, c: int, m: int, landscape: Landscape
 ) -> int:
-    """The fast form with at most ``B(m)`` splits a node, as an exact integer.
+    """The fast form with at most ``B(m)`` splits per node, as an exact integer.
+
+    Parameters
+    ----------
+    shape : TreeShape
+        The shape of the trees.
+    c : int
+        Number of parts.
+    m : int
+        Number of examples.
+    landscape : Landscape
+        The features a tree may test.
+
+    Returns
+    -------
+    int
+        An upper bound on ``pi^c_T(m)``.
 
     Examples
     --------
@@ -75,11 +107,13 @@ def log_partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> fl
     Parameters
     ----------
     shape : TreeShape
+        The shape of the trees.
     c : int
         Number of parts.
     m : int
         Number of examples.
     landscape : Landscape
+        The features a tree may test.
 
     Returns
     -------
@@ -226,7 +260,7 @@ def _log_parts(
 
 
 def _capped(logs: FloatArray, m: int) -> FloatArray:
-    """The lesser of each entry and ``ln S(m, c)``, computed only where it can matter."""
+    """The smaller of each entry and ``ln S(m, c)``, computed only where it can matter."""
     c = np.arange(1.0, len(logs) + 1)
     for at in np.flatnonzero(logs > (float(m) - c) * np.log(c)):
         logs[at] = min(logs[at], log_stirling_above(m, int(at) + 1))
@@ -242,7 +276,8 @@ def log_joint_parts(left: FloatArray, right: FloatArray, parts: int) -> FloatArr
     padded[1 : len(left) + 1] = left[:parts]
     if len(right) == 1:
         # A leaf joins one of the c parts, or stands as a part of its own.
-        return np.logaddexp(np.log(c) + padded[1:], padded[:-1])
+        joint: FloatArray = np.logaddexp(np.log(c) + padded[1:], padded[:-1])
+        return joint
     logs = [_log_joint(left[:one], right[:one], one) for one in range(1, parts + 1)]
     return np.array(logs)
 
@@ -280,7 +315,7 @@ def log_fast_growth(
         terms = logs + [log_falling_factorial(n_classes, c) for c in range(1, len(logs) + 1)]
         top = float(terms.max())
         value = top + log(float(np.exp(terms - top).sum()))
-    # A logarithm a node, each with an error of a few roundings of the largest.
+    # A logarithm for each node, each with an error of a few roundings of the largest.
     return value + ROUNDING * (8 * shape.leaves + 8) * (abs(value) + 1.0)
 
 
@@ -310,7 +345,7 @@ def _plan_arrays(
 def _log_product(
     shape: TreeShape, m: int, n_classes: int, features: Features, *, total: bool
 ) -> float:
-    """``ln G`` by ``G = n + W (G_l G_r - n)`` at every node: O(1) a node for any ``n``."""
+    """``ln G`` by ``G = n + W (G_l G_r - n)`` at every node: O(1) per node for any ``n``."""
     by_leaves = total and features.is_real
     smaller, leaves, halved, children = _plan_arrays(shape, by_leaves)
     here = m - smaller

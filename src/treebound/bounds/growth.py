@@ -180,7 +180,7 @@ def log_growth_leaves(
     landscape : Landscape
         The features a tree may test.
     form : {"best", "closed", "chain"}
-        ``best`` is the lesser of both.
+        ``best`` is the smaller of both.
 
     Returns
     -------

@@ -23,22 +23,24 @@ from treebound.shapes import TreeShape
 
 __all__ = ["one_feature_partitions", "partitions"]
 
-# Steps, generously counted, up to which the sum over features is tried: some seconds.
+# Steps, an upper bound, up to which the sum over features is tried: some seconds.
 _REFINED_STEPS = 5e7
 _by_size = sum_over_sizes(splits_of_left_size)
 
 
 def partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
-    """The least valid upper bound on ``pi^c_T(m)`` known here.
+    """The least of the upper bounds on ``pi^c_T(m)`` in this package.
 
     Parameters
     ----------
     shape : TreeShape
+        The shape of the trees.
     c : int
         Number of parts, at least 1.
     m : int
         Number of examples, at least 1.
     landscape : Landscape
+        The features a tree may test.
 
     Returns
     -------
@@ -81,6 +83,11 @@ def one_feature_partitions(leaves: int, c: int, m: int) -> int:
         Number of parts.
     m : int
         Number of examples.
+
+    Returns
+    -------
+    int
+        The exact value of ``pi^c_T(m)``.
 
     Examples
     --------

@@ -28,6 +28,10 @@ def sauer_shelah(m: int, vc_dimension: int) -> int:
     vc_dimension : int
         The VC dimension ``d``, or an upper bound on it.
 
+    Returns
+    -------
+    int
+
     Examples
     --------
     >>> sauer_shelah(10, 3), sauer_shelah(3, 5)
@@ -47,6 +51,17 @@ def sauer_shelah(m: int, vc_dimension: int) -> int:
 def log_sauer_shelah(m: int, vc_dimension: int) -> float:
     """Natural logarithm of :func:`sauer_shelah`.
 
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    vc_dimension : int
+        The VC dimension ``d``, or an upper bound on it.
+
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> round(log_sauer_shelah(10**6, 3), 6)
@@ -65,6 +80,15 @@ def log_sauer_shelah(m: int, vc_dimension: int) -> float:
 def binary_stump_vc_dimension(features: int) -> int:
     """Stumps on binary features (Yildiz 2015): ``floor(log2(ell + 1)) + 1``, exact.
 
+    Parameters
+    ----------
+    features : int
+        Number of binary features ``ell``.
+
+    Returns
+    -------
+    int
+
     Examples
     --------
     >>> [binary_stump_vc_dimension(features) for features in (1, 2, 3, 6, 7)]
@@ -78,6 +102,15 @@ def axis_parallel_cut_vc_dimension(real: int) -> int:
     """Axis-parallel cuts (Gey 2018): the largest ``d`` with ``ell >= binom(d, floor(d/2))``.
 
     A cut is a stump whose left leaf always says 0 and right leaf always 1.
+
+    Parameters
+    ----------
+    real : int
+        Number of real features ``ell``.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -97,6 +130,17 @@ def largest_central(limit: int) -> int:
 
 def rank_tree_vc_dimension(rank: int, features: int) -> int:
     """Trees of rank at most ``r`` on binary features (Simon 1991): ``sum_{i<=r} binom(ell, i)``.
+
+    Parameters
+    ----------
+    rank : int
+        The largest rank ``r``.
+    features : int
+        Number of binary features ``ell``.
+
+    Returns
+    -------
+    int
 
     Examples
     --------

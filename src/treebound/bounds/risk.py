@@ -11,8 +11,8 @@
 =================  ===========================================================
 
 :func:`shawe_taylor` is the paper's objective, a score to prune by; :func:`tail_inversion` is the
-number to show a person; :func:`vapnik` stands between them; :func:`binomial_upper` is for rows
-the tree has never seen.
+number to report; :func:`vapnik` is between them; :func:`binomial_upper` is for examples that the
+tree does not depend on.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def shawe_taylor(
     """Shawe-Taylor et al. (1998) bound, the objective of Algorithm PruneTreeWithBound.
 
     ``(2 k + 4 ln(4 tau(2m) / (delta q_k p))) / m`` with ``q_k = (1 - r) r^k`` for k = 0, ..., m
-    (ERRATA 13). It is often above 1: use it to compare trees, not as a risk to report.
+    (erratum 13). It is often above 1: use it to compare trees, not as a risk to report.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def shawe_taylor(
         ln p, the log of the share of ``delta`` that the class of the tree gets.
     error_prior : float or None
         r, the ratio of the geometric prior over the number of errors. None puts ``q_k = 1``: the
-        number of errors was fixed beforehand.
+        number of errors was fixed in advance.
 
     Returns
     -------
@@ -187,8 +187,8 @@ def tail_inversion(
 ) -> float:
     """Hypergeometric tail inversion (Leboeuf, LeBlanc and Marchand 2021, Theorem 5).
 
-    Let K* be the least K with ``P[Hyp(m + m', K, m) <= k] <= delta p / (4 tau(m + m'))``: so many
-    bad examples among m + m', that a draw of m hardly has k of them or fewer. With probability
+    Let K* be the least K with ``P[Hyp(m + m', K, m) <= k] <= delta p / (4 tau(m + m'))``: with
+    K bad examples among m + m', a draw of m rarely has k of them or fewer. With probability
     1 - delta every tree of the class with k errors has a true risk of at most
     ``max(1, K* - 1 - k) / m'``.
 
@@ -213,11 +213,18 @@ def tail_inversion(
     float
         A bound on the true risk, in (0, 1].
 
+    Raises
+    ------
+    ValueError
+        If ``errors`` is not a whole number from 0 to ``m``, or another number is out of range.
+    TypeError
+        If ``log_growth_of`` is not callable.
+
     Notes
     -----
     A bisection over K, O(log m) tails of a hypergeometric law; each is summed from its heaviest
     term until the rest is below rounding, and the heaviest term is exact to rounding in log space,
-    so thousands of nats of log growth are no trouble.
+    so that a log growth of thousands of nats loses no accuracy.
 
     Examples
     --------
@@ -254,7 +261,26 @@ def binomial_upper(m: int, errors: float, delta: float = 0.05) -> float:
     """Clopper-Pearson (1934) upper limit of a risk from ``errors`` on ``m`` unseen examples.
 
     The largest risk under which ``errors`` or fewer still have probability ``delta``. The tree must
-    not depend on these examples; nothing else is asked of it.
+    not depend on these examples; there is no other condition.
+
+    Parameters
+    ----------
+    m : int
+        Number of unseen examples.
+    errors : int
+        How many of them the tree gets wrong.
+    delta : float
+        Probability with which the bound may fail, at least 1e-300.
+
+    Returns
+    -------
+    float
+        In (0, 1].
+
+    Raises
+    ------
+    ValueError
+        If ``errors`` is not a whole number from 0 to ``m``, or ``delta`` is out of range.
 
     Examples
     --------
@@ -282,6 +308,20 @@ def log_leaves_prior(leaves: ArrayLike) -> Any:
 
     Enough where the growth function is that of all trees with L leaves.
 
+    Parameters
+    ----------
+    leaves : int or array of int
+        Number of leaves ``L``, at least 1.
+
+    Returns
+    -------
+    float or ndarray of float
+
+    Raises
+    ------
+    ValueError
+        If a number of leaves is not an int of at least 1.
+
     Examples
     --------
     >>> import treebound as tb
@@ -298,6 +338,15 @@ def log_shape_prior(leaves: int) -> float:
     """Log of the paper's prior over shapes, ``6 / (pi^2 L^2 WE(L))``: equal among L leaves.
 
     WE(L), the Wedderburn-Etherington number, counts the shapes with L leaves.
+
+    Parameters
+    ----------
+    leaves : int
+        Number of leaves ``L``, at least 1.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

@@ -41,7 +41,17 @@ _RULES = {
 
 
 class LowerBound(NamedTuple):
-    """A number of points, the theorem it rests on, and how to build the sample."""
+    """A number of points, the theorem it rests on, and how to build the sample.
+
+    Attributes
+    ----------
+    size : int
+        Number of points.
+    by : str
+        The theorem.
+    build : callable
+        Returns the sample.
+    """
 
     size: int
     by: str
@@ -56,7 +66,9 @@ def shattered_sample(shape: TreeShape, landscape: Landscape) -> NDArray[np.int64
     Parameters
     ----------
     shape : TreeShape
+        The shape of the trees.
     landscape : Landscape
+        The features a tree may test.
 
     Returns
     -------
@@ -88,7 +100,19 @@ def shattered_sample(shape: TreeShape, landscape: Landscape) -> NDArray[np.int64
 
 
 def shattered_at_least(shape: TreeShape, features: Features) -> LowerBound:
-    """The largest sample that the constructions give."""
+    """The largest sample that the constructions give.
+
+    Parameters
+    ----------
+    shape : TreeShape
+        The shape of the trees.
+    features : Features
+        The features a tree may test.
+
+    Returns
+    -------
+    LowerBound
+    """
     width = features.real + len(features.ordinal) + len(features.nominal)
     best = LowerBound(1, "one example", lambda: np.zeros((1, width), dtype=np.int64))
     if shape.is_leaf or features.is_empty:
@@ -128,7 +152,7 @@ def _with_ordinal_thresholds(shape: TreeShape, features: Features, best: LowerBo
 
 
 def _by_thresholds(shape: TreeShape, features: Features, ordinal: int) -> LowerBound:
-    """Real features, and so many ordinal ones on no more points than they have categories."""
+    """Real features, and ordinal ones on no more points than they have categories."""
     used = Features(features.real + ordinal, features.ordinal[ordinal:], features.nominal)
     size, option = clusters(used.real, stump_shatters(used)).plan(shape)
     if ordinal:

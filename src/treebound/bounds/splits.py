@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import comb
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 __all__ = [
     "binomial_at_most",
     "feature_split_table",
+    "flat_splits",
     "node_budget",
     "node_budget_table",
     "node_split_table",
@@ -58,6 +59,17 @@ class FeatureCounts(Protocol):
 def nominal_splits(categories: int | None, m: int) -> int:
     """``R_N``: 2-partitions that one nominal feature can make; ``m`` when undeclared (None).
 
+    Parameters
+    ----------
+    categories : int or None
+        Number of categories ``N``; None for an undeclared column.
+    m : int
+        Number of examples.
+
+    Returns
+    -------
+    int
+
     Examples
     --------
     >>> [nominal_splits(n, 5) for n in (1, 2, 3, 9, None)]
@@ -70,6 +82,19 @@ def nominal_splits(categories: int | None, m: int) -> int:
 
 def nominal_splits_of_size(categories: int | None, m: int, k: int) -> int:
     """``R_{N,k}``: 2-partitions with a part of size ``k <= m/2`` by one nominal feature.
+
+    Parameters
+    ----------
+    categories : int or None
+        Number of categories ``N``; None for an undeclared column.
+    m : int
+        Number of examples.
+    k : int
+        Size of the smaller part.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -92,7 +117,28 @@ def _nominal_of_size(categories: int, m: IntArray, k: IntArray) -> IntArray:
 
 @lru_cache(maxsize=64)
 def feature_split_table(kind: str, categories: int, size: int) -> tuple[FloatArray, FloatArray]:
-    """2-partitions of one feature by part size, and in all; a row for each ``m = 2 .. size``."""
+    """2-partitions of one feature by part size, and in all; a row for each ``m = 2 .. size``.
+
+    Parameters
+    ----------
+    kind : {"ordinal", "nominal"}
+        The kind of the feature.
+    categories : int
+        Number of categories.
+    size : int
+        The largest sample size.
+
+    Returns
+    -------
+    of_size, in_all : ndarray
+        By sample size and part size, and by sample size.
+
+    Examples
+    --------
+    >>> of_size, in_all = feature_split_table("nominal", 3, 5)
+    >>> of_size[:, 1:].tolist(), in_all.tolist()
+    ([[1.0, 1.0], [3.0, 1.0], [2.0, 1.0], [2.0, 2.0]], [2.0, 3.0, 3.0, 3.0])
+    """
     m = np.arange(2, size + 1)
     k = np.arange(size // 2 + 1)
     if kind == "nominal":
@@ -112,6 +158,24 @@ def sum_of_quotients(m: int, first: int, last: int, enough: int | None = None) -
     """``sum_k floor(m / k)`` for ``k = first .. last``, or any part of it that is ``enough``.
 
     The quotient is the same on long ranges of ``k``: about ``2 sqrt(m)`` steps.
+
+    Parameters
+    ----------
+    m : int
+        The dividend.
+    first, last : int
+        The first and the last divisor.
+    enough : int, optional
+        Where to stop.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> sum_of_quotients(10, 1, 5)
+    22
     """
     total, k = 0, first
     while k <= last and (enough is None or total < enough):
@@ -123,7 +187,26 @@ def sum_of_quotients(m: int, first: int, last: int, enough: int | None = None) -
 
 
 def nominal_splits_beyond(categories: int | None, m: int, t: int) -> int:
-    """``sum_k R_{N,k}`` over ``t < k < m/2``, or ``R_N`` where it is at least that."""
+    """``sum_k R_{N,k}`` over ``t < k < m/2``, or ``R_N`` where it is at least that.
+
+    Parameters
+    ----------
+    categories : int or None
+        Number of categories ``N``; None for an undeclared column.
+    m : int
+        Number of examples.
+    t : int
+        Part sizes up to this one are left out.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> [nominal_splits_beyond(4, 12, t) for t in range(4)]
+    [4, 4, 4, 4]
+    """
     enough, first, last = nominal_splits(categories, m), t + 1, (m - 1) // 2
     few = 0 if categories is None else min(last, (m - 1) // categories)
     total = max(0, few - t) * ((categories or 1) - 1)
@@ -136,7 +219,24 @@ def nominal_splits_beyond(categories: int | None, m: int, t: int) -> int:
 
 
 def binomial_at_most(m: int, k: int, limit: int) -> int:
-    """``min(binom(m, k), limit)`` for ``1 <= k < m``, without the large binomial."""
+    """``min(binom(m, k), limit)`` for ``1 <= k < m``, without the large binomial.
+
+    Parameters
+    ----------
+    m, k : int
+        Size of the set and of the subsets.
+    limit : int
+        What larger values are cut to.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> binomial_at_most(10, 3, 500), binomial_at_most(10**9, 10**8, 500)
+    (120, 500)
+    """
     if m >= limit:
         return limit
     k = min(k, m - k)
@@ -149,6 +249,19 @@ def node_splits_of_size(m: int, k: int, landscape: FeatureCounts) -> int:
 
     ``min( binom(m,k), 2 ell + sum_i min(f (O_i - 1), 2) + sum_i f R(N_i, min(k, m-k)) )`` with
     ``f = 2`` when ``k = m/2`` and else 1.
+
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    k : int
+        Size of the left part.
+    landscape : FeatureCounts
+        The features a node may test.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -164,10 +277,65 @@ def node_splits_of_size(m: int, k: int, landscape: FeatureCounts) -> int:
     return binomial_at_most(m, k, made)
 
 
+class FlatSplits(NamedTuple):
+    """Splits of a node that do not depend on their size: thresholds alone, and enough examples."""
+
+    each: float
+    """2-partitions with a smaller part of ``k < m/2`` examples."""
+    halves: float
+    """2-partitions in two halves."""
+    from_size: int
+    """The sample size from which on this holds: ``binom(m, k)`` is at least ``m``."""
+
+
+def flat_splits(features: FeatureCounts) -> FlatSplits | None:
+    """``D_k`` as numbers, or None where nominal features make them depend on ``k``.
+
+    Parameters
+    ----------
+    features : FeatureCounts
+        The features a node may test.
+
+    Returns
+    -------
+    FlatSplits or None
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> flat_splits(tb.Landscape(real=2, ordinal=(2, 5)))
+    FlatSplits(each=7.0, halves=4.0, from_size=7)
+    """
+    if features.nominal:
+        return None
+    each = 2 * features.real + sum(min(o - 1, 2) for o in features.ordinal)
+    # Half of D_k in the middle: at most binom(m, m/2) / 2, which is at least m - 1.
+    halves = features.real + len(features.ordinal)
+    return FlatSplits(float(each), float(halves), max(each, halves + 1, 2))
+
+
 def node_split_table(features: FeatureCounts, first: int, last: int) -> FloatArray:
     """``D_k`` for ``k < m/2`` and ``D_k / 2`` for ``k = m/2``; a row for each ``m``.
 
-    So many 2-partitions have a smaller part of ``k`` examples.
+    This counts the 2-partitions with a smaller part of ``k`` examples.
+
+    Parameters
+    ----------
+    features : FeatureCounts
+        The features a node may test.
+    first, last : int
+        Sample sizes ``m`` of the first and the last row.
+
+    Returns
+    -------
+    ndarray of shape (last - first + 1, last // 2 + 1)
+        Column ``k``; column 0 is not used.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> node_split_table(tb.Landscape(real=2), 4, 5)[:, 1:].tolist()
+    [[4.0, 2.0], [4.0, 4.0]]
     """
     m = np.arange(first, last + 1)[:, None]
     k = np.arange(last // 2 + 1)[None, :]
@@ -200,6 +368,17 @@ def node_budget(m: int, landscape: FeatureCounts) -> int:
 
     ``min( 2^(m-1) - 1, ell (m-1) + sum_i (min(O_i, m) - 1) + sum_i R(N_i) )``.
 
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    landscape : FeatureCounts
+        The features a node may test.
+
+    Returns
+    -------
+    int
+
     Examples
     --------
     >>> import treebound as tb
@@ -209,12 +388,30 @@ def node_budget(m: int, landscape: FeatureCounts) -> int:
     made = landscape.real * (m - 1)
     made += sum(min(o, m) - 1 for o in landscape.ordinal)
     made += sum(nominal_splits(n, m) for n in landscape.nominal)
-    # 2^(m-1) is only made where it is the lesser.
+    # 2^(m-1) is only computed where it is smaller.
     return made if made.bit_length() < m else (1 << (m - 1)) - 1
 
 
 def node_budget_table(features: FeatureCounts, m: FloatArray | IntArray) -> FloatArray:
-    """``B(m)`` for an array of sample sizes."""
+    """``B(m)`` for an array of sample sizes.
+
+    Parameters
+    ----------
+    features : FeatureCounts
+        The features a node may test.
+    m : ndarray
+        Sample sizes.
+
+    Returns
+    -------
+    ndarray of float
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> node_budget_table(tb.Landscape(real=2), np.arange(2, 6)).tolist()
+    [1.0, 3.0, 6.0, 8.0]
+    """
     made = features.real * (m - 1.0)
     for o in features.ordinal:
         made += np.minimum(float(o), m) - 1

@@ -62,6 +62,7 @@ def stump_partitions(m: int, landscape: Landscape) -> int:
     m : int
         Number of examples.
     landscape : Landscape
+        The features a tree may test.
 
     Returns
     -------
@@ -91,6 +92,17 @@ def stump_partitions(m: int, landscape: Landscape) -> int:
 def real_stump_partitions(m: int, real: int) -> int:
     """Real stump theorem: ``1/2 sum_k min(2 ell, binom(m, k))``, attained for all ``m``, ``ell``.
 
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    real : int
+        Number of real features ``ell``.
+
+    Returns
+    -------
+    int
+
     Examples
     --------
     >>> [real_stump_partitions(m, 3) for m in range(1, 7)]
@@ -103,6 +115,17 @@ def real_stump_partitions(m: int, real: int) -> int:
 
 def trivial_stump_partitions(m: int, real: int) -> int:
     """Trivial bound on the real stump: each feature makes at most ``m - 1`` 2-partitions.
+
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    real : int
+        Number of real features ``ell``.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -119,6 +142,17 @@ def trivial_stump_gap(m: int, real: int) -> int:
     Zero for ``2 ell <= m``; ``ell (m-1) + 1 - 2^(m-1)`` once ``2 ell`` reaches the central
     binomial coefficient.
 
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    real : int
+        Number of real features ``ell``.
+
+    Returns
+    -------
+    int
+
     Examples
     --------
     >>> trivial_stump_gap(5, 3), trivial_stump_gap(5, 5), trivial_stump_gap(10, 5)
@@ -132,13 +166,22 @@ def trivial_stump_gap_at_least(m: int) -> int:
 
     ``1/2 sum_k ( binom(m, floor(m/2)) - binom(m, k) )``.
 
+    Parameters
+    ----------
+    m : int
+        Number of examples, at most 10**6.
+
+    Returns
+    -------
+    int
+
     Examples
     --------
     >>> trivial_stump_gap_at_least(5)
     5
     """
     m = check_at_most("m", m, "trivial_stump_gap_at_least", 10**6)
-    return ((m - 1) * comb(m, m // 2) - (2**m - 2)) // 2
+    return ((m - 1) * comb(m, m // 2) - (1 << m) + 2) // 2
 
 
 def _half_sum_of_minima(m: int, limit: int) -> int:
@@ -168,6 +211,12 @@ class OrdinalAttribution:
         ``R_k`` for ``k = 1 .. m // 2``.
     cells : tuple of tuple of int
         ``cells[i][j]`` is the part size that the ``j``-th cell of row ``i`` went to, 0 if unused.
+
+    Examples
+    --------
+    >>> attribution = ordinal_attribution(4, (3, 2))
+    >>> attribution.cells, attribution.total
+    (((1, 1), (1,)), 3)
     """
 
     m: int
@@ -192,7 +241,7 @@ def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
 
     A row is a feature, a cell one of its ``O_i - 1`` thresholds. For k = 1, 2, ... up to ``m/2``,
     cells go to 2-partitions with a part of size ``k``, rightmost column first and bottom up, at
-    most two cells a row (one when ``k = m/2``), until all ``S(m, 2)_k`` are attributed.
+    most two cells per row (one when ``k = m/2``), until all ``S(m, 2)_k`` are attributed.
 
     Parameters
     ----------
@@ -237,6 +286,17 @@ def _rightmost_cells(rows: list[int], *, each: int, limit: int) -> list[int]:
 def ordinal_stump_partitions(m: int, ordinal: Sequence[int]) -> int:
     """Ordinal stump theorem: the sum of ``R_k`` of the greedy attribution.
 
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    ordinal : sequence of int
+        Number of categories of each feature.
+
+    Returns
+    -------
+    int
+
     Examples
     --------
     >>> ordinal_stump_partitions(6, (6, 6, 6, 6, 5, 5, 5, 2, 2))
@@ -248,7 +308,18 @@ def ordinal_stump_partitions(m: int, ordinal: Sequence[int]) -> int:
 
 
 def ordinal_stump_partitions_by_count(m: int, count: int) -> int:
-    """Ordinal stump corollary: ``1/2 sum_k min(2 omega, binom(m, k))``, blind to the categories.
+    """Ordinal stump corollary: ``1/2 sum_k min(2 omega, binom(m, k))``, for any categories.
+
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    count : int
+        Number of ordinal features ``omega``.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -261,7 +332,18 @@ def ordinal_stump_partitions_by_count(m: int, count: int) -> int:
 
 
 def nominal_stump_partitions(m: int, nominal: Sequence[int | None]) -> int:
-    """Nominal stump theorem: the lesser of its sums over features and over part sizes.
+    """Nominal stump theorem: the smaller of its sums over features and over part sizes.
+
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    nominal : sequence of int or None
+        Number of categories of each feature; None for an undeclared column.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -288,6 +370,17 @@ def _made_of_sizes(categories: int | None, m: int) -> int:
 def nominal_stump_partitions_by_category(m: int, nominal: Sequence[int | None]) -> int:
     """First nominal stump corollary: ``sum_i R_{N_i}``, at most the number of categories.
 
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    nominal : sequence of int or None
+        Number of categories of each feature; None for an undeclared column.
+
+    Returns
+    -------
+    int
+
     Examples
     --------
     >>> nominal_stump_partitions_by_category(6, (3, 3, 3, 2, 2))
@@ -299,6 +392,17 @@ def nominal_stump_partitions_by_category(m: int, nominal: Sequence[int | None]) 
 
 def nominal_stump_partitions_by_count(m: int, count: int) -> int:
     """Second nominal stump corollary: ``1/2 sum_k min(binom(m,k), nu floor(m / min(k, m-k)))``.
+
+    Parameters
+    ----------
+    m : int
+        Number of examples.
+    count : int
+        Number of nominal features ``nu``.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -324,7 +428,7 @@ def best_attribution(m: int, landscape: FeatureCounts) -> int:
     what a feature makes of a size does not, only the sets {1..t}, with or without m/2, matter.
     """
     best = _made_beyond(m, 0, landscape, with_half=m % 2 == 0)
-    # A feature makes one half split at most, so taking all of them whole pays only in tiny samples.
+    # A feature makes one half split at most, so taking all of them helps in tiny samples only.
     halves = comb(m, m // 2) // 2 if m % 2 == 0 and m <= 64 else None
     whole, t = 0, 0
     while whole < best and 2 * t < m:

@@ -1,9 +1,9 @@
 """The tree theorems as a table, so that they can be compared.
 
 Each is an upper bound on ``pi^c_T(m)``, the number of ``c``-partitions a shape can make of ``m``
-examples, as an exact integer, corrected as the errata ask and with nothing added: no other bound
-is mixed in but ``S(m, c)``. For the least of them all see :func:`treebound.bounds.partitions`; the
-fast forms are in :mod:`treebound.bounds.fast`.
+examples, as an exact integer, corrected by the errata and combined with no other bound than
+``S(m, c)``. The least of all bounds is :func:`treebound.bounds.partitions`; the fast forms are in
+:mod:`treebound.bounds.fast`.
 
 ======================  ======================================================  =============
 name                    splits of the root                                      errata
@@ -55,6 +55,11 @@ class Theorem:
         The one kind of feature it is for; empty for any mixture.
     merge_rows : bool
         Whether each distinct example is counted once.
+
+    Examples
+    --------
+    >>> THEOREMS["real"].only
+    'real'
     """
 
     rule: Rule
@@ -84,6 +89,11 @@ def tree_partitions(
     -------
     int
         0 for ``c > min(m, leaves)``, else 1 for ``c = 1``, else 0 without an informative feature.
+
+    Raises
+    ------
+    ValueError
+        If the theorem is unknown, or is for one kind of feature and the landscape has another.
 
     Examples
     --------

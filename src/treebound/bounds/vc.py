@@ -62,6 +62,15 @@ class VCDimension:
         No larger sample is.
     lower_by, upper_by : str
         What each bound rests on, in the words of the tables above; not compared.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> found = tb.bounds.vc_dimension(tb.TreeShape.parse("((..).)"), tb.Landscape(real=4))
+    >>> print(found)
+    7..11
+    >>> found.exact
+    False
     """
 
     lower: int
@@ -88,7 +97,9 @@ def vc_dimension(shape: TreeShape, landscape: Landscape) -> VCDimension:
     Parameters
     ----------
     shape : TreeShape
+        The shape of the trees.
     landscape : Landscape
+        The features a tree may test.
 
     Returns
     -------
@@ -98,8 +109,8 @@ def vc_dimension(shape: TreeShape, landscape: Landscape) -> VCDimension:
     Notes
     -----
     Where many features have many categories, those with most are not followed down the tree, and
-    for shapes of many hundred leaves the closed form of the growth function stands for the sums
-    over part sizes. The result is a bound all the same.
+    for shapes of many hundred leaves the closed form of the growth function replaces the sums
+    over part sizes. The result is still a bound.
 
     Examples
     --------
@@ -126,6 +137,15 @@ def stump_vc_dimension(real: int) -> int:
 
     The largest ``d`` with ``2 ell >= binom(d, floor(d/2))``.
 
+    Parameters
+    ----------
+    real : int
+        Number of real features ``ell``.
+
+    Returns
+    -------
+    int
+
     Examples
     --------
     >>> [stump_vc_dimension(real) for real in range(1, 11)]
@@ -136,6 +156,17 @@ def stump_vc_dimension(real: int) -> int:
 
 def sum_of_children_vc_dimension(shape: TreeShape, real: int) -> int:
     """Recursive lower bound (Yildiz 2015) on real features, with exact stumps.
+
+    Parameters
+    ----------
+    shape : TreeShape
+        The shape of the trees.
+    real : int
+        Number of real features ``ell``.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -162,6 +193,19 @@ def vc_dimension_order(leaves: int, real: int, *, constant: float = 14.0) -> flo
     Solves ``(C m ell)^N = 2^m`` for ``m`` by the Lambert function. For one node and one feature it
     gives 6.5, though ``m = 7`` still satisfies the inequality it is derived from (erratum 17).
 
+    Parameters
+    ----------
+    leaves : int
+        Number of leaves ``L``, at least 1.
+    real : int
+        Number of real features ``ell``.
+    constant : float
+        The constant ``C`` of the proof, at least 14.
+
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> round(vc_dimension_order(2, 1), 2)
@@ -183,6 +227,10 @@ def vc_dimension_asymptotic(leaves: int, real: int, *, constant: float = 14.0) -
         Number of real features ``ell``.
     constant : float
         The constant ``C`` of the proof, at least 14.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

@@ -10,7 +10,7 @@ row            a permutation; its k-prefix ``A_k`` and k-suffix ``B_k`` are the 
 
 The paper conjectures that its stump theorem is an equality for all m and l. It is: for each m
 there is one list of permutations whose first l attain ``1/2 sum_k min(2 l, binom(m, k))`` for every
-l. The construction starts from the halves and walks down; at each size a perfect matching of a
+l. The construction starts from the halves and goes down; at each size a perfect matching of a
 graph on the k-sets and (k-1)-sets says which rows go on and by which element they shrink. That
 this matching exists is the theorem; finding it takes general (non-bipartite) matching.
 """
@@ -45,7 +45,7 @@ class _Row:
     inner_right: list[int] = field(default_factory=list)
 
     def shrink(self, prefix: int, suffix: int) -> None:
-        """Take one element from either side, which is thereby placed."""
+        """Take one element from either side, which is then placed."""
         self.inner_left.append((self.prefix ^ prefix).bit_length() - 1)
         self.inner_right.append((self.suffix ^ suffix).bit_length() - 1)
         self.prefix, self.suffix = prefix, suffix
@@ -70,6 +70,11 @@ class WitnessCheck:
         ``1/2 sum_k min(2 l, binom(m, k))``, which no sample exceeds.
     by_size : tuple of int
         How many of them have a smaller side of 1, 2, ..., m // 2 rows.
+
+    Examples
+    --------
+    >>> WitnessCheck(count=11, bound=11, by_size=(5, 6)).attained
+    True
     """
 
     count: int
@@ -136,6 +141,11 @@ def check_witness(X: ArrayLike) -> WitnessCheck:
     WitnessCheck
         The count, the bound, and whether it is attained.
 
+    Raises
+    ------
+    ValueError
+        If ``X`` is not a table with rows and columns.
+
     Examples
     --------
     >>> import treebound as tb
@@ -163,6 +173,23 @@ def shattering_ranks(m: int, features: int) -> NDArray[np.int64]:
 
     Like :func:`witness`, but without matchings where none are needed: for even m the first point
     can be the lowest everywhere, and the others show all their subsets as prefixes.
+
+    Parameters
+    ----------
+    m : int
+        Number of points.
+    features : int
+        Number of real features.
+
+    Returns
+    -------
+    ndarray of shape (m, features)
+        Column i holds the ranks 0, ..., m - 1 of the points in feature i.
+
+    Examples
+    --------
+    >>> shattering_ranks(2, 1).tolist()
+    [[0], [1]]
     """
     if m % 2 or 2 * features < comb(m, m // 2):
         return witness(m, features) if features else np.zeros((m, 0), dtype=np.int64)
@@ -177,6 +204,15 @@ def prefix_orders(m: int) -> list[list[int]]:
     """Orders of m points whose prefixes are all their subsets: a symmetric chain decomposition.
 
     There are ``binom(m, m // 2)`` of them, the least possible.
+
+    Parameters
+    ----------
+    m : int
+        Number of points.
+
+    Returns
+    -------
+    list of list of int
 
     Examples
     --------
@@ -255,35 +291,35 @@ def _step(rows: list[_Row], m: int, k: int) -> tuple[list[_Row], list[_Row]]:
     number = {a: len(sides) + i for i, a in enumerate(small)}
     edges: list[Edge] = [(2 * i, 2 * i + 1) for i in range(len(rows))]
     edges += [(i, number[a]) for i, side in enumerate(sides) for a in _smaller_by_one(side)]
-    joker = len(sides) + len(small)
+    dummy = len(sides) + len(small)
     if len(small) % 2:
-        edges += [(i, joker) for i in range(len(sides))]
+        edges += [(i, dummy) for i in range(len(sides))]
     partner = {i: j for pair in _matching(edges) for i, j in (pair, pair[::-1])}
     if len(partner) != len(sides) + len(small) + len(small) % 2:
         raise AssertionError(f"no perfect matching at m={m}, k={k}: Lemma 2 says there is one")
     kept: list[_Row] = []
-    with_joker: list[_Row] = []
+    with_dummy: list[_Row] = []
     dropped: list[_Row] = []
     for i, row in enumerate(rows):
         to = [partner[2 * i], partner[2 * i + 1]]
         if to[0] == 2 * i + 1:
             dropped.append(row)
             continue
-        # The joker stands for any subset: this row then repeats a set that another row has.
+        # The dummy replaces any subset: this row then repeats a set that another row has.
         prefix, suffix = (
-            next(_smaller_by_one(side)) if t == joker else small[t - len(sides)]
+            next(_smaller_by_one(side)) if t == dummy else small[t - len(sides)]
             for t, side in zip(to, (row.prefix, row.suffix), strict=True)
         )
         row.shrink(prefix, suffix)
-        (with_joker if joker in to else kept).append(row)
-    return kept, with_joker + dropped
+        (with_dummy if dummy in to else kept).append(row)
+    return kept, with_dummy + dropped
 
 
 def _matching(edges: list[Edge]) -> list[Edge]:
-    """A matching of most edges in a general graph, by whichever library is there.
+    """A largest matching in a general graph, by the library that is installed.
 
-    Which of many it finds differs from run to run; weights that no two matchings share (in all
-    likelihood: the isolation lemma) make it one and the same.
+    Without weights, which of several it finds differs between runs. Random weights make the
+    heaviest one unique with high probability (isolation lemma).
     """
     weights = np.random.default_rng(0).integers(1, 2**40, size=len(edges)).tolist()
     weighted = [(i, j, weight) for (i, j), weight in zip(edges, weights, strict=True)]
@@ -309,7 +345,7 @@ def _subsets(m: int, k: int) -> list[int]:
 
 
 def _smaller_by_one(mask: int) -> Iterator[int]:
-    """The subsets with one element less."""
+    """The subsets with one element fewer."""
     return (mask ^ (1 << i) for i in _elements(mask))
 
 

@@ -5,10 +5,9 @@
 ``tau_T(m)``   most labellings of a sample of m rows: :func:`worst_growth`
 =============  ==================================================================================
 
-More tests never realize less, and only the set of tests of a sample counts. So of all columns a
-feature may show, those whose tests are contained in those of another are left out; the rows may be
-renamed, so one column stands sorted; what remains is tried in full where it is small, and climbed
-where it is not.
+Only the set of tests of a sample matters, and more tests never realize fewer partitions. So columns
+whose tests are contained in those of another column are left out, and, as rows may be renamed, one
+column is sorted. The rest is searched in full if it is small, and by hill climbing if not.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _MOST_COLUMNS = 50_000
 
 @dataclass(frozen=True)
 class WorstSample:
-    """A sample on which a shape realizes much.
+    """A sample on which a shape realizes many partitions or labellings.
 
     Parameters
     ----------
@@ -53,7 +52,14 @@ class WorstSample:
     exact : bool
         Whether no sample of this size does better: all were tried, or nothing larger exists.
     tried : int
-        Samples counted on the way.
+        Samples counted during the search.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> worst = worst_sample(tb.TreeShape.parse("(..)"), 2, 3, tb.Landscape(real=1))
+    >>> worst.X.tolist(), worst.kinds, worst.count, worst.exact
+    ([[0.0], [1.0], [2.0]], ('real',), 2, True)
     """
 
     X: NDArray[np.float64]
@@ -70,10 +76,10 @@ class _Feature:
     kind: str
     m: int
     codes: int
-    by_letter: bool
+    exact_codes: bool
 
     def tests(self, column: Column) -> Tests:
-        codes = self.codes if self.by_letter and self.kind != "real" else None
+        codes = self.codes if self.exact_codes and self.kind != "real" else None
         return column_tests(np.asarray(column), self.kind, codes)
 
     def option(self, column: Column) -> Option:
@@ -184,7 +190,16 @@ def worst_growth(
 ) -> WorstSample:
     """Lower bound on the growth function ``tau_T(m)``, exact where the search is full.
 
-    Parameters as in :func:`worst_sample`, with ``n_classes`` labels.
+    Parameters
+    ----------
+    shape, m, landscape, one_sided, max_samples, stop_at, random_state
+        As in :func:`worst_sample`.
+    n_classes : int
+        Number of classes ``n``.
+
+    Returns
+    -------
+    WorstSample
 
     Examples
     --------
@@ -207,12 +222,12 @@ def worst_growth(
 
 
 def _features(landscape: Landscape, m: int, one_sided: bool) -> list[_Feature]:
-    # By the letter, a category that no row shows is a one-sided test: one more code than rows.
+    # In the paper's rule sets, a category that no row shows is a one-sided test: one more code.
     shown = landscape.at(m if one_sided else m + 1)
-    letter = not one_sided
-    features = [_Feature("real", m, m, letter)] * shown.real
-    features += [_Feature("ordinal", m, o, letter) for o in shown.ordinal]
-    features += [_Feature("nominal", m, n or m, letter) for n in shown.nominal]
+    exact_codes = not one_sided
+    features = [_Feature("real", m, m, exact_codes)] * shown.real
+    features += [_Feature("ordinal", m, o, exact_codes) for o in shown.ordinal]
+    features += [_Feature("nominal", m, n or m, exact_codes) for n in shown.nominal]
     return features
 
 
@@ -237,7 +252,7 @@ class _Search:
         self.tried = 0
 
     def run(self, features: list[_Feature], m: int, one_sided: bool) -> WorstSample:
-        # Without any test a tree is but one leaf, which the one-sided test describes as well.
+        # Without any test a tree is one leaf: the same as the one-sided test.
         self.always: Tests = frozenset({0} if one_sided or not features else ())
         every = _every_sample(features, self.max_samples)
         if every is None:

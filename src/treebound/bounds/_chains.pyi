@@ -1,0 +1,30 @@
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+def chains(
+    left: Floats,
+    left_power: Ints,
+    right: Floats,
+    right_power: Ints,
+    equal: bool,
+    count: float,
+    n: float,
+    out: Floats,
+    out_power: Ints,
+    first: int,
+    last: int,
+) -> None: ...
+def steady(value: Floats, power: Ints, n: float) -> None: ...
+def heaviest(
+    left: Floats,
+    left_power: Ints,
+    right: Floats,
+    right_power: Ints,
+    out: Floats,
+    out_power: Ints,
+    first: int,
+    last: int,
+) -> None: ...

@@ -1,0 +1,199 @@
+"""Growth functions for two classes of all subtrees of a shape, from the leaves up.
+
+A subtree has a function of the sample size for every landscape that the splits above can leave
+it. All these landscapes are computed together.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.bounds._recursion import Features, children, distinct_features, with_categories
+from treebound.bounds._scaled import Scaled
+from treebound.bounds._stump_growth import stump_growth
+from treebound.bounds._vc_node import CategoricalTests, Node
+from treebound.bounds.partitioning import is_one_threshold, one_feature_partitions
+from treebound.bounds.related import sauer_shelah
+from treebound.shapes import TreeShape
+
+__all__ = ["EXACT", "Growth", "merged"]
+
+# VC dimensions known by exhaustive search over all samples, for every shape of that many leaves on
+# that many real features (benchmarks/exhaustive.cpp).
+EXACT = {(3, 2): 5, (3, 3): 7, (4, 2): 8, (5, 2): 10}
+# Ways to share categories, over all subtrees and landscapes, up to which they are followed down.
+_MOST_WAYS = 20_000
+# (subtree, landscape) pairs kept for other shapes.
+_MOST_KEPT = 10_000
+# Numbers in a function of the sample size, over the landscapes computed together.
+_TOGETHER = 1 << 15
+
+
+class Growth:
+    """``G`` for two classes of every subtree under every landscape that splitting leaves it.
+
+    Parameters
+    ----------
+    size : int
+        The largest sample size.
+    refine : int
+        Features with more categories than this keep them all in both parts of a split.
+    chains : bool
+        Whether to use the chain lemma and known VC dimensions, or the partition theorems alone.
+    """
+
+    def __init__(self, size: int, refine: int, chains: bool) -> None:
+        self.size = size
+        self.refine = refine
+        self.chains = chains
+        self.cap = Scaled.powers(2, size + 1)
+        self.two = Scaled.constant(2, size + 1)
+        self.values: dict[tuple[TreeShape, Features], Scaled] = {}
+        self.by_chains: dict[tuple[TreeShape, Features], NDArray[np.bool_]] = {}
+
+    def require(self, shape: TreeShape, features: Features) -> bool:
+        """Compute a shape and all below it; False, and nothing done, if that is too much."""
+        needed = self._needed(shape, features)
+        if needed is None:
+            return False
+        if len(self.values) > _MOST_KEPT:
+            self.values.clear()
+            self.by_chains.clear()
+        for part in shape.subshapes():
+            new = [one for one in needed.get(part, ()) if (part, one) not in self.values]
+            self._add(part, new)
+        return True
+
+    def of(self, shape: TreeShape, features: Features) -> Scaled:
+        """The function of one subtree."""
+        if shape.is_leaf or features.is_empty:
+            return self.two
+        return self.values[shape, features]
+
+    def _needed(
+        self, shape: TreeShape, features: Features
+    ) -> dict[TreeShape, dict[Features, None]] | None:
+        """The landscapes that each subtree needs, or None if there are too many."""
+        needed: dict[TreeShape, dict[Features, None]] = {shape: {features: None}}
+        total = 0
+        for part in reversed(_by_leaves(shape)):
+            if part.is_leaf:
+                continue
+            below: dict[Features, None] = {}
+            for one in needed.get(part, ()):
+                if part.leaves == 2:
+                    total += len(set(one.ordinal + one.nominal)) // 2
+                    continue
+                sides = _all_sides(one, self.refine)
+                below.update((left, None) for left in (one, *sides) if not left.is_empty)
+                total += 1 + len(sides) // 2
+                if total > _MOST_WAYS and self.refine:
+                    return None
+            if total > _MOST_WAYS and self.refine:
+                return None
+            for child in children(part):
+                if not child.is_leaf:
+                    needed.setdefault(child, {}).update(below)
+        return needed
+
+    def _add(self, shape: TreeShape, landscapes: list[Features]) -> None:
+        """Compute one subtree on new landscapes."""
+        together = []
+        for one in landscapes:
+            if shape.leaves == 2:
+                self._put(shape, one, stump_growth(one, self.size).least(self.cap))
+            elif is_one_threshold(one):
+                self._put(shape, one, self._one_threshold(shape, one))
+            elif one.is_real:
+                self._add_together(shape, [one])
+            else:
+                together.append(one)
+        step = max(1, _TOGETHER // self.size)
+        for at in range(0, len(together), step):
+            self._add_together(shape, together[at : at + step])
+
+    def _add_together(self, shape: TreeShape, landscapes: list[Features]) -> None:
+        tests = [[] if one.is_real else self._tests(one) for one in landscapes]
+        node = Node(shape, landscapes, tests, self.of, self.cap)
+        found = node.by_partitions()
+        if not self.chains:
+            for row, one in enumerate(landscapes):
+                self._put(shape, one, found.row(row))
+            return
+        chains = node.by_chains()
+        known = EXACT.get((shape.leaves, landscapes[0].real)) if landscapes[0].is_real else None
+        if known is not None:
+            sums = [sauer_shelah(m, known) for m in range(1, self.size + 1)]
+            chains = chains.least(Scaled.of_integers([1, *sums]).raised(1))
+        least, by_chains = chains.least(found), chains.less_than(found)
+        for row, one in enumerate(landscapes):
+            self._put(shape, one, least.row(row), by_chains[row])
+
+    def _put(
+        self,
+        shape: TreeShape,
+        features: Features,
+        value: Scaled,
+        by_chains: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.values[shape, features] = value
+        if by_chains is None:
+            by_chains = np.zeros(self.size + 1, dtype=bool)
+        self.by_chains[shape, features] = by_chains
+
+    def _tests(self, features: Features) -> list[CategoricalTests]:
+        return [
+            CategoricalTests(
+                kind, getattr(features, kind)[at], times, _sides(features, kind, at, self.refine)
+            )
+            for kind, at, times in distinct_features(features)
+        ]
+
+    def _one_threshold(self, shape: TreeShape, features: Features) -> Scaled:
+        shown = [min(m, *(features.ordinal or (m,))) for m in range(1, self.size + 1)]
+        counts = [2 + 2 * one_feature_partitions(shape.leaves, 2, m) for m in shown]
+        return Scaled.of_integers([2, *counts]).raised(1)
+
+
+@lru_cache(maxsize=1 << 14)
+def merged(features: Features) -> Features:
+    """Two categories make the same tests whether ordered or not: one name for both."""
+    nominal = tuple(n for n in features.nominal if n > 2)
+    twos = len(features.nominal) - len(nominal)
+    return Features(features.real, features.ordinal + (2,) * twos, nominal)
+
+
+@lru_cache(maxsize=1 << 14)
+def _all_sides(features: Features, refine: int) -> list[Features]:
+    """What a split can leave of the features, over all features and both sides."""
+    return [
+        side
+        for kind, at, _ in distinct_features(features)
+        for pair in _sides(features, kind, at, refine)
+        for side in pair
+    ]
+
+
+@lru_cache(maxsize=1 << 16)
+def _sides(features: Features, kind: str, at: int, refine: int) -> list[tuple[Features, Features]]:
+    """How the two parts of a split on one feature can share its categories."""
+    categories = getattr(features, kind)[at]
+    if categories > refine:
+        return [(features, features)]
+    if kind == "ordinal":
+        shares = [(theta, categories - theta) for theta in range(1, categories)]
+    else:
+        shares = [(1, categories - 1), (categories - 1, 1)]
+
+    def left_with(some: int) -> Features:
+        return merged(with_categories(features, kind, at, some))
+
+    return [(left_with(x), left_with(y)) for x, y in dict.fromkeys(shares)]
+
+
+def _by_leaves(shape: TreeShape) -> list[TreeShape]:
+    """The distinct subtrees, smaller ones first."""
+    return sorted(shape.subshapes(), key=lambda part: part.leaves)

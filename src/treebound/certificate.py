@@ -233,7 +233,7 @@ def certify_tree(
         least,
         delta=float(delta),
         leaves=tree.n_leaves,
-        assumptions=tuple(_assumptions(tree, landscape is not None, unknown)),
+        assumptions=tuple(_assumptions(tree, least.kind, landscape is not None, unknown)),
         constant_error=1.0 - float(tree.counts[0].max()) / m,
     )
 
@@ -355,9 +355,11 @@ def _ways(column: Column) -> int:
     return 2 * thresholds + 1 if column.missing else thresholds
 
 
-def _assumptions(tree: Tree, given: bool, unknown: str) -> Iterator[Assumption]:
+def _assumptions(tree: Tree, kind: Kind, given: bool, unknown: str) -> Iterator[Assumption]:
     yield Assumption("every example counts once: there are no weights", True)
     yield Assumption("splits are thresholds and comparisons with one category", True)
+    if kind == "compression":
+        yield Assumption("every threshold is the value of a training example", True)
     yield Assumption("the examples are independent draws, as the new ones will be", False)
     yield Assumption("an error costs the same whatever the class", False)
     yield Assumption("nothing was done to the columns that looked at the classes", False)

@@ -38,12 +38,11 @@ def logs_above(
     mantissa: FloatArray, power: NDArray[np.int64], operations: NDArray[np.floating[Any]] | int = 0
 ) -> FloatArray:
     """The same for arrays."""
-    with np.errstate(divide="ignore"):
-        values: FloatArray = np.log(mantissa) + power * LN2
-    values[mantissa == 0.0] = -inf
-    with np.errstate(invalid="ignore"):
-        above = ROUNDING * (4.0 * np.abs(values) + operations + 4)
-    return values + np.where(np.isinf(values), 0.0, above)
+    nothing = mantissa == 0.0
+    found: FloatArray = np.log(np.where(nothing, 1.0, mantissa)) + power * LN2
+    found += ROUNDING * (4.0 * np.abs(found) + operations + 4)
+    found[nothing] = -inf
+    return found
 
 
 class Scaled(NamedTuple):

@@ -263,7 +263,7 @@ class Tree:
         return route.apply(self, X, unknown, n_jobs)
 
     @cached_property
-    def _splits(self) -> dict[str, NDArray[np.void]]:
+    def _splits(self) -> dict[str, NDArray[Any]]:
         """What routing has prepared, for each rule about unknown categories."""
         return {}
 

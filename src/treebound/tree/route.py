@@ -60,7 +60,10 @@ def apply(
             f"The 'X' parameter of Tree.apply must be a Matrix of {len(tree.columns)} columns. "
             f"Got {len(X.columns)} instead."
         )
-    records = splits(tree, unknown)
+    if unknown not in ROUTED:
+        must = f"one of {', '.join(map(repr, ROUTED))}"
+        hint = "'missing' and 'error' take effect when a table is read."
+        raise invalid("unknown", "Tree.apply", must, unknown, hint)
     if tree.n_nodes == 1:
         return np.zeros(X.n_rows, dtype=np.int32)
     reached = np.empty(X.n_rows, dtype=np.int32)
@@ -70,7 +73,7 @@ def apply(
         return reached
     used = np.unique(tree.feature[tree.feature >= 0])
     if unknown != "other" and X.dense is None and _any_unknown(X, used):
-        route(float_rows(tree, X), records, reached)
+        route(float_rows(tree, X), splits(tree, unknown), reached)
         return reached
     parts = 1 if few else effective_n_jobs(n_jobs)
     if parts == 1:
@@ -113,14 +116,13 @@ def _walk_dense(tree: Tree, X: Matrix, reached: NDArray[np.int32], start: int, s
     assert X.dense is not None
     rows = X.dense[start:stop]
     if X.complete and rows.flags.c_contiguous:
-        steps = _steps(tree)
         if "plain" not in tree._splits:
+            steps = _steps(tree)
             plain = np.empty(tree.n_nodes, dtype=_PLAIN)
             plain["threshold"], plain["column"] = steps["high"], steps["column"]
             plain["child"] = steps["child"] * _PLAIN.itemsize
-            tree._splits["plain"] = plain
-        ids = np.ascontiguousarray(steps["id"])
-        walk_plain(rows, tree._splits["plain"], ids, reached[start:stop])
+            tree._splits["plain"], tree._splits["ids"] = plain, steps["id"].copy()
+        walk_plain(rows, tree._splits["plain"], tree._splits["ids"], reached[start:stop])
     else:
         walk(rows, _steps(tree), reached[start:stop], False)
 
@@ -210,10 +212,6 @@ def splits(tree: Tree, unknown: str = "other") -> NDArray[np.void]:
     """The splits of all nodes, with the rules for missing and unknown values written out."""
     if unknown in tree._splits:
         return tree._splits[unknown]
-    if unknown not in ROUTED:
-        must = f"one of {', '.join(map(repr, ROUTED))}"
-        hint = "'missing' and 'error' take effect when a table is read."
-        raise invalid("unknown", "Tree.apply", must, unknown, hint)
     records = np.zeros(tree.n_nodes, dtype=_SPLIT)
     records["column"] = tree.feature
     records["child"] = np.column_stack([tree.right, tree.left, np.arange(tree.n_nodes)])

@@ -5,15 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from show.test_html import document
 
 import treebound as tb
 from treebound.show import TreeDisplay, to_notebook
+
+
+def root_split(page: str) -> str:
+    data = document(page)
+    root = data["nodes"][data["steps"][data["start"]]["root"]]
+    return " ".join(data["splits"][root[1]][:3])
+
 
 FORMS = {
     "text": lambda clf: clf.to_text(),
     "dot": lambda clf: clf.to_dot(),
     "notebook": to_notebook,
-    "page": lambda clf: clf.to_html(),
+    "page": lambda clf: root_split(clf.to_html()),
     "latex": lambda clf: clf.to_latex().replace(r"$\neq$", "≠").replace("{=}", "="),
 }
 
@@ -44,7 +52,7 @@ def test_the_other_of_two_categories_is_named(form: str) -> None:
 def test_nothing_is_named_where_another_value_can_come(form: str, open_: dict) -> None:
     shown = FORMS[form](fitted(**open_))
     assert "= male" not in shown
-    assert "\\u2260" in shown if form == "page" else "≠" in shown
+    assert "≠" in shown
 
 
 def test_the_figure_and_the_explanation_follow() -> None:

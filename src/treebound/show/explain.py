@@ -12,7 +12,7 @@ from treebound.data import Column, Matrix, read_matrix
 from treebound.data.frames import MISSING, UNKNOWN, RawColumn
 from treebound.data.rows import read_row
 from treebound.show.as_rules import Region
-from treebound.show.counterfactual import Cell, Found, least_change
+from treebound.show.counterfactual import Cell, least_change
 from treebound.show.explanation import Change, Counterfactual, Explanation, Step
 from treebound.show.words import number, one_line
 from treebound.tree import Tree
@@ -78,7 +78,7 @@ def explain(source: Any, row: Any) -> Explanation:
         counts=dict(zip(labels, tree.counts[node].tolist(), strict=True)),
         probabilities=dict(zip(labels, chances.tolist(), strict=True)),
         next_best=labels[max(others, key=lambda k: (chances[k], -k))] if others else None,
-        counterfactual=_otherwise(tree, least_change(tree, cells, own, unknown=unknown), given),
+        counterfactual=_otherwise(tree, cells, own, unknown, given),
         stopped=bool(tree.left[node] >= 0),
     )
 
@@ -120,14 +120,18 @@ def _steps(
     return steps
 
 
-def _otherwise(tree: Tree, found: Found | None, row: dict[str, Any]) -> Counterfactual | None:
+def _otherwise(
+    tree: Tree, cells: list[Cell], label: int, unknown: Unknown, row: dict[str, Any]
+) -> Counterfactual | None:
+    found = least_change(tree, cells, label, unknown=unknown)
     if found is None:
         return None
     changes = []
     for at, move in found.moves.items():
         column = tree.columns[at]
         new = _decoded(move.value, column)
-        changes.append(Change(column.name, _words(move.region), row[column.name], new, move.size))
+        words = _words(move.region, unknown)
+        changes.append(Change(column.name, words, row[column.name], new, move.size))
     return Counterfactual(
         answer=plain(tree.classes[int(tree.label[found.node])]),
         node=found.node,
@@ -142,7 +146,7 @@ def _decoded(cell: Cell, column: Column) -> Any:
     return None if cell < 0 else plain((column.categories or ())[int(cell)])
 
 
-def _words(region: Region) -> str:
+def _words(region: Region, unknown: Unknown) -> str:
     """What a value must be to lie in a region, in words; missing values are another matter."""
     name = one_line(region.column.name)
     if region.column.kind == "real":
@@ -158,6 +162,7 @@ def _words(region: Region) -> str:
     if not inside:
         return f"{name} missing"
     outside = [one_line(value) for value in region.values(inside=False)]
-    if region.unknown and outside and len(outside) < len(inside):
+    closed = region.unknown or unknown in ("error", "missing")  # nothing else is not one of them
+    if closed and outside and len(outside) < len(inside):
         return f"{name} ≠ {' and ≠ '.join(outside)}"
     return f"{name} = {' or '.join(inside)}"

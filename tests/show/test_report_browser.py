@@ -169,7 +169,7 @@ def test_the_page_is_a_document_with_every_section(driver, tmp_path: Path, case)
 def test_a_pasted_row_is_explained_in_the_words_of_the_library(
     driver, tmp_path: Path, case
 ) -> None:
-    clf, frame, _ = case
+    clf, _, _ = case
     opened(driver, clf.to_html(), tmp_path)
     pasted = {
         'male,3,"a, ""b""",30': ["male", "3", 'a, "b"', 30.0],

@@ -12,6 +12,7 @@ from treebound.data import Sample
 from treebound.show.report_data import report_data
 from treebound.show.words import one_line
 from treebound.tree.fitted import tree_of
+from treebound.tree.split import Unknown
 
 __all__ = ["to_html"]
 
@@ -72,7 +73,7 @@ def to_html(
         certificate = getattr(source, "certificate_", None)
     sample = None
     if test is not None:
-        unknown = getattr(source, "unknown", "other")
+        unknown: Unknown = getattr(source, "unknown", "other")
         sample = Sample.read(*test, columns=tree.columns, classes=tree.classes, unknown=unknown)
     if title is None:
         target = getattr(source, "target_name_", None)

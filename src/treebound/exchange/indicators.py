@@ -39,8 +39,9 @@ class Indicators:
     Notes
     -----
     A category that the column does not know is zero in all of them (in an ordinal column, a code
-    past the last one): it answers no to every split, as with ``unknown="other"``. With ``unknown="missing"`` it counts as missing, with
-    ``"error"`` it is refused; ``"majority"`` and ``"stop"`` cannot be told by zeros and ones.
+    past the last one): it answers no to every split, as with ``unknown="other"``. With
+    ``unknown="missing"`` it counts as missing, with ``"error"`` it is refused; ``"majority"`` and
+    ``"stop"`` cannot be told by zeros and ones.
 
     Examples
     --------
@@ -141,7 +142,9 @@ def _names(column: Column) -> list[str]:
 
 def _zeros_and_ones(codes: NDArray[Any], column: Column) -> NDArray[np.float64]:
     size = len(column.categories or ())
-    made = (codes[:, np.newaxis] == np.arange(size + column.missing)).astype(np.float64)
+    made: NDArray[np.float64] = (codes[:, np.newaxis] == np.arange(size + column.missing)).astype(
+        np.float64
+    )
     if column.missing:
         made[codes == MISSING, size] = 1.0
     else:

@@ -146,6 +146,14 @@ def _decoded(cell: Cell, column: Column) -> Any:
     return None if cell < 0 else plain((column.categories or ())[int(cell)])
 
 
+def _order(name: str, codes: list[int], column: Column) -> str:
+    """A run of ordered categories by its ends."""
+    categories = column.categories or ()
+    low = f"> {one_line(categories[codes[0] - 1])}" if codes[0] > 0 else ""
+    high = f"<= {one_line(categories[codes[-1]])}" if codes[-1] < len(categories) - 1 else ""
+    return f"{name} {' and '.join(filter(None, (low, high))) or 'present'}"
+
+
 def _words(region: Region, unknown: Unknown) -> str:
     """What a value must be to lie in a region, in words; missing values are another matter."""
     name = one_line(region.column.name)
@@ -161,6 +169,8 @@ def _words(region: Region, unknown: Unknown) -> str:
     inside = [one_line(value) for value in region.values()]
     if not inside:
         return f"{name} missing"
+    if region.column.kind == "ordinal" and len(inside) > 1:
+        return _order(name, sorted(region.codes), region.column)
     outside = [one_line(value) for value in region.values(inside=False)]
     closed = region.unknown or unknown in ("error", "missing")  # nothing else is not one of them
     if closed and outside and len(outside) < len(inside):

@@ -225,6 +225,11 @@ const regionWords = (region, { withMissing = false } = {}) => {
   const inside = [], outside = [];
   categories.forEach((category, code) => (region.codes.has(code) ? inside : outside).push(category));
   if (!inside.length) return region.unknown && !region.missing ? `${name} none of the known` : `${name} missing`;
+  if (kind === "ordinal" && inside.length > 1) {
+    const codes = [...region.codes].sort((a, b) => a - b), low = codes[0], high = codes.at(-1);
+    const ends = [low > 0 ? `> ${categories[low - 1]}` : "", high < categories.length - 1 ? `≤ ${categories[high]}` : ""].filter(Boolean);
+    return `${name} ${ends.join(" and ") || "present"}${also}`;
+  }
   const closed = region.unknown || ["error", "missing"].includes(data.unknown); // nothing else is not one of them
   if (closed && outside.length && outside.length < inside.length) return `${name} ≠ ${outside.join(" and ≠ ")}${also}`;
   return `${name} = ${inside.join(" or ")}${also}`;

@@ -218,7 +218,9 @@ class Explanation:
         if self.path:
             head = cells(("because", "this row", "training rows that went this way"), "th")
             body = "".join(cells(line, "td") for line in self._table)
-            parts.append(f'<table style="border-collapse:collapse">{head}{body}</table>')
+            parts.append(
+                f'<table style="border-collapse:collapse;font-size:inherit">{head}{body}</table>'
+            )
         parts += [f"<div>{html.escape(typeset_in(line))}</div>" for line in self._sentences]
         return f'<div class="treebound-explanation" style="{_FRAME}">{"".join(parts)}</div>'
 

@@ -183,11 +183,12 @@ class _Store:
         numbers = [0] * tree.n_nodes
         rows, label, counts = tree.rows.tolist(), tree.label.tolist(), tree.counts.tolist()
         left, right = tree.left.tolist(), tree.right.tolist()
+        asked = self._splits(tree)
         for node in range(tree.n_nodes - 1, -1, -1):
             key = ("stats", rows[node], label[node], tuple(counts[node]))
             entry = [self._number(key, self.stats, [rows[node], label[node], counts[node]])]
             if left[node] >= 0:
-                entry += [self._split(tree, node), numbers[left[node]], numbers[right[node]]]
+                entry += [asked[node], numbers[left[node]], numbers[right[node]]]
             numbers[node] = self._number(("node", *entry), self.nodes, entry)
         return numbers[0]
 
@@ -198,11 +199,26 @@ class _Store:
             pool.append(entry)
         return number
 
-    def _split(self, tree: Tree, node: int) -> int:
-        split = split_of(tree, node, unknown=self._unknown)
-        sides = typeset(answer(split, left=True)), answer(split, left=False)
-        entry = [one_line(split.column.name), *sides, split.feature, *_rule(split)]
-        return self._number(("split", repr(entry)), self.splits, entry)
+    def _splits(self, tree: Tree) -> dict[int, int]:
+        """The numbers of the splits of the inner nodes; the words of each are made once."""
+        numbers = {}
+        inner = np.flatnonzero(~tree.is_leaf)
+        heavier = tree.weight[tree.left[inner]] >= tree.weight[tree.right[inner]]
+        heavier &= self._unknown == "majority"  # else it decides nothing
+        fields = (tree.feature, tree.threshold, tree.category, tree.missing_left)
+        # NaN is not equal to itself: thresholds by their bytes
+        columns = [inner.tolist(), heavier.tolist()]
+        columns += [field[inner].view(np.int64).tolist() if field.dtype == np.float64
+                    else field[inner].tolist() for field in fields]  # fmt: skip
+        for node, *key in zip(*columns, strict=True):
+            known = self._known.get(("split", *key))
+            if known is None:
+                split = split_of(tree, node, unknown=self._unknown)
+                sides = typeset(answer(split, left=True)), answer(split, left=False)
+                entry = [one_line(split.column.name), *sides, split.feature, *_rule(split)]
+                known = self._number(("split", *key), self.splits, entry)
+            numbers[node] = known
+        return numbers
 
 
 def _rule(split: Split) -> list[Any]:

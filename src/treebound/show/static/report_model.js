@@ -10,10 +10,9 @@ const MISSING = -1, UNKNOWN = -2;
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const statsOf = (id) => data.stats[data.nodes[id][0]];
 const isInner = (id) => data.nodes[id].length > 1;
-const splitOf = (id) => {
-  const [name, yes, no, column, threshold, text, codes, missingLeft, unknownLeft] = data.splits[data.nodes[id][1]];
-  return { name, yes, no, column, threshold: Number(threshold), text, codes: new Set(codes), missingLeft, unknownLeft };
-};
+const splits = data.splits.map(([name, yes, no, column, threshold, text, codes, missingLeft, unknownLeft]) =>
+  ({ name, yes, no, column, threshold: Number(threshold), text, codes: new Set(codes), missingLeft, unknownLeft }));
+const splitOf = (id) => splits[data.nodes[id][1]];
 
 // One number format: whole numbers in full, with commas; others to four digits or one decimal.
 const number = (value, digits = 4) =>
@@ -236,9 +235,9 @@ const regionWords = (region, { withMissing = false } = {}) => {
 };
 
 // One rule for each leaf, from left to right: conditions, merged for each column.
-const rulesOf = (root) => {
+const rulesOf = (root, most = Infinity) => {
   const rules = [], stack = [{ id: root, regions: new Map() }];
-  while (stack.length) {
+  while (stack.length && rules.length < most) {
     const { id, regions } = stack.pop();
     if (!isInner(id)) {
       rules.push({ id, regions: [...regions.values()] });

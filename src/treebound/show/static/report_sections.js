@@ -10,7 +10,7 @@ const patch = (k) => {
 const paragraph = (text, kind = "") => made("p", { class: kind }, text);
 const scrolling = (table) => made("div", { class: "scroll" }, table);
 const tableOf = (heads, rows, kinds) => {
-  const cells = (texts, tag) => texts.map((text, k) => made(tag, { class: kinds[k] ?? "", ...(tag === "th" ? { scope: "col" } : {}) }, text));
+  const cells = (texts, tag) => texts.map((text, k) => made(tag, { class: kinds[k] ?? "", ...(tag === "th" ? { scope: "col" } : { "data-label": heads[k] }) }, text));
   return made("table", { class: "data" }, made("thead", {}, made("tr", {}, ...cells(heads, "th"))),
     made("tbody", {}, ...rows.map((row) => made("tr", {}, ...cells(row, "td")))));
 };
@@ -78,18 +78,19 @@ const tellConfusion = () => {
 
 const MOST_RULES = 40;
 const tellRules = (all = false) => {
-  const rules = rulesOf(rootNow()), shownRules = all ? rules : rules.slice(0, MOST_RULES);
-  const rows = shownRules.map(({ id, regions }) => {
+  const rules = rulesOf(rootNow(), all ? Infinity : MOST_RULES), leaves = data.steps[state.step].leaves;
+  const rows = rules.map(({ id, regions }) => {
     const [count, label, counts] = statsOf(id);
     return [regions.map((region) => regionWords(region, { withMissing: true })).join(" and ") || "always", data.classes[label],
       probabilities(counts)[label].toFixed(3), number(count), percent(counts[label] / (sum(counts) || 1))];
   });
-  const table = tableOf(["If", "then", "probability", "rows", "right"], rows, ["words", "", "count", "count", "count"]);
+  const table = tableOf(["If", "then", "probability", "rows", "right"], rows, ["words", "answer", "count", "count", "count"]);
+  table.classList.add("rules");
   const parts = [scrolling(table)];
-  if (shownRules.length < rules.length) {
-    const more = made("button", { type: "button", id: "all-rules" }, `Show all ${number(rules.length)} rules`);
+  if (rules.length < leaves) {
+    const more = made("button", { type: "button", id: "all-rules" }, `Show all ${number(leaves)} rules`);
     more.addEventListener("click", () => tellRules(true));
-    parts.push(made("p", {}, `The first ${number(shownRules.length)} of ${number(rules.length)} rules. `, more));
+    parts.push(made("p", {}, `The first ${number(rules.length)} of ${number(leaves)} rules. `, more));
   }
   at("rules").replaceChildren(...parts);
 };

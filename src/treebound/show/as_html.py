@@ -8,6 +8,7 @@ from typing import Any
 
 from treebound._files import write_text
 from treebound._html import assembled
+from treebound._validation import invalid
 from treebound.data import Sample
 from treebound.show.report_data import report_data
 from treebound.show.words import one_line
@@ -73,6 +74,8 @@ def to_html(
         certificate = getattr(source, "certificate_", None)
     sample = None
     if test is not None:
+        if not isinstance(test, tuple | list) or len(test) != 2:
+            raise invalid("test", "to_html", "a tuple (X, y) of rows and classes", type(test))
         unknown: Unknown = getattr(source, "unknown", "other")
         sample = Sample.read(*test, columns=tree.columns, classes=tree.classes, unknown=unknown)
     if title is None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Sample
 from treebound.data.frames import MISSING
-from treebound.show.words import one_line
+from treebound.show.words import number, one_line
 from treebound.tree import Tree
 from treebound.tree.split import Split
 
@@ -102,7 +102,7 @@ def _numbers(
     place = np.searchsorted(edges[1:-1], numbers, side="left")
     counts = np.zeros((len(edges) - 1, classes))
     np.add.at(counts, (place, labels[known]), weights[known])
-    return Distribution(counts, cut, (), (f"{low:.4g}", f"{high:.4g}"))
+    return Distribution(counts, cut, (), (_short(low), _short(high)))
 
 
 def _categories(
@@ -134,3 +134,7 @@ def _categories(
         tuple(bool(left[code]) for code in shown),
         tuple(names[code] for code in shown),
     )
+
+
+def _short(value: float) -> str:
+    return number(float(f"{value:.4g}"))

@@ -197,8 +197,9 @@ const render = () => {
     arrange();
   }
   if (!shown.some((item) => item.key === state.focus)) state.focus = "";
-  // edges of the path are drawn last, above the others
-  at("edges").replaceChildren(...edges().sort((a, b) => a.classList.contains("lit") - b.classList.contains("lit")));
+  // edges of the path are drawn above the others, and words above both
+  const layer = (part) => (part.tagName === "text" ? 2 : part.classList.contains("lit") ? 1 : 0);
+  at("edges").replaceChildren(...edges().sort((a, b) => layer(a) - layer(b)));
   at("nodes").replaceChildren(...shown.map(draw));
   hideCard();
   if (!state.moved) fit();

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from rich.console import Console
 
 from treebound.cli.app import app, console
-from treebound.cli.models import check_rows, loaded_model, schema_of
-from treebound.datasets import read_table
+from treebound.cli.models import loaded_model, schema_of
+from treebound.datasets import iter_table
+from treebound.show import Explanation
 
 __all__: list[str] = []
 
@@ -48,33 +50,45 @@ def explain(
     json
         Print a JSON object for each row, one on a line.
     """
+    for name, value in (("row", row), ("rows", rows)):
+        if value is not None and value < 1:
+            raise ValueError(f"The option --{name} must be an int >= 1. Got {value} instead.")
     classifier = loaded_model(model, data)
-    table = read_table(str(data), schema_of(classifier, schema), unknown="keep")
-    check_rows(table, data)
-    frame = table.frame[[column.name for column in classifier.columns_]]
-    count = len(frame)
-    if row is not None and not 1 <= row <= count:
+    first, last = (0, rows) if row is None else (row - 1, row)
+    count = 0
+    for frame in iter_table(str(data), schema_of(classifier, schema), _CHUNK):
+        for at in range(max(first, count), min(last, count + len(frame))):
+            one = frame.iloc[[at - count]][[column.name for column in classifier.columns_]]
+            _print(at + 1, classifier.explain(one), json=json, spaced=at > first)
+        count += len(frame)
+        if count > last:  # there is no need to read on
+            break
+    if not count:
+        raise ValueError(f"{data} has no rows, only the names of its columns.")
+    if row is not None and row > count:
         raise ValueError(
             f"The option --row must be from 1 to {count:,}, the rows of {data}. Got {row} instead."
         )
-    if rows < 1:
-        raise ValueError(f"The option --rows must be an int >= 1. Got {rows} instead.")
-    chosen = range(min(rows, count)) if row is None else [row - 1]
-    for at in chosen:
-        found = classifier.explain(frame.iloc[[at]])
-        if json:
-            _say(dumps({"row": at + 1, **found.to_dict()}))
-            continue
-        if count > 1:
-            console.print(f"Row {at + 1}", style="dim", highlight=False)
-        if console.is_terminal:
-            console.print(found, highlight=False)
-        else:
-            _say(str(found))
-        if at != chosen[-1]:
-            console.print()
-    if row is None and count > rows and not json:
-        console.print(f"\n{count - rows:,} more rows are in {data}. Hint: --rows or --row.")
+    if row is None and count > last:
+        _aside.print(f"{data} has more rows. Hint: --rows or --row.", highlight=False)
+
+
+# Rows read at a time: few, since the first ones are wanted.
+_CHUNK = 1000
+_aside = Console(stderr=True)
+
+
+def _print(row: int, found: Explanation, *, json: bool, spaced: bool) -> None:
+    if json:
+        _say(dumps({"row": row, **found.to_dict()}))
+        return
+    if spaced:
+        console.print()
+    console.print(f"Row {row}", style="dim", highlight=False)
+    if console.is_terminal:
+        console.print(found, highlight=False)
+    else:
+        _say(str(found))
 
 
 def _say(text: str) -> None:

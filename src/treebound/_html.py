@@ -7,13 +7,16 @@ import hashlib
 import html
 import json
 import re
+from collections.abc import Sequence
 from importlib.resources.abc import Traversable
 from typing import Any
 
 __all__ = ["assembled"]
 
 
-def assembled(folder: Traversable, name: str, *, title: str, data: Any) -> str:
+def assembled(
+    folder: Traversable, name: str, *, title: str, data: Any, scripts: Sequence[str] = ()
+) -> str:
     """Fill a template with its own style and script, a title and data.
 
     The page loads nothing, and a content-security policy admits its own style and script alone,
@@ -28,12 +31,15 @@ def assembled(folder: Traversable, name: str, *, title: str, data: Any) -> str:
     title : str
     data : object
         What JSON can hold; it goes into a script element of type ``application/json``.
+    scripts : sequence of str
+        The files that make the script, without their ending, where it is not ``name.js`` alone.
     """
 
-    def text(ending: str) -> str:
-        return (folder / f"{name}.{ending}").read_text(encoding="utf-8")
+    def text(file: str) -> str:
+        return (folder / file).read_text(encoding="utf-8")
 
-    style, script = text("css"), text("js")
+    style = text(f"{name}.css")
+    script = "".join(text(f"{part}.js") for part in scripts or (name,))
     parts = {
         "TITLE": html.escape(title),
         "POLICY": (
@@ -45,7 +51,7 @@ def assembled(folder: Traversable, name: str, *, title: str, data: Any) -> str:
         "DATA": _embedded(data),
     }
     # One pass over the template: what is filled in is not looked at again.
-    return re.sub(r"@([A-Z]+)@", lambda found: parts[found[1]], text("html"))
+    return re.sub(r"@([A-Z]+)@", lambda found: parts[found[1]], text(f"{name}.html"))
 
 
 def _hash(text: str) -> str:

@@ -1,12 +1,19 @@
 """What is shown of a run: a live table on a terminal, lines elsewhere."""
 
 import io
+from copy import copy
 
 import stand_ins
 from rich.console import Console
 
 from treebound.bench import Store, seeds_of
 from treebound.bench.display import Lines, LiveTable, display_for
+
+
+def replace_name(model, name):
+    found = copy(model)
+    object.__setattr__(found, "name", name)
+    return found
 
 
 def watched(display, study):
@@ -64,3 +71,38 @@ def test_a_low_terminal_shows_the_sets_that_are_worked_on():
         shown = display._shown()
     assert len(shown) == 4
     assert "toy8" in shown
+
+
+def test_lines_come_while_a_large_set_is_worked_on():
+    stream = io.StringIO()
+    display = Lines(Console(file=stream, width=200), every=0.0)
+    study = stand_ins.study(stand_ins.trees(), draws=2)
+    with Store(":memory:") as store:
+        study.run(store, observer=display)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 1 + 8
+    assert lines[1].startswith("toy")
+    assert ", draw " in lines[1]
+    assert "1 of 8 results, 7 left" in lines[1]
+
+
+def test_a_narrow_terminal_shows_the_best_instead_of_every_model():
+    models = tuple(
+        replace_name(model, f"{model.name} {word}")
+        for model in stand_ins.trees()
+        for word in ("pessimistic", "cost-complexity", "kearns-mansour", "misclassification")
+    )
+    for width, folded in ((80, True), (220, False)):
+        stream = io.StringIO()
+        console = Console(file=stream, width=width, height=40, force_terminal=True)
+        display = LiveTable(console)
+        watched(display, stand_ins.study(models, draws=1))
+        plain = Console(file=io.StringIO(), width=width)
+        plain.print(display.render())
+        shown = plain.file.getvalue()
+        assert ("best so far" in shown) is folded
+        assert ("misclassification" in shown.split("best so far")[0]) is not folded
+        assert all(len(line) <= width for line in shown.splitlines())
+        name, accuracy = display.best("toy0")
+        assert f"{100 * accuracy:.1f}" in shown
+        assert not folded or name in shown

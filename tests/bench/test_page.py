@@ -119,6 +119,13 @@ def find(browser, selector):
     return browser.find_elements("css selector", selector)
 
 
+def until(browser, holds):
+    """Wait for what the browser does a frame later."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    WebDriverWait(browser, 10, poll_frequency=0.05).until(lambda _: holds())
+
+
 def go(browser, view):
     (tab,) = find(browser, f"[data-view={view}]")
     tab.click()
@@ -138,6 +145,49 @@ def test_every_view_opens_and_fits(opened):
             assert len(panel.text) > 100
             fits = "return document.documentElement.scrollWidth <= window.innerWidth"
             assert opened.execute_script(fits), (width, view)
+
+
+@pytest.mark.browser
+def test_no_word_of_a_plot_is_cut_and_no_name_is_covered(opened):
+    inside = """
+    const out = [];
+    for (const svg of document.querySelectorAll('.plot > svg')) {
+      const box = svg.getBoundingClientRect();
+      for (const text of svg.querySelectorAll('text')) {
+        const own = text.getBoundingClientRect();
+        if (own.left < box.left - 1 || own.right > box.right + 1) out.push(text.textContent);
+      }
+      const names = [...svg.querySelectorAll('text.name')].map((t) => t.getBoundingClientRect());
+      names.forEach((a, i) => names.slice(i + 1).forEach((b) => {
+        if (a.left < b.right && b.left < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom)
+          out.push('covered');
+      }));
+    }
+    return out;"""
+    for width in (1200, 390):
+        opened.set_window_size(width, 900)
+        for view in ("compare", "costs", "datasets", "published"):
+            go(opened, view)
+            assert opened.execute_script(inside) == [], (width, view)
+
+
+@pytest.mark.browser
+def test_wide_tables_say_that_they_scroll_and_headers_that_they_sort(opened):
+    opened.set_window_size(500, 900)
+    go(opened, "overview")
+    wide = """const box = document.querySelector('#table-accuracy').parentNode;
+    return [box.scrollWidth > box.clientWidth, box.classList.contains('more'),
+      !box.nextSibling.hidden, box.tabIndex];"""
+    until(opened, lambda: opened.execute_script(wide) == [True, True, True, 0])
+    end = """const box = document.querySelector('#table-accuracy').parentNode;
+    box.scrollLeft = 1e6; box.dispatchEvent(new Event('scroll'));
+    return box.classList.contains('more');"""
+    assert opened.execute_script(end) is False
+    opened.set_window_size(1400, 900)
+    until(opened, lambda: opened.execute_script(wide) == [False, False, False, -1])
+    sign = """return getComputedStyle(document.querySelector('#table-accuracy thead button'),
+      '::after').content;"""
+    assert "↕" in opened.execute_script(sign)
 
 
 @pytest.mark.browser

@@ -119,3 +119,39 @@ def test_calibration_says_what_it_found(capsys):
     assert "Our weight by cross-validation" in capsys.readouterr().out
     assert treebound("bench", "calibrate", *words) == 0
     assert "the paper found 2^-10.5" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch, capsys, begun):
+    path = tmp_path / "results.sqlite"
+
+    def stopped(**options):
+        if begun:
+            Store(options["store"]).close()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("treebound.bench.run", stopped)
+    assert treebound("bench", "--store", path) == 130
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.startswith("treebound: stopped.")
+    assert "run the same command again to go on" in said
+    assert (f"'treebound report {path}' shows them" in said) is begun
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_tables_fit_the_terminal_in_pieces_of_like_size(width):
+    from rich.console import Console
+
+    from treebound.bench.sheets import Cell, Sheet, print_sheet
+
+    names = ["Bound", "Bound, Gini", "CC-CV, sklearn", "CC-CV", "Pessimistic", "MDL", "Unpruned",
+             "Unpruned, sklearn", "Oracle"]  # fmt: skip
+    rows = [[Cell(f"set {k}"), *(Cell(f"{90 + m}.{k}0") for m in range(9))] for k in range(3)]
+    stream = io.StringIO()
+    print_sheet(Sheet("t", "Title", ["Data set", *names], rows), Console(file=stream, width=width))
+    lines = stream.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    heads = [line for line in lines if "set 0" in line]
+    columns = [len(line.split()) - 2 for line in heads]
+    assert sum(columns) == 9
+    assert max(columns) - min(columns) <= 1

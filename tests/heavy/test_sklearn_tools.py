@@ -1,6 +1,7 @@
 """Tools made for scikit-learn's trees accept the trees we hand back."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
@@ -35,3 +36,25 @@ def test_skl2onnx_converts_it(handed_back):
         model.SerializeToString(), providers=["CPUExecutionProvider"]
     )
     np.testing.assert_array_equal(session.run(None, {"X": X})[0], grown.predict(X))
+
+
+def test_shap_values_of_a_tree_with_nominal_columns_add_up_to_its_frequencies():
+    shap = pytest.importorskip("shap")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "colour": rng.choice(["red", "green", "blue"], 300),
+            "size": rng.integers(0, 9, 300).astype(float),
+            "idle": rng.choice(["u", "v"], 300),
+        }
+    )
+    y = np.where((frame["colour"] == "red") ^ (frame["size"] > 4), "yes", "no")
+    clf = tb.BoundTreeClassifier(smoothing=None).fit(frame, y)
+    numeric = tb.exchange.Indicators(clf)
+    explainer = shap.TreeExplainer(tb.to_sklearn(clf, indicators=True))
+    values = numeric.summed(explainer.shap_values(numeric.transform(frame)))
+    assert values.shape == (300, 3, 2)
+    together = explainer.expected_value + values.sum(axis=1)
+    np.testing.assert_allclose(together, clf.predict_proba(frame), atol=1e-9)
+    assert np.abs(values[:, 2]).max() < 1e-12  # a column that is not asked has no part
+    assert np.abs(values[:, :2]).max() > 0.2

@@ -166,6 +166,11 @@ def test_only_the_script_of_the_page_may_run_and_nothing_is_fetched() -> None:
     assert [address for address in addresses if address] == ["data:,"]
 
 
+def test_test_rows_are_a_pair() -> None:
+    with pytest.raises(ValueError, match="'test' parameter of to_html must be a tuple"):
+        to_html(hostile_tree(), test=[[1.0, 2.0]])
+
+
 def test_the_page_is_written_to_a_file(tmp_path: Path) -> None:
     page = to_html(hostile_tree(), path=tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == page

@@ -53,7 +53,7 @@ def press(driver, *keys: str) -> None:
 def test_the_page_opens_at_the_chosen_step(page, classifier) -> None:
     path = classifier.pruning_path_
     assert page.title == "Tumours"
-    assert words(page).startswith(f"Step {path.chosen} of {len(path) - 1} · ")
+    assert f" · step {path.chosen} of {len(path) - 1} · " in words(page)
     assert words(page).endswith("chosen")
     assert len(nodes(page)) == classifier.tree_.n_nodes
 
@@ -63,17 +63,21 @@ def test_the_slider_shows_the_tree_of_every_step(page, classifier) -> None:
 
     path = classifier.pruning_path_
     slider = page.find_element("id", "slider")
-    slider.send_keys(Keys.END)
+    slider.send_keys(Keys.HOME)
     for step in range(len(path) - 1, max(len(path) - 5, -1), -1):
         tree = path.tree(step)
         leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves} leaves"
-        assert words(page).startswith(f"Step {step} of {len(path) - 1} · {leaves} · ")
+        assert words(page).startswith(f"{leaves} · step {step} of {len(path) - 1} · ")
         risk = tb.certify(tree, delta=classifier.delta).risk
-        shown = float(words(page).split("certified risk at most ")[1].split(" ")[0])
-        assert shown == pytest.approx(risk, rel=5e-3)
+        assert f"certified risk at most {100 * risk:.1f} %" in words(page)
+        head = page.find_element("id", "summary").text
+        assert head.startswith(f"{leaves}, depth {tree.depth}, {tree.rows[0]} training rows, ")
+        assert f"at most {100 * risk:.1f} % of new examples" in head
+        rules = page.find_elements("css selector", "#rules tbody tr")
+        assert len(rules) == tree.n_leaves
         assert f"score {path.scores[step]:.4g}".rstrip("0").rstrip(".") in words(page)
         assert len(nodes(page)) == tree.n_nodes
-        slider.send_keys(Keys.ARROW_LEFT)
+        slider.send_keys(Keys.ARROW_RIGHT)
     page.find_element("id", "chosen").click()
     assert words(page).endswith("chosen")
 
@@ -107,11 +111,12 @@ def test_every_control_is_reached_by_tab(page) -> None:
 
     reached = []
     page.execute_script("document.activeElement.blur()")
-    for _ in range(12):
+    for _ in range(16):
         press(page, Keys.TAB)
         script = "return document.activeElement.id || document.activeElement.dataset.key"
         reached.append(page.execute_script(script))
-    for name in ("theme", "slider", "chosen", "depth", "smaller", "larger", "fit", "root"):
+    names = ("theme", "slider", "chosen", "depth", "smaller", "larger", "fit", "root", "paste")
+    for name in names:
         assert name in reached
 
 

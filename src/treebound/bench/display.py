@@ -99,10 +99,19 @@ class _Tally(Quiet):
 
 
 class Lines(_Tally):
-    """A line whenever a data set is complete, and at the start and the end."""
+    """A line whenever a data set is complete, at the start and the end, and every minute.
 
-    def __init__(self, console: Console) -> None:
+    Parameters
+    ----------
+    console : rich.console.Console
+    every : float
+        Seconds without a line after which the next result makes one.
+    """
+
+    def __init__(self, console: Console, *, every: float = 60.0) -> None:
         self._console = console
+        self._every = every
+        self._said = time.monotonic()
 
     def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
         super().start(study, rows)
@@ -114,13 +123,19 @@ class Lines(_Tally):
             best = self.best(row["dataset"])
             told = f"best {best[0]} {best[1]:.2%}" if best else "every model failed"
             self._say(f"{row['dataset']}: complete, {told}; {self.status}")
+        elif time.monotonic() - self._said >= self._every:
+            self._say(f"{row['dataset']}, draw {row['draw']}: {self.status}")
 
     def _say(self, line: str) -> None:
+        self._said = time.monotonic()
         self._console.print(line, highlight=False, soft_wrap=True, markup=False)
 
 
 class LiveTable(_Tally):
-    """A table that is redrawn in place: a line for each data set, a column for each model."""
+    """A table that is redrawn in place: a line for each data set, a column for each model.
+
+    Where the terminal has no room for the models, their places are taken by the best so far.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -144,14 +159,25 @@ class LiveTable(_Tally):
         table.add_column("data set", no_wrap=True)
         table.add_column("done", width=12)
         table.add_column("left", justify="right")
-        for model in self.study.models:
-            table.add_column(model.name, justify="right")
+        folded = not self._models_fit()
+        if folded:
+            table.add_column("best so far", no_wrap=True)
+        for model in () if folded else self.study.models:
+            table.add_column(model.name, justify="right", min_width=_word(model.name))
         for one in self._shown():
             best = self.best(one)
             cells = [self._cell(one, model.name, best) for model in self.study.models]
+            if folded:
+                cells = [_leader(best)]
             bar = ProgressBar(total=self.per_set, completed=self.done[one], width=12)
             table.add_row(one, bar, str(self.per_set - self.done[one]), *cells)
         return table
+
+    def _models_fit(self) -> bool:
+        """Whether a column for each model leaves no word broken."""
+        names = max(len(named.name) for named in self.study.samples)
+        needed = 1 + sum(_word(model.name) + 3 for model in self.study.models)
+        return names + 3 + 15 + 9 + needed <= self._console.width
 
     def _shown(self) -> list[str]:
         names = [named.name for named in self.study.samples]
@@ -169,6 +195,17 @@ class LiveTable(_Tally):
             return Text("-", style="dim")
         leads = best is not None and mean >= best[1] - 0.001
         return Text(f"{100 * mean:.1f}", style="bold green" if leads else "")
+
+
+def _word(name: str) -> int:
+    """Width of the longest word of a name, and of a figure."""
+    return max(5, *map(len, name.split()))
+
+
+def _leader(best: tuple[str, float] | None) -> Text:
+    if best is None:
+        return Text("-", style="dim")
+    return Text(f"{100 * best[1]:5.1f}  {best[0]}", style="bold green")
 
 
 class _Lined(Lines):

@@ -36,7 +36,8 @@ def page(results: Results) -> str:
     """The page of a study, as one HTML document."""
     title = f"treebound study: {results.study.protocol} protocol"
     folder = files("treebound.bench") / "assets"
-    return assembled(folder, "page", title=title, data=_content(results))
+    scripts = ("page_tables", "page_plots", "page")
+    return assembled(folder, "page", title=title, data=_content(results), scripts=scripts)
 
 
 def _content(results: Results) -> dict[str, Any]:

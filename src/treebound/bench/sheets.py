@@ -93,17 +93,26 @@ def _width(sheet: Sheet, at: int) -> int:
 
 
 def _pieces(sheet: Sheet, width: int) -> list[list[int]]:
-    """The columns to show together so that each piece fits the width, one at the least."""
-    left = width - _width(sheet, 0) - 2
-    pieces: list[list[int]] = [[]]
-    room = left
-    for at in range(1, len(sheet.header)):
-        needed = _width(sheet, at) + 3
-        if pieces[-1] and needed > room:
-            pieces.append([])
-            room = left
-        pieces[-1].append(at)
-        room -= needed
+    """The columns to show together so that each piece fits the width, one at the least.
+
+    As few pieces as fit, and about as many columns in each: none is left with one column alone.
+    """
+    room = width - _width(sheet, 0) - 2
+    needed = {at: _width(sheet, at) + 3 for at in range(1, len(sheet.header))}
+
+    def filled(most: int) -> list[list[int]]:
+        pieces: list[list[int]] = [[]]
+        for at, own in needed.items():
+            last = pieces[-1]
+            if last and (len(last) == most or sum(needed[k] for k in last) + own > room):
+                pieces.append([])
+            pieces[-1].append(at)
+        return pieces
+
+    pieces = filled(len(needed))
+    for most in range(1, len(needed)):
+        if len(filled(most)) == len(pieces):
+            return filled(most)
     return pieces
 
 

@@ -23,7 +23,7 @@ app = App(
 console = Console()
 
 # Modules that register commands on `app`; imported when the command line starts.
-COMMANDS = ("theory", "trees", "data", "study")
+COMMANDS = ("theory", "trees", "explain", "data", "study")
 
 
 def fail(message: str) -> int:

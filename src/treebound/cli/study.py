@@ -13,7 +13,7 @@ from cyclopts import App, Parameter
 from rich.console import Console
 
 from treebound._files import atomic_write, write_text
-from treebound.cli.app import app, console
+from treebound.cli.app import app, console, fail
 from treebound.cli.overwrite import check_output
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def run_study(
     from treebound.bench import run
     from treebound.bench.display import display_for
 
-    with display_for(console) as display:
+    with _stopped_by_hand(store), display_for(console) as display:
         added = run(
             protocol=protocol,
             sets=sets,
@@ -99,6 +99,21 @@ def run_study(
             inferred=partial(_confirm_types, yes),
         )
     console.print(f"{added:,} results added to {store}. Next: treebound report {store}")
+
+
+@contextmanager
+def _stopped_by_hand(store: Path) -> Iterator[None]:
+    """Say how to go on where Ctrl-C stops a run; the exit code is 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = (
+            f"All results so far are in {store}, and 'treebound report {store}' shows them."
+            if store.exists()
+            else "There is no result yet."
+        )
+        fail(f"stopped. {kept} Hint: run the same command again to go on.")
+        raise SystemExit(130) from None
 
 
 def _confirm_types(yes: bool, path: Path, schema: Schema) -> None:
@@ -167,7 +182,8 @@ def demo(*, jobs: int = 2, draws: int = 25, output: Path = Path("demo")) -> None
     from treebound.bench.demo import demo as show
 
     check_output(output / "index.html" if output.is_dir() else None, "html")
-    page = show(output, jobs=jobs, draws=draws, console=console)
+    with _stopped_by_hand(output / "results.sqlite"):
+        page = show(output, jobs=jobs, draws=draws, console=console)
     console.print(f"The page is {page}.")
 
 

@@ -4,6 +4,7 @@ from treebound.exchange import c_code, onnx_model, python_code, sql_code
 from treebound.exchange.c_code import to_c
 from treebound.exchange.errors import FormatError
 from treebound.exchange.imports import from_lightgbm, from_spark, from_xgboost
+from treebound.exchange.indicators import Indicators
 from treebound.exchange.json_model import SavedModel, dumps, json_schema, load, loads, save
 from treebound.exchange.onnx_model import to_onnx
 from treebound.exchange.python_code import to_python
@@ -13,6 +14,7 @@ from treebound.exchange.sql_code import to_sql
 __all__ = [
     "Exports",
     "FormatError",
+    "Indicators",
     "SavedModel",
     "dumps",
     "from_lightgbm",

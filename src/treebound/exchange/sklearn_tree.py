@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Column, Sample
 from treebound.exchange.foreign import float64_threshold, preorder
+from treebound.exchange.indicators import Indicators
 from treebound.tree.fitted import takes_classifier
 from treebound.tree.impurity import impurity
 from treebound.tree.model import Tree
@@ -80,7 +81,9 @@ def sklearn_sample(estimator: Any, X: Any, y: Any, sample_weight: Any = None) ->
 
 
 @takes_classifier
-def to_sklearn(tree: Tree, *, like: DecisionTreeClassifier | None = None) -> DecisionTreeClassifier:
+def to_sklearn(
+    tree: Tree, *, like: DecisionTreeClassifier | None = None, indicators: bool = False
+) -> DecisionTreeClassifier:
     """A real, fitted ``DecisionTreeClassifier`` with the splits and counts of a tree.
 
     It is built through scikit-learn's own pickle protocol, with the node type of the installed
@@ -90,9 +93,13 @@ def to_sklearn(tree: Tree, *, like: DecisionTreeClassifier | None = None) -> Dec
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
-        A tree without splits on nominal columns, whose answers are the most frequent classes.
+        A tree whose answers are the most frequent classes; without ``indicators``, one without
+        splits on nominal columns.
     like : DecisionTreeClassifier, optional
         An estimator whose type and parameters the result has.
+    indicators : bool
+        Whether nominal columns become a column of zeros and ones for each category. Tables for it
+        are made by :meth:`treebound.exchange.Indicators.transform`.
 
     Notes
     -----
@@ -117,6 +124,8 @@ def to_sklearn(tree: Tree, *, like: DecisionTreeClassifier | None = None) -> Dec
     from sklearn.base import clone
     from sklearn.tree import DecisionTreeClassifier
 
+    if indicators:
+        tree = Indicators(tree).tree
     _check_representable(tree)
     estimator = DecisionTreeClassifier() if like is None else clone(like)
     # A tiny fitted tree shows what the installed version keeps in a node.
@@ -199,7 +208,8 @@ def _check_representable(tree: Tree) -> None:
     if nominal:
         raise ValueError(
             f"A scikit-learn tree has no split 'x == category', as on column {nominal[0]!r}. "
-            "Hint: grow the tree on one-hot encoded or ordinal columns."
+            "Hint: to_sklearn(tree, indicators=True) makes a column of zeros and ones for each "
+            "category."
         )
     unlike = tree.counts.argmax(axis=1) != tree.label
     if (unlike & tree.is_leaf).any():

@@ -6,6 +6,8 @@ from treebound.show.as_html import to_html
 from treebound.show.as_latex import to_latex
 from treebound.show.as_rules import Region, Rule, Rules, to_rules
 from treebound.show.as_text import to_text
+from treebound.show.explain import explain
+from treebound.show.explanation import Change, Counterfactual, Explanation, Step
 from treebound.show.figure import TreeDisplay
 from treebound.show.notebook import to_notebook
 from treebound.show.path_display import CertificateDisplay, PruningPathDisplay
@@ -13,6 +15,9 @@ from treebound.show.theory import FerrersDisplay, GrowthDisplay
 
 __all__ = [
     "CertificateDisplay",
+    "Change",
+    "Counterfactual",
+    "Explanation",
     "FerrersDisplay",
     "Forms",
     "GrowthDisplay",
@@ -20,7 +25,9 @@ __all__ = [
     "Region",
     "Rule",
     "Rules",
+    "Step",
     "TreeDisplay",
+    "explain",
     "to_dot",
     "to_html",
     "to_latex",

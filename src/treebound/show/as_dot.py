@@ -6,24 +6,33 @@ from treebound.show.colours import fill_of
 from treebound.show.words import answer, class_and_counts, counted, one_line
 from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
-from treebound.tree.split import Split, splits_of
+from treebound.tree.split import Split, Unknown, splits_of
 
 __all__ = ["to_dot"]
 
 
 @takes_classifier
-def to_dot(tree: Tree, *, max_depth: int | None = None, digits: int | None = None) -> str:
+def to_dot(
+    tree: Tree,
+    *,
+    max_depth: int | None = None,
+    digits: int | None = None,
+    unknown: Unknown = "other",
+) -> str:
     r"""The tree in the DOT language; ``dot -Tsvg`` draws it.
 
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
-        A fitted classifier gives its tree.
+        A fitted classifier gives its tree, and ``unknown`` as it has it.
     max_depth : int, optional
         Subtrees below this depth are one node that says how many nodes it stands for.
     digits : int, optional
         Round thresholds to so many significant digits; those that change are marked with ``≈``.
         By default they are written in full, as the tree compares.
+    unknown : {"other", "majority", "stop", "missing", "error"}
+        What becomes of a category that the column does not know; with ``"error"`` the other one
+        of two declared categories is named: ``= male`` rather than ``≠ female``.
 
     Examples
     --------
@@ -50,7 +59,7 @@ def to_dot(tree: Tree, *, max_depth: int | None = None, digits: int | None = Non
         '    edge [fontname="Helvetica", fontsize=10];',
     ]
     edges = []
-    splits = splits_of(tree)
+    splits = splits_of(tree, unknown=unknown)
     node = 0
     while node < tree.n_nodes:
         split = splits[node]

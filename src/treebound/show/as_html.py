@@ -1,4 +1,4 @@
-"""One self-contained page with the tree, the pruning path and the certificate."""
+"""One self-contained page: the tree, and a report about it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import os
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-
 from treebound._files import write_text
 from treebound._html import assembled
-from treebound.show.colours import class_colours
-from treebound.show.path_display import certified_steps, spread
-from treebound.show.words import answer, one_line, tree_in_words, typeset
-from treebound.tree import Tree
+from treebound._validation import invalid
+from treebound.data import Sample
+from treebound.show.report_data import report_data
+from treebound.show.words import one_line
 from treebound.tree.fitted import tree_of
-from treebound.tree.split import split_of
+from treebound.tree.split import Unknown
 
 __all__ = ["to_html"]
 
@@ -24,31 +22,36 @@ def to_html(
     source: Any,
     path: str | os.PathLike[str] | None = None,
     *,
+    test: tuple[Any, Any] | None = None,
     pruning_path: Any = None,
     certificate: Any = None,
-    title: str = "Decision tree",
+    title: str | None = None,
     max_steps: int = 150,
 ) -> str:
-    """A page with the tree, and with a slider along the pruning path where there is one.
+    """A report on one page: the tree, why it has this size, and what it promises.
 
     The page needs no network and no other file, and only its own script can run in it. Nodes can
     be folded, zoomed and walked through with the keyboard; pointing at one shows its training
-    examples; it follows the light or dark setting of the reader.
+    examples. A slider runs over the sizes of the pruning path, and all that the page says is about
+    the tree that is shown. A row that is typed or pasted is explained, and its path lights up. It
+    follows the light or dark setting of the reader and can be printed.
 
     Parameters
     ----------
     source : Tree or BoundTreeClassifier
-        A fitted classifier brings its pruning path and its certificate along.
+        A fitted classifier brings its pruning path, its certificate and its parameters along.
     path : str or path-like, optional
         Where to write the page.
+    test : tuple (X, y), optional
+        Rows that had no part in fitting, and their classes: the page has their confusion matrix.
     pruning_path : PruningPath, optional
         The path to show; by default that of the classifier.
     certificate : Certificate, optional
         By default that of the classifier. With one, the tree of every step is certified.
-    title : str
-        The heading of the page.
+    title : str, optional
+        The heading of the page; by default it names the target.
     max_steps : int
-        On a longer path, so many steps are shown, spread evenly.
+        On a longer path, about so many steps are shown.
 
     Returns
     -------
@@ -69,113 +72,22 @@ def to_html(
         pruning_path = getattr(source, "pruning_path_", None)
     if certificate is None:
         certificate = getattr(source, "certificate_", None)
-    document = _document(source, tree, pruning_path, certificate, max_steps)
-    page = assembled(files("treebound.show") / "static", "report", title=title, data=document)
+    sample = None
+    if test is not None:
+        if not isinstance(test, tuple | list) or len(test) != 2:
+            raise invalid("test", "to_html", "a tuple (X, y) of rows and classes", type(test))
+        unknown: Unknown = getattr(source, "unknown", "other")
+        sample = Sample.read(*test, columns=tree.columns, classes=tree.classes, unknown=unknown)
+    if title is None:
+        target = getattr(source, "target_name_", None)
+        title = "Decision tree" + ("" if target is None else f" for {one_line(target)}")
+    page = assembled(
+        files("treebound.show") / "static",
+        "report",
+        title=title,
+        data=report_data(source, tree, pruning_path, certificate, max_steps, sample),
+        scripts=("report_model", "report_tree", "report_sections"),
+    )
     if path is not None:
         write_text(path, page)
     return page
-
-
-# -- what the page is given ------------------------------------------------------------------
-
-
-def _document(
-    source: Any, tree: Tree, path: Any, certificate: Any, max_steps: int
-) -> dict[str, Any]:
-    store = _Store()
-    if path is None:
-        risk = np.nan if certificate is None else float(certificate.risk)
-        steps = [_step(store.add(tree), 0, tree.n_leaves, tree.errors, 0.0, risk)]
-        start = chosen = last = 0
-        unit = "errors"
-    else:
-        picked = spread(path, max_steps)
-        delta = None if certificate is None else float(certificate.delta)
-        made = certified_steps(source, path, picked, delta=delta)
-        steps = [
-            _step(store.add(found), step, path.leaves[step], path.errors[step], score, risk)
-            for step, score, (found, risk) in zip(
-                picked, path.scores[picked].tolist(), made, strict=True
-            )
-        ]
-        chosen, last, unit = picked.index(int(path.chosen)), len(path) - 1, str(path.unit)
-        start = _start(store.add(tree), steps, chosen)
-    return {
-        "summary": _summary(tree, certificate),
-        "classes": [one_line(label) for label in tree.classes.tolist()],
-        "colours": list(class_colours(tree.n_classes)),
-        "stats": store.stats,
-        "splits": store.splits,
-        "nodes": store.nodes,
-        "steps": steps,
-        "start": start,
-        "chosen": chosen,
-        "last": last,
-        "unit": unit,
-    }
-
-
-def _step(
-    root: int, step: int, leaves: int, errors: float, score: float, certificate: float
-) -> dict[str, Any]:
-    return {
-        "root": root,
-        "step": int(step),
-        "leaves": int(leaves),
-        "errors": float(errors),
-        "score": score if np.isfinite(score) else None,
-        "certificate": certificate if np.isfinite(certificate) else None,
-    }
-
-
-def _start(root: int, steps: list[dict[str, Any]], chosen: int) -> int:
-    """The step of the tree itself, which may have been pruned to another than the chosen one."""
-    if steps[chosen]["root"] == root:
-        return chosen
-    return next((k for k, step in enumerate(steps) if step["root"] == root), chosen)
-
-
-def _summary(tree: Tree, certificate: Any) -> str:
-    return " ".join(
-        [f"{tree_in_words(tree)}.", *([] if certificate is None else [str(certificate)])]
-    )
-
-
-class _Store:
-    """The nodes of many trees, each different one once; equal subtrees share a number.
-
-    Pruning a node changes it and those above it, so a path of many steps costs little more than
-    its first tree. Children always have smaller numbers than their parents.
-    """
-
-    def __init__(self) -> None:
-        self.stats: list[list[Any]] = []
-        self.splits: list[list[str]] = []
-        self.nodes: list[list[int]] = []
-        self._known: dict[Any, int] = {}
-
-    def add(self, tree: Tree) -> int:
-        """Take a tree in; the number of its root."""
-        numbers = [0] * tree.n_nodes
-        rows, label, counts = tree.rows.tolist(), tree.label.tolist(), tree.counts.tolist()
-        left, right = tree.left.tolist(), tree.right.tolist()
-        for node in range(tree.n_nodes - 1, -1, -1):
-            key = ("stats", rows[node], label[node], tuple(counts[node]))
-            entry = [self._number(key, self.stats, [rows[node], label[node], counts[node]])]
-            if left[node] >= 0:
-                entry += [self._split(tree, node), numbers[left[node]], numbers[right[node]]]
-            numbers[node] = self._number(("node", *entry), self.nodes, entry)
-        return numbers[0]
-
-    def _number(self, key: Any, pool: list[Any], entry: Any) -> int:
-        number = self._known.get(key)
-        if number is None:
-            number = self._known[key] = len(pool)
-            pool.append(entry)
-        return number
-
-    def _split(self, tree: Tree, node: int) -> int:
-        split = split_of(tree, node)
-        sides = typeset(answer(split, left=True)), answer(split, left=False)
-        words = [one_line(split.column.name), *sides]
-        return self._number(("split", *words), self.splits, words)

@@ -11,7 +11,7 @@ from treebound.show.layout import tidy, visible
 from treebound.show.words import answer, class_and_counts, counted, one_line, typeset
 from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
-from treebound.tree.split import Split, splits_of
+from treebound.tree.split import Split, Unknown, splits_of
 
 __all__ = ["to_latex"]
 
@@ -74,6 +74,7 @@ def to_latex(
     document: bool = False,
     max_depth: int | None = None,
     digits: int | None = None,
+    unknown: Unknown = "other",
 ) -> str:
     r"""The tree as a ``tikzpicture``, which compiles with pdflatex.
 
@@ -83,7 +84,7 @@ def to_latex(
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
-        A fitted classifier gives its tree.
+        A fitted classifier gives its tree, and ``unknown`` as it has it.
     document : bool
         Whether to write a whole document, its page cut to the tree, rather than the picture alone.
     max_depth : int, optional
@@ -91,6 +92,9 @@ def to_latex(
     digits : int, optional
         Round thresholds to so many significant digits; those that change are marked with ``≈``.
         By default they are written in full, as the tree compares.
+    unknown : {"other", "majority", "stop", "missing", "error"}
+        What becomes of a category that the column does not know; with ``"error"`` the other one
+        of two declared categories is named: ``= male`` rather than ``≠ female``.
 
     Notes
     -----
@@ -108,7 +112,7 @@ def to_latex(
     >>> print(to_latex(tree).splitlines()[10])
     \node[box, fill=fill0] (n0) at (50.2,0) {age\\7 rows};
     """
-    splits = splits_of(tree)
+    splits = splits_of(tree, unknown=unknown)
     nodes, left, right = visible(tree, max_depth)
     answers = [""] * len(nodes)  # what leads to each node
     labels, fills = [], []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from treebound.show.words import answer, class_and_counts, one_line
 from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
-from treebound.tree.split import splits_of
+from treebound.tree.split import Unknown, splits_of
 
 __all__ = ["to_text"]
 
@@ -13,18 +13,27 @@ _DEEP = 40
 
 
 @takes_classifier
-def to_text(tree: Tree, *, max_depth: int | None = None, digits: int | None = None) -> str:
+def to_text(
+    tree: Tree,
+    *,
+    max_depth: int | None = None,
+    digits: int | None = None,
+    unknown: Unknown = "other",
+) -> str:
     """The tree as indented text, one line for each side of a split.
 
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
-        A fitted classifier gives its tree.
+        A fitted classifier gives its tree, and ``unknown`` as it has it.
     max_depth : int, optional
         Nodes deeper than this are left out and counted.
     digits : int, optional
         Round thresholds to so many significant digits; those that change are marked with ``≈``.
         By default they are written in full, as the tree compares.
+    unknown : {"other", "majority", "stop", "missing", "error"}
+        What becomes of a category that the column does not know; with ``"error"`` the other one
+        of two declared categories is named: ``= male`` rather than ``≠ female``.
 
     Returns
     -------
@@ -46,7 +55,7 @@ def to_text(tree: Tree, *, max_depth: int | None = None, digits: int | None = No
     """
     if tree.n_nodes == 1:
         return class_and_counts(tree, 0)
-    splits = splits_of(tree)
+    splits = splits_of(tree, unknown=unknown)
     lines: list[str] = []
     stack = [(0, False), (0, True)]  # a node, and which of its two sides to write
     while stack:

@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 from treebound._extras import require
 from treebound._validation import Whole, check
+from treebound.data import Sample
 from treebound.show.colours import class_colours, fill_of
+from treebound.show.distributions import Distribution, distributions
 from treebound.show.layout import tidy, visible
 from treebound.show.words import answer, count, one_line, typeset
 from treebound.tree import Tree
 from treebound.tree.fitted import tree_of
-from treebound.tree.split import Split, splits_of
+from treebound.tree.route import ROUTED
+from treebound.tree.split import Split, Unknown, splits_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +32,8 @@ __all__ = ["TreeDisplay"]
 _PAD = 0.45  # room around the words of a node, in lines
 _BAR = 0.55  # height of the bar of proportions, in lines
 _LINE = 1.25  # distance of two lines, in font sizes
+_PLOT = 3.4  # height of a histogram, in lines
+_PLOT_WIDTH = 11.0  # and its least width, in font sizes
 _LEGEND_CLASSES = 12
 
 
@@ -42,6 +47,7 @@ class _Box:
     height: float
     bold: bool
     hidden: int  # nodes that a depth limit leaves out below this one
+    plot: Distribution | None = None
 
 
 class TreeDisplay:
@@ -59,6 +65,14 @@ class TreeDisplay:
     digits : int, optional
         Round thresholds to so many significant digits; those that change are marked with ``≈``.
         By default they are written in full, as the tree compares.
+    unknown : {"other", "majority", "stop", "missing", "error"}
+        What becomes of a category that the column does not know; with ``"error"`` the other one
+        of two declared categories is named.
+    target : str, optional
+        The name of what is predicted, as a title.
+    sample : Sample, optional
+        Rows whose values are drawn in the nodes: a histogram, by class, of the column that the
+        node asks about.
 
     Attributes
     ----------
@@ -84,17 +98,29 @@ class TreeDisplay:
     places_: dict[int, tuple[float, float]]
 
     def __init__(
-        self, tree: Tree, *, max_depth: int | None = None, digits: int | None = None
+        self,
+        tree: Tree,
+        *,
+        max_depth: int | None = None,
+        digits: int | None = None,
+        unknown: Unknown = "other",
+        target: str | None = None,
+        sample: Sample | None = None,
     ) -> None:
         check("TreeDisplay", {"max_depth": max_depth}, {"max_depth": Whole(0, optional=True)})
         self.tree = tree
         self.max_depth = max_depth
         self.digits = digits
+        self.unknown = unknown
+        self.target = target
+        self.sample = sample
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
+        X: Any = None,
+        y: Any = None,
         *,
         max_depth: int | None = None,
         digits: int | None = None,
@@ -107,6 +133,9 @@ class TreeDisplay:
         ----------
         estimator : BoundTreeClassifier
             Anything with a ``tree_`` that is a :class:`treebound.Tree`.
+        X, y : table and labels, optional
+            Rows whose values are drawn in the nodes, such as the training rows: a small histogram,
+            by class, of the column that the node asks about.
         max_depth : int, optional
             Nodes deeper than this are left out and counted.
         digits : int, optional
@@ -117,7 +146,21 @@ class TreeDisplay:
             In points; by default it depends on how many leaves there are.
         """
         tree = tree_of(estimator, "TreeDisplay.from_estimator")
-        return cls(tree, max_depth=max_depth, digits=digits).plot(ax=ax, fontsize=fontsize)
+        unknown: Unknown = getattr(estimator, "unknown", "other")
+        if (X is None) != (y is None):
+            raise ValueError("Histograms in the nodes need both 'X' and 'y'. Got one of them.")
+        sample = None
+        if X is not None:
+            sample = Sample.read(X, y, columns=tree.columns, classes=tree.classes, unknown=unknown)
+        display = cls(
+            tree,
+            max_depth=max_depth,
+            digits=digits,
+            unknown=unknown,
+            target=getattr(estimator, "target_name_", None),
+            sample=sample,
+        )
+        return display.plot(ax=ax, fontsize=fontsize)
 
     def plot(self, ax: Axes | None = None, *, fontsize: float | None = None) -> TreeDisplay:
         """Draw the tree.
@@ -137,18 +180,49 @@ class TreeDisplay:
         require("matplotlib", extra="plot", why="Drawing a tree")
         nodes, left, right = visible(self.tree, self.max_depth)
         size = fontsize or _fontsize(left.count(-1))
-        boxes = _boxes(self.tree, nodes, left, self.digits, size)
+        boxes = self._boxes(nodes, left, size)
         across = tidy(left, right, width=[box.width for box in boxes], gap=0.9 * size)
         down = _levels(self.tree, boxes, size)
         self.places_ = {
             box.node: (float(x), -float(down[self.tree.node_depth[box.node]]))
             for box, x in zip(boxes, across, strict=True)
         }
-        page = _Page(self.tree, boxes, self.places_, size)
+        page = _Page(self.tree, boxes, self.places_, size, self.target)
         self.ax_ = page.axes(ax)
         self.figure_ = self.ax_.figure  # type: ignore[assignment]
         page.draw(self.ax_, left, right)
         return self
+
+    def _boxes(self, nodes: list[int], left: list[int], size: float) -> list[_Box]:
+        """What stands in every node that is drawn, and how much room it takes."""
+        tree, leaves = self.tree, left.count(-1)
+        columns = 26 if leaves <= 16 else 18 if leaves <= 32 else 13
+        splits = splits_of(tree, unknown=self.unknown)
+        plots: dict[int, Distribution] = {}
+        if self.sample is not None:
+            routing = self.unknown if self.unknown in ROUTED else "other"
+            plots = distributions(tree, splits, self.sample, routing)
+        boxes = []
+        for node, child in zip(nodes, left, strict=True):
+            split = splits[node] if child >= 0 else None
+            hidden = int(tree.size[node]) - 1 if split is None else 0
+            plot = None if split is None else plots.get(node)
+            if split is None:
+                words = wrapped(one_line(tree.classes[tree.label[node]]), columns)
+            else:
+                words = _split_lines(split, self.digits, columns)
+            rows = count(int(tree.rows[node]))
+            lines = (*words, f"n = {rows}", *([f"... {hidden} more"] if hidden else ()))
+            bold = split is None
+            width = max(
+                _text_width(line, size, bold=bold and k == 0) for k, line in enumerate(lines)
+            )
+            taken = len(lines) + _BAR + 2 * _PAD
+            if plot is not None:
+                width, taken = max(width, _PLOT_WIDTH * size), taken + _PLOT + 1.2
+            height = taken * size * _LINE
+            boxes.append(_Box(node, lines, width + 1.6 * size, height, bold, hidden, plot))
+        return boxes
 
 
 def _fontsize(leaves: int) -> float:
@@ -156,29 +230,6 @@ def _fontsize(leaves: int) -> float:
 
 
 # -- what stands in a node -------------------------------------------------------------------
-
-
-def _boxes(
-    tree: Tree, nodes: list[int], left: list[int], digits: int | None, size: float
-) -> list[_Box]:
-    leaves = left.count(-1)
-    columns = 26 if leaves <= 16 else 18 if leaves <= 32 else 13
-    splits = splits_of(tree)
-    boxes = []
-    for node, child in zip(nodes, left, strict=True):
-        split = splits[node] if child >= 0 else None
-        hidden = int(tree.size[node]) - 1 if split is None else 0
-        if split is None:
-            words = wrapped(one_line(tree.classes[tree.label[node]]), columns)
-        else:
-            words = _split_lines(split, digits, columns)
-        rows = count(int(tree.rows[node]))
-        lines = (*words, f"n = {rows}", *([f"... {hidden} more"] if hidden else ()))
-        bold = split is None
-        width = max(_text_width(line, size, bold=bold and k == 0) for k, line in enumerate(lines))
-        height = (len(lines) + _BAR + 2 * _PAD) * size * _LINE
-        boxes.append(_Box(node, lines, width + 1.6 * size, height, bold, hidden))
-    return boxes
 
 
 def _split_lines(split: Split, digits: int | None, columns: int) -> list[str]:
@@ -224,20 +275,29 @@ class _Page:
     """The drawing of boxes at their places, in axes measured in points."""
 
     def __init__(
-        self, tree: Tree, boxes: list[_Box], places: dict[int, tuple[float, float]], size: float
+        self,
+        tree: Tree,
+        boxes: list[_Box],
+        places: dict[int, tuple[float, float]],
+        size: float,
+        target: str | None,
     ) -> None:
         self.tree = tree
         self.boxes = boxes
         self.places = places
         self.size = size
         self.labels = [one_line(label) for label in tree.classes.tolist()]
+        self.title = None if target is None else wrapped(one_line(target), 40, most=1)[0]
         self.legend = len(self.labels) <= _LEGEND_CLASSES
         right = max(places[box.node][0] + box.width / 2 for box in boxes)
         low = min(places[box.node][1] - box.height / 2 for box in boxes)
         self.rows = self._legend_rows(right) if self.legend else []
         wide = max((row[-1][1] + row[-1][2] for row in self.rows), default=0.0)
+        if self.title is not None:
+            wide = max(wide, _text_width(self.title, 1.15 * size, bold=True))
         middle = right / 2
-        high = len(self.rows) * size * 1.6 + (size if self.rows else 0)
+        above = len(self.rows) + (1.2 if self.title is not None else 0.0)
+        high = above * size * 1.6 + (size if above else 0)
         self.left, self.right = min(0.0, middle - wide / 2), max(right, middle + wide / 2)
         self.low, self.high = low, high
 
@@ -283,6 +343,14 @@ class _Page:
         self._bars(ax)
         for box in self.boxes:
             self._words(ax, box)
+            if box.plot is not None:
+                self._plot(ax, box, box.plot)
+        if self.title is not None:
+            ax.text(
+                (self.left + self.right) / 2, self.high - 0.8 * self.size, self.title,
+                ha="center", va="center", fontsize=1.15 * self.size * self.scale, weight="bold",
+                parse_math=False,
+            )  # fmt: skip
         for place, row in enumerate(self.rows):
             self._legend(ax, place, row)
 
@@ -361,12 +429,63 @@ class _Page:
                 color="#444444" if plain else "#000000", zorder=4,
             )  # fmt: skip
 
+    def _plot(self, ax: Axes, box: _Box, plot: Distribution) -> None:
+        """The histogram of a node: stacked bars, and a line where the split is."""
+        from matplotlib.collections import PatchCollection
+        from matplotlib.patches import Rectangle
+
+        x, y = self.places[box.node]
+        line, room = self.size * _LINE, box.width - 1.2 * self.size
+        base = y - box.height / 2 + (_PAD + _BAR + 1.2) * line
+        begin, step = x - room / 2, room / len(plot.counts)
+        tallest = float(plot.counts.sum(axis=1).max()) or 1.0
+        colours = class_colours(self.tree.n_classes)
+        gap = 0.04 if plot.cut is not None or not plot.left else 0.12
+        patches, faces = [], []
+        for place, bar in enumerate(plot.counts.tolist()):
+            foot = base
+            for k, part in enumerate(bar):
+                high = 0.95 * _PLOT * line * part / tallest
+                if high > 0:
+                    corner = (begin + (place + gap / 2) * step, foot)
+                    patches.append(Rectangle(corner, (1 - gap) * step, high))
+                    faces.append(colours[k])
+                    foot += high
+        ax.add_collection(PatchCollection(patches, facecolors=faces, edgecolors="none", zorder=3))
+        ax.plot([begin, begin + room], [base, base], color="#666666", lw=0.6 * self.scale, zorder=3)
+        cut = plot.cut if plot.cut is not None else sum(plot.left)
+        if 0 < cut < len(plot.counts):
+            at = begin + cut * step
+            ax.plot([at, at], [base, base + _PLOT * line], color="#000000", ls=":",
+                    lw=1.1 * self.scale, zorder=4)  # fmt: skip
+        self._plot_words(ax, plot, begin, step, base)
+
+    def _plot_words(
+        self, ax: Axes, plot: Distribution, begin: float, step: float, base: float
+    ) -> None:
+        """The ends of the axis below a histogram; the categories where they have room."""
+        style: dict[str, Any] = {
+            "fontsize": 0.75 * self.size * self.scale, "color": "#444444", "va": "top",
+            "parse_math": False, "zorder": 4,
+        }  # fmt: skip
+        below = base - 0.15 * self.size
+        if not plot.left:
+            ax.text(begin, below, plot.ends[0], ha="left", **style)
+            ax.text(begin + step * len(plot.counts), below, plot.ends[-1], ha="right", **style)
+            return
+        for place, name in enumerate(plot.ends):
+            small = 0.75 * self.size
+            shown = name
+            while shown and _text_width(shown, small) > 0.96 * step:
+                shown = shown.rstrip("…")[:-1] + "…" if len(shown) > 2 else ""
+            ax.text(begin + (place + 0.5) * step, below, shown, ha="center", **style)
+
     def _legend(self, ax: Axes, place: int, row: list[tuple[int, float, float]]) -> None:
         from matplotlib.patches import Rectangle
 
         wide = row[-1][1] + row[-1][2]
         begin = (self.left + self.right - wide) / 2
-        y = self.high - (place + 0.5) * 1.6 * self.size
+        y = self.high - (place + 0.5 + (1.2 if self.title else 0.0)) * 1.6 * self.size
         colours = class_colours(self.tree.n_classes)
         for k, at, _ in row:
             corner = (begin + at, y - 0.4 * self.size)

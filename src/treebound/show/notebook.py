@@ -8,7 +8,7 @@ from treebound.show.colours import class_colours
 from treebound.show.words import answer, class_and_counts, one_line, tree_in_words, typeset
 from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier
-from treebound.tree.split import split_of
+from treebound.tree.split import Unknown, split_of
 
 __all__ = ["to_notebook"]
 
@@ -17,17 +17,29 @@ _BAR = "display:inline-flex;width:60px;height:9px;vertical-align:middle;margin-r
 
 
 @takes_classifier
-def to_notebook(tree: Tree, *, max_depth: int = 4, max_lines: int = 40) -> str:
+def to_notebook(
+    tree: Tree,
+    *,
+    max_depth: int = 4,
+    max_lines: int = 40,
+    unknown: Unknown = "other",
+    target: str | None = None,
+) -> str:
     """The tree as a few lines of HTML: one for each node, with a bar of class proportions.
 
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
-        A fitted classifier gives its tree.
+        A fitted classifier gives its tree, and ``unknown`` as it has it.
     max_depth : int
         Nodes deeper than this are left out and counted.
     max_lines : int
         So are those past this many lines.
+    unknown : {"other", "majority", "stop", "missing", "error"}
+        What becomes of a category that the column does not know; with ``"error"`` the other one
+        of two declared categories is named: ``= male`` rather than ``≠ female``.
+    target : str, optional
+        The name of what is predicted.
 
     Examples
     --------
@@ -49,13 +61,14 @@ def to_notebook(tree: Tree, *, max_depth: int = 4, max_lines: int = 40) -> str:
         whole = int(tree.node_depth[node]) < max_depth
         lines.append(_line(tree, node, words, whole))
         if tree.left[node] >= 0 and whole:
-            split = split_of(tree, node)
+            split = split_of(tree, node, unknown=unknown)
             for left, child in ((False, tree.right[node]), (True, tree.left[node])):
                 side = typeset(answer(split, left=left))
                 stack.append((int(child), f"{one_line(split.column.name)} {side}"))
     if skipped:
         lines.append(f"<div>... {skipped} more</div>")
-    head = f"<div><b>Tree</b>: {tree_in_words(tree)}</div>"
+    name = "" if target is None else f" for {html.escape(one_line(target))}"
+    head = f"<div><b>Tree</b>{name}: {tree_in_words(tree)}</div>"
     return f'<div class="treebound-tree" style="{_FRAME}">{head}{"".join(lines)}</div>'
 
 

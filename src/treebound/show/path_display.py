@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound._extras import require
-from treebound.certificate import certify_tree, reason_against
+from treebound.certificate import Certificate, certify_tree, reason_against
 from treebound.show.words import count, counted
 from treebound.tree.model import Tree
 
@@ -203,7 +203,7 @@ class CertificateDisplay:
         made = list(certified_steps(estimator, path, steps, delta=delta))
         risks = [tree.errors / float(tree.weight[0]) for tree, _ in made]
         leaves, chosen = path.leaves[steps], steps.index(path.chosen)
-        bounds = [bound for _, bound in made]
+        bounds = [np.nan if found is None else found.risk for _, found in made]
         return cls(leaves, bounds, risks, chosen=chosen, delta=delta).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> CertificateDisplay:
@@ -243,22 +243,27 @@ class CertificateDisplay:
 
 
 def spread(path: Any, most: int) -> list[int]:
-    """About so many steps of a path: every one near the chosen step, the others spread evenly.
+    """About so many steps of a path: those near the chosen step, the others spread out.
 
-    The first, the last and the chosen step are always among them.
+    Half of the others are spread evenly over the logarithm of the leaves, so that small trees are
+    among them, the rest over the steps. The first, the last and the chosen step always are.
     """
     count, chosen = len(path), int(path.chosen)
     if count <= most:
         return list(range(count))
-    near = range(max(0, chosen - most // 6), min(count, chosen + most // 6 + 1))
-    far = np.linspace(0, count - 1, max(most - len(near), 2)).round().astype(int)
-    return sorted({*near, *far.tolist()})
+    picked = {*range(max(0, chosen - most // 6), min(count, chosen + most // 6 + 1))}
+    room = max(most - len(picked), 4)
+    size = np.log(path.leaves)
+    for at in np.linspace(size.max(), size.min(), room // 2).tolist():
+        picked.add(int(np.abs(size - at).argmin()))
+    far = np.linspace(0, count - 1, max(most - len(picked), 2)).round().astype(int)
+    return sorted({*picked, *far.tolist()})
 
 
 def certified_steps(
     source: Any, path: Any, steps: list[int], *, delta: float | None
-) -> Iterator[tuple[Tree, float]]:
-    """The tree at each of some steps, and what is certified of its risk; NaN for nothing.
+) -> Iterator[tuple[Tree, Certificate | None]]:
+    """The tree at each of some steps, and its certificate where it has one.
 
     A classifier certifies its steps itself: by training rows or by rows that it set aside.
     """
@@ -269,9 +274,9 @@ def certified_steps(
         found = None
         if delta is not None and moved is not None:
             found = moved.certificate_
-        elif delta is not None and reason_against(tree) is None:
+        elif delta is not None and not reason_against(tree):
             found = certify_tree(tree, delta=delta)
-        yield tree, np.nan if found is None else float(found.risk)
+        yield tree, found
 
 
 def _path_of(estimator: Any, caller: str) -> Any:

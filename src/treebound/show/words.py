@@ -19,7 +19,8 @@ def answer(split: Split, *, left: bool, digits: int | None = None) -> str:
     """One side of a split without the column's name, such as ``<= 30``, ``= red``, ``> M``.
 
     Missing values are named where the column had some in training, or where the split is about
-    them: ``<= 30 or missing``, ``is missing``.
+    them: ``<= 30 or missing``, ``is missing``. The other one of two categories is named where no
+    third value can come: ``= male`` rather than ``≠ female`` (see ``Split.closed``).
 
     Parameters
     ----------
@@ -37,6 +38,9 @@ def answer(split: Split, *, left: bool, digits: int | None = None) -> str:
     else:
         value = one_line(split.last_value) if split.codes else "(none)"
     if split.kind == "category":
+        others = split.values(left=False) if split.closed and not left else []
+        if len(others) == 1:
+            return f"= {one_line(others[0])}"
         return f"= {value}" if left else f"≠ {value}"
     named = split.column.missing or math.isinf(split.threshold)
     return f"{'<=' if left else '>'} {value}{' or missing' if named and takes_missing else ''}"

@@ -44,17 +44,25 @@ def tree_of(model: Any, caller: str) -> Tree:
 def takes_classifier(
     function: Callable[Concatenate[Tree, P], R],
 ) -> Callable[Concatenate[Any, P], R]:
-    """Let a function of a tree take a fitted classifier too: its tree, and how it answers."""
-    answering = [
-        name for name in ("unknown", "smoothing") if name in signature(function).parameters
-    ]
+    """Let a function of a tree take a fitted classifier too.
+
+    It gets the tree, how the classifier answers, and what the target is called.
+    """
+    parameters = signature(function).parameters
+    answering = {
+        name: held
+        for name, held in (
+            ("unknown", "unknown"), ("smoothing", "smoothing"), ("target", "target_name_"),
+        )
+        if name in parameters
+    }  # fmt: skip
 
     @wraps(function)
     def either(tree: Any, *args: P.args, **options: P.kwargs) -> R:
         if not isinstance(tree, Tree):
             found = tree_of(tree, function.__name__)
-            for name in answering:
-                options.setdefault(name, getattr(tree, name))
+            for name, held in answering.items():
+                options.setdefault(name, getattr(tree, held, parameters[name].default))
             tree = found
         return function(tree, *args, **options)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treebound.data import Matrix
     from treebound.tree.model import Tree
 
-__all__ = ["apply", "decision_path", "float_rows", "splits"]
+__all__ = ["ROUTED", "apply", "decision_path", "float_rows", "path_to", "splits"]
 
 # The policies about unknown categories that are a matter of routing; the others are of reading.
 ROUTED = ("other", "majority", "stop")
@@ -198,6 +198,14 @@ def decision_path(tree: Tree, X: Matrix, unknown: str = "other") -> csr_matrix:
     indices = paths[np.repeat(start[reached], lengths) + inside]
     ones = np.ones(len(indices), dtype=np.int64)
     return csr_matrix((ones, indices, indptr), shape=(len(reached), tree.n_nodes))
+
+
+def path_to(tree: Tree, node: int) -> list[int]:
+    """The nodes from the root to a node, both included."""
+    parent, way = _parents(tree), [node]
+    while way[-1]:
+        way.append(int(parent[way[-1]]))
+    return way[::-1]
 
 
 def _parents(tree: Tree) -> NDArray[np.int32]:

@@ -46,6 +46,9 @@ class Split:
     unknown_left : bool or None
         Whether a category that the column does not know goes left; None where it stops at the
         node, is an error, or cannot occur.
+    closed : bool
+        Whether no value but the column's own categories is to be expected: they were declared,
+        none was missing in training, and any other is an error.
     """
 
     node: int
@@ -56,6 +59,7 @@ class Split:
     codes: Sequence[int]
     missing_left: bool
     unknown_left: bool | None
+    closed: bool
 
     @property
     def is_real(self) -> bool:
@@ -161,7 +165,8 @@ def _made(
     unknown_left = None
     if column.kind != "real" and unknown not in ("stop", "error"):
         unknown_left = {"other": False, "majority": heavier_left, "missing": missing_left}[unknown]
-    return Split(node, feature, column, kind, threshold, codes, missing_left, unknown_left)
+    closed = unknown == "error" and column.declared and not column.missing
+    return Split(node, feature, column, kind, threshold, codes, missing_left, unknown_left, closed)
 
 
 def plain(value: Any) -> Any:

@@ -1,0 +1,47 @@
+"""
+Why this answer
+===============
+
+One row explained: the splits it met, with its own values; the next best class; and the least change
+that gives another answer. The table is made up: loans, and whether they were paid back.
+"""
+
+import numpy as np
+import pandas as pd
+
+import treebound as tb
+
+rng = np.random.default_rng(5)
+rows = 900
+jobs = ["none", "part time", "full time"]
+loans = pd.DataFrame(
+    {
+        "income": rng.gamma(4.0, 700.0, rows).round(),
+        "amount": rng.gamma(2.0, 4000.0, rows).round(-2),
+        "job": pd.Categorical(rng.choice(jobs, rows, p=[0.2, 0.3, 0.5]), jobs, ordered=True),
+        "owner": pd.Categorical(rng.choice(["yes", "no"], rows), ["yes", "no"]),
+    }
+)
+good = (loans["amount"] < 3 * loans["income"]) | (
+    (loans["owner"] == "yes") & (loans["job"] > "none")
+)
+good ^= rng.random(rows) < 0.07
+paid = pd.Series(np.where(good, "paid", "lost"), name="loan")
+
+# %%
+# With rows given, every node shows how the values of its column are spread over the classes. The
+# dotted line is where it splits.
+
+clf = tb.BoundTreeClassifier(max_leaves=7, unknown="error").fit(loans, paid)
+ax = clf.plot(loans, paid)
+
+# %%
+# The first loan, and why it is answered as it is. In a notebook this is a table.
+
+found = clf.explain(loans.iloc[0])
+print(found)
+
+# %%
+# The changed row really gets the other answer.
+
+print(clf.explain(found.counterfactual.row))

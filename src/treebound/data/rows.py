@@ -1,0 +1,70 @@
+"""Reading one row, as a person would write it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from treebound.data.frames import Table, read_table
+
+__all__ = ["read_row"]
+
+
+def read_row(row: Any, names: Sequence[str]) -> Table:
+    """Read one row: a mapping by column name, values in order, or a table of one row.
+
+    Parameters
+    ----------
+    row : mapping, sequence, pandas Series, or table of one row
+        A mapping may have more columns than are asked for.
+    names : sequence of str
+        The columns, in order.
+
+    Examples
+    --------
+    >>> read_row({"colour": "red", "age": 3}, ["age", "colour"]).shape
+    (1, 2)
+    """
+    if getattr(row, "ndim", 0) == 1 and hasattr(row, "to_dict"):  # a row of a pandas frame
+        row = row.to_dict()
+    if isinstance(row, Mapping):
+        lacking = [name for name in names if name not in row]
+        if lacking:
+            raise ValueError(
+                f"The row has no value for column {lacking[0]!r}. Hint: give a value, or None "
+                f"where it is missing, for each of {_some(names)}."
+            )
+        values = [row[name] for name in names]
+    elif isinstance(row, list | tuple | np.ndarray) and not any(map(_has_many, row)):
+        values = list(row)
+    else:
+        table = read_table(row)
+        if table.shape[0] != 1:
+            raise ValueError(
+                f"The 'row' must be one row. Got {table.shape[0]} rows instead. Hint: choose one, "
+                "such as X.iloc[0] or X[0]."
+            )
+        return table
+    if len(values) != len(names):
+        raise ValueError(
+            f"The row has {len(values)} values, but there are {len(names)} columns. Hint: give one "
+            f"for each, in this order: {_some(names)}."
+        )
+    cells = [np.array([[value]], dtype=object) for value in values]
+    raw = []
+    for name, cell in zip(names, cells, strict=True):
+        try:
+            raw.append(read_table(cell).column(0))
+        except ValueError as error:
+            raise ValueError(str(error).replace("'x0'", repr(name))) from None
+    return Table(tuple(names), (1, len(names)), raw=tuple(raw))
+
+
+def _has_many(value: Any) -> bool:
+    return isinstance(value, list | tuple | np.ndarray | Mapping)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")

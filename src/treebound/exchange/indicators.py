@@ -1,0 +1,152 @@
+"""Nominal columns as columns of zeros and ones, for tools that know numbers only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data import Column, Unknown, read_matrix
+from treebound.data.frames import MISSING, UNKNOWN
+from treebound.exchange.foreign import preorder
+from treebound.tree.fitted import tree_of
+from treebound.tree.model import Tree
+
+__all__ = ["Indicators"]
+
+
+class Indicators:
+    """A tree, and tables for it, with a column of zeros and ones for each category.
+
+    A nominal column becomes one column for each of its categories, and one more for missing values
+    where training had some. Real columns stay as they are; ordinal ones are codes 0, 1, 2, ...
+
+    Parameters
+    ----------
+    model : BoundTreeClassifier or Tree
+
+    Attributes
+    ----------
+    names : tuple of str
+        The names of the new columns, such as ``colour = red``.
+    source : ndarray of int
+        For each new column, the index of the column it was made of.
+    tree : Tree
+        The same tree in the new columns, without nominal splits; ``to_sklearn`` takes it.
+
+    Notes
+    -----
+    A category that the column does not know is zero in all of them (in an ordinal column, a code
+    past the last one): it answers no to every split, as with ``unknown="other"``. With
+    ``unknown="missing"`` it counts as missing, with ``"error"`` it is refused; ``"majority"`` and
+    ``"stop"`` cannot be told by zeros and ones.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> from treebound.exchange import Indicators
+    >>> X = [["red", 1.0], ["blue", 2.0], ["green", 3.0], ["red", 4.0]] * 10
+    >>> clf = tb.BoundTreeClassifier().fit(X, [0, 1, 1, 0] * 10)
+    >>> numeric = Indicators(clf)
+    >>> numeric.names
+    ('x0 = blue', 'x0 = green', 'x0 = red', 'x1')
+    >>> numeric.transform(X[:2]).tolist()
+    [[0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 2.0]]
+    """
+
+    def __init__(self, model: Any) -> None:
+        tree = tree_of(model, "Indicators")
+        self._columns = tree.columns
+        self._unknown: Unknown = getattr(model, "unknown", "other")
+        made = [_names(column) for column in tree.columns]
+        self.names: tuple[str, ...] = tuple(name for names in made for name in names)
+        sizes = [len(names) for names in made]
+        self.source: NDArray[np.intp] = np.repeat(np.arange(len(sizes)), sizes)
+        self._first = np.cumsum([0, *sizes])[:-1]
+        self.tree = self._numeric(tree)
+
+    def _numeric(self, tree: Tree) -> Tree:
+        """The tree in the new columns: rows that answer ``= c`` have a one, and go right."""
+        inner = ~tree.is_leaf
+        nominal = inner & np.array([c.kind == "nominal" for c in tree.columns])[tree.feature]
+        left = np.where(nominal, tree.right, tree.left)
+        right = np.where(nominal, tree.left, tree.right)
+        first = np.where(inner, self._first[tree.feature], -1)
+        order = preorder(left, right)
+        place = np.empty(tree.n_nodes, dtype=np.int64)
+        place[order] = np.arange(tree.n_nodes)
+        columns = tuple(
+            replace(tree.columns[at], name=name)
+            if tree.columns[at].kind != "nominal"
+            else Column(name)
+            for name, at in zip(self.names, self.source.tolist(), strict=True)
+        )
+        return Tree(
+            feature=np.where(nominal, first + tree.category, first)[order],
+            threshold=np.where(nominal, 0.5, tree.threshold)[order],
+            category=np.full(tree.n_nodes, -1),
+            missing_left=np.where(nominal, ~tree.missing_left, tree.missing_left)[order],
+            left=np.where(inner, place[left], -1)[order],
+            right=np.where(inner, place[right], -1)[order],
+            counts=tree.counts[order],
+            rows=tree.rows[order],
+            label=tree.label[order],
+            columns=columns,
+            classes=tree.classes,
+            weighted=tree.weighted,
+            counted=tree.counted,
+        )
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """A table in the new columns, NaN where a value is missing that training never missed.
+
+        Parameters
+        ----------
+        X : table
+            With the columns that the model was fitted to.
+        """
+        matrix = read_matrix(X, self._columns, unknown=self._unknown)
+        made = np.empty((matrix.n_rows, len(self.names)))
+        for column, first, values in zip(
+            self._columns, self._first.tolist(), matrix.values, strict=True
+        ):
+            if column.kind == "nominal":
+                made[:, first : first + len(_names(column))] = _zeros_and_ones(values, column)
+            elif column.kind == "ordinal":  # an unknown category is past the last one
+                past = np.where(values == UNKNOWN, len(column.categories or ()), values)
+                made[:, first] = np.where(values == MISSING, np.nan, past)
+            else:
+                made[:, first] = values
+        return made
+
+    def summed(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Figures of the new columns, added up for each column of the table.
+
+        SHAP values add up: those of a nominal column are the sum over its categories.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_new_columns, ...)
+        """
+        return np.add.reduceat(values, self._first, axis=1)
+
+
+def _names(column: Column) -> list[str]:
+    if column.kind != "nominal":
+        return [column.name]
+    known = [f"{column.name} = {category}" for category in column.categories or ()]
+    return known + [f"{column.name} is missing"] * column.missing
+
+
+def _zeros_and_ones(codes: NDArray[Any], column: Column) -> NDArray[np.float64]:
+    size = len(column.categories or ())
+    made: NDArray[np.float64] = (codes[:, np.newaxis] == np.arange(size + column.missing)).astype(
+        np.float64
+    )
+    if column.missing:
+        made[codes == MISSING, size] = 1.0
+    else:
+        made[codes == MISSING] = np.nan
+    return made

@@ -1,0 +1,140 @@
+"""How the values of the column a node asks about are distributed there, class by class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data import Sample
+from treebound.data.frames import MISSING
+from treebound.show.words import number, one_line
+from treebound.tree import Tree
+from treebound.tree.split import Split
+
+__all__ = ["Distribution", "distributions"]
+
+_BINS = 16
+_MOST_CATEGORIES = 8
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A small histogram.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_bars, n_classes)
+        Weight of each class in each bar.
+    cut : int or None
+        How many bars go left, the first ones; None where the split lies outside the values, or
+        for categories.
+    left : tuple of bool
+        Which bars go left, for categories; empty for a real column.
+    ends : tuple of str
+        The least and the greatest value; for categories, the name of every bar.
+    """
+
+    counts: NDArray[np.float64]
+    cut: int | None
+    left: tuple[bool, ...]
+    ends: tuple[str, ...]
+
+
+def distributions(
+    tree: Tree, splits: list[Split | None], sample: Sample, unknown: str
+) -> dict[int, Distribution]:
+    """The histogram of every inner node that rows of a sample reach.
+
+    Parameters
+    ----------
+    tree : Tree
+    splits : list of Split or None
+        Those of the nodes.
+    sample : Sample
+        The rows to draw, in the columns and classes of the tree.
+    unknown : str
+        How the tree routes categories that it does not know.
+    """
+    reached = tree.apply(sample.X, unknown)
+    order = np.argsort(reached, kind="stable")
+    at = reached[order]
+    found = {}
+    for node, split in enumerate(splits):
+        if split is None:
+            continue
+        # the subtree of a node is a run of nodes in pre-order
+        first, last = np.searchsorted(at, [node, node + int(tree.size[node])])
+        rows = order[first:last]
+        if len(rows):
+            values, labels = sample.X.values[split.feature][rows], sample.y[rows]
+            weights = sample.weights[rows]
+            draw = _numbers if split.is_real else _categories
+            made = draw(split, values, labels, weights, tree.n_classes)
+            if made is not None:
+                found[node] = made
+    return found
+
+
+def _numbers(
+    split: Split,
+    values: NDArray[Any],
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    classes: int,
+) -> Distribution | None:
+    """Bins from the least to the greatest value; the threshold is an edge of two."""
+    known = ~np.isnan(values)
+    numbers = values[known].astype(np.float64)
+    if not len(numbers):
+        return None
+    low, high = float(numbers.min()), float(numbers.max())
+    cut = None
+    edges = np.linspace(low, high, _BINS + 1 if low < high else 2)
+    if split.kind == "threshold" and low <= split.threshold < high:
+        share = (split.threshold - low) / (high - low)
+        cut = min(max(round(_BINS * share), 1), _BINS - 1)
+        below = np.linspace(low, split.threshold, cut + 1)
+        edges = np.concatenate([below, np.linspace(split.threshold, high, _BINS - cut + 1)[1:]])
+    # a value at an edge lies below it, as a value at the threshold goes left
+    place = np.searchsorted(edges[1:-1], numbers, side="left")
+    counts = np.zeros((len(edges) - 1, classes))
+    np.add.at(counts, (place, labels[known]), weights[known])
+    return Distribution(counts, cut, (), (_short(low), _short(high)))
+
+
+def _categories(
+    split: Split,
+    values: NDArray[Any],
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    classes: int,
+) -> Distribution | None:
+    """A bar for each category: those of an order in order, others with the left ones first."""
+    column = split.column
+    size = len(column.categories or ())
+    known = values >= MISSING  # of categories never seen there is no bar
+    counts = np.zeros((size + 1, classes))
+    np.add.at(counts, (values[known].astype(int), labels[known]), weights[known])  # -1: the last
+    total = counts.sum(axis=1)
+    left = np.zeros(size + 1, dtype=bool)
+    left[list(split.codes)] = True
+    left[size] = split.missing_left
+    shown = np.flatnonzero(total > 0)
+    if column.kind == "nominal":
+        shown = shown[np.lexsort((-total[shown], ~left[shown]))][:_MOST_CATEGORIES]
+    if not len(shown):
+        return None
+    names = [*map(one_line, column.categories or ()), "missing"]
+    return Distribution(
+        counts[shown],
+        None,
+        tuple(bool(left[code]) for code in shown),
+        tuple(names[code] for code in shown),
+    )
+
+
+def _short(value: float) -> str:
+    return number(float(f"{value:.4g}"))

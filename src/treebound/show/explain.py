@@ -1,0 +1,178 @@
+"""Explaining one row: its way through the tree, and the nearest way to another answer."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from treebound.data import Column, Matrix, read_matrix
+from treebound.data.frames import MISSING, UNKNOWN, RawColumn
+from treebound.data.rows import read_row
+from treebound.show.as_rules import Region
+from treebound.show.counterfactual import Cell, least_change
+from treebound.show.explanation import Change, Counterfactual, Explanation, Step
+from treebound.show.words import number, one_line
+from treebound.tree import Tree
+from treebound.tree.fitted import tree_of
+from treebound.tree.route import ROUTED, path_to
+from treebound.tree.smoothing import probabilities
+from treebound.tree.split import Unknown, plain, split_of
+
+__all__ = ["explain"]
+
+
+def explain(source: Any, row: Any) -> Explanation:
+    """Why a row is answered as it is, and what would have to change for another answer.
+
+    Parameters
+    ----------
+    source : BoundTreeClassifier or Tree
+        A fitted classifier brings how it treats unknown categories and smooths probabilities.
+    row : mapping, sequence, pandas Series, or table of one row
+        The values by column name, or in the order of the columns.
+
+    Returns
+    -------
+    Explanation
+        ``print`` it, or show it in a notebook.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> from sklearn.datasets import load_iris
+    >>> iris = load_iris(as_frame=True)
+    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
+    >>> print(clf.explain(iris.data.iloc[77]))
+    versicolor (probability 0.868, 49 of 54 training examples here)
+      because                   this row  training rows that went this way
+      petal length (cm) > 2     5         100 of 150
+      petal width (cm) <= 1.75  1.7       54 of 100
+    Next best: virginica (probability 0.109, 5 of 54 training examples here)
+    It would be virginica with petal width (cm) > 1.75 instead of 1.7
+    """
+    tree = tree_of(source, "explain")
+    unknown: Unknown = getattr(source, "unknown", "other")
+    table = read_row(row, [column.name for column in tree.columns])
+    matrix = read_matrix(table, tree.columns, unknown=unknown)
+    cells = _cells(matrix)
+    values = [
+        _value(table.column(at), cell, column)
+        for at, (cell, column) in enumerate(zip(cells, tree.columns, strict=True))
+    ]
+    node = int(tree.apply(matrix, unknown if unknown in ROUTED else "other")[0])
+    chances = probabilities(tree.counts[[node]], getattr(source, "smoothing", "m-estimate"))[0]
+    labels = [plain(label) for label in tree.classes.tolist()]
+    own = int(tree.label[node])
+    others = [k for k in range(tree.n_classes) if k != own]
+    given = {column.name: value for column, value in zip(tree.columns, values, strict=True)}
+    return Explanation(
+        row=given,
+        answer=labels[own],
+        target=getattr(source, "target_name_", None),
+        node=node,
+        path=tuple(_steps(tree, node, cells, values, unknown)),
+        rows=int(tree.rows[node]),
+        counts=dict(zip(labels, tree.counts[node].tolist(), strict=True)),
+        probabilities=dict(zip(labels, chances.tolist(), strict=True)),
+        next_best=labels[max(others, key=lambda k: (chances[k], -k))] if others else None,
+        counterfactual=_otherwise(tree, cells, own, unknown, given),
+        stopped=bool(tree.left[node] >= 0),
+    )
+
+
+def _cells(matrix: Matrix) -> list[Cell]:
+    """The values of the only row, as the tree compares them."""
+    return [column[0].item() for column in matrix.values]
+
+
+def _value(raw: RawColumn, cell: Cell, column: Column) -> Any:
+    """A value as the user knows it, None where it is missing."""
+    if column.kind == "real":
+        return None if math.isnan(cell) else float(cell)
+    found, which = raw.distinct()
+    return None if which[0] == MISSING else plain(found[int(which[0])])
+
+
+def _steps(
+    tree: Tree, node: int, cells: list[Cell], values: list[Any], unknown: Unknown
+) -> list[Step]:
+    way = path_to(tree, node)
+    steps = []
+    for here, child in pairwise(way):
+        split = split_of(tree, here, unknown=unknown)
+        at = split.feature
+        value, cell = values[at], cells[at]
+        known = split.is_real or value is None or cell not in (MISSING, UNKNOWN)
+        steps.append(
+            Step(
+                node=here,
+                split=split,
+                left=bool(tree.left[here] == child),
+                value=value,
+                known=known,
+                rows=int(tree.rows[child]),
+                of=int(tree.rows[here]),
+            )
+        )
+    return steps
+
+
+def _otherwise(
+    tree: Tree, cells: list[Cell], label: int, unknown: Unknown, row: dict[str, Any]
+) -> Counterfactual | None:
+    found = least_change(tree, cells, label, unknown=unknown)
+    if found is None:
+        return None
+    changes = []
+    for at, move in found.moves.items():
+        column = tree.columns[at]
+        new = _decoded(move.value, column)
+        words = _words(move.region, unknown)
+        changes.append(Change(column.name, words, row[column.name], new, move.size))
+    return Counterfactual(
+        answer=plain(tree.classes[int(tree.label[found.node])]),
+        node=found.node,
+        changes=tuple(changes),
+        row={**row, **{change.column: change.new for change in changes}},
+    )
+
+
+def _decoded(cell: Cell, column: Column) -> Any:
+    if column.kind == "real":
+        return None if np.isnan(cell) else float(cell)
+    return None if cell < 0 else plain((column.categories or ())[int(cell)])
+
+
+def _order(name: str, codes: list[int], column: Column) -> str:
+    """A run of ordered categories by its ends."""
+    categories = column.categories or ()
+    low = f"> {one_line(categories[codes[0] - 1])}" if codes[0] > 0 else ""
+    high = f"<= {one_line(categories[codes[-1]])}" if codes[-1] < len(categories) - 1 else ""
+    return f"{name} {' and '.join(filter(None, (low, high))) or 'present'}"
+
+
+def _words(region: Region, unknown: Unknown) -> str:
+    """What a value must be to lie in a region, in words; missing values are another matter."""
+    name = one_line(region.column.name)
+    if region.column.kind == "real":
+        low, high = math.isfinite(region.low), math.isfinite(region.high)
+        if region.low >= region.high:
+            return f"{name} missing"
+        if low and high:
+            return f"{number(region.low)} < {name} <= {number(region.high)}"
+        if low:
+            return f"{name} > {number(region.low)}"
+        return f"{name} <= {number(region.high)}" if high else f"{name} present"
+    inside = [one_line(value) for value in region.values()]
+    if not inside:
+        return f"{name} missing"
+    if region.column.kind == "ordinal" and len(inside) > 1:
+        return _order(name, sorted(region.codes), region.column)
+    outside = [one_line(value) for value in region.values(inside=False)]
+    closed = region.unknown or unknown in ("error", "missing")  # nothing else is not one of them
+    if closed and outside and len(outside) < len(inside):
+        return f"{name} ≠ {' and ≠ '.join(outside)}"
+    return f"{name} = {' or '.join(inside)}"

@@ -1,0 +1,280 @@
+"""Why a row was answered as it was: an object to read, print and show."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from treebound.show.words import answer, count, number, one_line
+from treebound.tree.split import Split
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["Change", "Counterfactual", "Explanation", "Step"]
+
+_FRAME = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.5;max-width:60em"
+_CELL = "text-align:left;padding:1px 14px 1px 0;white-space:nowrap"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One split on the way of a row.
+
+    Attributes
+    ----------
+    node : int
+    split : Split
+        What the node asks.
+    left : bool
+        Which way the row went.
+    value : object
+        The row's value of the column, None where it is missing.
+    known : bool
+        Whether it is missing, a number, or a category that training knew.
+    rows, of : int
+        Training rows that went the same way, and those that reached the node.
+    """
+
+    node: int
+    split: Split
+    left: bool
+    value: Any
+    known: bool
+    rows: int
+    of: int
+
+    @property
+    def column(self) -> str:
+        """The name of the column."""
+        return self.split.column.name
+
+    @property
+    def condition(self) -> str:
+        """What is true of the row, such as ``age <= 30``."""
+        return f"{one_line(self.column)} {answer(self.split, left=self.left)}"
+
+    @property
+    def shown_value(self) -> str:
+        """The value in words, with a note where training met none like it."""
+        unmet = not self.known or (self.value is None and not self.split.column.missing)
+        return value_in_words(self.value) + (" (never in training)" if unmet else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The step as plain values."""
+        return {
+            "node": self.node, "column": self.column, "condition": self.condition,
+            "value": self.value, "known": self.known, "rows": self.rows, "of": self.of,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Change:
+    """What of a row must change.
+
+    Attributes
+    ----------
+    column : str
+    condition : str
+        What the value must be, such as ``age > 30``.
+    old, new : object
+        The row's value, and the nearest that will do; None where it is missing.
+    size : float
+        How large the change is: ``|new - old| / (|new| + |old|)`` for a number, the share of the
+        steps of the order for an ordinal category, 1 for any other.
+    """
+
+    column: str
+    condition: str
+    old: Any
+    new: Any
+    size: float
+
+    def __str__(self) -> str:
+        return f"{self.condition} instead of {value_in_words(self.old)}"
+
+
+@dataclass(frozen=True)
+class Counterfactual:
+    """The least change of a row that gives another answer.
+
+    Attributes
+    ----------
+    answer : object
+        The class answered then.
+    node : int
+        The node that answers then.
+    changes : tuple of Change
+    row : dict
+        The changed row, by column name.
+    """
+
+    answer: Any
+    node: int
+    changes: tuple[Change, ...]
+    row: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"{one_line(self.answer)} with {' and '.join(map(str, self.changes))}"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a row was answered as it was; made by :meth:`BoundTreeClassifier.explain`.
+
+    Attributes
+    ----------
+    row : dict
+        The values of the row by column name, None where missing.
+    answer : object
+        The class answered, as by ``predict``.
+    target : str or None
+        The name of what is predicted.
+    node : int
+        The node that answered, as by ``apply``.
+    path : tuple of Step
+        The splits on the way, from the root.
+    rows : int
+        Training rows at that node.
+    counts, probabilities : dict
+        Their weight by class, and the probabilities of ``predict_proba``.
+    next_best : object
+        The most probable of the other classes; None where there is no other class.
+    counterfactual : Counterfactual or None
+        The least change that gives another answer: the fewest columns, then the smallest sum of
+        sizes (see :class:`Change`). None where no known values give another answer.
+    stopped : bool
+        Whether the row stopped at an inner node, at a category never seen.
+    """
+
+    row: dict[str, Any]
+    answer: Any
+    target: str | None
+    node: int
+    path: tuple[Step, ...]
+    rows: int
+    counts: dict[Any, float]
+    probabilities: dict[Any, float]
+    next_best: Any
+    counterfactual: Counterfactual | None
+    stopped: bool
+
+    # -- in words --------------------------------------------------------------------------
+
+    @property
+    def _heading(self) -> str:
+        name = one_line(self.answer)
+        return name if self.target is None else f"{one_line(self.target)} = {name}"
+
+    def _support(self, label: Any) -> str:
+        weight = sum(self.counts.values())
+        return (
+            f"probability {self.probabilities[label]:.3g}, {count(self.counts[label])} of "
+            f"{count(weight)} training examples here"
+        )
+
+    @property
+    def _sentences(self) -> list[str]:
+        """What stands below the path."""
+        lines = []
+        if not self.path and not self.stopped:
+            lines.append("The tree has no splits: every row gets this answer.")
+        if self.stopped:
+            lines.append("It stops there, at a category never seen in training.")
+        if self.next_best is not None:
+            lines.append(f"Next best: {one_line(self.next_best)} ({self._support(self.next_best)})")
+        if self.counterfactual is not None:
+            lines.append(f"It would be {self.counterfactual}")
+        elif self.path:
+            lines.append("No change of known values gives another answer.")
+        return lines
+
+    @property
+    def _table(self) -> list[tuple[str, str, str]]:
+        return [
+            (step.condition, step.shown_value, f"{count(step.rows)} of {count(step.of)}")
+            for step in self.path
+        ]
+
+    def __str__(self) -> str:
+        lines = [f"{self._heading} ({self._support(self.answer)})"]
+        if self.path:
+            table = [("because", "this row", "training rows that went this way"), *self._table]
+            wide = [max(len(line[k]) for line in table) for k in (0, 1)]
+            lines += [f"  {a:<{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in table]
+        return "\n".join(lines + self._sentences)
+
+    def _repr_html_(self) -> str:
+        def cells(texts: tuple[str, str, str], tag: str) -> str:
+            made = (f'<{tag} style="{_CELL}">{html.escape(typeset_in(t))}</{tag}>' for t in texts)
+            return f"<tr>{''.join(made)}</tr>"
+
+        parts = [
+            f"<div><b>{html.escape(self._heading)}</b> "
+            f"({html.escape(self._support(self.answer))})</div>"
+        ]
+        if self.path:
+            head = cells(("because", "this row", "training rows that went this way"), "th")
+            body = "".join(cells(line, "td") for line in self._table)
+            parts.append(
+                f'<table style="border-collapse:collapse;font-size:inherit">{head}{body}</table>'
+            )
+        parts += [f"<div>{html.escape(typeset_in(line))}</div>" for line in self._sentences]
+        return f'<div class="treebound-explanation" style="{_FRAME}">{"".join(parts)}</div>'
+
+    def __rich__(self) -> RenderableType:
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        heading = Text.assemble((self._heading, "bold"), f" ({self._support(self.answer)})")
+        parts: list[RenderableType] = [heading]
+        if self.path:
+            table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+            for name in ("because", "this row", "training rows that went this way"):
+                table.add_column(name, overflow="fold")
+            for line in self._table:
+                table.add_row(*map(Text, line))
+            parts.append(table)
+        return Group(*parts, *map(Text, self._sentences))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as plain values, for JSON."""
+        changed = self.counterfactual
+        return {
+            "target": self.target,
+            "answer": self.answer,
+            "probability": self.probabilities[self.answer],
+            "node": self.node,
+            "rows": self.rows,
+            "counts": [[label, weight] for label, weight in self.counts.items()],
+            "path": [step.to_dict() for step in self.path],
+            "next_best": self.next_best,
+            "counterfactual": None
+            if changed is None
+            else {
+                "answer": changed.answer,
+                "node": changed.node,
+                "changes": [vars(change) for change in changed.changes],
+            },
+        }
+
+
+def value_in_words(value: Any) -> str:
+    """A value of a row: a number in full, a category, or ``missing``.
+
+    Examples
+    --------
+    >>> value_in_words(4.50), value_in_words(None), value_in_words("red")
+    ('4.5', 'missing', 'red')
+    """
+    if value is None:
+        return "missing"
+    return number(value) if isinstance(value, float) and math.isfinite(value) else one_line(value)
+
+
+def typeset_in(text: str) -> str:
+    """Words with the printed sign for at most."""
+    return text.replace(" <= ", " ≤ ")

@@ -1,0 +1,234 @@
+"""What the report page is given: trees, columns, certificates and parameters as plain values."""
+
+from __future__ import annotations
+
+import math
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from treebound.certificate import Certificate
+from treebound.data import Column, Sample
+from treebound.show.colours import class_colours
+from treebound.show.path_display import certified_steps, spread
+from treebound.show.words import answer, number, one_line, typeset
+from treebound.tree import Tree
+from treebound.tree.route import ROUTED
+from treebound.tree.split import Split, Unknown, plain, split_of
+
+__all__ = ["report_data"]
+
+
+def report_data(
+    source: Any,
+    tree: Tree,
+    path: Any,
+    certificate: Certificate | None,
+    max_steps: int,
+    test: Sample | None,
+) -> dict[str, Any]:
+    """The data of the page; see the script ``report_model.js`` for how they are read.
+
+    Parameters
+    ----------
+    source : Tree or BoundTreeClassifier
+    tree : Tree
+        The tree at which the page opens.
+    path : PruningPath or None
+    certificate : Certificate or None
+    max_steps : int
+    test : Sample or None
+        Test rows, in the columns and classes of the tree.
+    """
+    unknown: Unknown = getattr(source, "unknown", "other")
+    store, lines = _Store(unknown), _Lines()
+    routing = unknown if unknown in ROUTED else "other"
+
+    def step(
+        found: Tree, at: int, errors: float, score: float, certified: Certificate | None
+    ) -> dict[str, Any]:
+        return {
+            "root": store.add(found),
+            "step": int(at),
+            "leaves": found.n_leaves,
+            "errors": float(errors),
+            "score": score if math.isfinite(score) else None,
+            "certificate": None if certified is None else float(certified.risk),
+            "certified": [] if certified is None else lines.of(certified),
+            "test": None if test is None else _confusion(found, test, routing),
+        }
+
+    if path is None:
+        steps = [step(tree, 0, tree.errors, math.nan, certificate)]
+        start = chosen = last = 0
+        unit, limit = "errors", None
+    else:
+        picked = spread(path, max_steps)
+        delta = None if certificate is None else float(certificate.delta)
+        made = certified_steps(source, path, picked, delta=delta)
+        steps = [
+            step(found, at, path.errors[at], float(path.scores[at]), certified)
+            for at, (found, certified) in zip(picked, made, strict=True)
+        ]
+        chosen, last = picked.index(int(path.chosen)), len(path) - 1
+        unit, limit = str(path.unit), getattr(path, "limit", None)
+        start = _start(store.add(tree), steps, chosen)
+        if steps[start]["root"] == store.add(tree) and certificate is not None:
+            steps[start]["certified"] = lines.of(certificate)
+            steps[start]["certificate"] = float(certificate.risk)
+    return {
+        "target": _name(getattr(source, "target_name_", None)),
+        "classes": [one_line(label) for label in tree.classes.tolist()],
+        "colours": list(class_colours(tree.n_classes)),
+        "columns": [_column(column) for column in tree.columns],
+        "weighted": tree.weighted,
+        "stats": store.stats,
+        "splits": store.splits,
+        "nodes": store.nodes,
+        "steps": steps,
+        "start": start,
+        "chosen": chosen,
+        "last": last,
+        "unit": unit,
+        "limit": None if limit is None else int(limit),
+        "lines": lines.texts,
+        "reason": getattr(source, "certificate_reason_", None),
+        "unknown": unknown,
+        "smoothing": getattr(source, "smoothing", "m-estimate"),
+        "criterion": getattr(getattr(source, "grow_options_", None), "criterion", "entropy"),
+        "parameters": _parameters(source),
+        "made_by": f"treebound {version('treebound')}",
+    }
+
+
+def _start(root: int, steps: list[dict[str, Any]], chosen: int) -> int:
+    """The step of the tree itself, which may have been pruned to another than the chosen one."""
+    if steps[chosen]["root"] == root:
+        return chosen
+    return next((k for k, step in enumerate(steps) if step["root"] == root), chosen)
+
+
+def _name(value: Any) -> str | None:
+    return None if value is None else one_line(value)
+
+
+def _column(column: Column) -> dict[str, Any]:
+    shown = [one_line(value) for value in column.categories or ()]
+    written = [str(plain(value)) for value in column.categories or ()]
+    return {
+        "name": one_line(column.name),
+        "key": column.name,
+        "kind": column.kind,
+        "categories": shown,
+        "written": written if written != shown else None,
+        "declared": column.declared,
+        "missing": column.missing,
+    }
+
+
+def _parameters(source: Any) -> list[list[Any]]:
+    """Name and value of every parameter, and whether it is the default."""
+    if not hasattr(source, "get_params"):
+        return []
+    usual = type(source)().get_params(deep=False)
+    return [
+        [name, repr(value), repr(value) == repr(usual[name])]
+        for name, value in sorted(source.get_params(deep=False).items())
+    ]
+
+
+def _confusion(tree: Tree, test: Sample, routing: str) -> list[list[int]]:
+    """How many test rows of a class got an answer: (class, answer, rows), where there are any."""
+    answers = tree.label[tree.apply(test.X, routing)]
+    counts = np.zeros((tree.n_classes, tree.n_classes), dtype=np.int64)
+    np.add.at(counts, (test.y, answers), 1)
+    return [[int(a), int(b), int(counts[a, b])] for a, b in np.argwhere(counts)]
+
+
+class _Lines:
+    """The lines of many certificates, each different one once."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._known: dict[str, int] = {}
+
+    def of(self, certificate: Certificate) -> list[int]:
+        """The numbers of the lines of a certificate."""
+        numbers = []
+        for line in certificate.explain().splitlines():
+            if line not in self._known:
+                self._known[line] = len(self.texts)
+                self.texts.append(line)
+            numbers.append(self._known[line])
+        return numbers
+
+
+class _Store:
+    """The nodes of many trees, each different one once; equal subtrees share a number.
+
+    Pruning a node changes it and those above it, so a path of many steps costs little more than
+    its first tree. Children always have smaller numbers than their parents.
+    """
+
+    def __init__(self, unknown: Unknown) -> None:
+        self.stats: list[list[Any]] = []
+        self.splits: list[list[Any]] = []
+        self.nodes: list[list[int]] = []
+        self._unknown = unknown
+        self._known: dict[Any, int] = {}
+
+    def add(self, tree: Tree) -> int:
+        """Take a tree in; the number of its root."""
+        numbers = [0] * tree.n_nodes
+        rows, label, counts = tree.rows.tolist(), tree.label.tolist(), tree.counts.tolist()
+        left, right = tree.left.tolist(), tree.right.tolist()
+        asked = self._splits(tree)
+        for node in range(tree.n_nodes - 1, -1, -1):
+            key = ("stats", rows[node], label[node], tuple(counts[node]))
+            entry = [self._number(key, self.stats, [rows[node], label[node], counts[node]])]
+            if left[node] >= 0:
+                entry += [asked[node], numbers[left[node]], numbers[right[node]]]
+            numbers[node] = self._number(("node", *entry), self.nodes, entry)
+        return numbers[0]
+
+    def _number(self, key: Any, pool: list[Any], entry: Any) -> int:
+        number = self._known.get(key)
+        if number is None:
+            number = self._known[key] = len(pool)
+            pool.append(entry)
+        return number
+
+    def _splits(self, tree: Tree) -> dict[int, int]:
+        """The numbers of the splits of the inner nodes; the words of each are made once."""
+        numbers = {}
+        inner = np.flatnonzero(~tree.is_leaf)
+        heavier = tree.weight[tree.left[inner]] >= tree.weight[tree.right[inner]]
+        heavier &= self._unknown == "majority"  # else it decides nothing
+        fields = (tree.feature, tree.threshold, tree.category, tree.missing_left)
+        # NaN is not equal to itself: thresholds by their bytes
+        columns = [inner.tolist(), heavier.tolist()]
+        columns += [field[inner].view(np.int64).tolist() if field.dtype == np.float64
+                    else field[inner].tolist() for field in fields]  # fmt: skip
+        for node, *key in zip(*columns, strict=True):
+            known = self._known.get(("split", *key))
+            if known is None:
+                split = split_of(tree, node, unknown=self._unknown)
+                sides = typeset(answer(split, left=True)), answer(split, left=False)
+                entry = [one_line(split.column.name), *sides, split.feature, *_rule(split)]
+                known = self._number(("split", *key), self.splits, entry)
+            numbers[node] = known
+        return numbers
+
+
+def _rule(split: Split) -> list[Any]:
+    """Where a value goes: threshold and its text, codes, and the sides of missing and unknown."""
+    bound: Any = None
+    if split.is_real:
+        bound = split.threshold
+        if split.kind == "missing":
+            bound = math.inf if split.present_left else -math.inf
+        if math.isinf(bound):
+            bound = "Infinity" if bound > 0 else "-Infinity"
+    text = number(split.threshold) if split.is_real and not math.isnan(split.threshold) else ""
+    return [bound, text, list(split.codes), split.missing_left, split.unknown_left]

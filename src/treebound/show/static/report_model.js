@@ -1,0 +1,298 @@
+"use strict";
+// The report page, first part: the data, and what follows from them; nothing here touches the page.
+// A tree is data.nodes[root]: [stats] for a leaf, [stats, split, left, right] for an inner node;
+// children have smaller numbers than their parents, and the steps of the path share nodes.
+// stats: [rows, label, counts]. split: [name, yes, no, column, threshold, its text, codes,
+// missing goes left, unknown goes left (null: it stays)].
+const data = JSON.parse(document.getElementById("data").textContent);
+const MISSING = -1, UNKNOWN = -2;
+
+const sum = (values) => values.reduce((total, value) => total + value, 0);
+const statsOf = (id) => data.stats[data.nodes[id][0]];
+const isInner = (id) => data.nodes[id].length > 1;
+const splits = data.splits.map(([name, yes, no, column, threshold, text, codes, missingLeft, unknownLeft]) =>
+  ({ name, yes, no, column, threshold: Number(threshold), text, codes: new Set(codes), missingLeft, unknownLeft }));
+const splitOf = (id) => splits[data.nodes[id][1]];
+
+// One number format: whole numbers in full, with commas; others to four digits or one decimal.
+const number = (value, digits = 4) =>
+  Number.isInteger(value) ? value.toLocaleString("en-US")
+    : Math.abs(value) >= 1000 ? value.toLocaleString("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 })
+      : String(Number(value.toPrecision(digits)));
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
+const many = (value, one, more = `${one}s`) => `${number(value)} ${value === 1 ? one : more}`;
+
+// Every node below a root, itself included: its number, its parent's place, its side and its depth.
+const nodesBelow = (root) => {
+  const list = [], stack = [{ id: root, parent: -1, left: false, depth: 0 }];
+  while (stack.length) {
+    const item = stack.pop(), place = list.push(item) - 1, node = data.nodes[item.id];
+    if (node.length === 1) continue;
+    stack.push({ id: node[3], parent: place, left: false, depth: item.depth + 1 });
+    stack.push({ id: node[2], parent: place, left: true, depth: item.depth + 1 });
+  }
+  return list;
+};
+
+// -- figures of a tree -------------------------------------------------------------------------
+
+const figures = (root) => {
+  const list = nodesBelow(root), leaves = list.filter((item) => !isInner(item.id));
+  const wrong = sum(leaves.map(({ id }) => { const [, label, counts] = statsOf(id); return sum(counts) - counts[label]; }));
+  const total = sum(statsOf(root)[2]);
+  return { leaves: leaves.length, depth: Math.max(...list.map((item) => item.depth)), rows: statsOf(root)[0], wrong: Math.abs(wrong) < 1e-9 * total ? 0 : wrong, total };
+};
+
+// Weight of the training examples by class (row) and answer (column).
+const trainingConfusion = (root) => {
+  const table = data.classes.map(() => data.classes.map(() => 0));
+  for (const { id } of nodesBelow(root)) {
+    if (isInner(id)) continue;
+    const [, label, counts] = statsOf(id);
+    counts.forEach((count, k) => { table[k][label] += count; });
+  }
+  return table;
+};
+const testConfusion = (triples) => {
+  const table = data.classes.map(() => data.classes.map(() => 0));
+  for (const [truth, answer, count] of triples) table[truth][answer] = count;
+  return table;
+};
+
+const impurity = (counts) => {
+  const total = sum(counts) || 1, shares = counts.map((count) => count / total);
+  if (data.criterion === "gini") return 1 - sum(shares.map((share) => share * share));
+  if (data.criterion === "entropy") return -sum(shares.map((share) => (share > 0 ? share * Math.log2(share) : 0)));
+  return 1 - Math.max(...shares);
+};
+// The share of each column in the decrease of impurity.
+const importances = (root) => {
+  const mass = (id) => { const counts = statsOf(id)[2]; return sum(counts) * impurity(counts); };
+  const found = data.columns.map(() => 0);
+  for (const { id } of nodesBelow(root)) {
+    if (!isInner(id)) continue;
+    const [, , left, right] = data.nodes[id];
+    found[splitOf(id).column] += mass(id) - mass(left) - mass(right);
+  }
+  const shares = found.map((share) => Math.max(share, 0)), total = sum(shares);
+  return shares.map((share) => (total > 0 ? share / total : 0));
+};
+
+// Smoothed as predict_proba does it.
+const probabilities = (counts) => {
+  const extra = { "m-estimate": 4 / counts.length, laplace: 1 }[data.smoothing] ?? 0;
+  const raised = counts.map((count) => count + extra), total = sum(raised);
+  return raised.map((count) => count / total);
+};
+const nextBest = (chances, label) => {
+  let best = null;
+  chances.forEach((chance, k) => { if (k !== label && (best === null || chance > chances[best])) best = k; });
+  return best;
+};
+
+// -- one row -------------------------------------------------------------------------------------
+
+// Where a cell goes: a number (NaN missing) or a code; null where it stays.
+const goesLeft = (split, cell) => {
+  if (data.columns[split.column].kind === "real")
+    return Number.isNaN(cell) ? split.missingLeft : cell <= split.threshold;
+  if (cell === UNKNOWN) return split.unknownLeft;
+  return cell === MISSING ? split.missingLeft : split.codes.has(cell);
+};
+
+// The way of a row: the nodes it passes, each with the side it took.
+const wayOf = (root, cells) => {
+  const way = [];
+  let id = root;
+  while (isInner(id)) {
+    const left = goesLeft(splitOf(id), cells[splitOf(id).column]);
+    if (left === null) break;
+    way.push({ id, left });
+    id = data.nodes[id][left ? 2 : 3];
+  }
+  return { way, end: id };
+};
+
+// -- regions and the least change ------------------------------------------------------------------
+
+const wholeRegion = (column) => ({
+  column, low: -Infinity, high: Infinity, lowText: "", highText: "", missing: true,
+  codes: new Set(data.columns[column].categories.keys()), unknown: data.columns[column].categories.length > 0,
+});
+// The part of a region that goes to one side of a split.
+const after = (region, split, left) => {
+  const own = { ...region, missing: region.missing && split.missingLeft === left };
+  if (data.columns[split.column].kind !== "real") {
+    own.codes = new Set([...region.codes].filter((code) => split.codes.has(code) === left));
+    own.unknown = region.unknown && split.unknownLeft === left;
+  } else if (left && split.threshold < region.high) {
+    Object.assign(own, { high: split.threshold, highText: split.text });
+  } else if (!left && split.threshold > region.low) {
+    Object.assign(own, { low: split.threshold, lowText: split.text });
+  }
+  return own;
+};
+
+const bits = new DataView(new ArrayBuffer(8));
+const nextAbove = (value) => {
+  if (value === Infinity) return value;
+  if (value === 0) return 5e-324;
+  if (value === -Infinity) return -Number.MAX_VALUE;
+  bits.setFloat64(0, value);
+  bits.setBigInt64(0, bits.getBigInt64(0) + (value > 0 ? 1n : -1n));
+  return bits.getFloat64(0);
+};
+const relative = (old, now) => {
+  const most = Math.max(Math.abs(old), Math.abs(now)), one = old / most, other = now / most;
+  return Math.abs(one - other) / (Math.abs(one) + Math.abs(other));
+};
+// The nearest value to a cell in a region; null where no known value lies there.
+const movedInto = (region, cell) => {
+  const stay = { region, value: cell, size: 0, changed: false };
+  const to = (value, size) => ({ region, value, size, changed: true });
+  const { kind, categories } = data.columns[region.column];
+  if (kind === "real") {
+    const inside = (value) => Number.isFinite(value) && region.low < value && value <= region.high;
+    if (Number.isNaN(cell)) {
+      if (region.missing) return stay;
+      const value = Number.isFinite(region.high) ? region.high : Number.isFinite(region.low) ? nextAbove(region.low) : 0;
+      return inside(value) ? to(value, 1) : null;
+    }
+    if (inside(cell)) return stay;
+    const value = cell <= region.low ? nextAbove(region.low) : region.high;
+    return inside(value) ? to(value, relative(cell, value)) : region.missing ? to(NaN, 1) : null;
+  }
+  if (cell === UNKNOWN ? region.unknown : cell === MISSING ? region.missing : region.codes.has(cell)) return stay;
+  if (!region.codes.size) return region.missing ? to(MISSING, 1) : null;
+  const codes = [...region.codes].sort((a, b) => a - b);
+  if (kind !== "ordinal" || cell < 0) return to(codes[0], 1);
+  const nearest = codes.reduce((best, code) => (Math.abs(code - cell) < Math.abs(best - cell) ? code : best));
+  return to(nearest, Math.abs(nearest - cell) / (categories.length - 1));
+};
+
+const priceOf = (moves) => {
+  const changed = [...moves.values()].filter((move) => move.changed).sort((a, b) => a.region.column - b.region.column);
+  return { changed, count: changed.length, size: changed.reduce((total, move) => total + move.size, 0) };
+};
+// The least change of a row that gives another answer: fewest columns, then the smallest sum of sizes,
+// then most training rows, then the first end.
+const leastChange = (root, cells, label) => {
+  let best = null, place = 0;
+  const better = (a, b) => a.count - b.count || a.size - b.size || b.rows - a.rows || a.place - b.place;
+  const stack = [{ id: root, moves: new Map() }];
+  while (stack.length) {
+    const { id, moves } = stack.pop(), price = priceOf(moves);
+    place += 1;
+    if (best && (price.count - best.count || price.size - best.size) > 0) continue;
+    const split = isInner(id) ? splitOf(id) : null;
+    const here = split && (moves.get(split.column)?.region ?? wholeRegion(split.column));
+    const stays = split && data.unknown === "stop" && cells[split.column] === UNKNOWN && here.unknown;
+    if (!split || stays) {
+      const [rows, answer] = statsOf(id), found = { ...price, id, rows, place, answer };
+      if (answer !== label && (!best || better(found, best) < 0)) best = found;
+    }
+    if (!split) continue;
+    for (const left of [false, true]) {
+      const move = movedInto(after(here, split, left), cells[split.column]);
+      if (move) stack.push({ id: data.nodes[id][left ? 2 : 3], moves: new Map(moves).set(split.column, move) });
+    }
+  }
+  return best;
+};
+
+// -- words ---------------------------------------------------------------------------------------
+
+const cellWords = (column, cell) => {
+  const { kind, categories } = data.columns[column];
+  if (kind === "real") return Number.isNaN(cell) ? "missing" : String(cell);
+  return cell === MISSING ? "missing" : cell === UNKNOWN ? "another category" : categories[cell];
+};
+const unmet = (column, cell) => cell === UNKNOWN
+  || ((cell === MISSING || Number.isNaN(cell)) && !data.columns[column].missing);
+
+// What a value must be to lie in a region.
+const regionWords = (region, { withMissing = false } = {}) => {
+  const { name, kind, categories, missing } = data.columns[region.column];
+  const also = withMissing && region.missing && missing ? " or missing" : "";
+  if (kind === "real") {
+    const low = Number.isFinite(region.low), high = Number.isFinite(region.high);
+    if (!(region.low < region.high)) return `${name} missing`;
+    if (low && high) return `${region.lowText} < ${name} ≤ ${region.highText}${also}`;
+    if (low) return `${name} > ${region.lowText}${also}`;
+    return high ? `${name} ≤ ${region.highText}${also}` : `${name} present${also}`;
+  }
+  const inside = [], outside = [];
+  categories.forEach((category, code) => (region.codes.has(code) ? inside : outside).push(category));
+  if (!inside.length) return region.unknown && !region.missing ? `${name} none of the known` : `${name} missing`;
+  if (kind === "ordinal" && inside.length > 1) {
+    const codes = [...region.codes].sort((a, b) => a - b), low = codes[0], high = codes.at(-1);
+    const ends = [low > 0 ? `> ${categories[low - 1]}` : "", high < categories.length - 1 ? `≤ ${categories[high]}` : ""].filter(Boolean);
+    return `${name} ${ends.join(" and ") || "present"}${also}`;
+  }
+  const closed = region.unknown || ["error", "missing"].includes(data.unknown); // nothing else is not one of them
+  if (closed && outside.length && outside.length < inside.length) return `${name} ≠ ${outside.join(" and ≠ ")}${also}`;
+  return `${name} = ${inside.join(" or ")}${also}`;
+};
+
+// One rule for each leaf, from left to right: conditions, merged for each column.
+const rulesOf = (root, most = Infinity) => {
+  const rules = [], stack = [{ id: root, regions: new Map() }];
+  while (stack.length && rules.length < most) {
+    const { id, regions } = stack.pop();
+    if (!isInner(id)) {
+      rules.push({ id, regions: [...regions.values()] });
+      continue;
+    }
+    const split = splitOf(id), here = regions.get(split.column) ?? wholeRegion(split.column);
+    for (const left of [false, true])
+      stack.push({ id: data.nodes[id][left ? 2 : 3], regions: new Map(regions).set(split.column, after(here, split, left)) });
+  }
+  return rules;
+};
+
+// -- reading what is typed -------------------------------------------------------------------------
+
+const NOTHING = new Set(["", "na", "nan", "none", "null", "?", "n/a"]);
+// A cell from text; throws an Error that says what is wrong.
+const cellFrom = (column, text) => {
+  const { name, kind, categories, written } = data.columns[column], known = written ?? categories;
+  const trimmed = text.trim();
+  if (kind !== "real") {
+    const same = known.indexOf(text) >= 0 ? known.indexOf(text) : known.indexOf(trimmed);
+    if (same >= 0) return same;
+    const like = known.findIndex((one) => one.toLowerCase() === trimmed.toLowerCase()
+      || (trimmed !== "" && Number(one) === Number(trimmed)));
+    if (like >= 0) return like;
+    if (NOTHING.has(trimmed.toLowerCase())) return MISSING;
+    if (data.unknown === "error") throw new Error(`${name} must be one of ${known.slice(0, 8).join(", ")}${known.length > 8 ? ", …" : ""}. Got ${trimmed} instead.`);
+    return data.unknown === "missing" ? MISSING : UNKNOWN;
+  }
+  if (NOTHING.has(trimmed.toLowerCase())) return NaN;
+  const value = Number(trimmed);
+  if (!Number.isFinite(value)) throw new Error(`${name} must be a number. Got ${trimmed} instead.`);
+  return value;
+};
+// The values of a line, separated by tabs, semicolons or commas; quoted ones as in CSV.
+const valuesOf = (line) => {
+  const sign = ["\t", ";"].find((one) => line.includes(one)) ?? ",", values = [];
+  let value = "", quoted = false;
+  for (let at = 0; at < line.length; at++) {
+    const char = line[at];
+    if (quoted && char === '"' && line[at + 1] === '"') { value += '"'; at += 1; }
+    else if (char === '"' && (quoted || value.trim() === "")) { quoted = !quoted; if (quoted) value = ""; }
+    else if (char === sign && !quoted) { values.push(value); value = ""; }
+    else value += char;
+  }
+  return [...values, value];
+};
+// Texts by column from what was pasted: a row in the order of the columns, or names and a row below.
+const pastedRow = (text) => {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "").map(valuesOf);
+  const keys = data.columns.map((column) => column.key), names = lines[0].map((name) => name.trim());
+  if (lines.length > 1 && names.some((name) => keys.includes(name))) {
+    const places = keys.map((key) => names.indexOf(key));
+    return places.map((place) => (place < 0 ? null : lines[1][place] ?? ""));
+  }
+  if (lines[0].length === keys.length) return lines[0];
+  throw new Error(`The row has ${many(lines[0].length, "value")}, but there are ${many(keys.length, "column")}: ${keys.slice(0, 8).join(", ")}${keys.length > 8 ? ", …" : ""}. Or give the names in a first line.`);
+};

@@ -1,0 +1,381 @@
+// The report page, third part: what it says about the tree that is shown, rows, and the slider.
+const rootNow = () => data.steps[state.step].root;
+const weightWords = data.weighted ? "weight" : "rows";
+
+const patch = (k) => {
+  const svg = made("svg", { class: "patch", viewBox: "0 0 1 1", "aria-hidden": "true" });
+  svg.append(made("rect", { width: 1, height: 1, fill: data.colours[k] }));
+  return svg;
+};
+const paragraph = (text, kind = "") => made("p", { class: kind }, text);
+const scrolling = (table) => made("div", { class: "scroll" }, table);
+const tableOf = (heads, rows, kinds) => {
+  const cells = (texts, tag) => texts.map((text, k) => made(tag, { class: kinds[k] ?? "", ...(tag === "th" ? { scope: "col" } : { "data-label": heads[k] }) }, text));
+  return made("table", { class: "data" }, made("thead", {}, made("tr", {}, ...cells(heads, "th"))),
+    made("tbody", {}, ...rows.map((row) => made("tr", {}, ...cells(row, "td")))));
+};
+
+// -- the head ------------------------------------------------------------------------------------
+
+const testShare = (step) => {
+  const total = sum(step.test.map((triple) => triple[2]));
+  return { total, wrong: total - sum(step.test.filter(([a, b]) => a === b).map((triple) => triple[2])) };
+};
+const tellHead = () => {
+  const step = data.steps[state.step], tree = figures(step.root);
+  at("summary").textContent = [`${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}, `,
+    `${many(tree.wrong, "error")} (${percent(tree.wrong / (tree.total || 1))}).`,
+    step.certified.length ? ` ${data.lines[step.certified[0]]}` : ""].join("");
+  const used = importances(step.root).filter((share) => share > 0).length;
+  const facts = [["Target", data.target ?? "not named"], ["Classes", number(data.classes.length)], ["Training rows", number(tree.rows)],
+    ["Columns", `${number(data.columns.length)}, ${number(used)} used`], ["Leaves", number(tree.leaves)], ["Depth", number(tree.depth)],
+    ["Training errors", percent(tree.wrong / (tree.total || 1))]];
+  if (step.test) { const { total, wrong } = testShare(step); facts.push(["Test errors", percent(wrong / (total || 1))]); }
+  if (step.certificate !== null) facts.push(["Certified risk", `≤ ${percent(step.certificate)}`]);
+  at("facts").replaceChildren(...facts.map(([name, text]) => made("div", {}, made("dt", {}, name), made("dd", {}, text))));
+};
+
+// -- what follows from the tree --------------------------------------------------------------------
+
+const MOST_BARS = 20;
+const tellImportances = () => {
+  const shares = importances(rootNow()), order = shares.map((_, k) => k).filter((k) => shares[k] > 0).sort((a, b) => shares[b] - shares[a]);
+  if (!order.length) { at("importances").replaceChildren(paragraph("The tree has no splits.", "note")); return; }
+  const bars = made("div", { class: "shares" });
+  for (const k of order.slice(0, MOST_BARS)) {
+    const bar = made("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
+    bar.append(made("rect", { width: (100 * shares[k]) / shares[order[0]], height: 10 }));
+    bars.append(made("span", {}, data.columns[k].name), bar, made("b", {}, percent(shares[k])));
+  }
+  const rest = order.length - MOST_BARS;
+  const others = rest > 0 ? `${many(rest, "more column")} with less are in the table of columns below` : "columns that are not listed are not asked";
+  at("importances").replaceChildren(bars, paragraph(`Share of each column in the decrease of ${data.criterion} on the training rows; ${others}.`, "note"));
+};
+
+const confusionTable = (table, caption) => {
+  const most = Math.max(1, ...table.flat()), total = sum(table.flat()) || 1;
+  const head = made("tr", {}, made("th", { scope: "col" }, "true \\ answered"), ...data.classes.map((name, k) => made("th", { scope: "col", title: name }, patch(k), " ", name)),
+    made("th", { scope: "col", class: "sum" }, "recall"));
+  const rows = table.map((row, truth) => made("tr", {}, made("th", { scope: "row" }, data.classes[truth], " ", patch(truth)),
+    ...row.map((count, k) => {
+      const cell = made("td", { class: k === truth ? "right" : "" }, count ? number(count) : "·");
+      const shade = k === truth ? "var(--accent)" : "var(--wrong)";
+      if (count) cell.style.background = `color-mix(in srgb, ${shade} ${(6 + (34 * count) / most).toFixed(0)}%, transparent)`;
+      return cell;
+    }), made("td", { class: "sum" }, sum(row) ? percent(row[truth] / sum(row)) : "")));
+  const precision = made("tr", {}, made("th", { scope: "row", class: "sum" }, "precision"),
+    ...data.classes.map((_, k) => { const all = sum(table.map((row) => row[k])); return made("td", { class: "sum" }, all ? percent(table[k][k] / all) : ""); }), made("td", { class: "sum" }, ""));
+  const right = sum(table.map((row, k) => row[k]));
+  return made("figure", {}, made("h3", {}, `${caption}: ${percent(right / total)} right`),
+    scrolling(made("table", { class: "confusion" }, made("thead", {}, head), made("tbody", {}, ...rows, precision))));
+};
+const tellConfusion = () => {
+  const step = data.steps[state.step];
+  const parts = [confusionTable(trainingConfusion(step.root), `Training ${weightWords} (${number(sum(statsOf(step.root)[2]))})`)];
+  if (step.test) parts.push(confusionTable(testConfusion(step.test), `Test rows (${number(testShare(step).total)})`));
+  at("confusion").replaceChildren(made("div", { class: parts.length > 1 && data.classes.length < 5 ? "pair" : "" }, ...parts));
+};
+
+const MOST_RULES = 40;
+const tellRules = (all = false) => {
+  const rules = rulesOf(rootNow(), all ? Infinity : MOST_RULES), leaves = data.steps[state.step].leaves;
+  const rows = rules.map(({ id, regions }) => {
+    const [count, label, counts] = statsOf(id);
+    return [regions.map((region) => regionWords(region, { withMissing: true })).join(" and ") || "always", data.classes[label],
+      probabilities(counts)[label].toFixed(3), number(count), percent(counts[label] / (sum(counts) || 1))];
+  });
+  const table = tableOf(["If", "then", "probability", "rows", "right"], rows, ["words", "answer", "count", "count", "count"]);
+  table.classList.add("rules");
+  const parts = [scrolling(table)];
+  if (rules.length < leaves) {
+    const more = made("button", { type: "button", id: "all-rules" }, `Show all ${number(leaves)} rules`);
+    more.addEventListener("click", () => tellRules(true));
+    parts.push(made("p", {}, `The first ${number(rules.length)} of ${number(leaves)} rules. `, more));
+  }
+  at("rules").replaceChildren(...parts);
+};
+
+const tellCertificate = () => {
+  const lines = data.steps[state.step].certified.map((line) => data.lines[line]), parts = [];
+  if (!lines.length) parts.push(paragraph(data.reason ? `There is no certificate. ${data.reason}` : "There is no certificate for this tree."));
+  const list = made("ul");
+  for (const line of lines) {
+    if (line.startsWith("- ")) list.append(made("li", {}, line.slice(2)));
+    else parts.push(paragraph(line));
+  }
+  at("certificate").replaceChildren(...parts, ...(list.children.length ? [list] : []));
+};
+
+const tellColumns = () => {
+  const shares = importances(rootNow());
+  const rows = data.columns.map((column, k) => {
+    const names = column.categories, few = names.slice(0, 12).join(", ");
+    const words = column.kind === "real" ? "numbers" : `${number(names.length)}${column.declared ? ", declared" : ""}: ${few}${names.length > 12 ? ", …" : ""}`;
+    return [column.name, column.kind, words, column.missing ? "some" : "none", shares[k] > 0 ? percent(shares[k]) : "not asked"];
+  });
+  at("columns").replaceChildren(scrolling(tableOf(["Column", "kind", "values", "missing", "importance"], rows, ["words", "", "words", "", "count"])));
+};
+
+const tellParameters = () => {
+  at("settings").hidden = !data.parameters.length;
+  const rows = data.parameters.map(([name, value, usual]) => [name, made("code", {}, value), usual ? "default" : "set"]);
+  at("parameters").replaceChildren(scrolling(tableOf(["Parameter", "value", ""], rows, ["", "", ""])));
+};
+
+// -- why this size -----------------------------------------------------------------------------------
+
+const tellWhy = () => {
+  const chosen = data.steps[data.chosen], scores = data.steps.filter((step) => step.score !== null).map((step) => step.score);
+  const least = chosen.score !== null && chosen.score <= Math.min(...scores);
+  const grown = Math.max(...data.steps.map((step) => step.leaves));
+  const parts = [`The tree was grown to ${many(grown, "leaf", "leaves")}, and the pruner weighed ${many(data.last + 1, "size")}.`];
+  if (least) parts.push(`The tree with ${many(chosen.leaves, "leaf", "leaves")} has the least score, ${number(chosen.score)}: fewer leaves make more ${data.unit}, more leaves cost more than they save.`);
+  else if (data.limit !== null) parts.push(`At most ${many(data.limit, "leaf", "leaves")} were allowed; of those trees, the one with ${many(chosen.leaves, "leaf", "leaves")} was chosen.`);
+  else parts.push(`It chose the tree with ${many(chosen.leaves, "leaf", "leaves")}.`);
+  at("why").textContent = parts.join(" ");
+};
+
+// A line chart over leaves on a logarithmic axis.
+const niceStep = (range) => {
+  const rough = (range || 1) / 4, unit = 10 ** Math.floor(Math.log10(rough));
+  return unit * [1, 2, 5, 10].find((k) => k * unit >= rough);
+};
+const lineChart = (svg, series, text, zero) => {
+  const box = svg.getBoundingClientRect(), left = 52, right = 12, bottom = 30, top = 8;
+  if (!box.width) return;
+  const values = series.flatMap((one) => one.points.map((point) => point[1])), parts = [];
+  if (!values.length) return;
+  const step = niceStep(Math.max(...values) - (zero ? 0 : Math.min(...values)));
+  const from = zero ? 0 : step * Math.floor(Math.min(...values) / step), to = Math.max(step * Math.ceil(Math.max(...values) / step), from + step);
+  const y = (value) => box.height - bottom - ((box.height - bottom - top) * (value - from)) / (to - from);
+  const x = (leaves) => left + (box.width - left - right) * leavesPlace(leaves);
+  for (let k = 0; k <= Math.round((to - from) / step); k++) {
+    const value = from + k * step;
+    parts.push(made("line", { class: "grid", x1: left, x2: box.width - right, y1: y(value), y2: y(value) }),
+      made("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, text(value)));
+  }
+  let last = -Infinity;
+  for (const tick of ticks()) {
+    if (x(tick) - last < 34) continue;
+    last = x(tick);
+    parts.push(made("text", { x: last, y: box.height - 14, "text-anchor": "middle" }, number(tick)));
+  }
+  parts.push(made("text", { x: (left + box.width - right) / 2, y: box.height - 1, "text-anchor": "middle" }, "leaves"));
+  const here = x(data.steps[state.step].leaves);
+  parts.push(made("line", { class: "mark", x1: here, x2: here, y1: top, y2: box.height - bottom }));
+  for (const one of series) {
+    const d = one.points.map(([leaves, value], k) => `${k ? "L" : "M"}${x(leaves).toFixed(1)},${y(value).toFixed(1)}`).join("");
+    parts.push(made("path", { class: one.kind, d }));
+  }
+  svg.setAttribute("viewBox", `0 0 ${box.width} ${box.height}`); // on paper it is smaller
+  svg.replaceChildren(...parts);
+};
+const sizesShown = data.steps.map((step) => step.leaves), fewest = Math.min(...sizesShown), mostLeaves = Math.max(...sizesShown);
+// Where a number of leaves lies on the slider, from 0 to 1, by its logarithm.
+const leavesPlace = (leaves) => (mostLeaves > fewest ? Math.log(leaves / fewest) / Math.log(mostLeaves / fewest) : 0);
+const ticks = () => {
+  const found = [];
+  for (let unit = 1; unit <= mostLeaves; unit *= 10) for (const k of [1, 2, 5]) if (k * unit >= fewest && k * unit <= mostLeaves) found.push(k * unit);
+  return found;
+};
+const drawWhy = () => {
+  const bySize = [...data.steps].sort((a, b) => a.leaves - b.leaves);
+  const points = (get) => bySize.map((step) => [step.leaves, get(step)]).filter((point) => point[1] !== null);
+  lineChart(at("scores"), [{ kind: "line", points: points((step) => step.score) }], (value) => number(Number(value.toPrecision(6))), false);
+  const training = { kind: "l-training", name: "training", points: points((step) => trainingShares.get(step)) };
+  const series = [training];
+  if (bySize.some((step) => step.certificate !== null)) series.push({ kind: "l-certified", name: "certified", points: points((step) => step.certificate) });
+  if (bySize[0].test) series.push({ kind: "l-test", name: "test", points: points((step) => { const { total, wrong } = testShare(step); return total ? wrong / total : null; }) });
+  const key = (kind) => { const svg = made("svg", { class: "key", viewBox: "0 0 16 7" }); svg.append(made("path", { class: kind, d: "M0,4H16" })); return svg; };
+  at("risks-words").replaceChildren("Share of errors:", ...series.flatMap((one) => [key(one.kind), one.name]));
+  lineChart(at("risks"), series, (value) => `${number(Number((100 * value).toPrecision(6)))} %`, true);
+};
+const trainingShares = new Map(data.steps.map((step) => { const tree = figures(step.root); return [step, tree.wrong / (tree.total || 1)]; }));
+
+// -- the slider --------------------------------------------------------------------------------------
+
+const tellStep = () => {
+  const step = data.steps[state.step];
+  const parts = [many(step.leaves, "leaf", "leaves"), `step ${number(step.step)} of ${number(data.last)}`,
+    many(step.errors, data.unit.replace(/errors$/, "error"), data.unit)];
+  if (step.score !== null) parts.push(`score ${number(step.score)}`);
+  if (step.certificate !== null) parts.push(`certified risk at most ${percent(step.certificate)}`);
+  if (state.step === data.chosen) parts.push("chosen");
+  at("status").textContent = parts.join(" · ");
+  at("slider").setAttribute("aria-valuetext", parts.join(", "));
+};
+const drawChart = () => {
+  if (data.steps.length < 2) return;
+  const chart = at("chart"), box = chart.getBoundingClientRect(), inset = 8;
+  const worst = Math.max(...data.steps.map((step) => step.score ?? -Infinity));
+  const scores = data.steps.map((step) => step.score ?? worst);
+  const low = Math.min(...scores), high = Math.max(...scores);
+  const x = (k) => inset + (box.width - 2 * inset) * leavesPlace(data.steps[k].leaves);
+  const y = (k) => 39 - (34 * (scores[k] - low)) / (high - low || 1);
+  const line = scores.map((_, k) => `${k ? "L" : "M"}${x(k).toFixed(1)},${y(k).toFixed(1)}`).join("");
+  chart.replaceChildren(
+    made("path", { class: "line", d: line }),
+    made("circle", { class: "best", cx: x(data.chosen), cy: y(data.chosen), r: 5 }),
+    made("circle", { class: "here", cx: x(state.step), cy: y(state.step), r: 3 }),
+  );
+};
+const drawCharts = () => { drawChart(); if (!at("sizing").hidden) drawWhy(); };
+const goTo = (step) => {
+  state.step = step;
+  state.lit = null;
+  at("slider").value = String(leavesPlace(data.steps[step].leaves));
+  at("explanation").replaceChildren();
+  tellStep();
+  tellHead();
+  tellImportances();
+  tellConfusion();
+  tellRules();
+  tellCertificate();
+  tellColumns();
+  makeFields();
+  render();
+  drawCharts();
+};
+const nearestStep = (place) => {
+  let best = 0;
+  data.steps.forEach((step, k) => {
+    if (Math.abs(leavesPlace(step.leaves) - place) < Math.abs(leavesPlace(data.steps[best].leaves) - place)) best = k;
+  });
+  return best;
+};
+at("slider").addEventListener("input", (event) => {
+  const step = nearestStep(Number(event.target.value));
+  if (step !== state.step) goTo(step);
+});
+at("slider").addEventListener("change", () => { at("slider").value = String(leavesPlace(data.steps[state.step].leaves)); });
+at("slider").addEventListener("keydown", (event) => {
+  const last = data.steps.length - 1, far = Math.max(1, Math.round(last / 10));
+  const to = { ArrowRight: state.step - 1, ArrowUp: state.step - 1, ArrowLeft: state.step + 1, ArrowDown: state.step + 1,
+    PageUp: state.step - far, PageDown: state.step + far, Home: last, End: 0 }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  goTo(Math.min(last, Math.max(0, to)));
+});
+at("chosen").addEventListener("click", () => goTo(data.chosen));
+
+// -- explaining ----------------------------------------------------------------------------------------
+
+const light = (keys, end) => {
+  state.lit = new Set(keys);
+  state.end = end;
+  state.focus = end;
+  render();
+};
+const keysTo = (key) => Array.from({ length: key.length + 1 }, (_, k) => key.slice(0, k));
+const leafTable = (id) => {
+  const [, label, counts] = statsOf(id), chances = probabilities(counts), total = sum(counts);
+  const support = (k) => `probability ${chances[k].toFixed(3)}, ${number(counts[k])} of ${number(total)} training examples here`;
+  return { label, chances, support };
+};
+const nextWords = (id) => {
+  const { label, chances, support } = leafTable(id), next = nextBest(chances, label);
+  return next === null ? [] : [paragraph(`Next best: ${data.classes[next]} (${support(next)})`)];
+};
+const heading = (id) => {
+  const { label, support } = leafTable(id);
+  const name = data.target === null ? data.classes[label] : `${data.target} = ${data.classes[label]}`;
+  return made("p", {}, patch(label), " ", made("strong", {}, name), ` (${support(label)})`);
+};
+
+const explainLeaf = (item) => {
+  const way = [];
+  for (let here = item; here.parent >= 0; here = shown[here.parent]) way.unshift({ parent: shown[here.parent], left: here.side === "L" });
+  const rows = way.map(({ parent, left }) => {
+    const split = splitOf(parent.id), child = data.nodes[parent.id][left ? 2 : 3];
+    return [`${split.name} ${left ? split.yes : split.no}`, `${number(statsOf(child)[0])} of ${number(statsOf(parent.id)[0])}`];
+  });
+  at("explanation").replaceChildren(heading(item.id),
+    ...(rows.length ? [scrolling(tableOf(["because", "training rows that went this way"], rows, ["words", "count"]))] : []), ...nextWords(item.id));
+  light(keysTo(item.key), item.key);
+};
+
+const explainRow = (cells) => {
+  const root = rootNow(), { way, end } = wayOf(root, cells), label = statsOf(end)[1];
+  const rows = way.map(({ id, left }) => {
+    const split = splitOf(id), cell = cells[split.column], child = data.nodes[id][left ? 2 : 3];
+    return [`${split.name} ${left ? split.yes : split.no}`, cellWords(split.column, cell) + (unmet(split.column, cell) ? " (never in training)" : ""),
+      `${number(statsOf(child)[0])} of ${number(statsOf(id)[0])}`];
+  });
+  const parts = [heading(end)];
+  if (rows.length) parts.push(scrolling(tableOf(["because", "this row", "training rows that went this way"], rows, ["words", "", "count"])));
+  else if (!isInner(end)) parts.push(paragraph("The tree has no splits: every row gets this answer."));
+  if (isInner(end)) parts.push(paragraph("It stops there, at a category never seen in training."));
+  parts.push(...nextWords(end));
+  const change = leastChange(root, cells, label);
+  if (change) {
+    const words = change.changed.map((move) => `${regionWords(move.region)} instead of ${cellWords(move.region.column, cells[move.region.column])}`);
+    parts.push(made("p", { id: "counterfactual" }, `It would be ${data.classes[change.answer]} with ${words.join(" and ")}`));
+  } else if (rows.length) parts.push(paragraph("No change of known values gives another answer."));
+  at("explanation").replaceChildren(...parts);
+  const key = way.map(({ left }) => (left ? "L" : "R")).join("");
+  light(keysTo(key), key);
+};
+
+// One field for each column that the tree asks about.
+const makeFields = () => {
+  const used = [...new Set(nodesBelow(rootNow()).filter(({ id }) => isInner(id)).map(({ id }) => splitOf(id).column))].sort((a, b) => a - b);
+  at("typing").hidden = !used.length;
+  at("fields").replaceChildren(...used.map((k) => {
+    const { name, kind, categories } = data.columns[k];
+    let field;
+    if (kind === "real") field = made("input", { inputmode: "decimal", placeholder: "missing" });
+    else {
+      field = made("select", {}, made("option", { value: MISSING }, "missing"), ...categories.map((category, code) => made("option", { value: code }, category)));
+      if (!["error", "missing"].includes(data.unknown)) field.append(made("option", { value: UNKNOWN }, "another category"));
+    }
+    field.setAttribute("data-column", k);
+    return made("label", {}, name, field);
+  }));
+};
+const typedCells = () => {
+  const cells = data.columns.map(({ kind }) => (kind === "real" ? NaN : MISSING));
+  for (const field of at("fields").querySelectorAll("[data-column]")) {
+    const k = Number(field.dataset.column);
+    cells[k] = data.columns[k].kind === "real" ? cellFrom(k, field.value) : Number(field.value);
+  }
+  return cells;
+};
+at("row").addEventListener("submit", (event) => {
+  event.preventDefault();
+  try {
+    const pasted = at("paste").value.trim() ? pastedRow(at("paste").value) : null;
+    if (pasted) {
+      for (const field of at("fields").querySelectorAll("[data-column]")) {
+        const k = Number(field.dataset.column);
+        if (pasted[k] === null) throw new Error(`The row has no value for ${data.columns[k].name}.`);
+        const cell = cellFrom(k, pasted[k]);
+        field.value = data.columns[k].kind === "real" ? (Number.isNaN(cell) ? "" : String(cell)) : String(cell);
+      }
+    }
+    explainRow(typedCells());
+  } catch (error) {
+    state.lit = null;
+    render();
+    at("explanation").replaceChildren(paragraph(error.message, "error"));
+  }
+});
+at("fields").addEventListener("input", () => { at("paste").value = ""; });
+at("clear").addEventListener("click", () => {
+  at("row").reset();
+  at("explanation").replaceChildren();
+  state.lit = null;
+  render();
+});
+
+// -- begin ---------------------------------------------------------------------------------------------
+
+data.classes.forEach((name, k) => at("legend").append(made("li", {}, patch(k), name)));
+at("made").textContent = `Made by ${data.made_by}.`;
+at("path").hidden = at("sizing").hidden = data.steps.length < 2;
+const [few, lots] = at("ends").children;
+few.textContent = many(fewest, "leaf", "leaves");
+lots.textContent = many(mostLeaves, "leaf", "leaves");
+tellParameters();
+tellWhy();
+showTheme();
+goTo(data.start);

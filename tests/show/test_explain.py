@@ -1,0 +1,271 @@
+"""An explanation tells the way of the tree, and the least change that gives another answer."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_trees import Case, cases, random_tree, route
+from rich.console import Console
+
+import treebound as tb
+from treebound.data import Column, read_matrix
+from treebound.data.rows import read_row
+from treebound.show import explain, to_rules
+from treebound.show.counterfactual import least_change
+from treebound.tree import Tree
+from treebound.tree.smoothing import probabilities
+
+POLICIES = ("other", "majority", "stop", "missing")
+
+
+class Model:
+    """What a classifier brings beside its tree."""
+
+    smoothing = "laplace"
+    target_name_ = "kind"
+
+    def __init__(self, tree: Tree, unknown: str = "other") -> None:
+        self.tree_, self.unknown = tree, unknown
+
+
+def answer_of(tree: Tree, row: dict[str, Any], unknown: str) -> tuple[int, Any]:
+    names = [column.name for column in tree.columns]
+    matrix = read_matrix(read_row(row, names), tree.columns, unknown=unknown)
+    node = int(tree.apply(matrix, unknown if unknown != "missing" else "other")[0])
+    return node, tree.classes[tree.label[node]].item()
+
+
+@given(case=cases(rows=3), unknown=st.sampled_from(POLICIES))
+@settings(max_examples=60)
+def test_the_path_is_that_of_apply_and_the_figures_those_of_the_nodes(
+    case: Case, unknown: str
+) -> None:
+    tree = case.tree
+    for row, node in zip(case.rows, route(tree, case.X, unknown).tolist(), strict=True):
+        found = explain(Model(tree, unknown), row)
+        assert found.node == node
+        assert found.answer == tree.classes[tree.label[node]]
+        assert found.target == "kind"
+        assert found.rows == tree.rows[node]
+        assert list(found.counts.values()) == tree.counts[node].tolist()
+        chances = probabilities(tree.counts, "laplace")[node]
+        assert list(found.probabilities.values()) == chances.tolist()
+        others = {k: v for k, v in found.probabilities.items() if k != found.answer}
+        assert others[found.next_best] == max(others.values())
+        here = 0
+        for step in found.path:
+            assert (step.node, step.of) == (here, tree.rows[here])
+            assert step.column == tree.columns[tree.feature[here]].name
+            here = int((tree.left if step.left else tree.right)[here])
+            assert step.rows == tree.rows[here]
+        assert here == node
+        assert found.stopped == (tree.left[node] >= 0)
+
+
+def nearest(region: Any, old: Any) -> tuple[int, float] | None:
+    """What it costs to bring a value into a region, by trying every value that could be best."""
+    column = region.column
+    if region.matches(old):
+        return 0, 0.0
+    if column.kind == "real":
+        tries = [region.high, math.nextafter(region.low, math.inf), 0.0, None]
+    else:
+        tries = [*column.categories, None]
+    costs = []
+    for new in tries:
+        finite = not isinstance(new, float) or math.isfinite(new)
+        if not finite or not region.matches(new):
+            continue
+        size = 1.0
+        if column.kind == "real" and new is not None and old is not None and old == old:
+            most = max(abs(new), abs(old))
+            size = abs(new / most - old / most) / (abs(new / most) + abs(old / most))
+        known = column.kind == "ordinal" and old in column.categories and new is not None
+        if known:
+            places = [column.categories.index(value) for value in (old, new)]
+            size = abs(places[0] - places[1]) / (len(column.categories) - 1)
+        costs.append((1, size))
+    return min(costs) if costs else None
+
+
+def cheapest(tree: Tree, row: dict[str, Any], own: Any, unknown: str) -> tuple[int, float] | None:
+    """The least cost over all ends with another answer, one rule after the other."""
+    best = None
+    for rule in to_rules(tree, unknown=unknown):
+        if rule.label == own:
+            continue
+        order = sorted(rule.regions, key=lambda region: tree.columns.index(region.column))
+        costs = [nearest(region, row[region.column.name]) for region in order]
+        if None not in costs:
+            total = sum(c[0] for c in costs), sum(c[1] for c in costs)
+            best = total if best is None else min(best, total)
+    return best
+
+
+@given(case=cases(rows=3), unknown=st.sampled_from(POLICIES))
+@settings(max_examples=120)
+def test_the_changed_row_gets_the_other_answer_and_no_leaf_is_cheaper(
+    case: Case, unknown: str
+) -> None:
+    tree = case.tree
+    for row in case.rows:
+        read = dict(row)
+        if unknown == "missing":  # the table is read with unknown categories missing
+            read = {
+                c.name: row[c.name] if c.kind == "real" or row[c.name] in c.categories else None
+                for c in tree.columns
+            }
+        found = explain(Model(tree, unknown), row)
+        least = cheapest(tree, read, found.answer, unknown)
+        change = found.counterfactual
+        if change is None:
+            assert least is None
+            continue
+        assert least is not None
+        assert len(change.changes) == least[0]
+        assert sum(one.size for one in change.changes) == pytest.approx(least[1], abs=1e-15)
+        moved = {one.column for one in change.changes}
+        assert {k: v for k, v in change.row.items() if k not in moved} == {
+            k: v for k, v in found.row.items() if k not in moved
+        }
+        node, label = answer_of(tree, change.row, unknown)
+        assert (node, label) == (change.node, change.answer)
+        assert label != found.answer
+
+
+def test_no_change_of_a_grid_is_smaller_than_the_one_found() -> None:
+    """Trees of two columns, every pair of values on a fine grid."""
+    rng = np.random.default_rng(3)
+    for seed in range(6):
+        X = rng.integers(1, 9, size=(80, 2)).astype(float)
+        y = ((X[:, 0] > 4) ^ (X[:, 1] > 5)) | (rng.random(80) < 0.1)
+        clf = tb.BoundTreeClassifier(pruning=None, random_state=seed).fit(X, y)
+        row = rng.integers(1, 9, size=2).astype(float)
+        found = clf.explain(row)
+        grid = np.array(list(itertools.product(np.arange(0.5, 9.5, 0.25), repeat=2)))
+        grid = np.vstack(
+            [grid, [[row[0], b] for b in grid[:, 1]], [[a, row[1]] for a in grid[:, 0]]]
+        )
+        other = grid[clf.predict(grid) != found.answer]
+        costs = [
+            (int((new != row).sum()), float((np.abs(new - row) / (new + row)).sum()))
+            for new in other
+        ]
+        assert found.counterfactual is not None
+        mine = found.counterfactual.changes
+        assert (len(mine), sum(one.size for one in mine)) <= min(costs)
+
+
+# -- rows as people write them -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def passengers() -> tuple[tb.BoundTreeClassifier, pd.DataFrame]:
+    rng = np.random.default_rng(0)
+    sex = pd.Categorical(rng.choice(["female", "male"], 200), categories=["female", "male"])
+    age = rng.integers(1, 70, 200)
+    frame = pd.DataFrame({"sex": sex, "age": age})
+    y = pd.Series(np.where((sex == "female") | (age <= 9), "yes", "no"), name="survived")
+    return tb.BoundTreeClassifier(unknown="error").fit(frame, y), frame
+
+
+def test_a_row_may_come_in_any_form(passengers) -> None:
+    clf, frame = passengers
+    forms = (
+        {"age": 30, "sex": "male", "ticket": 7}, ["male", 30], ("male", 30.0),
+        np.array(["male", 30], dtype=object), frame.assign(sex="male", age=30).iloc[0],
+        frame.assign(sex="male", age=30).iloc[[0]],
+    )  # fmt: skip
+    found = {str(clf.explain(row)) for row in forms}
+    assert len(found) == 1
+
+
+def test_the_words_name_the_target_the_values_and_the_change(passengers) -> None:
+    clf, _ = passengers
+    lines = str(clf.explain(["male", 30])).splitlines()
+    assert lines[0].startswith("survived = no (probability ")
+    assert " ".join(lines[1].split()) == "because this row training rows that went this way"
+    told = [line.split("  ")[1:] for line in lines[2:4]]
+    assert {words[0] for words in told} == {"sex = male", "age > 9.5"}
+    assert lines[-1] == "It would be yes with age <= 9.5 instead of 30"
+    assert clf.explain(["male", 30]).counterfactual.row == {"sex": "male", "age": 9.5}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"age": 3}, "no value for column 'sex'"),
+        ([3], "1 values, but there are 2 columns"),
+        ([["male", 3], ["male", 4]], "Got 2 rows"),
+        (["male", math.inf], "infinity"),
+        (["male", "old"], "'age' changed its type"),
+        (["other", 3], "not among its 2 known ones: 'other'"),
+    ],
+)
+def test_a_row_that_is_none_is_an_error_that_says_why(passengers, row, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        passengers[0].explain(row)
+
+
+def test_values_never_met_are_marked(passengers) -> None:
+    clf, frame = passengers
+    assert "missing (never in training)" in str(clf.explain(["male", None]))
+    again = tb.BoundTreeClassifier().fit(frame, frame["sex"] == "male")
+    assert "purple (never in training)" in str(again.explain(["purple", 3]))
+    stops = tb.BoundTreeClassifier(unknown="stop").fit(frame, frame["sex"] == "male")
+    assert "It stops there, at a category never seen" in str(stops.explain(["purple", 3]))
+
+
+def test_a_tree_of_one_leaf_and_one_class_can_be_explained() -> None:
+    clf = tb.BoundTreeClassifier().fit([[1.0], [2.0]], ["a", "a"])
+    assert str(clf.explain([3])).splitlines() == [
+        "a (probability 1, 2 of 2 training examples here)",
+        "The tree has no splits: every row gets this answer.",
+    ]
+
+
+def test_a_large_tree_is_searched_quickly_enough_to_finish() -> None:
+    tree = random_tree(2, 3000, chain=True)
+    row = [0 if c.kind != "real" else 0.0 for c in tree.columns]
+    assert least_change(tree, row, int(tree.label[-1])) is not None
+
+
+# -- displays ------------------------------------------------------------------------------------
+
+
+def test_the_displays_hold_the_same_words_and_escape_them() -> None:
+    tree = Tree(
+        feature=[0, -1, -1], threshold=[np.nan] * 3, category=[0, -1, -1],
+        missing_left=[False] * 3, left=[1, -1, -1], right=[2, -1, -1],
+        counts=[[4, 4], [4, 0], [0, 4]], rows=[8, 4, 4],
+        columns=(Column("<i>", "nominal", ("<b>", "[red]")),), classes=["<script>", "[bold]x"],
+    )  # fmt: skip
+    found = explain(tree, {"<i>": "<b>"})
+    page = found._repr_html_()
+    assert "<script>" not in page
+    assert "<b><script>" not in page
+    assert "&lt;script&gt;" in page
+    stream = io.StringIO()
+    Console(file=stream, width=200).print(found)
+    shown = stream.getvalue()
+    for line in str(found).splitlines():
+        assert " ".join(line.split()) in " ".join(shown.split())
+
+
+def test_an_explanation_is_plain_values_for_json(passengers) -> None:
+    import json
+
+    given = json.loads(json.dumps(passengers[0].explain(["male", 30]).to_dict()))
+    assert given["answer"] == "no"
+    assert [step["column"] for step in given["path"]] == [
+        step.column for step in passengers[0].explain(["male", 30]).path
+    ]
+    assert given["counterfactual"]["changes"][0]["new"] == 9.5

@@ -1,0 +1,254 @@
+"""What the report page works out by itself agrees with the library: rows, rules, figures, words."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from browser import chromium
+from random_trees import decoded, random_rows, random_tree
+from show.test_explain import Model
+
+import treebound as tb
+from treebound.show import explain, to_html, to_rules
+from treebound.tree.impurity import importances
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def driver():
+    with chromium() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def case() -> tuple[tb.BoundTreeClassifier, pd.DataFrame, pd.Series]:
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "sex": pd.Categorical(rng.choice(["female", "male"], 500)),
+            "class": pd.Categorical(rng.choice(list("123"), 500), list("123"), ordered=True),
+            "port": rng.choice(["Cherbourg", "Cobh", 'a, "b"'], 500),
+            "age": np.where(rng.random(500) < 0.1, np.nan, rng.gamma(4, 8, 500).round(1)),
+        }
+    )
+    share = 0.7 * (frame["sex"] == "female") + 0.3 * (frame["class"] == "1")
+    share += 0.3 * (frame["age"].fillna(50) < 12) - 0.2 * (frame["port"] == "Cobh")
+    y = pd.Series(np.where(rng.random(500) < share, "survived", "died"), name="fate")
+    return tb.BoundTreeClassifier().fit(frame[:400], y[:400]), frame, y
+
+
+def opened(driver, page: str, folder: Path) -> Any:
+    (folder / "report.html").write_text(page, encoding="utf-8")
+    driver.get((folder / "report.html").as_uri())
+    return driver
+
+
+def text(driver, name: str) -> str:
+    return driver.find_element("id", name).text
+
+
+# Rows come as codes; -2 is an unknown category and null a missing number.
+EXPLAIN = """
+const root = data.steps[data.start].root;
+return arguments[0].map((row) => {
+  const cells = row.map((cell) => (cell === null ? NaN : cell));
+  const { way, end } = wayOf(root, cells), change = leastChange(root, cells, statsOf(end)[1]);
+  return { way: way.map((step) => step.left), label: statsOf(end)[1], rows: statsOf(end)[0],
+    next: nextBest(probabilities(statsOf(end)[2]), statsOf(end)[1]),
+    chances: probabilities(statsOf(end)[2]),
+    change: change && { answer: change.answer, size: change.size, rows: change.rows,
+      columns: change.changed.map((move) => move.region.column),
+      words: change.changed.map((move) => regionWords(move.region)),
+      values: change.changed.map((move) => (Number.isNaN(move.value) ? null : move.value)) } };
+});
+"""
+
+
+@pytest.mark.parametrize("unknown", ["other", "majority", "stop"])
+def test_rows_are_routed_explained_and_changed_as_by_the_library(
+    driver, tmp_path: Path, unknown: str
+) -> None:
+    for seed in range(4):
+        tree = random_tree(seed, 25, n_classes=3)
+        model = Model(tree, unknown)
+        opened(driver, to_html(model), tmp_path)
+        X = random_rows(tree, seed, 25)
+        codes = []
+        for row in X.tolist():
+            cells: list[float | None] = []
+            for value, column in zip(row, tree.columns, strict=True):
+                if column.kind == "real":
+                    cells.append(None if math.isnan(value) else value)
+                else:
+                    cells.append(-1 if math.isnan(value) else -2 if value < 0 else int(value))
+            codes.append(cells)
+        names = [column.name for column in tree.columns]
+        labels = tree.classes.tolist()
+        shown = driver.execute_script(EXPLAIN, codes)
+        for row, page in zip(decoded(X, tree.columns), shown, strict=True):
+            found = explain(model, row)
+            assert page["way"] == [step.left for step in found.path]
+            assert labels[page["label"]] == found.answer
+            assert page["rows"] == found.rows
+            assert labels[page["next"]] == found.next_best
+            assert page["chances"] == pytest.approx(list(found.probabilities.values()), abs=1e-15)
+            change = found.counterfactual
+            assert (page["change"] is None) == (change is None)
+            if change is None:
+                continue
+            assert labels[page["change"]["answer"]] == change.answer
+            assert page["change"]["rows"] == tree.rows[change.node]
+            assert [names[k] for k in page["change"]["columns"]] == [
+                one.column for one in change.changes
+            ]
+            assert page["change"]["size"] == sum(one.size for one in change.changes)
+            assert page["change"]["words"] == [
+                one.condition.replace("<=", "≤") for one in change.changes
+            ]
+            for k, value, one in zip(
+                page["change"]["columns"], page["change"]["values"], change.changes, strict=True
+            ):
+                column = tree.columns[k]
+                if column.kind != "real" and value is not None:
+                    value = None if value < 0 else column.categories[value]
+                assert value == one.new
+    assert driver.get_log("browser") == []
+
+
+def test_rules_importances_and_confusion_are_those_of_the_library(
+    driver, tmp_path: Path, case
+) -> None:
+    clf, frame, y = case
+    opened(driver, clf.to_html(test=(frame[400:], y[400:])), tmp_path)
+    script = """const root = rootNow(); return { shares: importances(root),
+      training: trainingConfusion(root), test: testConfusion(data.steps[state.step].test),
+      rules: rulesOf(root).map(({ id }) => [statsOf(id)[0], statsOf(id)[1]]) };"""
+    found = driver.execute_script(script)
+    assert found["shares"] == pytest.approx(importances(clf.tree_, "entropy").tolist(), abs=1e-12)
+    for name, rows in (("training", slice(400)), ("test", slice(400, None))):
+        expected = pd.crosstab(y[rows], clf.predict(frame[rows])).to_numpy().tolist()
+        assert found[name] == expected
+    labels = clf.classes_.tolist()
+    rules = [(rule.rows, labels.index(rule.label)) for rule in to_rules(clf)]
+    assert [tuple(rule) for rule in found["rules"]] == rules
+    shown = driver.find_elements("css selector", "#rules tbody tr")
+    for row, rule in zip(shown, to_rules(clf), strict=True):
+        assert f"{rule.probability:.3f}" in row.text
+    assert f"{100 * clf.score(frame[400:], y[400:]):.1f} % right" in text(driver, "confusion")
+    assert f"Test errors\n{100 - 100 * clf.score(frame[400:], y[400:]):.1f} %" in text(
+        driver, "facts"
+    )
+
+
+def test_the_page_is_a_document_with_every_section(driver, tmp_path: Path, case) -> None:
+    clf, _, _ = case
+    opened(driver, clf.to_html(), tmp_path)
+    assert driver.title == "Decision tree for fate"
+    headings = [one.text for one in driver.find_elements("tag name", "h2") if one.text]
+    assert headings == [
+        "Tree", "Explain a row", "Why this size", "Importance of the columns", "Confusion matrix",
+        "Rules", "Certificate", "Columns", "Parameters",
+    ]  # fmt: skip
+    certificate = text(driver, "certificate")
+    for line in clf.certificate_.explain().splitlines():
+        assert line.removeprefix("- ") in certificate
+    columns = text(driver, "columns")
+    assert all(column.name in columns and column.kind in columns for column in clf.columns_)
+    parameters = text(driver, "parameters")
+    assert all(name in parameters for name in clf.get_params())
+    least = clf.pruning_path_.scores.min()
+    assert f"has the least score, {float(f'{least:.4g}'):g}" in text(driver, "why")
+
+
+def test_a_pasted_row_is_explained_in_the_words_of_the_library(
+    driver, tmp_path: Path, case
+) -> None:
+    clf, _, _ = case
+    opened(driver, clf.to_html(), tmp_path)
+    pasted = {
+        'male,3,"a, ""b""",30': ["male", "3", 'a, "b"', 30.0],
+        "female\t1\tCobh\t": ["female", "1", "Cobh", None],
+        "age;port;sex;class\n7;Rome;male;2": ["male", "2", "Rome", 7.0],
+    }
+    for line, row in pasted.items():
+        driver.execute_script("at('paste').value = arguments[0]; at('row').requestSubmit();", line)
+        found = clf.explain(row)
+        shown = text(driver, "explanation")
+        for step in found.path:
+            assert step.condition.replace("<=", "≤") in shown
+            assert f"{step.rows} of {step.of}" in shown
+        assert (
+            f"fate = {found.answer} (probability {found.probabilities[found.answer]:.3f}" in shown
+        )
+        assert f"Next best: {found.next_best} " in shown
+        assert f"It would be {found.counterfactual}".replace("<=", "≤") in shown
+        lit = driver.execute_script("return [...document.querySelectorAll('.node.lit')].length")
+        assert lit == len(found.path) + 1
+
+
+def test_a_row_that_cannot_be_read_says_why_and_clear_takes_the_path_away(
+    driver, tmp_path: Path, case
+) -> None:
+    clf, _, _ = case
+    opened(driver, clf.to_html(), tmp_path)
+    for line, message in (
+        ("male,3", "The row has 2 values, but there are 4 columns"),
+        ("male,3,Cobh,old", "age must be a number. Got old instead."),
+    ):
+        driver.execute_script("at('paste').value = arguments[0]; at('row').requestSubmit();", line)
+        assert message in text(driver, "explanation")
+    driver.execute_script("at('paste').value = 'male,3,Cobh,3'; at('row').requestSubmit();")
+    assert driver.find_elements("css selector", ".node.lit")
+    driver.find_element("id", "clear").click()
+    assert not driver.find_elements("css selector", ".node.lit")
+    assert text(driver, "explanation") == ""
+
+
+def test_a_click_on_a_leaf_lights_its_path(driver, tmp_path: Path, case) -> None:
+    clf, _, _ = case
+    opened(driver, clf.to_html(), tmp_path)
+    leaf = driver.find_elements("css selector", ".node.leaf")[0]
+    key = leaf.get_attribute("data-key")
+    driver.execute_script("arguments[0].dispatchEvent(new Event('click', {bubbles: true}))", leaf)
+    assert len(driver.find_elements("css selector", ".node.lit")) == len(key) + 1
+    rule = to_rules(clf)[0]
+    assert f"fate = {rule.label} (probability {rule.probability:.3f}" in text(driver, "explanation")
+
+
+def test_the_slider_runs_over_the_logarithm_of_the_leaves(driver, tmp_path: Path, case) -> None:
+    clf, _, _ = case
+    opened(driver, clf.to_html(), tmp_path)
+    leaves = clf.pruning_path_.leaves
+    script = """const slider = at('slider'); slider.value = arguments[0];
+      slider.dispatchEvent(new Event('input')); return data.steps[state.step].leaves;"""
+    for place in (0.0, 0.3, 0.5, 0.8, 1.0):
+        wanted = leaves.max() ** place
+        got = driver.execute_script(script, str(place))
+        assert abs(math.log(got / wanted)) == pytest.approx(
+            np.abs(np.log(leaves / wanted)).min(), abs=1e-9
+        )
+    assert driver.execute_script(script, "0") == 1
+    assert "1 leaf, depth 0" in text(driver, "summary")
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_nothing_is_wider_than_the_window(driver, tmp_path: Path, width: int) -> None:
+    rng = np.random.default_rng(0)
+    names = [f"class number {k} with a rather long description" for k in range(9)] + ["W" * 40]
+    X = pd.DataFrame({f"a column with a long name, {k}": rng.normal(size=400) for k in range(3)})
+    y = np.array(names)[np.clip((3 * X.iloc[:, 0] + 5).astype(int), 0, 9)]
+    clf = tb.BoundTreeClassifier().fit(X, y)
+    size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 500}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        opened(driver, clf.to_html(), tmp_path)
+        assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+        assert all(name in text(driver, "legend") for name in names)
+    finally:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

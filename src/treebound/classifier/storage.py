@@ -38,7 +38,7 @@ def model_of(classifier: Any) -> SavedModel:
 
 def restored(cls: Any, model: SavedModel) -> Any:
     """A fitted classifier from what was kept."""
-    known = cls().get_params(deep=False)
+    known = vars(cls())  # as scikit-learn wants it, the parameters and nothing else
     for name in model.parameters:
         if name not in known or name in _ANSWERING:
             raise FormatError(f"parameters.{name}", "is not a parameter of the classifier")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ def path_from_json(
         raise FormatError(f"{where}.cuts", "must be a list with an entry for each step")
     first = nodes_from_json(fields["grown"], columns, classes, f"{where}.grown")
     size = len(fields["cuts"])
-    trees = [_tree(cut, first, f"{where}.cuts[{at}]") for at, cut in enumerate(fields["cuts"])]
+    trees = _trees(fields["cuts"], first, f"{where}.cuts")
     scores = fields["scores"]
     absent = [score is None for score in scores] if isinstance(scores, list) else []
     if any(absent):
@@ -145,6 +146,24 @@ def path_from_json(
         unit=fields["unit"],
     )
     return path, fields["step"]
+
+
+def _trees(given: list[Any], first: Tree, where: str) -> list[NDArray[np.intp] | Tree]:
+    """All steps: cuts are checked together, and one by one where something is wrong."""
+    if all(type(cut) is list for cut in given):
+        flat = list(chain.from_iterable(given))
+        if set(map(type, flat)) <= {int} and (
+            not flat or (min(flat) >= 0 and max(flat) < first.n_nodes)
+        ):
+            ends = np.cumsum([len(cut) for cut in given])
+            base = np.repeat(np.arange(len(given)), np.diff(ends, prepend=0)) * first.n_nodes
+            placed = np.sort(base + np.array(flat, dtype=np.intp))  # by step, then by node
+            nodes = placed - base
+            below = placed[1:] < (placed + first.size[nodes])[:-1]
+            if not first.is_leaf[nodes].any() and not below[base[1:] == base[:-1]].any():
+                starts = [0, *ends.tolist()]
+                return [nodes[start:stop] for start, stop in pairwise(starts)]
+    return [_tree(cut, first, f"{where}[{at}]") for at, cut in enumerate(given)]
 
 
 def _tree(given: Any, first: Tree, where: str) -> NDArray[np.intp] | Tree:

@@ -57,6 +57,10 @@ cdef void count_classes(
     const Binned* data, Py_ssize_t start, Py_ssize_t stop, int64_t* counts
 ) noexcept nogil
 
+cdef bint discount_node(
+    const Binned* data, Py_ssize_t start, Py_ssize_t stop, void* histogram
+) noexcept nogil
+
 cdef void count_node(
     const Binned* data, Py_ssize_t start, Py_ssize_t stop, void** histograms, Pool pool
 ) noexcept nogil

@@ -9,7 +9,9 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memmove, memset
 
 from treebound.growing._coding cimport Coder, Extent, code_block, free_coder, make_coder
-from treebound.growing._counting cimport Counted, Panel, add_counts, count_rows, size_of
+from treebound.growing._counting cimport (
+    Counted, Panel, add_counts, count_rows, discount_rows, size_of,
+)
 from treebound.growing._layout cimport (
     NOMINAL, REAL, Problem, Scratch, Source, Split, allocate, allocate_long, value_at, weight_of,
     zeros,
@@ -342,6 +344,20 @@ cdef void count_node(
     pool.run(&count_block, &counting, n_blocks)
     for thread in range(1, n_threads):
         add_counts(&data.counted, histograms[0], histograms[thread])
+
+
+cdef bint discount_node(
+    const Binned* data, Py_ssize_t start, Py_ssize_t stop, void* histogram
+) noexcept nogil:
+    """Take rows out of a histogram, if they are few beside its counts; whether that was done."""
+    cdef Py_ssize_t p
+    if 2 * (stop - start) * data.n_columns > data.counted.n_cells:
+        return False
+    for p in range(data.n_panels):
+        discount_rows(
+            &data.panels[p], &data.counted, data.rows + start, stop - start, histogram
+        )
+    return True
 
 
 cdef void count_block(void* context, Py_ssize_t item, int thread) noexcept nogil:

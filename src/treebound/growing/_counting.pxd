@@ -28,6 +28,11 @@ cdef void count_rows(
     void* histogram,
 ) noexcept nogil
 
+cdef void discount_rows(
+    const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
+    void* histogram,
+) noexcept nogil
+
 cdef void add_counts(const Counted* counted, void* to, const void* what) noexcept nogil
 
 cdef void subtract_counts(const Counted* counted, void* of, const void* what) noexcept nogil

@@ -119,6 +119,31 @@ cdef inline void count_weights(
         cell[n_classes] += 1
 
 
+cdef void discount_rows(
+    const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
+    void* histogram,
+) noexcept nogil:
+    """Take a few rows out of a histogram."""
+    cdef Py_ssize_t n_classes = counted.n_classes, i, lane, code
+    cdef size_t row
+    cdef int64_t* cell
+    for i in range(n_rows):
+        row = rows[i]
+        for lane in range(panel.n_columns):
+            if panel.width == 1:
+                code = (<const uint8_t*>panel.codes)[LANES * row + lane]
+            else:
+                code = (<const uint16_t*>panel.codes)[LANES * row + lane]
+            if counted.weights == NULL:
+                (<uint32_t*>histogram)[
+                    panel.offsets[lane] + code * n_classes + counted.labels[row]
+                ] -= 1
+            else:
+                cell = <int64_t*>histogram + panel.offsets[lane] + code * (n_classes + 1)
+                cell[counted.labels[row]] -= counted.weights[row]
+                cell[n_classes] -= 1
+
+
 cdef void add_counts(const Counted* counted, void* to, const void* what) noexcept nogil:
     cdef Py_ssize_t i
     if counted.weights == NULL:

@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from treebound.growing._binned cimport count_classes, find_ends, part_binned
+from treebound.growing._binned cimport count_classes, discount_node, find_ends, part_binned
 from treebound.growing._bounds cimport Reach
 from treebound.growing._coding cimport BY_CODE, sample_size
 from treebound.growing._counting cimport subtract_counts
@@ -314,6 +314,11 @@ cdef class Grower(Leaves):
         self.tree.nodes[index].histogram = NULL
         keep_small = keep_small and self.tree.rows_in(small) >= self.crossing
         keep_large = keep_large and self.tree.rows_in(large) >= self.crossing and whole != NULL
+        if keep_large and not keep_small and discount_node(
+            self.binned, self.tree.nodes[small].start, self.tree.nodes[small].stop, whole
+        ):
+            self.tree.nodes[large].histogram = whole
+            return 0
         if keep_small or keep_large:
             part = take_histogram(self.large, False)
         if part != NULL:

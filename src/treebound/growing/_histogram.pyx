@@ -6,7 +6,7 @@ the kernel of small nodes, with what stands left of the bin on the left. Splits 
 order as by a scan of all rows, so ties end alike.
 """
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
@@ -30,6 +30,7 @@ cdef enum:
     LANES = 4
     AHEAD = 24         # rows from now whose memory is asked for
     GATHERED = 65536   # rows looked into at a time, or one bin
+    RARE = 8           # categories with fewer rows of each of two classes share their scores
 
 
 cdef int init_finder(Finder* finder, const Binned* data, Scratch* scratch) except -1 nogil:
@@ -97,7 +98,12 @@ cdef Split best_category(
     cdef int64_t* counts = finder.counts
     cdef int64_t rows
     cdef double score
+    cdef double* known = NULL
+    cdef double[RARE * RARE] scores  # of two counts; NaN: not yet
     cdef Split best = no_split(j)
+    if n_classes == 2 and not weighted:
+        for k in range(RARE * RARE):
+            scores[k] = NAN
     for code in range(column.coder.n_bins + 1):
         rows = 0
         for k in range(n_classes):
@@ -106,9 +112,21 @@ cdef Split best_category(
         counts[n_classes] = wide[n_classes] if weighted else rows
         narrow += n_classes
         wide += n_classes + 1
-        if rows == 0 or not may_stand(counts, finder.profile.none, node, data.problem):
+        if rows == 0:
             continue
-        score = score_left(counts, finder.profile.none, node, data.problem, finder.profile.left)
+        known = NULL
+        if n_classes == 2 and not weighted and counts[0] < RARE and counts[1] < RARE:
+            known = &scores[counts[0] * RARE + counts[1]]
+        if known == NULL or known[0] != known[0]:
+            score = -INFINITY
+            if may_stand(counts, finder.profile.none, node, data.problem):
+                score = score_left(
+                    counts, finder.profile.none, node, data.problem, finder.profile.left
+                )
+            if known != NULL:
+                known[0] = score
+        else:
+            score = known[0]
         if score > best.score + node.tolerance and score > finder.floor:
             best.score = score
             best.place = best.bin = code

@@ -20,7 +20,6 @@ from functools import lru_cache
 from math import exp, inf, isinf, log, log1p, nextafter, pi
 
 import numpy as np
-from scipy.special import betainccinv
 
 from treebound.bounds.counting import log_binomial
 
@@ -135,6 +134,8 @@ def risk_upper(rows: int, errors: int, log_level: float) -> float:
     if errors >= rows:
         return 1.0
     if log_level > -300.0:  # the inverse of scipy loses digits below e^-600
+        from scipy.special import betainccinv
+
         found = float(betainccinv(errors + 1.0, float(rows - errors), exp(log_level)))
         return min(1.0, nextafter(found * _SLACK, inf))
     low, high = errors / rows, 1.0

@@ -19,7 +19,6 @@ from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from treebound.bounds._checks import check_int
 
@@ -339,6 +338,8 @@ def log_catalan(n: int | IntArray) -> float | FloatArray:
     1373.974444
     """
     if isinstance(n, np.ndarray):
+        from scipy.special import gammaln
+
         twice: FloatArray = gammaln(2 * n + 1) - 2 * gammaln(n + 1) - np.log(n + 1)
         return twice
     n = check_int("n", n, "log_catalan", least=0)

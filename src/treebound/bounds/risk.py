@@ -24,7 +24,6 @@ from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from treebound.bounds._checks import check_at_most
 from treebound.bounds.counting import log_wedderburn_etherington
@@ -299,8 +298,10 @@ def binomial_upper(m: int, errors: float, delta: float = 0.05) -> float:
             f"The 'delta' parameter of {name} must be a float of at least 1e-300. "
             f"Got {delta!r} instead."
         )
+    from scipy.special import betainccinv
+
     # The upper tail of the beta law is inverted directly: 1 - delta would lose a tiny delta.
-    return 1.0 if k == m else float(special.betainccinv(k + 1, m - k, delta))
+    return 1.0 if k == m else float(betainccinv(k + 1, m - k, delta))
 
 
 def log_leaves_prior(leaves: ArrayLike) -> Any:
@@ -405,11 +406,13 @@ def _log_pmf(i: int, population: int, bad: int, draws: int) -> float:
     Stirling's formula on both sides of the 2 x 2 table leaves the divergence of its cells from
     what independence expects, plus the small remainders of :func:`_stirling_rest`.
     """
+    from scipy.special import kl_div
+
     rows = np.array([bad, population - bad], dtype=np.float64)
     columns = np.array([draws, population - draws], dtype=np.float64)
     cells = np.array([[i, bad - i], [draws - i, population - bad - draws + i]], dtype=np.float64).T
     expected = np.outer(columns, rows) / population
-    divergence = float(special.kl_div(cells, expected).sum())
+    divergence = float(kl_div(cells, expected).sum())
     margins = np.concatenate([rows, columns])
     rest = _stirling_rest(margins).sum() - _stirling_rest(cells).sum()
     return float(rest - _stirling_rest(np.array([float(population)]))[0]) - divergence
@@ -417,11 +420,13 @@ def _log_pmf(i: int, population: int, bad: int, draws: int) -> float:
 
 def _stirling_rest(n: Floats) -> Floats:
     """``ln n! - (n ln n - n)``, accurate also where n is large; 0 at n = 0."""
+    from scipy.special import gammaln, xlogy
+
     safe = np.maximum(n, 16.0)
     inverse = 1.0 / (safe * safe)
     series = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse / 1680))) / safe
     large = 0.5 * np.log(2.0 * math.pi * safe) + series
-    return np.where(n < 16.0, special.gammaln(n + 1.0) - special.xlogy(n, n) + n, large)
+    return np.where(n < 16.0, gammaln(n + 1.0) - xlogy(n, n) + n, large)
 
 
 # --- checks -----------------------------------------------------------------------------------

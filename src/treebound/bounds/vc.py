@@ -30,8 +30,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import log
 
-from scipy.special import lambertw
-
 from treebound.bounds._checks import check_int, check_landscape, check_shape
 from treebound.bounds._recursion import features_of
 from treebound.bounds._vc_upper import largest_shattered
@@ -250,5 +248,7 @@ def _solution(leaves: int, real: int, constant: float, less: float, where: str) 
         )
     if nodes == 0:
         return 1.0
+    from scipy.special import lambertw
+
     argument = -log(2) / (nodes * constant * real) * 2 ** (-less / nodes)
     return float(-nodes / log(2) * lambertw(argument, -1).real)

@@ -1,5 +1,19 @@
-"""The estimator that most people meet."""
+"""The estimator that most people meet, and the model under it that needs no scikit-learn."""
 
-from treebound.classifier.estimator import BoundTreeClassifier
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from treebound.classifier.estimator import BoundTreeClassifier
 
 __all__ = ["BoundTreeClassifier"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "BoundTreeClassifier":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from treebound.classifier.estimator import BoundTreeClassifier
+
+    globals()[name] = BoundTreeClassifier
+    return BoundTreeClassifier

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from treebound.exchange import Exports, load, save
-from treebound.show import Explanation, Forms, TreeDisplay, explain, to_notebook
+from treebound.show import Explanation, Forms, TreeDisplay, explain
 
 if TYPE_CHECKING:
     from typing import Self
@@ -25,18 +23,8 @@ class TreeExports(Forms, Exports):
 
     tree_: Tree
 
-    def _picture(self) -> str:
-        """The small picture for notebooks, nothing before fitting."""
-        return to_notebook(self) if hasattr(self, "tree_") else ""
-
-    def _repr_html_inner(self) -> str:
-        return str(super()._repr_html_inner()) + self._picture()  # type: ignore[misc]
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
-        if "text/html" in bundle:
-            bundle["text/html"] += self._picture()
-        return bundle
+    def _check_fitted(self) -> None:
+        raise NotImplementedError
 
     # -- to understand ---------------------------------------------------------------------
 
@@ -135,7 +123,7 @@ class TreeExports(Forms, Exports):
         """
         from treebound.classifier.storage import model_of
 
-        check_is_fitted(self)
+        self._check_fitted()
         save(model_of(self), path)
 
     @classmethod

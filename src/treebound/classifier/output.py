@@ -1,4 +1,4 @@
-"""Probabilities as arrays or as frames: scikit-learn's ``set_output`` for a classifier."""
+"""What scikit-learn's users see: probabilities as frames, a picture in notebooks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FrameOutput"]
+from treebound.show import to_notebook
+
+__all__ = ["FrameOutput", "NotebookOutput"]
 
 Container = Literal["default", "pandas", "polars"]
 _CONTAINERS = ("default", "pandas", "polars", None)
@@ -63,3 +65,20 @@ class FrameOutput:
             return library.DataFrame(values, schema=[str(label) for label in self.classes_])
         index = X.index if isinstance(X, library.DataFrame) else None
         return library.DataFrame(values, columns=self.classes_, index=index)
+
+
+class NotebookOutput:
+    """A classifier that notebooks show with its tree."""
+
+    def _picture(self) -> str:
+        """The small picture for notebooks, nothing before fitting."""
+        return to_notebook(self) if hasattr(self, "tree_") else ""
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._picture()  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += self._picture()
+        return bundle

@@ -207,10 +207,10 @@ def _read_array(X: Any) -> Table:
 
 def _numeric(X: Any, array: NDArray[Any] | None) -> NDArray[Any]:
     """A matrix of numbers; scikit-learn says what is wrong with a sparse or ragged X."""
-    from sklearn.utils import check_array
-
     if type(array) is np.ndarray and array.dtype.kind in "fiu" and array.ndim == 2 and array.size:
         return array.astype(np.float64) if array.dtype.itemsize > 8 else array
+    from sklearn.utils import check_array
+
     matrix: NDArray[Any] = check_array(X, dtype=np.float64, ensure_all_finite=False, input_name="X")
     return matrix
 

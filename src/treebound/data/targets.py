@@ -91,14 +91,14 @@ def shortened(classes: NDArray[Any]) -> str:
 
 def _as_labels(y: Any) -> NDArray[Any]:
     """The labels as a flat array of a sortable type."""
-    from sklearn.utils import assert_all_finite
-
     if y is None:
         raise ValueError("y must hold a label for every row. Got None instead.")
     labels = _flat(_values(y))
     if labels.dtype.kind == "O":
         labels = _plain(labels)
     if labels.dtype.kind == "f":
+        from sklearn.utils import assert_all_finite
+
         assert_all_finite(labels, input_name="y")
         if not bool((labels == np.floor(labels)).all()):
             raise ValueError(
@@ -113,10 +113,6 @@ def _as_labels(y: Any) -> NDArray[Any]:
 
 def _values(y: Any) -> NDArray[Any]:
     """The values of a list, array or series of any library; missing labels are None or NaN."""
-    from scipy.sparse import issparse
-
-    if issparse(y):
-        raise TypeError("Sparse data was passed for y, but dense data is required.")
     if isinstance(y, np.ndarray):
         return y
     if isinstance(y, list | tuple):
@@ -126,6 +122,10 @@ def _values(y: Any) -> NDArray[Any]:
         # and large integers of both signs into floats
         mixed |= array.dtype.kind == "f" and any(isinstance(label, int) for label in y)
         return np.asarray(y, dtype=object) if mixed else array
+    from scipy.sparse import issparse
+
+    if issparse(y):
+        raise TypeError("Sparse data was passed for y, but dense data is required.")
     import narwhals as nw
 
     if nw.dependencies.is_into_series(y) or isinstance(y, nw.Series):

@@ -15,9 +15,9 @@ from dataclasses import replace
 from math import ceil
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from treebound._jobs import effective_jobs
 from treebound.data import Sample
 from treebound.growing._grow import grow as grow_arrays
 from treebound.growing.naming import naming_rows
@@ -109,7 +109,7 @@ def grow(
         min_samples_split=min(options.min_samples_split, _NO_LIMIT),
         min_gain=options.min_gain,
         thresholds=_THRESHOLDS[options.thresholds],
-        n_threads=int(effective_n_jobs(options.n_jobs)),
+        n_threads=effective_jobs(options.n_jobs),
         crossing=crossing,
     )
     arrays["counts"] = arrays["counts"] * unit

@@ -9,8 +9,8 @@ from time import perf_counter
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
+from treebound._params import Parameters
 from treebound._validation import Constraint, check
 from treebound.data import Sample
 from treebound.pruning.path import PruningPath, number
@@ -93,7 +93,7 @@ class Found(NamedTuple):
     gap: float = np.nan
 
 
-class BasePruner(BaseEstimator, ABC):
+class BasePruner(Parameters, ABC):
     """Parameters as scikit-learn has them, checked, and the clock.
 
     A pruner declares what its parameters may be in ``_constraints`` and finds the pruned tree in

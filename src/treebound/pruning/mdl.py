@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, xlogy
 
 from treebound.data import Sample
 from treebound.pruning.base import BasePruner, Found, Grow
@@ -41,6 +40,8 @@ class MDLPruner(BasePruner):
 
 def label_bits(counts: Floats) -> Floats:
     """Stochastic complexity of the labels of every node, in bits (Krichevsky and Trofimov)."""
+    from scipy.special import gammaln, xlogy
+
     total, classes = counts.sum(axis=1), counts.shape[1]
     spread = xlogy(total, total) - xlogy(counts, counts).sum(axis=1)
     # The last two terms are the price of not knowing the class frequencies beforehand.

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from treebound._validation import Constraint, Number
 from treebound.data import Sample
@@ -60,6 +59,8 @@ class PessimisticPruner(BasePruner):
 
 def upper_errors(errors: Floats, weight: Floats, confidence: float) -> Floats:
     """Expected errors at the upper end of the confidence interval, ``weight`` times the rate."""
+    from scipy.special import betaincinv
+
     right = np.maximum(weight - errors, 0.0)
     some = right > 0.0
     rate = np.ones_like(errors)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import entr
 
 from treebound.bounds import (
     log_growth,
@@ -67,6 +66,8 @@ def code_length(
     >>> round(float(code_length(100, 5, 18.77, n_classes=3, log_prior=-2.695)), 3)
     36.196
     """
+    from scipy.special import entr
+
     rate = np.asarray(errors, dtype=np.float64) / m
     labels = m * (entr(rate) + entr(1.0 - rate)) + m * rate * log(max(n_classes - 1, 1))
     return labels + weight * (np.asarray(log_growth) - log_prior)

@@ -6,7 +6,6 @@ from math import exp, log, log1p
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from treebound.bounds import log_growth
 from treebound.bounds.counting import log_catalan
@@ -48,6 +47,8 @@ def uncut(objective: Objective, leaves: Ints) -> Floats:
     Partitions into c parts are cut off at ``S(m, c) >= c^(m-c)`` at every node, where a node has at
     least m - L examples; and no node has a smaller growth function than its children.
     """
+    from scipy.special import gammaln
+
     n = objective.n_classes
     most = np.minimum(n, leaves)
     ends = [

@@ -26,13 +26,13 @@ def tree_of(model: Any, caller: str) -> Tree:
     """
     if isinstance(model, Tree):
         return model
+    tree = getattr(model, "tree_", None)
+    if isinstance(tree, Tree):
+        return tree
     if hasattr(model, "fit"):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(model)
-    tree = getattr(model, "tree_", None)
-    if isinstance(tree, Tree):
-        return tree
     hint = (
         "" if tree is None else " Hint: treebound.from_sklearn makes a Tree of a scikit-learn one."
     )

@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from treebound._jobs import effective_jobs
 from treebound._validation import invalid
 from treebound.tree._route import route, walk, walk_plain
 
@@ -75,7 +75,7 @@ def apply(
     if unknown != "other" and X.dense is None and _any_unknown(X, used):
         route(float_rows(tree, X), splits(tree, unknown), reached)
         return reached
-    parts = 1 if few else effective_n_jobs(n_jobs)
+    parts = 1 if few else effective_jobs(n_jobs)
     if parts == 1:
         _walk_rows(tree, X, used, reached, 0, X.n_rows)
         return reached

@@ -15,7 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Family", "RawColumn", "Table", "family_of", "is_missing", "read_table", "smallest_ints"]
+__all__ = [
+    "Family", "RawColumn", "Table", "coded_column", "column_of", "family_of", "is_missing",
+    "read_table", "smallest_ints",
+]  # fmt: skip
 
 # What the values of a column are made of; "empty" when every value is missing.
 Family = Literal["number", "text", "bool", "other", "empty"]
@@ -64,6 +67,11 @@ class RawColumn:
         found = tuple(self.categories[i] for i in used)
         codes = np.where(values < 0, MISSING, np.searchsorted(used, values))
         return RawColumn(self.family if found else "empty", _narrow(codes, len(found)), found)
+
+    def take(self, rows: NDArray[Any]) -> RawColumn:
+        """The column with some rows, by number; what is known of it stays as it is."""
+        missing = None if self.missing is None else self.missing[rows]
+        return replace(self, values=self.values[rows], missing=missing)
 
     def floats(self) -> NDArray[np.floating[Any]]:
         """Numbers as float64, or float32 if they came so; NaN where missing."""
@@ -201,7 +209,7 @@ def _read_array(X: Any) -> Table:
     if array.dtype.kind == "b":
         raw = tuple(_booleans(array[:, i]) for i in range(array.shape[1]))
     else:
-        raw = tuple(_objects(array[:, i].tolist(), f"x{i}") for i in range(array.shape[1]))
+        raw = tuple(column_of(array[:, i].tolist(), f"x{i}") for i in range(array.shape[1]))
     return Table(None, array.shape, raw=raw)
 
 
@@ -281,7 +289,7 @@ def _read_series(series: Any, dtype: Any, label: str) -> RawColumn:
 
     native = series.to_native()
     if str(getattr(native, "dtype", "")) == "object":
-        return _objects(native.tolist(), label)
+        return column_of(native.tolist(), label)
     if dtype.is_numeric():
         return _numbers(series)
     if dtype == nw.Boolean:
@@ -330,7 +338,7 @@ def _text(series: Any, label: str) -> RawColumn:
         found = series.drop_nulls().unique().to_list()
         codes = series.cast(nw.Enum(found)).to_native().to_physical()
         return _sorted("text", _physical(codes), found)
-    return _objects(series.to_list(), label)
+    return column_of(series.to_list(), label)
 
 
 def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
@@ -344,12 +352,12 @@ def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
 
             return _arrow_codes(pyarrow.chunked_array([pyarrow.array(held)]), label)
         categories = tuple(held.categories.tolist())
-        return _coded(np.asarray(held.codes), categories, ordered=bool(held.ordered))
+        return coded_column(np.asarray(held.codes), categories, ordered=bool(held.ordered))
     if library.is_pyarrow():
         return _arrow_codes(native, label)
     categories = tuple(getattr(dtype, "categories", None) or ())
     if library.is_polars() and categories:
-        return _coded(_physical(native.to_physical()), categories, ordered=True)
+        return coded_column(_physical(native.to_physical()), categories, ordered=True)
     # A polars Categorical shares its categories with others: only those found are its own.
     import narwhals as nw
 
@@ -365,7 +373,7 @@ def _arrow_codes(chunked: Any, label: str) -> RawColumn:
     found = array.dictionary.to_pylist()
     family = family_of(found)
     if array.type.ordered:
-        return _coded(codes, tuple(found), ordered=True)
+        return coded_column(codes, tuple(found), ordered=True)
     if family == "other":
         raise ValueError(_mixed(label, found))
     return _sorted(family, codes, found)
@@ -394,7 +402,7 @@ def _narrow(codes: NDArray[Any], n_categories: int) -> NDArray[Any]:
     return codes.astype(smallest_ints(n_categories), copy=False)
 
 
-def _coded(codes: NDArray[Any], categories: tuple[Any, ...], *, ordered: bool) -> RawColumn:
+def coded_column(codes: NDArray[Any], categories: tuple[Any, ...], *, ordered: bool) -> RawColumn:
     """Categories that the dtype declares."""
     inside = np.where((codes < 0) | (codes >= len(categories)), MISSING, codes)
     values = _narrow(inside, len(categories))
@@ -422,7 +430,7 @@ def _nothing(rows: int) -> RawColumn:
     return RawColumn("empty", np.full(rows, MISSING, dtype=np.int8), ())
 
 
-def _objects(values: list[Any], label: str) -> RawColumn:
+def column_of(values: list[Any], label: str) -> RawColumn:
     """A column of Python objects: numbers, or text, or booleans; a mix is an error."""
     types = set(map(type, values))
     if not types <= {str}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,32 @@ from numpy.typing import NDArray
 
 from treebound.data.frames import is_missing
 
-__all__ = ["learn_classes", "read_classes"]
+__all__ = ["Labels", "learn_classes", "read_classes"]
 
 # Below this span whole numbers are looked up in a table instead of sorted.
 _SPAN = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A target whose distinct labels are known.
+
+    Attributes
+    ----------
+    distinct : ndarray
+        The labels that occur, each once.
+    codes : ndarray of integers
+        Which of them every row has.
+    name : str or None
+        The name of the target.
+    """
+
+    distinct: NDArray[Any]
+    codes: NDArray[np.integer[Any]]
+    name: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
 
 def learn_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -31,6 +54,9 @@ def learn_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
     >>> classes.tolist(), codes.tolist()
     (['no', 'yes'], [0, 1, 0])
     """
+    if isinstance(y, Labels):
+        classes, code_of = learn_classes(y.distinct)
+        return classes, code_of[y.codes]
     labels = _as_labels(y)
     if labels.dtype.kind in "iu" and len(labels):
         low, high = int(labels.min()), int(labels.max())

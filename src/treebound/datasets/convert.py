@@ -10,14 +10,22 @@ from numpy.typing import NDArray
 
 from treebound._extras import require
 from treebound.data.columns import Column
+from treebound.data.frames import RawColumn, coded_column, column_of
 from treebound.data.frames import is_missing as no_value
+from treebound.data.targets import Labels
 from treebound.datasets.schema import Schema
-from treebound.datasets.text_column import TextColumn, arrow
+from treebound.datasets.text_column import TextColumn
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["is_missing", "label_series", "numbers", "pandas", "plain_series", "typed_series"]
+__all__ = [
+    "is_missing", "label_series", "labels_of", "numbers", "pandas", "plain_series", "typed_column",
+    "typed_series",
+]  # fmt: skip
+
+# Values, and for every row which of them it has; None: one value a row.
+_Coded = tuple[list[Any], NDArray[np.int64] | None]
 
 
 def pandas() -> Any:
@@ -60,28 +68,52 @@ def typed_series(
     if column.kind == "real":
         found = numbers(values, column.name, schema, first_row)
         return pd.Series(found, name=column.name)
-    markers = frozenset(schema.missing)
-    if column.categories is None:
-        return _texts(values, column.name, markers)
-    if unknown == "keep" or not column.declared:
-        return _with_unknown(values, column, markers, first_row)
-    codes, strange = _codes(values, column.categories, markers)
+    if column.categories is not None and column.declared and unknown != "keep":
+        codes = _declared_codes(values, column, schema, first_row)
+        dtype = pd.CategoricalDtype(list(column.categories), ordered=column.kind == "ordinal")
+        return pd.Series(pd.Categorical.from_codes(codes, dtype=dtype), name=column.name)
+    kept, which = _plain_values(values, column, schema, first_row)
+    text = all(isinstance(category, str) for category in column.categories or ())
+    each = pd.Series(kept, name=column.name, dtype=_text_dtype() if text else object)
+    return each if which is None else each.take(which).reset_index(drop=True)
+
+
+def typed_column(
+    values: Sequence[Any],
+    column: Column,
+    schema: Schema,
+    *,
+    first_row: int = 1,
+    unknown: str = "error",
+) -> RawColumn:
+    """What :func:`typed_series` has as a series, without pandas."""
+    if column.kind == "real":
+        return RawColumn("number", numbers(values, column.name, schema, first_row))
+    if column.categories is not None and column.declared and unknown != "keep":
+        codes = _declared_codes(values, column, schema, first_row)
+        return coded_column(codes, column.categories, ordered=column.kind == "ordinal")
+    kept, which = _plain_values(values, column, schema, first_row)
+    each = column_of(kept, column.name)
+    return each if which is None else each.take(which)
+
+
+def _declared_codes(
+    values: Sequence[Any], column: Column, schema: Schema, first_row: int
+) -> NDArray[np.int64]:
+    codes, strange = _codes(values, column.categories or (), frozenset(schema.missing))
     if strange:
         raise _unknown_category(values, column, strange[0], first_row)
-    dtype = pd.CategoricalDtype(list(column.categories), ordered=column.kind == "ordinal")
-    return pd.Series(pd.Categorical.from_codes(codes, dtype=dtype), name=column.name)
+    return codes
 
 
-def _texts(values: Sequence[Any], name: str, markers: frozenset[str]) -> pd.Series:
-    """The values as plain texts, None where missing."""
-    if isinstance(values, TextColumn):
-        kept = [None if is_missing(text, markers) else text for text in values.distinct]
-        if None not in kept:
-            return values.texts.to_pandas().rename(name)
-        found = arrow().array(kept, "string").take(arrow().array(values.codes))
-        return found.to_pandas().rename(name)
-    texts = [None if is_missing(v, markers) else _text(v) for v in values]
-    return pandas().Series(texts, name=name, dtype=_text_dtype())
+def _plain_values(values: Sequence[Any], column: Column, schema: Schema, first_row: int) -> _Coded:
+    """Texts, or the categories and beside them values that are no category; None if missing."""
+    markers = frozenset(schema.missing)
+    coded = values.codes if isinstance(values, TextColumn) else None
+    if column.categories is not None:
+        return _with_unknown(values, column, markers, first_row), coded
+    each = values.distinct if isinstance(values, TextColumn) else values
+    return [None if is_missing(value, markers) else _text(value) for value in each], coded
 
 
 def plain_series(values: Sequence[Any]) -> pd.Series:
@@ -92,7 +124,7 @@ def plain_series(values: Sequence[Any]) -> pd.Series:
 
 def _with_unknown(
     values: Sequence[Any], column: Column, markers: frozenset[str], first_row: int
-) -> pd.Series:
+) -> list[Any]:
     """The categories as plain values, and beside them values that are no category."""
     each = values.distinct if isinstance(values, TextColumn) else values
     categories = column.categories or ()
@@ -106,10 +138,7 @@ def _with_unknown(
         except (TypeError, ValueError):
             row = values.first_row([at]) if isinstance(values, TextColumn) else at
             raise _unknown_category(values, column, row, first_row) from None
-    found = pandas().Series(kept, name=column.name, dtype=_text_dtype() if text else object)
-    if isinstance(values, TextColumn):
-        return found.take(values.codes).reset_index(drop=True)
-    return found
+    return kept
 
 
 def numbers(
@@ -160,8 +189,14 @@ def _numbers_of_objects(
 def label_series(
     values: Sequence[Any], name: str, schema: Schema, *, first_row: int = 1
 ) -> pd.Series:
+    """The target as a series, see :func:`labels_of`."""
+    labels = labels_of(values, name, schema, first_row=first_row)
+    each = pandas().Series(labels.distinct.tolist(), name=name)
+    return each.take(labels.codes).reset_index(drop=True)
+
+
+def labels_of(values: Sequence[Any], name: str, schema: Schema, *, first_row: int = 1) -> Labels:
     """The target: its declared classes, or numbers if all are, or texts."""
-    pd = pandas()
     markers = frozenset(schema.missing)
     if schema.classes is not None:
         codes, strange = _codes(values, schema.classes, markers)
@@ -170,19 +205,28 @@ def label_series(
             column = Column(name, "nominal", tuple(schema.classes), declared=True)
             raise _unknown_category(values, column, strange[0], first_row)
         used = np.unique(codes)
-        labels = pd.Series([schema.classes[code] for code in used], name=name)
-        return labels.take(np.searchsorted(used, codes)).reset_index(drop=True)
+        found = [schema.classes[code] for code in used]
+        return Labels(_as_array(found), np.searchsorted(used, codes), name)
     if isinstance(values, TextColumn):
         gone = np.array([is_missing(text, markers) for text in values.distinct], dtype=bool)
         _no_missing_label(gone[values.codes] if len(values) else gone, [], name, first_row)
-        labels = pd.Series(_label_values(values.distinct), name=name)
-        return labels.take(values.codes).reset_index(drop=True)
+        return Labels(_as_array(_label_values(values.distinct)), values.codes, name)
     listed = list(values)
     gone = np.array([is_missing(value, markers) for value in listed], dtype=bool)
     _no_missing_label(gone, [], name, first_row)
     if all(isinstance(value, str) for value in listed):
         listed = _label_values(listed)
-    return pd.Series(listed, name=name)
+    return Labels(_as_array(listed), np.arange(len(listed)), name)
+
+
+def _as_array(labels: list[Any]) -> NDArray[Any]:
+    """Numbers and booleans as such, anything else as objects."""
+    array = np.array(labels) if labels else np.empty(0, dtype=object)
+    if array.dtype.kind in "biuf" and array.ndim == 1 and len({type(v) for v in labels}) == 1:
+        return array
+    objects = np.empty(len(labels), dtype=object)
+    objects[:] = labels
+    return objects
 
 
 def _no_missing_label(

@@ -26,10 +26,12 @@ def infer_column(name: str, values: Sequence[Any], schema: Schema) -> Column | N
     schema : Schema
         For the missing markers.
     """
-    pd = pandas()
     if isinstance(values, TextColumn):
-        values = values.distinct
+        return _from_objects(name, values.distinct, frozenset(schema.missing))
     dtype = getattr(values, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "fiu":
+        return Column(name)
+    pd = pandas()
     if isinstance(dtype, pd.CategoricalDtype):
         kind = "ordinal" if dtype.ordered else "nominal"
         return Column(name, kind, tuple(dtype.categories.tolist()), declared=True)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -18,7 +18,17 @@ import numpy as np
 
 from treebound._extras import require
 from treebound._validation import Whole, check
-from treebound.datasets.convert import label_series, numbers, pandas, plain_series, typed_series
+from treebound.data.frames import Table
+from treebound.data.targets import Labels
+from treebound.datasets.convert import (
+    label_series,
+    labels_of,
+    numbers,
+    pandas,
+    plain_series,
+    typed_column,
+    typed_series,
+)
 from treebound.datasets.dataset import Dataset
 from treebound.datasets.infer import infer_column
 from treebound.datasets.schema import Layout, Schema, read_schema
@@ -27,7 +37,7 @@ from treebound.datasets.text import Raw, no_duplicates, text_chunks
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["infer_schema", "iter_table", "read_table"]
+__all__ = ["RawTable", "infer_schema", "iter_raw", "iter_table", "read_raw", "read_table"]
 
 _PARQUET = (".parquet", ".pq")
 
@@ -73,15 +83,11 @@ def read_table(
     >>> table.target.tolist()
     ['no', 'yes']
     """
-    given = _schema(schema).with_target(target)
-    with _raw_chunks(table, given, None) as (chunks, from_text, name):
-        raw = next(iter(chunks))
-    full = _completed(raw, given, from_text, name)
-    frame = _typed_frame(raw, full, name, first_row=1, unknown=unknown)
-    labels = None
+    read = read_raw(table, schema, target=target, unknown=unknown)
+    name, full = read.name, read.schema
+    frame, labels = read.frame(), None
     if full.target is not None:
-        _need(raw, [full.target], name)
-        labels = label_series(raw[full.target], full.target, full)
+        labels = label_series(read.target_values(), full.target, full)
     return Dataset(Path(name).stem, name, frame, labels, full, source=name)
 
 
@@ -116,18 +122,14 @@ def iter_table(
         counts rows from 0 on.
     """
     check("iter_table", {"chunk_rows": chunk_rows}, {"chunk_rows": Whole(1)})
-    given = _schema(schema)
-    done = 0
-    with _raw_chunks(table, given, chunk_rows) as (chunks, _, name):
-        for raw in chunks:
-            frame = _typed_frame(raw, given, name, first_row=done + 1, unknown=unknown)
-            if others:
-                for extra in [column for column in raw if column not in frame.columns]:
-                    frame[extra] = plain_series(raw[extra])
-                frame = frame[list(raw)]
-            frame.index = frame.index + done
-            done += len(frame)
-            yield frame
+    for read in iter_raw(table, schema, chunk_rows, unknown=unknown):
+        frame = read.frame()
+        if others:
+            for extra in [column for column in read.raw if column not in frame.columns]:
+                frame[extra] = plain_series(read.raw[extra])
+            frame = frame[list(read.raw)]
+        frame.index = frame.index + (read.first_row - 1)
+        yield frame
 
 
 def infer_schema(frame: Any, *, target: str | None = None) -> Schema:
@@ -155,6 +157,91 @@ def infer_schema(frame: Any, *, target: str | None = None) -> Schema:
     smokes  nominal  False, True
     """
     return read_table(frame, target=target).schema
+
+
+# -- without pandas ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """Some rows of a table as they were read, and what their columns mean.
+
+    Attributes
+    ----------
+    name : str
+        What errors call the table.
+    raw : dict
+        The columns by name, as the file or frame has them.
+    schema : Schema
+    first_row : int
+        The number of the first row, for errors.
+    unknown : {"error", "keep"}
+        What to do with a value that is not a declared category.
+    """
+
+    name: str
+    raw: Raw
+    schema: Schema
+    first_row: int = 1
+    unknown: str = "error"
+
+    def __len__(self) -> int:
+        return len(next(iter(self.raw.values()))) if self.raw else 0
+
+    def table(self) -> Table:
+        """The typed columns as ``fit`` and ``predict`` take them."""
+        how = {"first_row": self.first_row, "unknown": self.unknown}
+        _need(self.raw, self.schema.names, self.name)
+        columns = tuple(
+            typed_column(self.raw[column.name], column, self.schema, **how)  # type: ignore[arg-type]
+            for column in self.schema.columns
+        )
+        shape = (len(self), len(columns))
+        if columns and all(column.kind == "real" for column in self.schema.columns):
+            matrix = np.stack([column.values for column in columns]).T
+            return Table(tuple(self.schema.names), shape, matrix)
+        return Table(tuple(self.schema.names), shape, raw=columns)
+
+    def frame(self) -> pd.DataFrame:
+        """The typed columns as a pandas frame."""
+        return _typed_frame(
+            self.raw, self.schema, self.name, first_row=self.first_row, unknown=self.unknown
+        )
+
+    def labels(self) -> Labels | None:
+        """The target; None where the schema has none."""
+        if self.schema.target is None:
+            return None
+        return labels_of(self.target_values(), self.schema.target, self.schema)
+
+    def target_values(self) -> Sequence[Any]:
+        """The target as it was read."""
+        target = str(self.schema.target)
+        _need(self.raw, [target], self.name)
+        return self.raw[target]
+
+
+def read_raw(
+    table: Any, schema: Any = None, *, target: str | None = None, unknown: str = "error"
+) -> RawTable:
+    """What :func:`read_table` reads; every column is in the schema of the result."""
+    given = _schema(schema).with_target(target)
+    with _raw_chunks(table, given, None) as (chunks, from_text, name):
+        raw = next(iter(chunks))
+    return RawTable(name, raw, _completed(raw, given, from_text, name), unknown=unknown)
+
+
+def iter_raw(
+    table: Any, schema: Any, chunk_rows: int, *, unknown: str = "keep"
+) -> Iterator[RawTable]:
+    """What :func:`iter_table` reads, chunk by chunk."""
+    given = _schema(schema)
+    done = 0
+    with _raw_chunks(table, given, chunk_rows) as (chunks, _, name):
+        for raw in chunks:
+            chunk = RawTable(name, raw, given, done + 1, unknown)
+            yield chunk
+            done += len(chunk)
 
 
 # -- typing --------------------------------------------------------------------------------

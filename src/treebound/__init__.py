@@ -6,7 +6,6 @@ Names are loaded when first used (see ``_HOME``), so that ``import treebound`` s
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,10 +20,7 @@ if TYPE_CHECKING:
     from treebound.tree import Tree
     from treebound.verbs import certify, prune
 
-try:
-    __version__ = version("treebound")
-except PackageNotFoundError:  # running from a source folder that was never installed
-    __version__ = "0.0.0"
+    __version__: str
 
 # Every public name and the module it lives in; the one place where they are exported.
 _HOME = {
@@ -71,7 +67,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
+    if name == "__version__":
+        value: Any = _version()
+    elif name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     elif name in _ROOMS:
         value = import_module(f"treebound.{name}")
@@ -79,6 +77,15 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'treebound' has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("treebound")
+    except PackageNotFoundError:  # running from a source folder that was never installed
+        return "0.0.0"
 
 
 def __dir__() -> list[str]:

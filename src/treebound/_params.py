@@ -18,6 +18,8 @@ class Parameters:
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
         """Every parameter and its default."""
+        if cls.__init__ is object.__init__:
+            return {}
         given = list(signature(cls.__init__).parameters.values())[1:]
         return {one.name: one.default for one in given}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from treebound.classifier.exports import TreeExports
 from treebound.classifier.held_out import HeldOut, learn_apart
 from treebound.data import Matrix, Sample, Unknown, read_matrix
 from treebound.data.columns import UNKNOWNS
+from treebound.data.folds import folds
 from treebound.data.frames import Table, read_table
 from treebound.data.oddities import warn_of_oddities
 from treebound.data.sample import ClassWeight
@@ -30,7 +31,7 @@ from treebound.tree.impurity import Criterion, importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import SMOOTHINGS, Smoothing, probabilities
 
-__all__ = ["TreeModel"]
+__all__ = ["Fold", "TreeModel"]
 
 # What the parameters may be that are not about growing; those are in GrowOptions.
 _CONSTRAINTS: dict[str, Constraint] = {
@@ -42,6 +43,14 @@ _CONSTRAINTS: dict[str, Constraint] = {
     "delta": Number(0.0, 1.0, open=True),
     "random_state": Whole(0, optional=True),
 }
+
+
+class Fold(NamedTuple):
+    """How a tree does on rows that it was not fitted to."""
+
+    rows: int
+    errors: int
+    leaves: int
 
 
 class TreeModel(TreeExports, Parameters):
@@ -135,6 +144,36 @@ class TreeModel(TreeExports, Parameters):
             self.grow_options_ = options
             self._fit_sample(sample, aside, pruner)
         return self
+
+    def fit_sample(self, sample: Sample, *, target_name: str | None = None) -> Self:
+        """Grow a tree and prune it on a sample of a table with named columns.
+
+        Nothing is said of odd columns, and no rows are set aside.
+
+        Parameters
+        ----------
+        sample : Sample
+        target_name : str, optional
+            What is predicted.
+        """
+        pruner, self.grow_options_ = self._checked()
+        self.n_features_in_ = len(sample.columns)
+        self.feature_names_in_ = np.array([c.name for c in sample.columns], dtype=object)
+        self.target_name_ = target_name
+        self._fit_sample(sample, None, pruner)
+        return self
+
+    def cross_validated(self, sample: Sample, k: int) -> list[Fold]:
+        """Fit to the rows outside of each of k folds, and try the tree on those inside."""
+        pruner, _ = self._checked()
+        found = []
+        for outside, inside in folds(sample, k, self.random_state):
+            model = copy(self)
+            model._fit_sample(outside, None, pruner)
+            nodes = model.tree_.apply(inside.X, unknown=self._routing)
+            wrong = model.tree_.label[nodes] != inside.y
+            found.append(Fold(inside.n_rows, int(wrong.sum()), model.tree_.n_leaves))
+        return found
 
     def _take(self, X: Any, table: Table, y: Any) -> None:
         """Remember the columns of a training table."""

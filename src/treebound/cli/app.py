@@ -8,28 +8,97 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Group
 from rich.console import Console
 
 import treebound
 
-__all__ = ["app", "console", "fail", "main"]
+__all__ = ["app", "console", "fail", "load_all", "main"]
 
-app = App(
-    name="treebound",
-    help="Decision trees that prune themselves with a generalization bound.",
-    version=treebound.__version__,
-)
+
+def _new_app() -> App:
+    return App(
+        name="treebound",
+        help="Decision trees that prune themselves with a generalization bound.",
+        version=lambda: treebound.__version__,
+    )
+
+
+app = _new_app()
 console = Console()
+theory = Group("Theory", sort_key=1)
 
-# Modules that register commands on `app`; imported when the command line starts.
-COMMANDS = ("theory", "trees", "explain", "data", "study")
+# Every command: the module of this package that registers it, and the first line of its help. So
+# `--help` and `--version` load none of them, and a command loads its own module alone.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "check": ("check", "Say what the columns of a table look like, and what is odd about them."),
+    "fit": ("fit", "Fit a tree to a table: a CSV or Parquet file, or '-' for standard input."),
+    "predict": ("predict", "Answer for every row of a table, chunk by chunk."),
+    "explain": (
+        "explain",
+        "Say why rows are answered as they are, and what would have to change for another answer.",
+    ),
+    "evaluate": ("evaluate", "Try a model on labelled rows that took no part in fitting."),
+    "certify": ("evaluate", "Say what a model promises on new examples."),
+    "prune": ("trees", "Prune the tree of a model again."),
+    "show": ("trees", "Show the tree of a model as text, rules, a picture, a page, or code."),
+    "completion": ("completion", "Print a script that completes commands and options with Tab."),
+    "data": ("data", "The 25 data sets of the paper: list, info, fetch, check."),
+    "bench": ("study", "Run the study of pruners, or go on with one that was stopped."),
+    "report": ("study", "Show the results of a study."),
+    "vcdim": ("theory", "VC dimension of a tree shape: exact, or between two bounds."),
+    "growth": (
+        "theory",
+        "Growth function of a tree shape: in how many ways it can label a sample, at most.",
+    ),
+    "partitions": (
+        "theory",
+        "Partitioning function of a tree shape: in how many ways it can split a sample, at most.",
+    ),
+    "shapes": ("theory", "Every tree shape with so many leaves, once each."),
+    "witness": (
+        "theory",
+        "A sample of real features that a stump splits in as many ways as there can be.",
+    ),
+}
 
 
 def fail(message: str) -> int:
     """Say one line on standard error; the exit code of a failed command."""
     print(f"treebound: {' '.join(str(message).split())}", file=sys.stderr)
     return 2
+
+
+def load_all() -> None:
+    """Register every command in full."""
+    for module in dict.fromkeys(module for module, _ in COMMANDS.values()):
+        import_module(f"treebound.cli.{module}")
+
+
+def _called(argv: Sequence[str]) -> App:
+    """The application with the command that is called; with none, the names and first lines."""
+    called = argv[0] if argv else ""
+    if called in COMMANDS:
+        import_module(f"treebound.cli.{COMMANDS[called][0]}")
+        return app
+    outline = _new_app()
+    outline.help_epilogue = (
+        "Start with 'treebound check data.csv --target NAME', then 'treebound fit'. "
+        "'treebound COMMAND --help' has the options and examples."
+    )
+    for name, (module, words) in COMMANDS.items():
+        group = theory if module == "theory" else None
+        outline.command(App(name=name, help=words, group=group))
+    return outline
+
+
+# What the library says of a parameter or of a schema file, in the words of the shell.
+_IN_OPTIONS = (
+    (r'in the schema, \[read\] encoding = "([\w-]+)"', r"with --encoding \1"),
+    (r"\(\[read\] separator in the schema\)", r"(--sep)"),
+    (r"call the column nominal, or list the text under 'missing' in the schema",
+     r"name the column with --nominal, or the text with --missing"),
+)  # fmt: skip
 
 
 def _in_options(message: str) -> str:
@@ -39,20 +108,18 @@ def _in_options(message: str) -> str:
         name = found[1].removeprefix("n_").replace("_", "-")
         return f"The option --{name} must"
 
-    return re.sub(r"^The '(\w+)' parameter(?: of \w+)? must", option, message)
+    message = re.sub(r"^The '(\w+)' parameter(?: of \w+)? must", option, message)
+    for pattern, words in _IN_OPTIONS:
+        message = re.sub(pattern, words, message)
+    return message
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run a command; exit with 0, or with 2 and one clear line."""
-    for name in COMMANDS:
-        import_module(f"treebound.cli.{name}")
+    argv = sys.argv[1:] if argv is None else list(argv)
     try:
-        result = app(
-            sys.argv[1:] if argv is None else list(argv),
-            exit_on_error=False,
-            print_error=False,
-            result_action="return_value",
-        )
+        run = _called(argv)
+        result = run(argv, exit_on_error=False, print_error=False, result_action="return_value")
         code = result if isinstance(result, int) else 0
     except CycloptsError as error:
         code = fail(f"{error} Hint: see 'treebound --help'.")

@@ -7,42 +7,36 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-import treebound as tb
+from treebound.classifier.model import TreeModel
 from treebound.cli.output import write_result
-from treebound.datasets import Schema, read_schema, read_table
+from treebound.datasets.reading import read_raw
+from treebound.datasets.schema import Schema
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from treebound.cli.options import FileOptions
+    from treebound.datasets.reading import RawTable
 
-    from treebound.datasets import Dataset
-
-__all__ = [
-    "answers_for", "check_rows", "labelled_rows", "loaded_model", "save_model", "schema_of",
-]  # fmt: skip
+__all__ = ["labelled_rows", "leaves", "loaded_model", "save_model", "schema_of", "summary"]
 
 
-def loaded_model(model: Path, data: Path | None = None) -> tb.BoundTreeClassifier:
+def loaded_model(model: Path, data: Path | None = None) -> TreeModel:
     """The model of a file or of standard input, where the table does not come from there too."""
     if str(model) != "-":
-        return tb.BoundTreeClassifier.load(model)
+        return TreeModel.load(model)
     if str(data) == "-":
         raise ValueError("The model and the table cannot both come on standard input.")
     from treebound.classifier.storage import restored
     from treebound.exchange import loads
 
-    piped: tb.BoundTreeClassifier = restored(tb.BoundTreeClassifier, loads(sys.stdin.buffer.read()))
+    piped: TreeModel = restored(TreeModel, loads(sys.stdin.buffer.read()))
     return piped
 
 
-def schema_of(
-    classifier: tb.BoundTreeClassifier, layout: Path | None = None, target: str | None = None
-) -> Schema:
-    """The columns as the model knows them, in a file laid out as a schema says."""
-    given = Schema() if layout is None else read_schema(layout)
-    columns = tuple(replace(column, declared=True) for column in classifier.columns_)
-    classes = None if target is None else tuple(classifier.classes_.tolist())
+def schema_of(model: TreeModel, options: FileOptions, target: str | None = None) -> Schema:
+    """The columns as the model knows them, in a file laid out as the options say."""
+    given = options.as_schema()
+    columns = tuple(replace(column, declared=True) for column in model.columns_)
+    classes = None if target is None else tuple(model.classes_.tolist())
     known = {column.name for column in columns} | {target}
     named = set(given.order)
     # Without a header the schema's own order says which column is which.
@@ -52,52 +46,46 @@ def schema_of(
 
 
 def labelled_rows(
-    classifier: tb.BoundTreeClassifier, data: Path, schema: Path | None, target: str | None
-) -> Dataset:
+    model: TreeModel, data: Path, options: FileOptions, target: str | None
+) -> RawTable:
     """Rows with their labels, in the columns and classes of a model."""
-    name = target or classifier.target_name_
+    name = target or model.target_name_
     if name is None:
         raise ValueError("The model does not name its target. Hint: name the column with --target.")
-    table = read_table(str(data), schema_of(classifier, schema, name), unknown="keep")
-    check_rows(table, data)
-    return table
+    rows = read_raw(str(data), schema_of(model, options, name), unknown="keep")
+    if not len(rows):
+        raise ValueError(f"{data} has no rows, only the names of its columns.")
+    return rows
 
 
-def answers_for(
-    classifier: tb.BoundTreeClassifier, frame: pd.DataFrame, *, proba: bool, keep: bool
-) -> pd.DataFrame:
-    """The answers for a table, beside its columns if they are kept."""
-    import pandas as pd
-
-    known = frame[[column.name for column in classifier.columns_]]
-    name = classifier.target_name_ or "prediction"
-    if keep and name in frame.columns:
-        name = f"predicted {name}"
-    answers = frame.copy() if keep else pd.DataFrame(index=frame.index)
-    if not len(frame):
-        answers[name] = pd.Series(dtype=classifier.classes_.dtype)
-    else:
-        answers[name] = classifier.predict(known)
-    if proba:
-        width = len(classifier.classes_)
-        given = classifier.predict_proba(known) if len(frame) else np.empty((0, width))
-        for at, label in enumerate(classifier.classes_.tolist()):
-            answers[f"P({label})"] = given[:, at]
-    return answers
-
-
-def save_model(classifier: tb.BoundTreeClassifier, path: Path) -> None:
+def save_model(model: TreeModel, path: Path) -> None:
     """Write a model to a file or to standard output."""
     if str(path) == "-":
         from treebound.classifier.storage import model_of
         from treebound.exchange import dumps
 
-        write_result(dumps(model_of(classifier)), None)
+        write_result(dumps(model_of(model)), None)
     else:
-        classifier.save(path)
+        model.save(path)
 
 
-def check_rows(table: Dataset, data: Path) -> None:
-    """Raise if a table has no rows."""
-    if not len(table.frame):
-        raise ValueError(f"{data} has no rows, only the names of its columns.")
+def summary(model: TreeModel) -> str:
+    """What there is to say of a fitted model, in two lines."""
+    grown, tree = model.grown_tree_, model.tree_
+    first = (
+        f"{leaves(grown.n_leaves)} grown, {tree.n_leaves:,} kept; {_number(tree.errors)} of "
+        f"{_number(tree.weight[0])} training examples are misclassified."
+    )
+    certificate = model.certificate_
+    reason = f"No certificate: {model.certificate_reason_}"
+    return f"{first}\n{reason if certificate is None else certificate}"
+
+
+def leaves(count: int) -> str:
+    """A number of leaves in words."""
+    return "1 leaf" if count == 1 else f"{count:,} leaves"
+
+
+def _number(value: float) -> str:
+    """A whole number in full, any other to six digits."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.6g}"

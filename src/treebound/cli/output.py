@@ -2,36 +2,89 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from treebound._extras import require
 from treebound._files import atomic_write
+from treebound.data.frames import is_missing
+from treebound.datasets.reading import RawTable
+from treebound.datasets.text_column import TextColumn
 
-if TYPE_CHECKING:
-    import pandas as pd
+__all__ = ["Answers", "TableWriter", "table_form", "table_writer", "write_result"]
 
-__all__ = ["TableWriter", "table_form", "table_writer", "write_result"]
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers for some rows: what every node answers, and the node of every row.
+
+    Attributes
+    ----------
+    columns : dict
+        By name, a value for every node.
+    nodes : ndarray or None
+        The node of every row; None where there are no rows.
+    """
+
+    columns: dict[str, NDArray[Any]]
+    nodes: NDArray[Any] | None
+
+    def rows(self) -> dict[str, NDArray[Any]]:
+        """By name, a value for every row."""
+        nodes = np.empty(0, dtype=np.intp) if self.nodes is None else self.nodes
+        return {name: values[nodes] for name, values in self.columns.items()}
 
 
 class TableWriter(Protocol):
-    """Takes a table chunk by chunk; all chunks have the same columns."""
+    """Takes answers chunk by chunk, beside the columns of the table if these are kept."""
 
-    def write(self, frame: pd.DataFrame) -> None:
-        """Append the rows of a frame."""
+    def write(self, answers: Answers, kept: RawTable | None) -> None:
+        """Append some rows; all chunks have the same columns."""
 
 
 class _CsvWriter:
     def __init__(self, stream: IO[str]) -> None:
         self.stream = stream
+        self.rows = csv.writer(stream, lineterminator="\n")
         self.started = False
 
-    def write(self, frame: pd.DataFrame) -> None:
-        frame.to_csv(self.stream, index=False, header=not self.started, lineterminator="\n")
-        self.started = True
+    def write(self, answers: Answers, kept: RawTable | None) -> None:
+        raw = {} if kept is None else kept.raw
+        if not self.started:
+            self.rows.writerow([*raw, *answers.columns])
+            self.started = True
+        if answers.nodes is None:
+            return
+        each = list(zip(*(values.tolist() for values in answers.columns.values()), strict=True))
+        if kept is None:  # there are as many different lines as nodes
+            lines = np.array([_csv_line(row) for row in each], dtype=object)
+            self.stream.writelines(lines[answers.nodes])
+            return
+        columns = [_texts(values) for values in raw.values()]
+        rows = zip(*columns, (each[node] for node in answers.nodes.tolist()), strict=True)
+        self.rows.writerows((*row[:-1], *row[-1]) for row in rows)
+
+
+def _csv_line(row: Iterable[Any]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(row)
+    return line.getvalue()
+
+
+def _texts(values: Sequence[Any]) -> list[Any]:
+    """Texts of a file as they are; values of a frame, nothing where they are missing."""
+    if isinstance(values, TextColumn):
+        return list(values)
+    return ["" if is_missing(value) else value for value in values]
 
 
 class _ParquetWriter:
@@ -41,13 +94,18 @@ class _ParquetWriter:
         self.stream = stream
         self.file: Any = None
 
-    def write(self, frame: pd.DataFrame) -> None:
+    def write(self, answers: Answers, kept: RawTable | None) -> None:
+        columns = {name: self.arrow.array(values) for name, values in answers.rows().items()}
+        table = self.arrow.table(columns)
+        if kept is not None:
+            both = self.arrow.Table.from_pandas(kept.frame(others=True), preserve_index=False)
+            for name in columns:
+                both = both.append_column(name, columns[name])
+            table = both
         # The first chunk fixes the types.
-        schema = None if self.file is None else self.file.schema
-        table = self.arrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
         if self.file is None:
             self.file = self.parquet.ParquetWriter(self.stream, table.schema)
-        self.file.write_table(table)
+        self.file.write_table(table.cast(self.file.schema))
 
     def close(self) -> None:
         if self.file is not None:

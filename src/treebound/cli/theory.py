@@ -12,6 +12,7 @@ from cyclopts import Group, Parameter, Token, validators
 from rich.table import Table
 
 from treebound.cli.app import app, console
+from treebound.cli.app import theory as _theory
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
@@ -22,7 +23,6 @@ _MOST_SHAPES = 20
 # Half a minute; each further example takes five times as long.
 _MOST_WITNESS = 14
 FORMS = ("fast", "tight", "closed", "chain", "chain-sum", "best")
-_theory = Group("Theory", sort_key=1)
 _features = Group("Features a tree may test", sort_key=1)
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from treebound.data.columns import Column
 from treebound.data.sample import Sample
 
-__all__ = ["Oddity", "oddities", "warn_of_oddities"]
+__all__ = ["Oddity", "oddities", "target_oddities", "warn_of_oddities"]
 
 _FEW_ROWS = 20  # with fewer, nothing is odd
 _PROBE = 64  # rows looked at first
@@ -29,6 +29,10 @@ _LOOKED_AT = 4  # columns that are searched for copies
 _FIRST_ROWS = 1_000  # that tell whether a column has many values
 _SHOWN = 5
 _REPEATED = 0.1
+_MANY_CLASSES = 100
+_FEW_OF_A_CLASS = 5
+_TOLD_ROWS = 20_000  # that tell whether a column may give the class away
+_TOLD = 0.005  # share of rows whose class such a column may get wrong
 
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([ T].*)?")
 _PLAIN = re.compile(r"\s*[-+]?\d*\.?\d+(e[-+]?\d+)?\s*", re.IGNORECASE)
@@ -58,9 +62,13 @@ class Oddity:
     what: str
     remedy: str
 
+    @property
+    def subject(self) -> str:
+        """What is odd, in words."""
+        return "The table" if self.column is None else f"Column {self.column!r}"
+
     def __str__(self) -> str:
-        subject = "The table" if self.column is None else f"Column {self.column!r}"
-        return f"{subject} {self.what}. Hint: {self.remedy}."
+        return f"{self.subject} {self.what}. Hint: {self.remedy}."
 
 
 def warn_of_oddities(sample: Sample, *, stacklevel: int = 2) -> None:
@@ -97,6 +105,116 @@ def oddities(sample: Sample) -> list[Oddity]:
         if column.kind != "real":
             found += _categories(column, codes)
     return [*found, *_repeated_rows(sample)]
+
+
+def target_oddities(sample: Sample, target: str) -> list[Oddity]:
+    """What is odd about the target, and columns that give it away.
+
+    One class only, very many classes, classes of very few rows, and columns that alone tell the
+    class of almost every row: such a column is often a consequence of the class, or its code.
+
+    Parameters
+    ----------
+    sample : Sample
+    target : str
+        The name of the target.
+
+    Examples
+    --------
+    >>> from treebound.data import Sample
+    >>> from treebound.data.oddities import target_oddities
+    >>> rows = [[i % 7, 100 + i % 2] for i in range(40)]
+    >>> for one in target_oddities(Sample.learn(rows, [i % 2 for i in range(40)]), "y"):
+    ...     print(one)
+    Column 'x1' alone tells 'y' in every row. Hint: leave it out, unless it is known before 'y' is.
+    """
+    if sample.n_rows < _FEW_ROWS:
+        return []
+    counts = np.bincount(sample.y, minlength=sample.n_classes)
+    if sample.n_classes == 1:
+        label = sample.classes.tolist()[0]
+        remedy = "a tree has nothing to tell apart; name another target"
+        return [Oddity(target, f"is {label!r} in every row", remedy)]
+    found = [*_classes(target, counts)]
+    if len(sample.columns) > 1 and sample.n_classes <= sample.n_rows // 10:
+        step = max(1, sample.n_rows // _TOLD_ROWS)
+        found += [
+            told
+            for column, values in zip(sample.columns, sample.X.values, strict=True)
+            if (told := _told(column, values, sample, step, target)) is not None
+        ]
+    return found
+
+
+def _classes(target: str, counts: NDArray[np.intp]) -> Iterator[Oddity]:
+    rows, n = int(counts.sum()), len(counts)
+    if n > min(_MANY_CLASSES, rows // 10):
+        remedy = "if it is a number or a name, predict something else; else join classes"
+        yield Oddity(target, f"has {n:,} classes for {rows:,} rows", remedy)
+        return
+    few = int((counts < _FEW_OF_A_CLASS).sum())
+    if few:
+        words = f"{few} classes" if few > 1 else "a class"
+        what = f"has {words} of fewer than {_FEW_OF_A_CLASS} rows"
+        yield Oddity(target, what, "join them to others, or find more such rows")
+
+
+def _told(
+    column: Column, values: NDArray[Any], sample: Sample, step: int, target: str
+) -> Oddity | None:
+    """Whether a column alone tells the class: in some rows first, then in all."""
+    wrong = _wrong_by_lookup(column, values[::step], sample.y[::step], sample.n_classes)
+    if wrong is None:
+        return None
+    if step > 1:
+        wrong = _wrong_by_lookup(column, values, sample.y, sample.n_classes)
+        if wrong is None:
+            return None
+    how = "in every row" if wrong == 0 else f"in all but {wrong:,} of {sample.n_rows:,} rows"
+    remedy = f"leave it out, unless it is known before {target!r} is"
+    return Oddity(column.name, f"alone tells {target!r} {how}", remedy)
+
+
+def _wrong_by_lookup(
+    column: Column, values: NDArray[Any], y: NDArray[np.int32], n_classes: int
+) -> int | None:
+    """Rows wrong when every value answers with its commonest class; None if that is no rule.
+
+    It is a rule if few rows are wrong, far fewer than with one answer for all; and if it is short:
+    of few categories, or, along a number, of about as many pieces as there are classes.
+    """
+    rows = len(y)
+    order = np.lexsort((y, values))
+    value, label = values[order], y[order]
+    new_value = np.flatnonzero(_changes(value))
+    new_pair = np.flatnonzero(_changes(value) | _changes(label))
+    count = np.diff(new_pair, append=rows)
+    first_pair = np.searchsorted(new_pair, new_value)
+    wrong = rows - int(np.maximum.reduceat(count, first_pair).sum())
+    least = rows - int(np.bincount(y).max())  # with one answer for all
+    if wrong > min(_TOLD * rows, 0.1 * least):
+        return None
+    if column.kind != "real":
+        return wrong if len(new_value) <= max(rows // 20, 2) else None
+    # the answer of every value: the class of its longest run
+    longest = np.repeat(
+        np.maximum.reduceat(count, first_pair), np.diff(first_pair, append=len(count))
+    )
+    at_value = np.repeat(np.arange(len(new_value)), np.diff(first_pair, append=len(count)))
+    is_answer = np.flatnonzero(count == longest)
+    answer = label[new_pair[is_answer[_changes(at_value[is_answer])]]]
+    pieces = int(_changes(answer).sum())
+    return wrong if pieces <= 2 * n_classes + _TOLD * rows else None
+
+
+def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where a sorted array has another value than before, the first place among them."""
+    changed = np.ones(len(values), dtype=bool)
+    same = values[1:] == values[:-1]
+    if values.dtype.kind == "f":
+        same |= np.isnan(values[1:]) & np.isnan(values[:-1])
+    changed[1:] = ~same
+    return changed
 
 
 # -- real columns --------------------------------------------------------------------------------
@@ -182,8 +300,13 @@ def _text_of(texts: list[str], n_categories: int) -> tuple[str, str]:
         remedy = "make numbers of it, such as days since a date, or month and weekday"
         return "holds dates as text", remedy
     # A few plain numbers as text are how people say that they are names.
-    if most(_WRITTEN) or (n_categories > _SHOWN**2 and most(_PLAIN)):
+    if most(_WRITTEN):
         return "holds numbers written as text", "convert it to numbers"
+    if n_categories > _SHOWN**2 and most(_PLAIN):
+        others = [text for text in texts if _PLAIN.fullmatch(text) is None][:3]
+        besides = f" besides {', '.join(map(repr, others))}" if others else ""
+        remedy = "convert it to numbers" + (", those others to missing values" if others else "")
+        return f"holds numbers written as text{besides}", remedy
     return "", ""
 
 

@@ -123,11 +123,7 @@ def iter_table(
     """
     check("iter_table", {"chunk_rows": chunk_rows}, {"chunk_rows": Whole(1)})
     for read in iter_raw(table, schema, chunk_rows, unknown=unknown):
-        frame = read.frame()
-        if others:
-            for extra in [column for column in read.raw if column not in frame.columns]:
-                frame[extra] = plain_series(read.raw[extra])
-            frame = frame[list(read.raw)]
+        frame = read.frame(others=others)
         frame.index = frame.index + (read.first_row - 1)
         yield frame
 
@@ -202,11 +198,21 @@ class RawTable:
             return Table(tuple(self.schema.names), shape, matrix)
         return Table(tuple(self.schema.names), shape, raw=columns)
 
-    def frame(self) -> pd.DataFrame:
-        """The typed columns as a pandas frame."""
-        return _typed_frame(
-            self.raw, self.schema, self.name, first_row=self.first_row, unknown=self.unknown
-        )
+    def frame(self, *, others: bool = False) -> pd.DataFrame:
+        """The typed columns as a pandas frame, the other ones among them if they are wanted."""
+        pd = pandas()
+        how = {"first_row": self.first_row, "unknown": self.unknown}
+        _need(self.raw, self.schema.names, self.name)
+        typed = {
+            column.name: typed_series(self.raw[column.name], column, self.schema, **how)  # type: ignore[arg-type]
+            for column in self.schema.columns
+        }
+        if others:
+            typed = {
+                name: typed[name] if name in typed else plain_series(self.raw[name])
+                for name in self.raw
+            }
+        return pd.DataFrame(typed, index=pd.RangeIndex(len(self)))
 
     def labels(self) -> Labels | None:
         """The target; None where the schema has none."""
@@ -292,23 +298,16 @@ def _as_numbers(texts: Sequence[Any], column: str, schema: Schema) -> Sequence[A
         return texts
 
 
-def _typed_frame(
-    raw: Raw, schema: Schema, name: str, *, first_row: int, unknown: str
-) -> pd.DataFrame:
-    pd = pandas()
-    _need(raw, schema.names, name)
-    typed = {
-        column.name: typed_series(
-            raw[column.name], column, schema, first_row=first_row, unknown=unknown
-        )
-        for column in schema.columns
-    }
-    rows = len(next(iter(raw.values()))) if raw else 0
-    return pd.DataFrame(typed, index=pd.RangeIndex(rows))
-
-
 def _need(raw: Raw, names: Sequence[str], table: str) -> None:
     absent = [name for name in names if name not in raw]
+    if absent and len(raw) == 1:
+        (only,) = raw
+        for separator in (";", "\t", "|"):
+            if separator in only:
+                raise ValueError(
+                    f"{table} has one column only, {only[:60]!r}. Hint: its fields are probably "
+                    f"separated by {separator!r} ([read] separator in the schema)."
+                )
     if absent:
         has = ", ".join(repr(name) for name in list(raw)[:20])
         more = ", ..." if len(raw) > 20 else ""

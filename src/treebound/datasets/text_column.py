@@ -45,7 +45,7 @@ class TextColumn(Sequence[str]):
         coded = self.texts.dictionary_encode().unify_dictionaries()
         if not coded.num_chunks:
             return [], np.empty(0, dtype=np.int64)
-        codes = [chunk.indices.to_numpy(zero_copy_only=False) for chunk in coded.chunks]
+        codes = [_as_numpy(chunk.indices, np.int32) for chunk in coded.chunks]
         return coded.chunk(0).dictionary.to_pylist(), np.concatenate(codes).astype(np.int64)
 
     @property
@@ -69,13 +69,33 @@ class TextColumn(Sequence[str]):
         """
         pa = arrow()
         compute = require("pyarrow.compute", extra="study", why="Reading tables")
-        gone = compute.is_in(self.texts, value_set=pa.array(list(missing), pa.string()))
-        kept = compute.if_else(gone, pa.scalar(None, pa.string()), self.texts)
+        gone = compute.is_in(self.texts, value_set=_text_array(missing))
+        kept = compute.if_else(gone, pa.nulls(1, pa.string())[0], self.texts)
         try:
             found = compute.cast(kept, pa.float64())
         except pa.ArrowInvalid:
             return None
         if not compute.all(compute.is_finite(found)).as_py() and found.null_count < len(found):
             return None
-        floats: NDArray[np.float64] = found.to_numpy()
-        return floats
+        buffer = pa.py_buffer(np.array([np.nan]).tobytes())
+        nan = pa.Array.from_buffers(pa.float64(), 1, [None, buffer])[0]
+        filled = compute.fill_null(found, nan).chunks
+        parts = [_as_numpy(chunk, np.float64) for chunk in filled]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+
+# pyarrow's own conversions from and to Python load pandas, which takes longer than small tables.
+
+
+def _as_numpy(array: Any, dtype: Any) -> NDArray[Any]:
+    """The values of an array of numbers, none of which is missing."""
+    stop = array.offset + len(array)
+    return np.frombuffer(array.buffers()[1], dtype=dtype, count=stop)[array.offset :]
+
+
+def _text_array(texts: Sequence[str]) -> Any:
+    pa = arrow()
+    encoded = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    ends_buffer, texts_buffer = pa.py_buffer(ends.tobytes()), pa.py_buffer(b"".join(encoded))
+    return pa.StringArray.from_buffers(len(encoded), ends_buffer, texts_buffer)

@@ -1,0 +1,158 @@
+"""``treebound fit``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from treebound.classifier.model import TreeModel
+from treebound.cli.app import app
+from treebound.cli.models import leaves, save_model, summary
+from treebound.cli.odd import brief_lines
+from treebound.cli.options import (
+    Data,
+    Force,
+    Output,
+    Quiet,
+    TableOptions,
+    read_training,
+)
+from treebound.cli.output import write_result
+from treebound.cli.overwrite import check_output
+from treebound.cli.speaking import aside, plain_table, progress, say, warnings_as_lines
+from treebound.data.columns import Unknown
+from treebound.growing.options import Thresholds
+from treebound.tree.impurity import Criterion
+
+if TYPE_CHECKING:
+    from treebound.data import Sample
+
+__all__ = ["Pruner", "fit"]
+
+Pruner = Literal[
+    "bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", "mdl"
+]
+Pruning = Literal[Pruner, "none"]
+
+_EXAMPLES = """\
+Examples:
+
+    treebound fit data.csv --target label
+
+    treebound fit data.csv --target label -o model.json --report report.html --cv 5
+
+    treebound fit data.tsv.gz --target y --ignore id --ordinal size=small,medium,large
+
+    treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"\
+"""
+
+
+@app.command(help_epilogue=_EXAMPLES)
+def fit(
+    data: Data,
+    /,
+    *,
+    target: str | None = None,
+    pruning: Pruning = "bound",
+    criterion: Criterion = "entropy",
+    max_leaves: int | None = None,
+    min_samples_leaf: int = 1,
+    thresholds: Thresholds = "decimal",
+    unknown: Unknown = "other",
+    delta: float = 0.05,
+    jobs: int | None = None,
+    cv: int | None = None,
+    output: Output = None,
+    report: Path | None = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    options: TableOptions = TableOptions(),  # noqa: B008  # frozen
+) -> None:
+    """Fit a tree to a table: a CSV or Parquet file, or '-' for standard input.
+
+    Parameters
+    ----------
+    target
+        The column to predict; not needed if the schema names it.
+    pruning
+        How the grown tree is pruned.
+    criterion
+        What a split should decrease.
+    max_leaves
+        Most leaves of the tree.
+    min_samples_leaf
+        Least rows in a leaf.
+    thresholds
+        Where between two values a threshold lies: at the decimal with the fewest digits, halfway,
+        or at the value on the left.
+    unknown
+        What to do with categories that training did not know.
+    delta
+        The certificate holds with probability 1 - delta.
+    jobs
+        Threads for growing.
+    cv
+        Also fit to parts of the rows, so many times, and say how often the rest is misclassified.
+    output
+        Where to write the model (JSON). Without it the tree is printed.
+    report
+        Where to write a page that shows the tree.
+    """
+    check_output(output, "model", reads=[data, options.schema], force=force)
+    check_output(report, "html", reads=[data, options.schema], force=force)
+    if output is not None and output == report:
+        raise ValueError(f"The model and the page cannot both be {output}.")
+    if cv is not None and cv < 2:
+        raise ValueError(f"The option --cv must be an int >= 2, the number of folds. Got {cv}.")
+    model = TreeModel(
+        criterion=criterion,
+        max_leaves=max_leaves,
+        min_samples_leaf=min_samples_leaf,
+        thresholds=thresholds,
+        pruning=None if pruning == "none" else pruning,
+        ordinal_features=options.ordered or None,
+        unknown=unknown,
+        delta=delta,
+        n_jobs=jobs,
+    )
+    model._checked()  # before the table is read
+    with progress(f"reading {data}", quiet):
+        table = read_training(data, options, target)
+        sample = table.sample()
+    if not quiet:
+        columns = plain_table(("column", "kind", "categories"), table.schema.rows())
+        columns.title, columns.title_justify = "columns", "left"
+        aside.print(columns, soft_wrap=not aside.is_terminal)
+        for line in brief_lines(sample, str(table.schema.target)):
+            say(line)
+    with progress(f"fitting {sample.n_rows:,} rows", quiet), warnings_as_lines(quiet):
+        model.fit_sample(sample, target_name=table.schema.target)
+    if not quiet:
+        say(summary(model))
+    if cv is not None:
+        with progress(f"cross-validating, {cv} folds", quiet):
+            words = _cross_validated(model, sample, cv)
+        say(words)
+    if output is not None:
+        save_model(model, output)
+    if report is not None:
+        model.to_html(report)
+    if output is None:
+        write_result(model.to_text(), None)
+
+
+def _cross_validated(model: TreeModel, sample: Sample, folds: int) -> str:
+    if folds > sample.n_rows:
+        raise ValueError(
+            f"The option --cv must be at most {sample.n_rows}, the number of rows. Got {folds}."
+        )
+    found = model.cross_validated(sample, folds)
+    wrong = [one.errors for one in found]
+    shares = [one.errors / one.rows for one in found]
+    sizes = [one.leaves for one in found]
+    least, most = min(sizes), max(sizes)
+    size = leaves(most) if least == most else f"{least:,} to {most:,} leaves"
+    return (
+        f"{len(found)}-fold cross-validation: {sum(wrong) / sample.n_rows:.1%} of the rows are "
+        f"misclassified ({min(shares):.1%} to {max(shares):.1%} in a fold) by trees of {size}."
+    ).replace("%", " %")

@@ -1,0 +1,253 @@
+"""Arguments and options that several commands share, and what they say of a table."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Group, Parameter
+
+if TYPE_CHECKING:
+    from treebound.data import Column, Sample
+    from treebound.datasets.reading import RawTable
+    from treebound.datasets.schema import Layout, Schema
+
+__all__ = ["Data", "FileOptions", "Force", "Model", "Output", "Quiet", "Switch", "TableOptions",
+           "Target", "TrainingTable", "read_training"]  # fmt: skip
+
+_TABLE = "A CSV or Parquet file, or '-' for one on standard input."
+_MODEL = "A model that 'treebound fit' wrote, or '-' for one on standard input."
+_reading = Group("How the table is read", sort_key=1)
+
+Data = Annotated[Path, Parameter(help=_TABLE, allow_leading_hyphen=True)]
+Model = Annotated[Path, Parameter(help=_MODEL, allow_leading_hyphen=True)]
+Output = Annotated[Path | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)]
+Switch = Annotated[bool, Parameter(negative="")]
+Force = Annotated[bool, Parameter(negative="", help="Write over files of another kind too.")]
+Quiet = Annotated[bool, Parameter(negative="", help="Say nothing but errors.")]
+Target = Annotated[
+    str | None,
+    Parameter(help="The column to predict; by default the one the model was fitted to."),
+]
+
+
+def _many(help: str) -> Parameter:
+    return Parameter(group=_reading, negative=(), help=help, show_default=False)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class FileOptions:
+    """How a file is laid out."""
+
+    schema: Annotated[
+        Path | None,
+        Parameter(group=_reading, help="A TOML file that says how the file is laid out and which "
+                  "texts are missing values; the options below win over it."),
+    ] = None  # fmt: skip
+    sep: Annotated[
+        str | None,
+        Parameter(group=_reading, allow_leading_hyphen=True, help="What separates the fields: one "
+                  "character, 'tab' or 'whitespace'; by default a comma, a tab for .tsv."),
+    ] = None  # fmt: skip
+    encoding: Annotated[
+        str | None,
+        Parameter(group=_reading, help="The text encoding, such as latin-1; by default UTF-8."),
+    ] = None
+    missing: Annotated[
+        list[str],
+        _many("A text that stands for a missing value, beside the usual ones; may be repeated."),
+    ] = ()  # type: ignore[assignment]
+
+    def as_schema(self) -> Schema:
+        """What the options say, on top of the schema file."""
+        from treebound.datasets.schema import Schema, read_schema
+
+        given = Schema() if self.schema is None else read_schema(self.schema)
+        missing = (*given.missing, *(text for text in self.missing if text not in given.missing))
+        return replace(given, layout=self._layout(given.layout), missing=missing)
+
+    def _layout(self, layout: Layout) -> Layout:
+        if self.sep is not None:
+            named = {"tab": "\t", "\\t": "\t", "whitespace": "whitespace"}
+            separator = named.get(self.sep, self.sep)
+            if separator != "whitespace" and len(separator) != 1:
+                raise ValueError(
+                    "The option --sep must be one character, 'tab' or 'whitespace'. "
+                    f"Got {self.sep!r} instead."
+                )
+            layout = replace(layout, separator=separator)
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise ValueError(
+                    "The option --encoding must be a known text encoding, such as utf-8, latin-1 "
+                    f"or cp1252. Got {self.encoding!r} instead."
+                ) from None
+            layout = replace(layout, encoding=self.encoding)
+        return layout
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class TableOptions(FileOptions):
+    """How a file is laid out, and what its columns are."""
+
+    schema: Annotated[
+        Path | None,
+        Parameter(group=_reading, help="A TOML file that says what the columns are; what it does "
+                  "not say is inferred and shown. The options below win over it."),
+    ] = None  # fmt: skip
+    ignore: Annotated[
+        list[str], _many("Columns to leave out: NAME, or NAME,NAME; may be repeated.")
+    ] = ()  # type: ignore[assignment]
+    nominal: Annotated[
+        list[str],
+        _many("Columns of names without an order, even if they look like numbers: NAME, NAME,NAME, "
+              "or NAME=A,B,C to declare the categories."),
+    ] = ()  # type: ignore[assignment]  # fmt: skip
+    ordinal: Annotated[
+        list[str],
+        _many("Columns of ordered categories: NAME=LEAST,...,GREATEST, or NAME for numbers."),
+    ] = ()  # type: ignore[assignment]
+
+    def as_schema(self) -> Schema:
+        """What the options say, on top of the schema file."""
+        from treebound.data import Column
+
+        schema = super().as_schema()
+        for name in _names(self.ignore, "ignore"):
+            schema = _with(schema, name, None)
+        for name, categories in _columns(self.nominal, "nominal"):
+            schema = _with(schema, name, Column(name, "nominal", categories, bool(categories)))
+        for name, categories in _columns(self.ordinal, "ordinal"):
+            if categories:
+                schema = _with(schema, name, Column(name, "ordinal", categories, True))
+            else:  # numbers; which, is known when they are read
+                schema = _with(schema, name, Column(name))
+        return schema
+
+    @property
+    def ordered(self) -> list[str]:
+        """Columns of numbers that are ordinal."""
+        return [name for name, given in _columns(self.ordinal, "ordinal") if not given]
+
+
+def _with(schema: Schema, name: str, column: Column | None) -> Schema:
+    """The schema with another meaning of a column; None ignores it."""
+    if not schema.layout.header and name not in schema.order:
+        raise ValueError(
+            f"The schema has no column {name!r}. Hint: it has {', '.join(map(repr, schema.order))}."
+        )
+    columns = tuple(one for one in schema.columns if one.name != name)
+    ignored = tuple(one for one in schema.ignored if one != name)
+    order = schema.order if name in schema.order else (*schema.order, name)
+    if column is None:
+        return replace(schema, columns=columns, ignored=(*ignored, name), order=order)
+    return replace(schema, columns=(*columns, column), ignored=ignored, order=order)
+
+
+def _names(texts: Sequence[str], option: str) -> list[str]:
+    names = [name.strip() for text in texts for name in text.split(",")]
+    if "" in names:
+        raise ValueError(f"The option --{option} must name columns. Got {list(texts)} instead.")
+    return names
+
+
+def _columns(texts: Sequence[str], option: str) -> list[tuple[str, tuple[str, ...] | None]]:
+    """Columns and their categories, where those are listed."""
+    found: list[tuple[str, tuple[str, ...] | None]] = []
+    for text in texts:
+        name, listed, rest = text.partition("=")
+        if not listed:
+            found += [(one, None) for one in _names([text], option)]
+            continue
+        categories = tuple(one.strip() for one in rest.split(","))
+        if not name.strip() or "" in categories or len(set(categories)) < len(categories):
+            raise ValueError(
+                f"The option --{option} must be NAME=A,B,C with each category once. "
+                f"Got {text!r} instead."
+            )
+        found.append((name.strip(), categories))
+    return found
+
+
+@dataclass(frozen=True)
+class TrainingTable:
+    """A table to learn from.
+
+    Attributes
+    ----------
+    raw : RawTable
+    schema : Schema
+        What every column is taken for.
+    ordered : list of str
+        Columns of numbers that are ordinal.
+    """
+
+    raw: RawTable
+    schema: Schema
+    ordered: list[str]
+
+    def sample(self) -> Sample:
+        """The rows, encoded."""
+        from treebound.data import Sample
+
+        return Sample.learn(
+            self.raw.table(), self.raw.labels(), ordinal_features=self.ordered or None
+        )
+
+
+def read_training(data: Path, options: TableOptions, target: str | None) -> TrainingTable:
+    """Read a table to learn from; a ValueError says what is wrong with it."""
+    from treebound.datasets.reading import read_raw
+
+    given = options.as_schema()
+    wanted = target or given.target
+    for name in (*given.names, *given.ignored):
+        if name == wanted and name not in (given.target,):
+            raise ValueError(f"The target {name!r} is named in --ignore, --nominal or --ordinal.")
+    raw = read_raw(str(data), given, target=target)
+    if not len(raw):
+        raise ValueError(f"{data} has no rows, only the names of its columns.")
+    if raw.schema.target is None:
+        names = ", ".join(map(repr, raw.schema.names[:20]))
+        raise ValueError(
+            f"Which column is to be predicted? Hint: name it with --target, one of {names}."
+        )
+    if not raw.schema.columns:
+        raise ValueError(f"{data} has no column to learn from beside {raw.schema.target!r}.")
+    _check_classes(raw)
+    shown = tuple(
+        _ordered_column(raw, column.name) if column.name in options.ordered else column
+        for column in raw.schema.columns
+    )
+    return TrainingTable(raw, replace(raw.schema, columns=shown), options.ordered)
+
+
+def _check_classes(raw: RawTable) -> None:
+    labels = raw.labels()
+    if labels is None or labels.distinct.dtype.kind != "f":
+        return
+    odd = labels.distinct[labels.distinct % 1 != 0]
+    if len(odd):
+        raise ValueError(
+            f"The target column {labels.name!r} holds numbers with a fraction, not classes "
+            f"(for example {odd[0]:g}). Hint: name another column with --target, or make classes "
+            "of it."
+        )
+
+
+def _ordered_column(raw: RawTable, name: str) -> Column:
+    import numpy as np
+
+    from treebound.data import Column
+
+    values = np.asarray(raw.raw[name], dtype=np.float64)
+    found = np.unique(values[~np.isnan(values)])
+    whole = bool((found == np.rint(found)).all())
+    return Column(name, "ordinal", tuple((found.astype(int) if whole else found).tolist()))

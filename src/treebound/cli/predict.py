@@ -1,0 +1,82 @@
+"""``treebound predict``."""
+
+from __future__ import annotations
+
+from treebound.classifier.model import TreeModel
+from treebound.cli.app import app
+from treebound.cli.models import loaded_model, schema_of
+from treebound.cli.options import Data, FileOptions, Force, Model, Output, Quiet, Switch
+from treebound.cli.output import Answers, table_form, table_writer
+from treebound.cli.overwrite import check_output
+from treebound.cli.speaking import progress
+from treebound.datasets.reading import RawTable, iter_raw
+from treebound.tree.smoothing import probabilities
+
+__all__ = ["predict"]
+
+_EXAMPLES = """\
+Examples:
+
+    treebound predict model.json new.csv -o answers.csv --proba
+
+    treebound predict model.json new.parquet -o answers.parquet --keep
+
+    cat new.csv | treebound predict model.json - | sort | uniq -c\
+"""
+
+
+@app.command(help_epilogue=_EXAMPLES)
+def predict(
+    model: Model,
+    data: Data,
+    /,
+    *,
+    output: Output = None,
+    proba: Switch = False,
+    keep: Switch = False,
+    chunk_rows: int = 100_000,
+    force: Force = False,
+    quiet: Quiet = False,
+    options: FileOptions = FileOptions(),  # noqa: B008  # frozen
+) -> None:
+    """Answer for every row of a table, chunk by chunk.
+
+    The table may be larger than memory. Columns that the model does not know are left alone.
+
+    Parameters
+    ----------
+    output
+        A CSV or Parquet file; by default CSV on standard output.
+    proba
+        Also write the probability of every class.
+    keep
+        Also write the columns of the table.
+    chunk_rows
+        Rows in memory at a time.
+    """
+    check_output(output, table_form(output), reads=[model, data, options.schema], force=force)
+    if chunk_rows < 1:
+        raise ValueError(f"The option --chunk-rows must be an int >= 1. Got {chunk_rows} instead.")
+    loaded = loaded_model(model, data)
+    columns = schema_of(loaded, options)
+    with table_writer(output) as writer, progress(f"reading {data}", quiet) as say:
+        done = 0
+        for chunk in iter_raw(str(data), columns, chunk_rows):
+            writer.write(_answers(loaded, chunk, proba, keep), chunk if keep else None)
+            done += len(chunk)
+            say(f"{done:,} rows")
+
+
+def _answers(model: TreeModel, chunk: RawTable, proba: bool, keep: bool) -> Answers:
+    """What every node answers, and the node of every row."""
+    tree = model.tree_
+    name = model.target_name_ or "prediction"
+    if keep and name in chunk.raw:
+        name = f"predicted {name}"
+    columns = {name: tree.classes[tree.label]}
+    if proba:
+        shares = probabilities(tree.counts, model.smoothing)
+        for at, label in enumerate(tree.classes.tolist()):
+            columns[f"P({label})"] = shares[:, at]
+    table = chunk.table()  # says what is wrong with the columns, even where there are no rows
+    return Answers(columns, model.apply(table) if len(chunk) else None)

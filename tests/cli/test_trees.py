@@ -5,23 +5,15 @@ from __future__ import annotations
 import io
 import json
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from shell import refused, run
 from support import ordinary_user
 
 import treebound as tb
-from treebound.cli import main
-
-
-def run(capsys, *argv: str | Path) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
-        main([str(part) for part in argv])
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), out, err
 
 
 @pytest.fixture
@@ -244,14 +236,6 @@ def test_no_permission_to_write_is_said_before_the_work(model, table, tmp_path, 
     assert "permission denied" in err
 
 
-def refused(capsys, *argv: str | Path) -> str:
-    """The one line a command fails with."""
-    code, out, err = run(capsys, *argv)
-    assert (code, out) == (2, ""), err
-    (line,) = err.strip().splitlines()
-    return line
-
-
 # -- nothing is overwritten that should not be ----------------------------------------------------
 
 
@@ -431,20 +415,7 @@ def test_a_category_never_seen_is_answered_and_judged(model, table, tmp_path, ca
 def test_the_pruners_of_the_shell_are_those_of_the_library():
     from typing import get_args
 
-    from treebound.cli.trees import Pruner
+    from treebound.cli.fit import Pruner
     from treebound.pruning import PRUNERS
 
     assert get_args(Pruner) == tuple(PRUNERS)
-
-
-def test_what_fitting_warns_of_is_a_line_of_the_summary(table, capsys, monkeypatch):
-    fit = tb.BoundTreeClassifier.fit
-
-    def warns(self, X, y):
-        warnings.warn("Column 'n' is odd.\nHint: leave it out.", UserWarning, stacklevel=2)
-        return fit(self, X, y)
-
-    monkeypatch.setattr(tb.BoundTreeClassifier, "fit", warns)
-    _, _, err = run(capsys, "fit", table, "--target", "label")
-    assert "Warning: Column 'n' is odd. Hint: leave it out.\n" in err
-    assert run(capsys, "fit", table, "--target", "label", "--quiet")[2] == ""

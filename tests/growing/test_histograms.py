@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from treebound.growing._grow import grow
 
 NO_LIMIT = 2**31 - 1

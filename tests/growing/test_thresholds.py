@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from slow_tree import shortest_decimal
+
 from treebound.growing._thresholds import threshold_between
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

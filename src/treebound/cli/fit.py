@@ -19,7 +19,7 @@ from treebound.cli.options import (
 )
 from treebound.cli.output import write_result
 from treebound.cli.overwrite import check_output
-from treebound.cli.speaking import aside, plain_table, progress, say, warnings_as_lines
+from treebound.cli.speaking import aside, plain_table, progress, say
 from treebound.data.columns import Unknown
 from treebound.growing.options import Thresholds
 from treebound.tree.impurity import Criterion
@@ -125,7 +125,7 @@ def fit(
         aside.print(columns, soft_wrap=not aside.is_terminal)
         for line in brief_lines(sample, str(table.schema.target)):
             say(line)
-    with progress(f"fitting {sample.n_rows:,} rows", quiet), warnings_as_lines(quiet):
+    with progress(f"fitting {sample.n_rows:,} rows", quiet):
         model.fit_sample(sample, target_name=table.schema.target)
     if not quiet:
         say(summary(model))

@@ -13,8 +13,8 @@ _BRIEF = 5
 
 
 def all_oddities(sample: Sample, target: str) -> list[Oddity]:
-    """Of columns, rows, and the target."""
-    return [*oddities(sample), *target_oddities(sample, target)]
+    """Of the target, columns and rows."""
+    return [*target_oddities(sample, target), *oddities(sample)]
 
 
 def remedy(oddity: Oddity) -> str:
@@ -23,7 +23,9 @@ def remedy(oddity: Oddity) -> str:
         name = oddity.column or ""
         option = f"--ignore {name}" if name.replace("_", "").isalnum() else f'--ignore "{name}"'
         return oddity.remedy.replace("leave it out", f"leave it out with {option}", 1)
-    return oddity.remedy
+    if oddity.remedy.endswith("to missing values"):
+        return oddity.remedy.replace("what is none", "what is none (--missing TEXT)")
+    return oddity.remedy.replace(", or give their number as sample_weight", "")
 
 
 def brief_lines(sample: Sample, target: str) -> Iterator[str]:

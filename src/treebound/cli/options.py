@@ -35,7 +35,9 @@ Target = Annotated[
 
 
 def _many(help: str) -> Parameter:
-    return Parameter(group=_reading, negative=(), help=help, show_default=False)
+    return Parameter(
+        group=_reading, negative=(), help=help, show_default=False, allow_leading_hyphen=True
+    )
 
 
 @Parameter(name="*")
@@ -246,8 +248,15 @@ def _ordered_column(raw: RawTable, name: str) -> Column:
     import numpy as np
 
     from treebound.data import Column
+    from treebound.datasets.convert import numbers
 
-    values = np.asarray(raw.raw[name], dtype=np.float64)
+    try:
+        values = numbers(raw.raw[name], name, raw.schema)
+    except ValueError:
+        raise ValueError(
+            f"Column {name!r} holds texts, whose order only you know. Hint: list them, least "
+            f"to greatest: --ordinal {name}=A,B,C."
+        ) from None
     found = np.unique(values[~np.isnan(values)])
     whole = bool((found == np.rint(found)).all())
     return Column(name, "ordinal", tuple((found.astype(int) if whole else found).tolist()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["aside", "plain_table", "progress", "say", "warnings_as_lines"]
+__all__ = ["aside", "plain_table", "progress", "say"]
 
 aside = Console(stderr=True)
 
@@ -51,13 +50,3 @@ def progress(what: str, quiet: bool) -> Iterator[Any]:
     with Progress(*parts, console=aside, transient=True) as shown:
         task = shown.add_task(what, total=None)
         yield lambda text: shown.update(task, description=f"{what}: {text}")
-
-
-@contextmanager
-def warnings_as_lines(quiet: bool) -> Iterator[None]:
-    """Say what a block warns of in one line each."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for warning in caught if not quiet else ():
-        say(f"Warning: {' '.join(str(warning.message).split())}")

@@ -284,7 +284,7 @@ def _categories(column: Column, codes: NDArray[Any]) -> Iterator[Oddity]:
     if texts and len(texts) == len(known[::step]):
         what, remedy = _text_of(texts, len(known))
         if what:
-            yield Oddity(column.name, f"{what}, such as {texts[0]!r}", remedy)
+            yield Oddity(column.name, what, remedy)
             return
     if len(known) > 0.9 * len(codes):
         yield Oddity(column.name, "has another value in almost every row", "leave it out")
@@ -293,20 +293,24 @@ def _categories(column: Column, codes: NDArray[Any]) -> Iterator[Oddity]:
 def _text_of(texts: list[str], n_categories: int) -> tuple[str, str]:
     """What the texts of a column are, if not names, and what to do about it."""
 
-    def most(pattern: re.Pattern[str]) -> bool:
-        return sum(pattern.fullmatch(text) is not None for text in texts) >= 0.9 * len(texts)
+    def most(pattern: re.Pattern[str]) -> str:
+        """A text of a kind, if almost all are of it."""
+        of_it = [text for text in texts if pattern.fullmatch(text)]
+        return repr(of_it[0]) if len(of_it) >= 0.9 * len(texts) else ""
 
-    if most(_DATE):
+    if example := most(_DATE):
         remedy = "make numbers of it, such as days since a date, or month and weekday"
-        return "holds dates as text", remedy
+        return f"holds dates as text, such as {example}", remedy
+    what, remedy = "holds numbers written as text, such as ", "convert it to numbers"
+    if example := most(_WRITTEN):
+        return what + example, remedy
     # A few plain numbers as text are how people say that they are names.
-    if most(_WRITTEN):
-        return "holds numbers written as text", "convert it to numbers"
-    if n_categories > _SHOWN**2 and most(_PLAIN):
-        others = [text for text in texts if _PLAIN.fullmatch(text) is None][:3]
-        besides = f" besides {', '.join(map(repr, others))}" if others else ""
-        remedy = "convert it to numbers" + (", those others to missing values" if others else "")
-        return f"holds numbers written as text{besides}", remedy
+    if n_categories > _SHOWN**2 and (example := most(_PLAIN)):
+        others = [repr(text) for text in texts if _PLAIN.fullmatch(text) is None][:3]
+        if others:
+            example += f", and besides {', '.join(others)}"
+            remedy += ", and what is none to missing values"
+        return what + example, remedy
     return "", ""
 
 

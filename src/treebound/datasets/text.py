@@ -354,7 +354,7 @@ def _explained(name: str, layout: Layout) -> Iterator[None]:
         yield
     except UnicodeError as error:
         raise ValueError(
-            f"{name} is not {layout.encoding} text: {error}. "
+            f"{name} is not {layout.encoding.removesuffix('-sig')} text: {error}. "
             'Hint: name its encoding in the schema, [read] encoding = "latin-1".'
         ) from None
     except csv.Error as error:

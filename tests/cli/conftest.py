@@ -1,0 +1,6 @@
+"""Make ``library_tables`` importable from the test files beside it."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

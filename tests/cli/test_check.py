@@ -1,0 +1,106 @@
+"""check: what the columns look like, and what is odd, with the option that helps."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from shell import refused, run
+
+N = 400
+
+
+@pytest.fixture
+def odd(tmp_path):
+    rng = np.random.default_rng(1)
+    y = rng.choice(["yes", "no"], N)
+    age = np.where(np.arange(N) % 20 == 0, "?", rng.integers(18, 90, N).astype(str))
+    frame = pd.DataFrame(
+        {
+            "row id": np.arange(N), "when": pd.date_range("2020-01-01", periods=N).astype(str),
+            "price": [f"{1000 + i:,}" for i in range(N)], "age": age, "always": "x",
+            "code": np.where(y == "yes", "A", "B"), "colour": rng.choice(["red", "blue"], N),
+            "size": rng.normal(size=N), "y": y,
+        }
+    )  # fmt: skip
+    path = tmp_path / "odd.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_every_oddity_is_named_with_its_remedy(odd, capsys):
+    code, out, err = run(capsys, "check", odd, "--target", "y")
+    assert (code, err) == (0, "")
+    for said in (
+        "odd.csv: 400 rows",
+        "Column 'row id' numbers the rows.\n    Leave it out with --ignore \"row id\".",
+        "Column 'when' holds dates as text, such as '2020-01-01'.\n    Make numbers of it",
+        "Column 'price' holds numbers written as text, such as '1,000'.\n    Convert it",
+        "Column 'age' holds numbers written as text, such as '18', and besides '?'.",
+        "--missing TEXT",
+        "Column 'always' has the same value in every row.\n    Leave it out with --ignore always.",
+        "Column 'code' alone tells 'y' in every row.\n    Leave it out with --ignore code, unless "
+        "it is known before 'y' is.",
+    ):
+        assert said in out, said
+    assert "'colour' " not in out
+    assert "'size'" not in out
+
+
+def test_the_options_that_check_names_help(odd, capsys):
+    fixed = ["--ignore", "row id,when,price,always", "--ignore", "code", "--missing", "?"]
+    code, out, _ = run(capsys, "check", odd, "--target", "y", *fixed)
+    assert code == 0
+    assert "Nothing looks odd." in out
+    age = next(line.split() for line in out.splitlines() if line.startswith("age"))
+    assert age[:5] == ["age", "real", "71", "5.0", "%"]
+    code, _, err = run(capsys, "fit", odd, "--target", "y", *fixed)
+    assert code == 0
+    assert "Warning" not in err
+
+
+def test_fit_says_the_same_in_short(odd, capsys):
+    err = run(capsys, "fit", odd, "--target", "y")[2]
+    lines = [line for line in err.splitlines() if line.startswith("Warning")]
+    assert lines[0].startswith(
+        "Warning: Column 'code' alone tells 'y' in every row. Hint: leave it"
+    )
+    assert len(lines) == 6
+    assert lines[-1] == "Warning: 1 more oddities. Hint: 'treebound check' lists them."
+    assert run(capsys, "fit", odd, "--target", "y", "--quiet")[2] == ""
+
+
+def test_json_has_all_of_it(odd, capsys):
+    code, out, _ = run(capsys, "check", odd, "--target", "y", "--ignore", "row id", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["rows"] == N
+    assert sum(found["classes"].values()) == N
+    assert found["ignored"] == ["row id"]
+    columns = {column["name"]: column for column in found["columns"]}
+    assert columns["always"]["commonest"] == {"x": N}
+    assert columns["size"]["values"] == N
+    assert [one["column"] for one in found["oddities"]] == [
+        "code", "when", "price", "age", "always",
+    ]  # fmt: skip
+
+
+def test_targets_that_are_none(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    rng = np.random.default_rng(0)
+    rows = [f"{x:.3f},{i},1,{i % 60}\n" for i, x in enumerate(rng.random(300))]
+    path.write_text("x,many,one,few\n" + "".join(rows))
+    said = run(capsys, "check", path, "--target", "many")[1]
+    assert "Column 'many' has 300 classes for 300 rows." in said
+    assert "Column 'one' is 1 in every row." in run(capsys, "check", path, "--target", "one")[1]
+    line = refused(capsys, "check", path, "--target", "x")
+    assert "holds numbers with a fraction, not classes" in line
+
+
+def test_rows_that_are_there_twice(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=200), "y": rng.integers(0, 2, 200)})
+    pd.concat([frame, frame]).to_csv(tmp_path / "t.csv", index=False)
+    out = run(capsys, "check", tmp_path / "t.csv", "--target", "y")[1]
+    assert "The table repeats rows: 50% of them are copies of others" in out
+    assert "    Drop the copies.\n" in out

@@ -1,0 +1,112 @@
+"""evaluate and fit --cv, against scikit-learn."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from shell import refused, run
+from sklearn.metrics import confusion_matrix, log_loss, precision_recall_fscore_support
+
+import treebound as tb
+from treebound.data import Sample
+from treebound.data.folds import folds
+
+
+@pytest.fixture
+def files(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=900), "b": rng.choice(["u", "v", "w"], 900)})
+    frame["y"] = np.select([frame.a > 0.8, frame.b == "u"], ["x", "low"], "middle")
+    frame.loc[rng.random(900) < 0.1, "y"] = "x"
+    train, test, model = (tmp_path / name for name in ("train.csv", "test.csv", "model.json"))
+    frame[:600].to_csv(train, index=False)
+    frame[600:].to_csv(test, index=False)
+    assert run(capsys, "fit", train, "--target", "y", "-o", model)[0] == 0
+    return train, test, model
+
+
+def test_the_figures_are_those_of_scikit_learn(files, capsys):
+    _, test, model = files
+    code, out, err = run(capsys, "evaluate", model, test, "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    classifier, frame = tb.BoundTreeClassifier.load(model), pd.read_csv(test)
+    answers = classifier.predict(frame[["a", "b"]])
+    expected = confusion_matrix(frame.y, answers)
+    assert found["confusion"] == expected.tolist()
+    assert found["errors"] == 300 - np.trace(expected)
+    for name, values in zip(
+        ("precision", "recall", "f1", "rows_of_class"),
+        precision_recall_fscore_support(frame.y, answers),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found[name], values)
+    shares = classifier.predict_proba(frame[["a", "b"]])
+    assert found["log_loss"] == pytest.approx(log_loss(frame.y, shares))
+    assert found["majority"] == "middle"
+    held_out = tb.certify_holdout(found["errors"], 300)
+    assert found["certificate"]["risk"] == held_out.risk
+    assert found["training_rows"] is False
+
+
+def test_what_people_see(files, capsys):
+    _, test, model = files
+    code, out, _ = run(capsys, "evaluate", model, test, "--delta", "0.01")
+    assert code == 0
+    assert "of 300 rows are misclassified (" in out
+    lines = [line.split() for line in out.splitlines()]
+    assert ["class", "rows", "precision", "recall", "F1"] in lines
+    assert ["truly", "answered", "low", "middle", "x"] in lines
+    assert "With probability 99 %, at most " in out
+    assert "of 300 held-out examples were)" in out
+
+
+def test_training_rows_promise_nothing(files, capsys):
+    train, _, model = files
+    code, out, _ = run(capsys, "evaluate", model, train)
+    assert code == 0
+    assert "These are the rows that the model was fitted to" in out
+    assert "With probability" not in out
+    found = json.loads(run(capsys, "evaluate", model, train, "--json")[1])
+    assert found["training_rows"] is True
+    assert found["certificate"] is None
+
+
+def test_a_class_the_model_does_not_know_is_refused(files, tmp_path, capsys):
+    _, test, model = files
+    other = tmp_path / "other.csv"
+    other.write_text(test.read_text() + "0.5,u,new\n")
+    line = refused(capsys, "evaluate", model, other)
+    assert "target column 'y' holds 'new' in row 301, which is not one of its classes" in line
+    assert "has no column 'z'" in refused(capsys, "evaluate", model, test, "--target", "z")
+
+
+def test_many_classes_fit_on_a_terminal(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=2000)})
+    frame["y"] = np.clip(frame.x * 5 + 10, 0, 20).astype(int)
+    path, model = tmp_path / "t.csv", tmp_path / "m.json"
+    frame.to_csv(path, index=False)
+    assert run(capsys, "fit", path, "--target", "y", "-o", model)[0] == 0
+    out = run(capsys, "evaluate", model, path)[1]
+    assert "The 12 commonest of 21 classes; --json has all." in out
+
+
+def test_cross_validation_by_hand(files, capsys):
+    train, _, _ = files
+    code, _, err = run(capsys, "fit", train, "--target", "y", "--cv", "4")
+    assert code == 0
+    frame = pd.read_csv(train)
+    sample = Sample.learn(frame[["a", "b"]], frame.y)
+    wrong = []
+    for outside, inside in folds(sample, 4, 0):
+        tree = tb.growing.grow(outside)
+        pruned = tb.pruning.make_pruner("bound").prune(tree, outside).tree
+        wrong.append(int((pruned.label[pruned.apply(inside.X)] != inside.y).sum()))
+    words = f"4-fold cross-validation: {100 * sum(wrong) / 600:.1f} % of the rows are misclassified"
+    assert words in err
+    for folds_, said in (("1", "--cv must be an int >= 2"), ("601", "--cv must be at most 600")):
+        code, _, err = run(capsys, "fit", train, "--target", "y", "--cv", folds_)
+        assert code == 2
+        assert said in err

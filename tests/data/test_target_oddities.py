@@ -1,0 +1,96 @@
+"""Columns that give the class away, against a slow twin; and targets that are none."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+
+from treebound.data import Sample
+from treebound.data.oddities import target_oddities
+
+RNG = np.random.default_rng(0)
+
+
+def told(y, **columns):
+    """What is said of each column."""
+    sample = Sample.learn(pd.DataFrame(columns), y)
+    return {one.column: one.what for one in target_oddities(sample, "y")}
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
+def test_ordinary_tables_give_nothing_away(load):
+    assert target_oddities(Sample.learn(*load(return_X_y=True)), "y") == []
+
+
+def test_columns_that_tell_the_class():
+    y = RNG.integers(0, 3, 600)
+    noise = RNG.normal(size=600)
+    flipped = np.where(np.arange(600) < 2, (y + 1) % 3, y)
+    found = told(
+        y,
+        noise=noise,
+        flag=RNG.integers(0, 2, 600),
+        copy=y,
+        name=np.array(["c", "a", "b"])[y],
+        score=y + RNG.random(600) * 0.9,
+        almost=np.array(["c", "a", "b"])[flipped],
+        half=np.where(RNG.random(600) < 0.5, y, noise),
+        gone=np.where(y == 0, np.nan, y),
+        key=[f"k{i}" for i in range(600)],
+    )
+    assert found == {
+        "copy": "alone tells 'y' in every row",
+        "name": "alone tells 'y' in every row",
+        "score": "alone tells 'y' in every row",
+        "almost": "alone tells 'y' in all but 2 of 600 rows",
+        "gone": "alone tells 'y' in every row",
+    }
+
+
+def test_in_many_rows_a_part_is_looked_at_first():
+    y = RNG.integers(0, 2, 50_000)
+    late = y.copy()
+    late[1::2] = RNG.integers(0, 2, 25_000)  # tells the class in the rows looked at first
+    assert told(y, noise=RNG.normal(size=50_000), copy=y, late=late) == {
+        "copy": "alone tells 'y' in every row"
+    }
+
+
+def slow_wrong(values, y):
+    """Rows wrong by lookup, and along sorted values how often the answer changes."""
+    answers, wrong = [], 0
+    for value in sorted(set(values)):
+        inside = [label for one, label in zip(values, y, strict=True) if one == value]
+        best = max(sorted(set(inside)), key=inside.count)
+        wrong += len(inside) - inside.count(best)
+        answers.append(best)
+    changes = sum(a != b for a, b in pairwise(answers))
+    return wrong, changes + 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_rule_of_a_column_is_that_of_the_slow_twin(seed):
+    rng = np.random.default_rng(seed)
+    rows, classes, size = 200, int(rng.integers(2, 4)), int(rng.integers(2, 40))
+    x = rng.integers(0, size, rows).astype(float)
+    y = (x * classes / size).astype(int)
+    for at in rng.integers(0, rows, int(rng.integers(0, 4))):
+        y[at] = rng.integers(0, classes)
+    wrong, pieces = slow_wrong(x.tolist(), y.tolist())
+    least = rows - np.bincount(y).max()
+    rule = wrong <= min(0.005 * rows, 0.1 * least) and pieces <= 2 * len(set(y)) + 0.005 * rows
+    said = told(y, x=x, noise=rng.normal(size=rows)).get("x")
+    assert (said is not None) == (rule and len(set(y)) > 1)
+    if rule:
+        assert said.endswith("every row" if wrong == 0 else f"all but {wrong} of {rows} rows")
+
+
+def test_targets_that_are_none():
+    x = RNG.normal(size=300)
+    assert told(np.ones(300, dtype=int), x=x) == {"y": "is 1 in every row"}
+    assert told(np.arange(300), x=x) == {"y": "has 300 classes for 300 rows"}
+    few = np.where(np.arange(300) < 3, "rare", np.where(x > 0, "a", "b"))
+    assert told(few, x=RNG.normal(size=300)) == {"y": "has a class of fewer than 5 rows"}
+    assert told([0, 1] * 5, x=range(10), z=[0, 1] * 5) == {}  # too few rows to say

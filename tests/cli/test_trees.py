@@ -412,10 +412,16 @@ def test_a_category_never_seen_is_answered_and_judged(model, table, tmp_path, ca
     assert run(capsys, "certify", model, other)[0] == 0
 
 
-def test_the_pruners_of_the_shell_are_those_of_the_library():
+def test_the_choices_of_the_shell_are_those_of_the_library():
     from typing import get_args
 
-    from treebound.cli.fit import Pruner
+    from treebound.cli import fit
+    from treebound.data.columns import UNKNOWNS
+    from treebound.growing.options import Thresholds
     from treebound.pruning import PRUNERS
+    from treebound.tree.impurity import Criterion
 
-    assert get_args(Pruner) == tuple(PRUNERS)
+    assert get_args(fit.Pruner) == tuple(PRUNERS)
+    assert get_args(fit.Unknown) == UNKNOWNS
+    assert set(get_args(fit.Thresholds)) == set(get_args(Thresholds))
+    assert set(get_args(fit.Criterion)) == set(get_args(Criterion))

@@ -6,10 +6,7 @@ from dataclasses import asdict
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from treebound.cli.app import app, console
-from treebound.cli.odd import all_oddities, remedy
 from treebound.cli.options import Data, Switch, TableOptions, read_training
 from treebound.cli.speaking import plain_table
 
@@ -53,6 +50,8 @@ def check(
     json
         Print all of it as JSON.
     """
+    from treebound.cli.odd import all_oddities, remedy
+
     table = read_training(data, options, target)
     sample = table.sample()
     name = str(table.schema.target)
@@ -79,11 +78,15 @@ def check(
 
 
 def _counts(sample: Sample) -> list[int]:
+    import numpy as np
+
     return [int(count) for count in np.bincount(sample.y, minlength=sample.n_classes)]
 
 
 def _facts(column: Column, values: NDArray[Any]) -> dict[str, Any]:
     """What there is to say of a column."""
+    import numpy as np
+
     if column.kind == "real":
         known = values[~np.isnan(values)]
         low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
@@ -126,10 +129,9 @@ def _content(facts: dict[str, Any]) -> str:
 
 
 def _class_text(sample: Sample) -> str:
-    counts = np.array(_counts(sample))
-    order = np.argsort(-counts, kind="stable")[:_SHOWN]
-    labels = sample.classes.tolist()
-    words = [f"{labels[at]} ({counts[at]:,})" for at in order.tolist()]
+    counts, labels = _counts(sample), sample.classes.tolist()
+    order = sorted(range(len(labels)), key=lambda at: -counts[at])[:_SHOWN]
+    words = [f"{labels[at]} ({counts[at]:,})" for at in order]
     return ", ".join(words) + (", ..." if len(labels) > _SHOWN else "")
 
 

@@ -5,25 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import numpy as np
 from cyclopts import Parameter
-from numpy.typing import NDArray
 
-from treebound.certificate import Certificate, certify_holdout
 from treebound.cli.app import app, console
-from treebound.cli.models import labelled_rows, loaded_model
 from treebound.cli.options import Data, FileOptions, Model, Switch, Target
 from treebound.cli.speaking import plain_table, say
-from treebound.data import Sample
-from treebound.data.targets import read_classes
-from treebound.tree.smoothing import probabilities
-from treebound.verbs import certify as certify_model
-
-if TYPE_CHECKING:
-    from treebound.classifier.model import TreeModel
-    from treebound.datasets.reading import RawTable
 
 __all__ = ["certify", "evaluate"]
 
@@ -69,12 +57,16 @@ def evaluate(
     json
         Print all figures as JSON.
     """
+    from treebound.certificate import certify_holdout
+    from treebound.cli.figures import are_training_rows, figures_of
+    from treebound.cli.models import labelled_rows, loaded_model
+
     loaded = loaded_model(model, data)
     rows = labelled_rows(loaded, data, options, target)
-    figures = _figures(loaded, rows)
+    figures = figures_of(loaded, rows)
     level = loaded.delta if delta is None else delta
     certificate = certify_holdout(figures["errors"], figures["rows"], delta=level)
-    trained = _are_training_rows(loaded, rows)
+    trained = are_training_rows(loaded, rows)
     if json:
         promise = None if trained else asdict(certificate)
         figures = {**figures, "training_rows": trained, "certificate": promise}
@@ -124,16 +116,21 @@ def certify(
     json
         Print the certificate as JSON.
     """
+    from treebound.certificate import certify_holdout
+    from treebound.cli.figures import are_training_rows, truth_and_nodes
+    from treebound.cli.models import labelled_rows, loaded_model
+    from treebound.verbs import certify as certify_model
+
     loaded = loaded_model(model, data)
     level = loaded.delta if delta is None else delta
     rows = None if data is None else labelled_rows(loaded, data, options, target)
-    if rows is not None and _are_training_rows(loaded, rows):
+    if rows is not None and are_training_rows(loaded, rows):
         say(_TRAINING)
         rows = None
     if rows is not None:
-        truth, nodes = _truth_and_nodes(loaded, rows)
+        truth, nodes = truth_and_nodes(loaded, rows)
         wrong = int((loaded.tree_.label[nodes] != truth).sum())
-        certificate: Certificate = certify_holdout(wrong, len(rows), delta=level)
+        certificate = certify_holdout(wrong, len(rows), delta=level)
     elif loaded.certificate_reason_ is not None:
         raise ValueError(f"There is no certificate for {model}: {loaded.certificate_reason_}")
     else:
@@ -142,61 +139,6 @@ def certify(
         console.print_json(dumps(asdict(certificate), default=str))
     else:
         _print(str(certificate))
-
-
-def _truth_and_nodes(
-    model: TreeModel, rows: RawTable
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    return read_classes(rows.labels(), model.tree_.classes), model.apply(rows.table())
-
-
-def _are_training_rows(model: TreeModel, rows: RawTable) -> bool:
-    """Whether a table has, in every leaf, as many rows of each class as the model was fitted to."""
-    tree = model.tree_
-    sample = Sample.read(rows.table(), rows.labels(), columns=tree.columns, classes=tree.classes)
-    counts, reached = tree.counts_on(sample)
-    if tree.weighted:
-        return bool(np.array_equal(reached, tree.rows))
-    return bool(np.array_equal(counts, tree.counts))
-
-
-# -- figures -----------------------------------------------------------------------------------
-
-
-def _figures(model: TreeModel, rows: RawTable) -> dict[str, Any]:
-    """All that is said of a test set."""
-    tree = model.tree_
-    truth, nodes = _truth_and_nodes(model, rows)
-    answer, n = tree.label[nodes], tree.n_classes
-    table = np.bincount(truth * n + answer, minlength=n * n).reshape(n, n)
-    right, asked, given = table.diagonal(), table.sum(axis=1), table.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        recall, precision = right / asked, right / given
-        f1 = 2 * right / (asked + given)
-        shares = probabilities(tree.counts, model.smoothing)[nodes, truth]
-        log_loss = float(-np.log(shares).mean())
-    most = int(np.argmax(tree.counts[0]))  # the commonest class in training
-    errors = int(len(truth) - right.sum())
-    labels = tree.classes.tolist()
-    return {
-        "rows": len(truth),
-        "errors": errors,
-        "error": errors / len(truth),
-        "majority": labels[most],
-        "majority_error": 1.0 - float(asked[most]) / len(truth),
-        "log_loss": log_loss if np.isfinite(log_loss) else None,
-        "classes": labels,
-        "rows_of_class": asked.tolist(),
-        "precision": _shares(precision),
-        "recall": _shares(recall),
-        "f1": _shares(f1),
-        "confusion": table.tolist(),
-    }
-
-
-def _shares(values: NDArray[np.float64]) -> list[float | None]:
-    """Shares; None where there is nothing to take a share of."""
-    return [None if np.isnan(value) else float(value) for value in values]
 
 
 def _print_classes(figures: dict[str, Any]) -> None:
@@ -214,16 +156,15 @@ def _print_classes(figures: dict[str, Any]) -> None:
 
 def _print_confusion(figures: dict[str, Any]) -> None:
     """Rows are the true classes, columns the answers; the commonest classes if there are many."""
-    counts = np.array(figures["confusion"])
+    counts = figures["confusion"]
     labels = [str(label) for label in figures["classes"]]
-    chosen = np.arange(len(labels))
+    chosen = list(range(len(labels)))
     if len(labels) > _MOST_CLASSES:
-        chosen = np.sort(
-            np.argsort(-(counts.sum(0) + counts.sum(1)), kind="stable")[:_MOST_CLASSES]
-        )
+        asked = figures["rows_of_class"]
+        chosen = sorted(sorted(chosen, key=lambda at: -asked[at])[:_MOST_CLASSES])
         _print(f"The {_MOST_CLASSES} commonest of {len(labels)} classes; --json has all.")
     heads = [f"answered {labels[at]}" if at == chosen[0] else labels[at] for at in chosen]
-    rows = [(labels[at], *(f"{count:,}" for count in counts[at, chosen])) for at in chosen]
+    rows = [(labels[at], *(f"{counts[at][to]:,}" for to in chosen)) for at in chosen]
     shown = plain_table(("truly", *heads), rows, numbers=heads)
     console.print(shown, soft_wrap=not console.is_terminal)
 
@@ -237,4 +178,4 @@ def _print(text: str) -> None:
 
 
 def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else str(value)
+    return value.item() if hasattr(value, "item") else str(value)

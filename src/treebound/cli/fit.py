@@ -5,26 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from treebound.classifier.model import TreeModel
 from treebound.cli.app import app
-from treebound.cli.models import leaves, save_model, summary
-from treebound.cli.odd import brief_lines
-from treebound.cli.options import (
-    Data,
-    Force,
-    Output,
-    Quiet,
-    TableOptions,
-    read_training,
-)
-from treebound.cli.output import write_result
+from treebound.cli.options import Data, Force, Output, Quiet, TableOptions, read_training
 from treebound.cli.overwrite import check_output
 from treebound.cli.speaking import aside, plain_table, progress, say
-from treebound.data.columns import Unknown
-from treebound.growing.options import Thresholds
-from treebound.tree.impurity import Criterion
 
 if TYPE_CHECKING:
+    from treebound.classifier.model import TreeModel
     from treebound.data import Sample
 
 __all__ = ["Pruner", "fit"]
@@ -33,6 +20,10 @@ Pruner = Literal[
     "bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", "mdl"
 ]
 Pruning = Literal[Pruner, "none"]
+# As the library has them; said here again so that help need not load it.
+Criterion = Literal["entropy", "gini", "misclassification"]
+Thresholds = Literal["decimal", "midpoint", "observed"]
+Unknown = Literal["other", "majority", "stop", "missing", "error"]
 
 _EXAMPLES = """\
 Examples:
@@ -98,6 +89,11 @@ def fit(
     report
         Where to write a page that shows the tree.
     """
+    from treebound.classifier.model import TreeModel
+    from treebound.cli.models import save_model, summary
+    from treebound.cli.odd import brief_lines
+    from treebound.cli.output import write_result
+
     check_output(output, "model", reads=[data, options.schema], force=force)
     check_output(report, "html", reads=[data, options.schema], force=force)
     if output is not None and output == report:
@@ -142,6 +138,8 @@ def fit(
 
 
 def _cross_validated(model: TreeModel, sample: Sample, folds: int) -> str:
+    from treebound.cli.models import leaves
+
     if folds > sample.n_rows:
         raise ValueError(
             f"The option --cv must be at most {sample.n_rows}, the number of rows. Got {folds}."

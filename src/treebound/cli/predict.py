@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from treebound.classifier.model import TreeModel
+from typing import TYPE_CHECKING
+
 from treebound.cli.app import app
-from treebound.cli.models import loaded_model, schema_of
 from treebound.cli.options import Data, FileOptions, Force, Model, Output, Quiet, Switch
-from treebound.cli.output import Answers, table_form, table_writer
 from treebound.cli.overwrite import check_output
 from treebound.cli.speaking import progress
-from treebound.datasets.reading import RawTable, iter_raw
-from treebound.tree.smoothing import probabilities
+
+if TYPE_CHECKING:
+    from treebound.classifier.model import TreeModel
+    from treebound.cli.output import Answers
+    from treebound.datasets.reading import RawTable
 
 __all__ = ["predict"]
 
@@ -54,6 +56,10 @@ def predict(
     chunk_rows
         Rows in memory at a time.
     """
+    from treebound.cli.models import loaded_model, schema_of
+    from treebound.cli.output import table_form, table_writer
+    from treebound.datasets.reading import iter_raw
+
     check_output(output, table_form(output), reads=[model, data, options.schema], force=force)
     if chunk_rows < 1:
         raise ValueError(f"The option --chunk-rows must be an int >= 1. Got {chunk_rows} instead.")
@@ -69,6 +75,9 @@ def predict(
 
 def _answers(model: TreeModel, chunk: RawTable, proba: bool, keep: bool) -> Answers:
     """What every node answers, and the node of every row."""
+    from treebound.cli.output import Answers
+    from treebound.tree.smoothing import probabilities
+
     tree = model.tree_
     name = model.target_name_ or "prediction"
     if keep and name in chunk.raw:

@@ -202,10 +202,10 @@ def labels_of(values: Sequence[Any], name: str, schema: Schema, *, first_row: in
         codes, strange = _codes(values, schema.classes, markers)
         _no_missing_label(codes < 0, strange, name, first_row)
         if strange:
-            listed = ", ".join(map(repr, schema.classes[:12]))
+            known = ", ".join(map(repr, schema.classes[:12]))
             raise ValueError(
                 f"The target column {name!r} holds {values[strange[0]]!r} in row "
-                f"{first_row + strange[0]}, which is not one of its classes ({listed}"
+                f"{first_row + strange[0]}, which is not one of its classes ({known}"
                 f"{', ...' if len(schema.classes) > 12 else ''}). Hint: leave such rows out, or "
                 "learn from them."
             )

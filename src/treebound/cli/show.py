@@ -1,0 +1,79 @@
+"""``treebound show``."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from treebound.classifier.model import TreeModel
+from treebound.cli.app import app
+from treebound.cli.models import loaded_model
+from treebound.cli.options import Force, Model, Output
+from treebound.cli.output import write_result
+from treebound.cli.overwrite import check_output
+from treebound.exchange import Exports
+from treebound.show import Forms
+
+__all__ = ["show"]
+
+# Every form that the classifier has as a method, and the pictures.
+_METHODS = [name for forms in (Forms, Exports) for name in vars(forms) if name.startswith("to_")]
+_PICTURES = ("svg", "png", "pdf")
+_LIMITED = ("text", "dot", "latex", *_PICTURES)  # those that a depth can limit
+Form: Any = Literal[(*(name.removeprefix("to_") for name in _METHODS), *_PICTURES)]
+
+_EXAMPLES = """\
+Examples:
+
+    treebound show model.json
+
+    treebound show model.json --as svg -o tree.svg
+
+    treebound show model.json --as sql > score.sql\
+"""
+
+
+@app.command(help_epilogue=_EXAMPLES)
+def show(
+    model: Model,
+    /,
+    *,
+    as_: Annotated[Form, Parameter(name=["--as"])] = "text",
+    max_depth: int | None = None,
+    output: Output = None,
+    force: Force = False,
+) -> None:
+    """Show the tree of a model as text, rules, a picture, a page, or code.
+
+    Parameters
+    ----------
+    as_
+        The form.
+    max_depth
+        Leave out what is deeper (text, dot and pictures).
+    output
+        A file; by default standard output.
+    """
+    check_output(output, as_, reads=[model], force=force)
+    write_result(_shown(loaded_model(model), as_, max_depth), output)
+
+
+def _shown(model: TreeModel, form: str, max_depth: int | None) -> str | bytes:
+    if max_depth is not None and form not in _LIMITED:
+        raise ValueError(f"A tree as {form} is always whole. Hint: leave out --max-depth.")
+    limited = {} if max_depth is None else {"max_depth": max_depth}
+    if form in _PICTURES:
+        return _picture(model, form, limited)
+    made = getattr(model, f"to_{form}")(**limited)
+    return bytes(made.SerializeToString()) if form == "onnx" else str(made)
+
+
+def _picture(model: TreeModel, form: str, options: dict[str, Any]) -> bytes:
+    from treebound.show import TreeDisplay
+
+    display = TreeDisplay.from_estimator(model, **options)
+    stream = BytesIO()
+    display.figure_.savefig(stream, format=form, bbox_inches="tight")
+    return stream.getvalue()

@@ -10,20 +10,47 @@ export CYTHON := $(abspath $(BIN))/cython
 # One thread a process: the tests run side by side already.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all bench study docs lint doctest unit clean
+.PHONY: demo test test-all test-oldest wheel-test coverage bench study docs lint doctest unit clean
 
 demo: $(STAMP)
 	OMP_NUM_THREADS=$(JOBS) $(BIN)/treebound bench demo --jobs $(JOBS) --output demo
 
 test: lint doctest unit docs
 
-# What is heavy: Spark, ray, SHAP, LaTeX, a second scikit-learn, and every example of the gallery.
-test-all: test $(VENV)/.installed-heavy
+# What is heavy: Spark, ray, SHAP, LaTeX, every example of the gallery, the oldest versions of what we
+# depend on, and a wheel.
+test-all: test $(VENV)/.installed-heavy test-oldest wheel-test
 	$(BIN)/python -m pytest tests -m heavy
 	TREEBOUND_GALLERY=all $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
+# The suite once against the oldest versions that pyproject.toml admits, in an environment of its own.
+OLDEST := .venv-oldest
+test-oldest:
+	rm -rf $(OLDEST) && $(PYTHON) -m venv $(OLDEST)
+	$(PYTHON) tools/oldest.py plot study theory onnx > $(OLDEST)/oldest.txt
+	$(OLDEST)/bin/python -m pip install --quiet -r $(OLDEST)/oldest.txt
+	$(OLDEST)/bin/python -m pip install --quiet "meson-python>=0.17" "Cython>=3.0.10" ninja \
+	  pytest pytest-xdist hypothesis psutil jsonschema networkx
+	PATH="$(abspath $(OLDEST))/bin:$$PATH" $(OLDEST)/bin/python -m pip install --quiet --no-deps --no-build-isolation .
+	$(OLDEST)/bin/python -m pip check
+	$(OLDEST)/bin/python -m pytest -q -n $(JOBS) tests -m "not heavy and not browser"
+
+# A wheel, installed into an empty environment and tried there without a compiler.
+WHEEL := build/wheel
+wheel-test:
+	rm -rf $(WHEEL) && mkdir -p $(WHEEL) && $(PYTHON) -m venv $(WHEEL)/empty
+	$(WHEEL)/empty/bin/python -m pip wheel --quiet --no-deps --wheel-dir $(WHEEL) .
+	$(WHEEL)/empty/bin/python -m pip install --quiet --only-binary :all: pytest hypothesis psutil \
+	  "$$(echo $(WHEEL)/treebound-*.whl)[plot,study]"
+	env -i PATH="$(abspath $(WHEEL))/empty/bin" OMP_NUM_THREADS=1 WITHOUT_COMPILER=1 \
+	  python -m pytest -q -p no:cacheprovider tests/wheel.py
+
+# How much of the code the tests run; the floor is in pyproject.toml.
+coverage: $(STAMP)
+	$(BIN)/python -m pytest -q -n $(JOBS) tests -m "not heavy" --cov --cov-report=term:skip-covered
+
 bench: $(STAMP)
-	for name in theory oracle growth predict pruning; do \
+	for name in theory oracle growth predict pruning shell; do \
 	  OMP_NUM_THREADS=$(JOBS) $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 # The whole study of the README: both protocols on all 25 data sets.
@@ -31,6 +58,11 @@ study: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/study.py --jobs $(JOBS)
 
 lint: $(STAMP)
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.readthedocs .readthedocs.yaml
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.citation-file-format CITATION.cff
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -55,7 +55,7 @@ class Scaled(NamedTuple):
     def of(cls, mantissa: FloatArray, power: NDArray[np.int64] | int = 0) -> Scaled:
         """The same numbers with the mantissa in range."""
         fraction, more = np.frexp(mantissa)
-        total = more + np.asarray(power, dtype=np.int64)
+        total = more.astype(np.int64) + power
         total[fraction == 0] = NOTHING
         return cls(fraction, total)
 

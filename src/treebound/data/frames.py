@@ -183,7 +183,7 @@ def read_table(X: Any) -> Table:
 
         if nw.dependencies.is_into_dataframe(X) or isinstance(X, nw.DataFrame):
             return _read_frame(_frame(X))
-        if nw.dependencies.is_into_lazyframe(X) or isinstance(X, nw.LazyFrame):
+        if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
             raise TypeError(
                 f"A lazy table has no rows to learn from yet. Got {type(X).__name__} instead of a "
                 "data frame. Hint: collect it first."

@@ -201,9 +201,8 @@ def _plain(labels: NDArray[Any]) -> NDArray[Any]:
 
 def _integers(labels: NDArray[Any]) -> NDArray[Any]:
     """Python integers in 64 bits where they fit; else they stay objects."""
+    low, high = (min(labels), max(labels)) if len(labels) else (0, 0)
     for dtype in (np.int64, np.uint64):
-        try:
+        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
             return labels.astype(dtype)
-        except OverflowError:
-            continue
     return labels

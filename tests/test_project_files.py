@@ -1,0 +1,87 @@
+"""What stands in several files of the project is the same in all of them."""
+
+import re
+import sys
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+
+
+def workflow(name):
+    return yaml.safe_load((ROOT / ".github" / "workflows" / f"{name}.yml").read_text())
+
+
+def test_the_version_is_said_once():
+    (said,) = re.findall(r"^  version: '(.*)',$", (ROOT / "meson.build").read_text(), re.MULTILINE)
+    assert "version" in PROJECT["project"]["dynamic"]
+    assert version("treebound") == said
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert cited["version"] == said
+    assert cited["license"] == PROJECT["project"]["license"]
+
+
+def test_the_same_pythons_everywhere():
+    classifiers = PROJECT["project"]["classifiers"]
+    named = [one.rpartition(" ")[2] for one in classifiers if re.search(r":: 3\.\d+$", one)]
+    assert named == PYTHONS
+    assert PROJECT["project"]["requires-python"] == f">={PYTHONS[0]}"
+    built = PROJECT["tool"]["cibuildwheel"]["build"]
+    assert built == [f"cp{name.replace('.', '')}-*" for name in PYTHONS]
+    systems = workflow("tests")["jobs"]["systems"]["strategy"]["matrix"]["include"]
+    assert {one["python"] for one in systems} == set(PYTHONS)
+    assert {one["os"].split("-")[0] for one in systems} == {"ubuntu", "macos", "windows"}
+
+
+def test_workflows_call_targets_that_there_are():
+    made = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    called = {
+        name for path in WORKFLOWS for name in re.findall(r"run: make ([a-z-]+)", path.read_text())
+    }
+    assert {"docs", "coverage", "test-oldest"} <= called <= made
+    assert {"wheel-test", "test-all"} <= made
+
+
+def test_only_the_release_may_publish():
+    for path in WORKFLOWS:
+        found = yaml.safe_load(path.read_text())
+        assert found["permissions"] == {"contents": "read"}, path.name
+        for name, job in found["jobs"].items():
+            allowed = job.get("permissions", {})
+            expected = {"id-token": "write"} if (path.stem, name) == ("release", "publish") else {}
+            assert allowed == expected, (path.name, name)
+
+
+def test_the_oldest_versions_are_the_floors():
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        from oldest import oldest
+    finally:
+        sys.path.remove(str(ROOT / "tools"))
+    pinned = dict(line.split("==") for line in oldest(["plot", "study"]))
+    floors = (
+        PROJECT["project"]["dependencies"] + PROJECT["project"]["optional-dependencies"]["study"]
+    )
+    for requirement in floors:
+        name, _, floor = requirement.partition(">=")
+        assert pinned[name] == floor
+    with pytest.raises(KeyError):
+        oldest(["none"])
+
+
+def test_links_lead_to_the_same_repository():
+    urls = PROJECT["project"]["urls"]
+    assert {"Homepage", "Documentation", "Changelog", "Issues"} <= set(urls)
+    home = urls["Homepage"]
+    for name in ("SECURITY.md", "CITATION.cff", ".github/ISSUE_TEMPLATE/config.yml"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert all(
+            link.startswith(home) for link in re.findall(r"https://github\.com[^\s>]*", text)
+        )

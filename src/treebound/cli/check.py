@@ -23,7 +23,6 @@ _EXAMPLES = """\
 Examples:
 
     treebound check data.csv --target label
-
     treebound check export.csv --target y --sep ";" --ignore id --json\
 """
 

@@ -13,9 +13,7 @@ _EXAMPLES = """\
 Examples:
 
     treebound completion bash > ~/.local/share/bash-completion/completions/treebound
-
     treebound completion zsh > ~/.zfunc/_treebound
-
     treebound completion fish > ~/.config/fish/completions/treebound.fish\
 """
 

@@ -15,7 +15,19 @@ from treebound.datasets import DatasetError, DatasetInfo, sources
 
 __all__ = ["data_app"]
 
-data_app = App(name="data", help="The 25 data sets of the paper: list, info, fetch, check.")
+_EXAMPLES = """\
+Examples:
+
+    treebound data list
+    treebound data info wine
+    treebound data fetch wine zoo --data folder
+    treebound data check\
+"""
+data_app = App(
+    name="data",
+    help="The 25 data sets of the paper: list, info, fetch, check.",
+    help_epilogue=_EXAMPLES,
+)
 app.command(data_app)
 
 Data = Annotated[Path | None, Parameter(help="Folder with the files, NAME/FILE.")]

@@ -22,14 +22,12 @@ _EVALUATE = """\
 Examples:
 
     treebound evaluate model.json test.csv
-
     treebound evaluate model.json test.csv --target label --json\
 """
 _CERTIFY = """\
 Examples:
 
     treebound certify model.json
-
     treebound certify model.json test.csv --delta 0.01\
 """
 

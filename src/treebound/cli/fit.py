@@ -29,11 +29,8 @@ _EXAMPLES = """\
 Examples:
 
     treebound fit data.csv --target label
-
-    treebound fit data.csv --target label -o model.json --report report.html --cv 5
-
-    treebound fit data.tsv.gz --target y --ignore id --ordinal size=small,medium,large
-
+    treebound fit data.csv --target label --cv 5 -o model.json --report page.html
+    treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L
     treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"\
 """
 

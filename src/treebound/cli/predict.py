@@ -20,9 +20,7 @@ _EXAMPLES = """\
 Examples:
 
     treebound predict model.json new.csv -o answers.csv --proba
-
     treebound predict model.json new.parquet -o answers.parquet --keep
-
     cat new.csv | treebound predict model.json - | sort | uniq -c\
 """
 

@@ -16,9 +16,7 @@ _EXAMPLES = """\
 Examples:
 
     treebound prune model.json data.csv --leaves 5 -o small.json
-
     treebound prune model.json data.csv --pruning cost-complexity
-
     treebound prune model.json judge.csv --pruning reduced-error -o pruned.json\
 """
 

@@ -28,9 +28,7 @@ _EXAMPLES = """\
 Examples:
 
     treebound show model.json
-
     treebound show model.json --as svg -o tree.svg
-
     treebound show model.json --as sql > score.sql\
 """
 

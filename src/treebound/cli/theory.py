@@ -26,6 +26,10 @@ FORMS = ("fast", "tight", "closed", "chain", "chain-sum", "best")
 _features = Group("Features a tree may test", sort_key=1)
 
 
+def _examples(*commands: str) -> str:
+    return "\n".join(["Examples:", "", *(f"    {command}" for command in commands)])
+
+
 def _shape(type_: Any, tokens: Sequence[Token]) -> TreeShape:
     return TreeShape.parse(tokens[0].value)
 
@@ -56,7 +60,13 @@ Categories = Annotated[
 AsJson = Annotated[bool, Parameter(name="--json", negative=())]
 
 
-@app.command(group=_theory)
+@app.command(
+    group=_theory,
+    help_epilogue=_examples(
+        'treebound vcdim "((..).)" --real 10',
+        'treebound vcdim "(..)" --real 2 --nominal 3,? --sample',
+    ),
+)
 def vcdim(
     shape: Shape,
     /,
@@ -102,7 +112,13 @@ def vcdim(
     _print_rows(rows)
 
 
-@app.command(group=_theory)
+@app.command(
+    group=_theory,
+    help_epilogue=_examples(
+        'treebound growth "((..).)" --real 10 --examples 1000 --classes 3',
+        'treebound growth "(..)" --real 4 --examples 100 --all-forms',
+    ),
+)
 def growth(
     shape: Shape,
     /,
@@ -169,7 +185,10 @@ def growth(
     _print(table, numbers=(1, 2, 3))
 
 
-@app.command(group=_theory)
+@app.command(
+    group=_theory,
+    help_epilogue=_examples('treebound partitions "((..).)" --examples 6 --real 2 --search 200'),
+)
 def partitions(
     shape: Shape,
     /,
@@ -223,7 +242,7 @@ def partitions(
     _print(table)
 
 
-@app.command(group=_theory)
+@app.command(group=_theory, help_epilogue=_examples("treebound shapes --leaves 5"))
 def shapes(
     *,
     leaves: AtLeastOne,
@@ -266,7 +285,7 @@ def shapes(
     _print(table, numbers=())
 
 
-@app.command(group=_theory)
+@app.command(group=_theory, help_epilogue=_examples("treebound witness 5 3"))
 def witness(examples: AtLeastOne, features: AtLeastOne, /, *, as_json: AsJson = False) -> None:
     """A sample of real features that a stump splits in as many ways as there can be.
 

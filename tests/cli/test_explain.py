@@ -8,16 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from shell import run
 
 import treebound as tb
-from treebound.cli import main
-
-
-def run(capsys, *argv: str | Path) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
-        main([str(part) for part in argv])
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), out, err
 
 
 @pytest.fixture

@@ -153,6 +153,10 @@ class Table:
             return self.matrix
         return self.matrix.astype(np.float32 if self.matrix.dtype == np.float16 else np.float64)
 
+    def row(self, at: int) -> Table:
+        """The table as if it had one row only."""
+        return self.rows(np.arange(self.shape[0]) == at)
+
     def rows(self, keep: NDArray[np.bool_]) -> Table:
         """The table as if only some rows had been read."""
         shape = (int(keep.sum()), self.shape[1])

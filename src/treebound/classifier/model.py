@@ -31,7 +31,7 @@ from treebound.tree.impurity import Criterion, importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import SMOOTHINGS, Smoothing, probabilities
 
-__all__ = ["Fold", "TreeModel"]
+__all__ = ["Fold", "TreeModel", "cross_validated", "fit_sample"]
 
 # What the parameters may be that are not about growing; those are in GrowOptions.
 _CONSTRAINTS: dict[str, Constraint] = {
@@ -144,36 +144,6 @@ class TreeModel(TreeExports, Parameters):
             self.grow_options_ = options
             self._fit_sample(sample, aside, pruner)
         return self
-
-    def fit_sample(self, sample: Sample, *, target_name: str | None = None) -> Self:
-        """Grow a tree and prune it on a sample of a table with named columns.
-
-        Nothing is said of odd columns, and no rows are set aside.
-
-        Parameters
-        ----------
-        sample : Sample
-        target_name : str, optional
-            What is predicted.
-        """
-        pruner, self.grow_options_ = self._checked()
-        self.n_features_in_ = len(sample.columns)
-        self.feature_names_in_ = np.array([c.name for c in sample.columns], dtype=object)
-        self.target_name_ = target_name
-        self._fit_sample(sample, None, pruner)
-        return self
-
-    def cross_validated(self, sample: Sample, k: int) -> list[Fold]:
-        """Fit to the rows outside of each of k folds, and try the tree on those inside."""
-        pruner, _ = self._checked()
-        found = []
-        for outside, inside in folds(sample, k, self.random_state):
-            model = copy(self)
-            model._fit_sample(outside, None, pruner)
-            nodes = model.tree_.apply(inside.X, unknown=self._routing)
-            wrong = model.tree_.label[nodes] != inside.y
-            found.append(Fold(inside.n_rows, int(wrong.sum()), model.tree_.n_leaves))
-        return found
 
     def _take(self, X: Any, table: Table, y: Any) -> None:
         """Remember the columns of a training table."""
@@ -390,3 +360,49 @@ def _unchanged_on_error(estimator: Any) -> Iterator[None]:
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
+
+
+# -- for the command line, which has a sample already ----------------------------------------------
+
+
+def fit_sample(model: TreeModel, sample: Sample, *, target_name: str | None = None) -> None:
+    """Grow a tree and prune it on a sample of a table with named columns.
+
+    Nothing is said of odd columns, and no rows are set aside.
+
+    Parameters
+    ----------
+    model : TreeModel
+        Fitted in place.
+    sample : Sample
+    target_name : str, optional
+        What is predicted.
+    """
+    pruner, model.grow_options_ = model._checked()
+    model.n_features_in_ = len(sample.columns)
+    model.feature_names_in_ = np.array([c.name for c in sample.columns], dtype=object)
+    model.target_name_ = target_name
+    model._fit_sample(sample, None, pruner)
+
+
+def cross_validated(model: TreeModel, sample: Sample, k: int) -> list[Fold]:
+    """Fit to the rows outside of each of k folds, and try the tree on those inside.
+
+    Parameters
+    ----------
+    model : TreeModel
+        Fitted or not; it is not changed.
+    sample : Sample
+    k : int
+        Number of folds.
+    """
+    pruner, options = model._checked()
+    found = []
+    for outside, inside in folds(sample, k, model.random_state):
+        part = copy(model)
+        part.grow_options_ = options
+        part._fit_sample(outside, None, pruner)
+        nodes = part.tree_.apply(inside.X, unknown=model._routing)
+        wrong = part.tree_.label[nodes] != inside.y
+        found.append(Fold(inside.n_rows, int(wrong.sum()), part.tree_.n_leaves))
+    return found

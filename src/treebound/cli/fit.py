@@ -86,7 +86,7 @@ def fit(
     report
         Where to write a page that shows the tree.
     """
-    from treebound.classifier.model import TreeModel
+    from treebound.classifier.model import TreeModel, fit_sample
     from treebound.cli.models import save_model, summary
     from treebound.cli.odd import brief_lines
     from treebound.cli.output import write_result
@@ -119,7 +119,7 @@ def fit(
         for line in brief_lines(sample, str(table.schema.target)):
             say(line)
     with progress(f"fitting {sample.n_rows:,} rows", quiet):
-        model.fit_sample(sample, target_name=table.schema.target)
+        fit_sample(model, sample, target_name=table.schema.target)
     if not quiet:
         say(summary(model))
     if cv is not None:
@@ -135,13 +135,14 @@ def fit(
 
 
 def _cross_validated(model: TreeModel, sample: Sample, folds: int) -> str:
+    from treebound.classifier.model import cross_validated
     from treebound.cli.models import leaves
 
     if folds > sample.n_rows:
         raise ValueError(
             f"The option --cv must be at most {sample.n_rows}, the number of rows. Got {folds}."
         )
-    found = model.cross_validated(sample, folds)
+    found = cross_validated(model, sample, folds)
     wrong = [one.errors for one in found]
     shares = [one.errors / one.rows for one in found]
     sizes = [one.leaves for one in found]

@@ -31,7 +31,8 @@ test-oldest:
 	$(OLDEST)/bin/python -m pip install --quiet -r $(OLDEST)/oldest.txt
 	$(OLDEST)/bin/python -m pip install --quiet "meson-python>=0.17" "Cython>=3.0.10" ninja \
 	  pytest pytest-xdist hypothesis psutil jsonschema networkx PyYAML
-	PATH="$(abspath $(OLDEST))/bin:$$PATH" $(OLDEST)/bin/python -m pip install --quiet --no-deps --no-build-isolation .
+	PATH="$(abspath $(OLDEST))/bin:$$PATH" CYTHON=$(abspath $(OLDEST))/bin/cython \
+	  $(OLDEST)/bin/python -m pip install --quiet --no-deps --no-build-isolation .
 	$(OLDEST)/bin/python -m pip check
 	$(OLDEST)/bin/python -m pytest -q -n $(JOBS) tests -m "not heavy and not browser"
 
@@ -39,7 +40,7 @@ test-oldest:
 WHEEL := build/wheel
 wheel-test:
 	rm -rf $(WHEEL) && mkdir -p $(WHEEL) && $(PYTHON) -m venv $(WHEEL)/empty
-	$(WHEEL)/empty/bin/python -m pip wheel --quiet --no-deps --wheel-dir $(WHEEL) .
+	env -u CYTHON $(WHEEL)/empty/bin/python -m pip wheel --quiet --no-deps --wheel-dir $(WHEEL) .
 	$(WHEEL)/empty/bin/python -m pip install --quiet --only-binary :all: pytest hypothesis psutil \
 	  "$$(echo $(WHEEL)/treebound-*.whl)[plot,study]"
 	env -i PATH="$(abspath $(WHEEL))/empty/bin" OMP_NUM_THREADS=1 WITHOUT_COMPILER=1 \

@@ -124,8 +124,8 @@ class HeldOut:
         others = [
             Assumption("the rows set aside were drawn by number, not by label", True),
             Assumption("rows are independent draws, as the new ones will be", False),
-            Assumption("every example and every error counts once, whatever its weight", False),
-            Assumption("nothing was done to the columns that looked at the classes", False),
+            Assumption("every example and every error counts once, weighted or not", False),
+            Assumption("no preprocessing of the columns used the classes", False),
             Assumption("fit was not repeated with another random_state or other parameters after "
                        "a certificate was seen", False),
             Assumption(CLASSES_AS_FOUND, False),

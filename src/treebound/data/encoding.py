@@ -299,7 +299,7 @@ def _holds(dtype: np.dtype[Any], category: Any) -> bool:
 
 
 def _compatible(found: Family, expected: Family) -> bool:
-    """Whether values are comparable with the categories; booleans and 0/1 are."""
+    """Whether values are comparable with the categories, as numbers and booleans are."""
     numeric = ("number", "bool")
     return (
         found == expected

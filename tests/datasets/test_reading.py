@@ -348,7 +348,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     with pytest.raises(OSError, match=r"Cannot read .*: Is a directory"):
         read_table(tmp_path)
     (tmp_path / "t.parquet").write_bytes(b"PAR1 and then nothing")
-    with pytest.raises(ValueError, match=r"t\.parquet is not a readable Parquet file"):
+    with pytest.raises(ValueError, match=r"t\.parquet is not a Parquet file"):
         read_table(tmp_path / "t.parquet")
     (tmp_path / "t.csv").write_bytes(b"x\n\xff\xfe\n")
     with pytest.raises(ValueError, match=r'is not utf-8 text.*encoding = "latin-1"'):

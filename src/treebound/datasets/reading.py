@@ -427,7 +427,7 @@ def _parquet_file(source: Any, name: str) -> Any:
     try:
         return parquet.ParquetFile(source)
     except (OSError, ValueError) as error:
-        raise ValueError(f"{name} is not a readable Parquet file: {error}") from None
+        raise ValueError(f"{name} is not a Parquet file, or is damaged: {error}") from None
 
 
 def _layout_for(path: Any, layout: Layout) -> Layout:

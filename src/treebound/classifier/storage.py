@@ -37,7 +37,7 @@ def model_of(classifier: Any) -> SavedModel:
 
 
 def restored(cls: Any, model: SavedModel) -> Any:
-    """A fitted classifier from what was kept."""
+    """A fitted classifier from the content of a model file."""
     known = vars(cls())  # as scikit-learn wants it, the parameters and nothing else
     for name in model.parameters:
         if name not in known or name in _ANSWERING:

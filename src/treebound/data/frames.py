@@ -218,7 +218,7 @@ def _read_array(X: Any) -> Table:
 
 
 def _numeric(X: Any, array: NDArray[Any] | None) -> NDArray[Any]:
-    """A matrix of numbers; scikit-learn says what is wrong with a sparse or ragged X."""
+    """A matrix of numbers; scikit-learn raises the errors for sparse or ragged X."""
     if type(array) is np.ndarray and array.dtype.kind in "fiu" and array.ndim == 2 and array.size:
         return array.astype(np.float64) if array.dtype.itemsize > 8 else array
     from sklearn.utils import check_array
@@ -362,7 +362,7 @@ def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
     categories = tuple(getattr(dtype, "categories", None) or ())
     if library.is_polars() and categories:
         return coded_column(_physical(native.to_physical()), categories, ordered=True)
-    # A polars Categorical shares its categories with others: only those found are its own.
+    # A polars Categorical shares its categories with other columns: keep only those found.
     import narwhals as nw
 
     return _text(series.cast(nw.String), label)
@@ -407,7 +407,7 @@ def _narrow(codes: NDArray[Any], n_categories: int) -> NDArray[Any]:
 
 
 def coded_column(codes: NDArray[Any], categories: tuple[Any, ...], *, ordered: bool) -> RawColumn:
-    """Categories that the dtype declares."""
+    """A column with categories declared by its dtype."""
     inside = np.where((codes < 0) | (codes >= len(categories)), MISSING, codes)
     values = _narrow(inside, len(categories))
     return RawColumn(family_of(categories), values, categories, ordered, declared=True)
@@ -435,7 +435,7 @@ def _nothing(rows: int) -> RawColumn:
 
 
 def column_of(values: list[Any], label: str) -> RawColumn:
-    """A column of Python objects: numbers, or text, or booleans; a mix is an error."""
+    """A column of Python objects: numbers, text or booleans, but not a mix."""
     types = set(map(type, values))
     if not types <= {str}:
         values = [None if is_missing(v) else v for v in values]

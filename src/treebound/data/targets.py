@@ -138,7 +138,7 @@ def _as_labels(y: Any) -> NDArray[Any]:
 
 
 def _values(y: Any) -> NDArray[Any]:
-    """The values of a list, array or series of any library; missing labels are None or NaN."""
+    """Values of a list, array or series of any library; missing labels are None or NaN."""
     if isinstance(y, np.ndarray):
         return y
     if isinstance(y, list | tuple):
@@ -200,7 +200,7 @@ def _plain(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def _integers(labels: NDArray[Any]) -> NDArray[Any]:
-    """Python integers in 64 bits where they fit; else they stay objects."""
+    """Python integers as 64-bit integers if they fit, else as objects."""
     low, high = (min(labels), max(labels)) if len(labels) else (0, 0)
     for dtype in (np.int64, np.uint64):
         if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:

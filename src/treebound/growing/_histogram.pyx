@@ -28,8 +28,8 @@ cdef extern from "_loops.h":
 
 cdef enum:
     LANES = 4
-    AHEAD = 24         # rows from now whose memory is asked for
-    GATHERED = 65536   # rows looked into at a time, or one bin
+    AHEAD = 24         # rows to prefetch ahead
+    GATHERED = 65536   # rows searched at a time, or one bin
     RARE = 8           # categories with fewer rows of each of two classes share their scores
 
 

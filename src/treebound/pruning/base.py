@@ -103,7 +103,7 @@ class Found(NamedTuple):
 
 
 class BasePruner(Parameters, ABC):
-    """Parameters as scikit-learn has them, checked, and the clock.
+    """Base class of the pruners: checks the parameters and measures the time.
 
     Subclasses declare the constraints on their parameters in ``_constraints`` and implement
     ``_search``.

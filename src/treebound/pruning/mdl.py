@@ -39,7 +39,7 @@ class MDLPruner(BasePruner):
 
 
 def label_bits(counts: Floats) -> Floats:
-    """Stochastic complexity of the labels of every node, in bits (Krichevsky and Trofimov)."""
+    """Stochastic complexity of the labels of each node, in bits (Krichevsky and Trofimov)."""
     from scipy.special import gammaln, xlogy
 
     total, classes = counts.sum(axis=1), counts.shape[1]

@@ -1,4 +1,4 @@
-"""Optional dependencies: one clear line when one is missing."""
+"""Optional dependencies: a clear error if one is missing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["require"]
 
 
 def require(module: str, *, extra: str, why: str) -> ModuleType:
-    """Import an optional module, or say which extra brings it.
+    """Import an optional module, or raise an error that names the extra to install.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ def require(module: str, *, extra: str, why: str) -> ModuleType:
     extra : str
         The extra of treebound that installs it, e.g. ``"plot"``.
     why : str
-        What needs it, for the message, e.g. ``"Drawing a tree"``.
+        What needs it, for the error message, e.g. ``"Drawing a tree"``.
     """
     try:
         return import_module(module)

@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one."""
+"""Writing files atomically."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["atomic_write", "check_writable", "is_special", "may_write", "write_b
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "w", **kwargs: Any) -> Iterator[IO[Any]]:
-    """Open a file that appears under ``path`` only when the block ends without an error.
+    """Open a file that is moved to ``path`` when the block ends without an error.
 
-    The bytes go to a temporary file in the same folder, which then replaces ``path`` in one step;
-    on an error the temporary file is removed and what stood at ``path`` is untouched. A link stays
-    a link: the file it leads to is replaced. A pipe or a device is written to as it is.
+    The data are written to a temporary file in the same folder, which then replaces ``path`` in
+    one step; on an error it is removed and ``path`` is unchanged. If ``path`` is a link, its target
+    is replaced. Pipes and devices are written to directly.
     """
     if "b" not in mode:
         kwargs.setdefault("encoding", "utf-8")
@@ -32,7 +32,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w", **kwargs: Any) -
         handle, name = tempfile.mkstemp(
             dir=target.parent, prefix=f".{target.name}.", suffix=".part"
         )
-    except OSError as error:  # name the file that was wanted, not the temporary one
+    except OSError as error:  # name the target, not the temporary file
         raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
     try:
         with os.fdopen(handle, mode, **kwargs) as stream:
@@ -47,19 +47,19 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w", **kwargs: Any) -
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a whole text file, atomically, as UTF-8."""
+    """Write a text file as UTF-8, atomically."""
     with atomic_write(path) as stream:
         stream.write(text)
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a whole binary file, atomically."""
+    """Write a binary file, atomically."""
     with atomic_write(path, "wb") as stream:
         stream.write(data)
 
 
 def check_writable(path: Path) -> None:
-    """Raise now, before the long work, if a file cannot be written.
+    """Raise if a file cannot be written, to fail before long work starts.
 
     Raises
     ------
@@ -77,17 +77,17 @@ def check_writable(path: Path) -> None:
 
 
 def may_write(path: Path) -> bool:
-    """Whether this process may write to a file or folder that is there."""
+    """Whether this process may write to an existing file or folder."""
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def is_special(path: Path) -> bool:
-    """Whether something other than a file or folder stands there: a pipe, a device, a socket."""
+    """Whether the path is a pipe, a device or a socket."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _mode_of(target: Path) -> int:
-    """The permissions an ordinary ``open`` would have given the file."""
+    """The permissions that a plain ``open`` would give the file."""
     try:
         return target.stat().st_mode & 0o7777
     except OSError:

@@ -1,4 +1,4 @@
-"""One self-contained HTML page: a template, its style and script, and the data it shows."""
+"""Self-contained HTML pages from a template, a style, scripts and data."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ __all__ = ["assembled"]
 def assembled(
     folder: Traversable, name: str, *, title: str, data: Any, scripts: Sequence[str] = ()
 ) -> str:
-    """Fill a template with its own style and script, a title and data.
+    """Fill a template with its style, its script, a title and data.
 
-    The page loads nothing, and a content-security policy admits its own style and script alone,
-    each known by its hash: text in the title or the data can never run.
+    The page loads nothing, and a content-security policy allows only its own style and script,
+    by hash: text in the title or the data cannot run.
 
     Parameters
     ----------
     folder : Traversable
-        Where ``name.html``, ``name.css`` and ``name.js`` are. The template has the places
+        The folder of ``name.html``, ``name.css`` and ``name.js``. The template has the placeholders
         ``@TITLE@``, ``@POLICY@``, ``@STYLE@``, ``@SCRIPT@`` and ``@DATA@``.
     name : str
     title : str
     data : object
-        What JSON can hold; it goes into a script element of type ``application/json``.
+        JSON-serializable; embedded in a script element of type ``application/json``.
     scripts : sequence of str
-        The files that make the script, without their ending, where it is not ``name.js`` alone.
+        The files of the script, without suffix; by default ``name.js`` alone.
     """
 
     def text(file: str) -> str:
@@ -50,7 +50,7 @@ def assembled(
         "SCRIPT": script,
         "DATA": _embedded(data),
     }
-    # One pass over the template: what is filled in is not looked at again.
+    # One pass over the template: inserted text is not searched again.
     return re.sub(r"@([A-Z]+)@", lambda found: parts[found[1]], text(f"{name}.html"))
 
 
@@ -60,6 +60,6 @@ def _hash(text: str) -> str:
 
 
 def _embedded(data: Any) -> str:
-    """JSON that cannot end its script element, whatever the texts in it."""
+    """JSON that cannot close its script element."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,4 +1,4 @@
-"""What a parameter may be, declared once; every error has the same words."""
+"""Constraints on parameters, declared once, with uniform error messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Constraint", "Flag", "Jobs", "Number", "OneOf", "Whole", "check", "i
 
 
 def invalid(name: str, owner: str, must: str, found: object, hint: str = "") -> ValueError:
-    """The error for a parameter, in scikit-learn's words.
+    """The error for an invalid parameter, worded as in scikit-learn.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def invalid(name: str, owner: str, must: str, found: object, hint: str = "") -> 
     found : object
         What was given.
     hint : str
-        What to do about it.
+        How to fix it.
     """
     of = f" of {owner}" if owner else ""
     words = f"The {name!r} parameter{of} must be {must}. Got {found!r} instead."
@@ -33,7 +33,7 @@ def invalid(name: str, owner: str, must: str, found: object, hint: str = "") -> 
 
 
 class Constraint(Protocol):
-    """What a parameter may be, as a test and in words."""
+    """A condition on a parameter, as a test and in words."""
 
     @property
     def must(self) -> str: ...
@@ -43,7 +43,7 @@ class Constraint(Protocol):
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of a few names; None counts as a name where it is listed."""
+    """One of a few names; may include None."""
 
     choices: tuple[str | None, ...]
 
@@ -57,7 +57,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number of at least ``least``, or None if it is optional."""
+    """An integer of at least ``least``, or None if optional."""
 
     least: int
     optional: bool = False
@@ -75,9 +75,9 @@ class Whole:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number in a range, both ends included unless the range is open.
+    """A finite number in a range, closed unless ``open``.
 
-    ``infinite`` lets infinity pass too, never NaN.
+    ``infinite`` also allows infinity, but not NaN.
     """
 
     low: float
@@ -130,7 +130,7 @@ class Jobs:
 
 
 def check(owner: str, values: Mapping[str, Any], constraints: Mapping[str, Constraint]) -> None:
-    """Raise the error of the first parameter that is not what it may be."""
+    """Raise the error of the first invalid parameter."""
     for name, constraint in constraints.items():
         if not constraint.allows(values[name]):
             raise invalid(name, owner, constraint.must, values[name])

@@ -1,4 +1,4 @@
-"""The certificate: how often a tree may be wrong on new examples, and what that rests on."""
+"""The certificate: a bound on the risk of a tree, and its assumptions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 Kind = Literal["tail inversion", "compression", "held-out rows"]
-# The ghost sample is this many times as large as the training sample; fixed beforehand.
+# Size of the ghost sample relative to the training sample; fixed beforehand.
 GHOST = 4
 CLASSES_AS_FOUND = "the set of classes was taken from the training examples: there are no others"
 _DELTA: dict[str, Constraint] = {"delta": Number(0.0, 1.0, open=True)}
@@ -39,7 +39,7 @@ _HELD_OUT = {**_DELTA, "m": Whole(1), "errors": Whole(0)}
 
 @dataclass(frozen=True)
 class Assumption:
-    """Something the certificate rests on, and whether it could be checked here."""
+    """An assumption of the certificate, and whether it was checked."""
 
     text: str
     checked: bool
@@ -50,37 +50,36 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Certificate:
-    """An upper bound on the true risk of a tree that holds with a stated probability.
+    """An upper bound on the true risk of a tree that holds with probability ``1 - delta``.
 
     Attributes
     ----------
     risk : float
-        With probability ``1 - delta`` at most this share of new examples is misclassified.
+        The bound: at most this share of new examples is misclassified.
     delta : float
     kind : {"tail inversion", "compression", "held-out rows"}
-        How it was computed: from how many ways trees of this size can label examples, from how
-        few training rows tell the tree, or from rows that had no part in the tree.
+        How it was computed: from the growth function of trees of this size, from the number of
+        training rows that determine the tree, or from rows that the tree was not fitted on.
     errors, m : int
-        Misclassified examples, of how many.
+        Number of misclassified examples, and of examples.
     leaves : int or None
-        Number of leaves of the tree; None for a certificate from held-out examples.
+        Number of leaves of the tree; None for a certificate from held-out rows.
     log_price : float
-        What the choice of the tree costs, in nats: the log growth function of all trees with that
-        many leaves on the sample and its ghost, or the length of the message that tells the tree;
-        and the share of ``delta`` that trees of this size have. Sibling leaves with one answer
+        Price of choosing the tree, in nats: the log growth function of all trees with that many
+        leaves on the sample and its ghost, or the length of the message that encodes the tree;
+        plus the share of ``delta`` of trees of this size. Sibling leaves with the same class
         count as one leaf.
     ghost : int
         Size of the ghost sample of the tail inversion.
     named_rows : int
-        Training rows that tell the tree, in a compression certificate.
+        Number of training rows that determine the tree, in a compression certificate.
     assumptions : tuple of Assumption
-        What it rests on, each checked or stated.
+        The assumptions, each checked or stated.
     declared_risk : float or None
-        What the risk would be, had the categories found in the data been declared beforehand;
-        None where all of them were.
+        The risk if the categories found in the data had been declared beforehand; None if all
+        of them were.
     constant_error : float or None
-        Share of these examples that are not of their most frequent class: what a tree of one leaf
-        gets wrong. None where it is not known.
+        Error of always predicting the most frequent class; None if not known.
     """
 
     risk: float
@@ -98,17 +97,17 @@ class Certificate:
 
     @property
     def training_error(self) -> float:
-        """Share of errors on the examples the certificate was computed from."""
+        """Share of misclassified examples among those the certificate was computed from."""
         return self.errors / self.m
 
     @property
     def confidence(self) -> float:
-        """Probability with which the bound holds."""
+        """Probability that the bound holds."""
         return 1.0 - self.delta
 
     @property
     def vacuous(self) -> bool:
-        """Whether the bound says nothing: in per cent, it rounds to 100.0."""
+        """Whether the bound is trivial: it rounds to 100.0 %."""
         return self.risk >= 0.9995
 
     def __float__(self) -> float:
@@ -128,7 +127,12 @@ class Certificate:
         )
 
     def explain(self) -> str:
-        """What it promises, how it was computed, and when it is worth nothing, in words."""
+        """Describe the bound, how it was computed, and what it assumes.
+
+        Returns
+        -------
+        str
+        """
         lines = [str(self), *self._worth(), self._how()]
         if self.declared_risk is not None:
             lines.append(
@@ -136,25 +140,24 @@ class Certificate:
                 f"{_percent(self.declared_risk)}."
             )
         if self.assumptions:
-            lines.append("It is worth nothing unless all of this is true:")
+            lines.append("It holds only if all of this is true:")
             lines += [f"- {one}" for one in self.assumptions]
         return "\n".join(lines)
 
     def _worth(self) -> Iterator[str]:
-        """What the number is, and whether it is of any use."""
+        """What the bound means, and whether it is useful."""
         if self.vacuous:
             held_out = self.kind == "held-out rows"
-            remedy = "More" if held_out else "More examples, fewer leaves or certify='holdout'"
-            yield f"Every share up to 100 % is possible. {remedy} would allow a promise."
+            remedy = "held-out rows" if held_out else "examples, fewer leaves or certify='holdout'"
+            yield f"Any risk up to 100 % is possible. More {remedy} would give a useful bound."
             return
         yield (
-            "This is a limit, not an estimate: expect fewer errors. "
-            f"{_percent(self.delta, short=True)} of all samples of this size, at most, "
-            "lead to a limit that is wrong."
+            "This is a limit, not an estimate: expect fewer errors. At most "
+            f"{_percent(self.delta, short=True)} of all samples of this size give a wrong limit."
         )
         if self.constant_error is not None and self.risk >= self.constant_error:
             yield (
-                "It is of little use: whoever always answers the most frequent class is wrong on "
+                "It is of little use: always predicting the most frequent class is wrong on "
                 f"{_percent(self.constant_error)} of these examples."
             )
 
@@ -163,7 +166,7 @@ class Certificate:
             return "Kind: held-out rows. They had no part in the tree (exact binomial bound)."
         if self.kind == "compression":
             return (
-                f"Kind: compression. {_many(self.named_rows, 'training row')} and a message tell "
+                f"Kind: compression. {_many(self.named_rows, 'training row')} and a message encode "
                 f"the tree, at {self.log_price:.1f} nats; the other rows test it."
             )
         return (
@@ -172,11 +175,20 @@ class Certificate:
         )
 
     def agrees_with(self, errors: int, m: int, *, delta: float = 0.01) -> bool:
-        """Whether held-out examples are consistent with the certificate.
+        """Whether errors on held-out examples are consistent with the certificate.
 
-        False means that so many errors on ``m`` new examples have a probability below ``delta``
-        if the risk is what the certificate allows: one of its assumptions does not hold (or the
-        one case in ``1 / delta`` has come).
+        Parameters
+        ----------
+        errors, m : int
+            Number of misclassified examples among ``m`` new ones.
+        delta : float
+            Significance level of the test.
+
+        Returns
+        -------
+        bool
+            False if that many errors have a probability below ``delta`` at the certified risk:
+            an assumption does not hold (or a rare event occurred).
         """
         from scipy.stats import binom
 
@@ -191,24 +203,28 @@ def certify_tree(
     delta: float = 0.05,
     unknown: str = "other",
 ) -> Certificate:
-    """The least certificate of a tree that its training rows give.
+    """The smallest certificate of a tree from its training rows.
 
-    By hypergeometric tail inversion over all trees with as many leaves; where the rows that name
-    the splits are known (``thresholds="observed"``), also by compression.
+    By hypergeometric tail inversion over all trees with as many leaves, and by compression if
+    the rows that name the splits are known (``thresholds="observed"``).
 
     Parameters
     ----------
     tree : Tree
-        Its counts say how many examples and classes there are.
+        A tree with the counts of its training rows.
     errors : int, optional
         Training errors; by default those of the tree.
     landscape : Landscape, optional
-        What the tree might have asked; by default that of its columns, in which categories that
-        were not declared beforehand count as unbounded.
+        The features to split on; by default those of the columns, where undeclared categories
+        count as unbounded.
     delta : float
-        Probability with which the bound may fail.
+        Probability that the bound fails.
     unknown : str
-        What becomes of categories never met in training; see `BoundTreeClassifier`.
+        Policy for unknown categories; see `BoundTreeClassifier`.
+
+    Returns
+    -------
+    Certificate
 
     Raises
     ------
@@ -239,7 +255,7 @@ def certify_tree(
 
 
 def reason_against(tree: Tree) -> str:
-    """Why a tree can have no certificate; empty where it can."""
+    """Why a tree has no certificate; empty if it can have one."""
     if tree.weighted:
         return (
             "The examples were weighted, and the bound counts examples. Hint: fit without "
@@ -254,14 +270,18 @@ def reason_against(tree: Tree) -> str:
 
 
 def certify_holdout(errors: int, m: int, delta: float = 0.05) -> Certificate:
-    """Certify a tree by examples it has never seen: the exact binomial (Clopper-Pearson) bound.
+    """Certify a tree from held-out examples: the exact binomial (Clopper-Pearson) bound.
 
     Parameters
     ----------
     errors, m : int
-        How many of ``m`` held-out examples were misclassified.
+        Number of misclassified examples among ``m`` held-out ones.
     delta : float
-        Probability with which the bound may fail.
+        Probability that the bound fails.
+
+    Returns
+    -------
+    Certificate
 
     Examples
     --------
@@ -285,11 +305,11 @@ def certify_holdout(errors: int, m: int, delta: float = 0.05) -> Certificate:
 
 
 def _least(tree: Tree, errors: int, landscape: Landscape | None, delta: float) -> Certificate:
-    """The least of the certificates that hold together.
+    """The smallest of the certificates that hold simultaneously.
 
-    Where thresholds are training values there are two, and each has half of delta. Both have it
-    also where subtrees were raised and rows do not tell the tree any more: whether they do depends
-    on the data, and the share of delta must not.
+    If thresholds are training values there are two, and each gets half of delta. This holds even
+    if subtrees were raised and rows no longer determine the tree: whether they do depends on the
+    data, and the share of delta must not.
     """
     if tree.names is None or landscape is not None:
         return _by_tail_inversion(tree, errors, landscape, delta)
@@ -315,7 +335,7 @@ def _by_tail_inversion(
 
 
 def _by_compression(tree: Tree, errors: int, delta: float) -> Certificate:
-    """The compression bound of a tree whose splits are told by training rows."""
+    """The compression bound of a tree whose splits are named by training rows."""
     assert tree.names is not None
     m = int(tree.rows[0])
     named = needs_name(tree)
@@ -329,15 +349,15 @@ def _by_compression(tree: Tree, errors: int, delta: float) -> Certificate:
 
 
 def _log_splits(tree: Tree, named: NDArray[np.bool_]) -> float:
-    """Log of the number of ways in which splits could differ beside their column and row."""
-    # names in the subtree of every node, itself included
+    """Log of the number of possible splits given their columns and rows."""
+    # number of names in the subtree of each node
     below = np.concatenate([[0], np.cumsum(named)])
     inside = below[np.arange(tree.n_nodes) + tree.size] - below[:-1]
     total = 0.0
     for node in np.flatnonzero(~tree.is_leaf).tolist():
         column = tree.columns[tree.feature[node]]
         if column.kind == "nominal" and not column.declared:
-            # the category is one of those that occur as often among the names as it does
+            # the category is one of those that occur as often among the names
             total += log(int(inside[node]) // (int(inside[tree.left[node]]) + 1))
         else:
             total += log(_ways(column))
@@ -345,13 +365,13 @@ def _log_splits(tree: Tree, named: NDArray[np.bool_]) -> float:
 
 
 def _ways(column: Column) -> int:
-    """In how many ways splits of a column can differ, beside a row that tells a threshold."""
+    """Number of different splits of a column, given the row that names a threshold."""
     size = len(column.categories or ())
     if column.kind == "nominal":
-        # of two categories, the second is the first with the children exchanged
+        # with two categories, the second is the first with the children swapped
         return 1 if size + column.missing == 2 else size + column.missing
     thresholds = max(size - 1, 1) if column.declared else 1
-    # missing goes left or right at each threshold, or is parted from all that is present
+    # missing goes left or right at each threshold, or is separated from all present values
     return 2 * thresholds + 1 if column.missing else thresholds
 
 
@@ -361,11 +381,11 @@ def _assumptions(tree: Tree, kind: Kind, given: bool, unknown: str) -> Iterator[
     if kind == "compression":
         yield Assumption("every threshold is the value of a training example", True)
     yield Assumption("the examples are independent draws, as the new ones will be", False)
-    yield Assumption("an error costs the same whatever the class", False)
-    yield Assumption("nothing was done to the columns that looked at the classes", False)
+    yield Assumption("all errors cost the same", False)
+    yield Assumption("no preprocessing of the columns used the classes", False)
     yield Assumption(CLASSES_AS_FOUND, False)
     if any(not one.missing for one in tree.columns):
-        text = "which columns may be missing was taken from the training examples: no others are"
+        text = "values are missing only in columns that have missing training values"
         yield Assumption(text, False)
     if given:
         yield Assumption("the landscape given was known before the data were seen", False)
@@ -377,7 +397,7 @@ def _assumptions(tree: Tree, kind: Kind, given: bool, unknown: str) -> Iterator[
     if declared:
         text = "were declared before the data were seen, and there are no others"
         yield Assumption(f"the categories of {_named(declared)} {text}", False)
-    # No split of the theory sends an unknown category to the side of a known one.
+    # In the theory no split sends an unknown category to the side of a known one.
     new = [one for one in undeclared if unknown != "other" or one.kind == "ordinal"]
     if new:
         yield Assumption(f"no category is new: {_named(new)}", False)
@@ -393,7 +413,7 @@ def _named(columns: list[Column]) -> str:
 
 
 def _percent(share: float, *, short: bool = False) -> str:
-    """A share in per cent: one digit after the point, or as few as it takes."""
+    """A share in percent with one decimal, or in short form."""
     text = f"{100 * share:.1f}"
     if short:
         text = f"{100 * share:.6g}"

@@ -1,4 +1,4 @@
-"""``prune`` and ``certify``: for any fitted tree, this package's and scikit-learn's."""
+"""``prune`` and ``certify`` for trees of this package and of scikit-learn."""
 
 from __future__ import annotations
 
@@ -43,31 +43,31 @@ def prune(
     sample_weight: ArrayLike | None = None,
     **options: Any,
 ) -> Any:
-    """Prune a tree that is already grown, and return the same kind of thing.
+    """Prune a fitted tree.
 
     Parameters
     ----------
     model : DecisionTreeClassifier, BoundTreeClassifier or Tree
         A fitted scikit-learn tree, a fitted classifier of this package, or its tree.
     X, y : table and labels, optional
-        The rows that counts and answers of the tree come from: what it was fitted on, or other
-        rows, on which it is counted again. A scikit-learn tree needs them; the others do without
-        unless the pruner looks at the rows.
+        The rows that the counts and classes of the tree come from: its training rows, or other
+        rows on which it is recounted. Required for a scikit-learn tree, and for pruners that use
+        the rows.
     validation : (X, y) or (X, y, sample_weight), optional
-        Rows that only judge, for reduced-error pruning.
+        Validation rows for reduced-error pruning.
     pruner : str or Pruner
         ``"bound"`` (the default), ``"kearns-mansour"``, ``"cost-complexity"``,
         ``"reduced-error"``, ``"pessimistic"``, ``"mdl"``, or a pruner object.
     sample_weight : array-like, optional
         The weights of the rows.
     **options
-        Parameters of the pruner, when it is given by name.
+        Parameters of the pruner, if it is given by name.
 
     Returns
     -------
     DecisionTreeClassifier, BoundTreeClassifier or Tree
-        A new one, of the kind that was given; nothing is refitted. Pruners that cross-validate
-        fit clones on parts of the rows. For everything a pruner decided, use
+        The pruned model, of the same type as ``model``, which is not changed. Pruners that
+        cross-validate fit clones on parts of the rows. To see all decisions of a pruner, call
         ``pruner.prune(tree, sample)``, which returns a
         :class:`~treebound.pruning.PruningResult`.
 
@@ -98,7 +98,7 @@ def prune(
 
 
 def _pruner(pruner: Any, options: dict[str, Any]) -> Pruner:
-    if pruner == "reduced-error":  # by name it would set rows aside and grow another tree
+    if pruner == "reduced-error":  # by name it would hold out rows and grow another tree
         options.setdefault("validation_fraction", None)
     chosen = make_pruner(pruner, **options)
     if chosen is None:
@@ -106,7 +106,7 @@ def _pruner(pruner: Any, options: dict[str, Any]) -> Pruner:
     if getattr(chosen, "validation_fraction", None) is not None:
         raise ValueError(
             "A pruner with a 'validation_fraction' grows another tree than the one given. "
-            "Hint: give the rows to judge by as validation=(X, y), with validation_fraction=None."
+            "Hint: give the validation rows as validation=(X, y), with validation_fraction=None."
         )
     return chosen
 
@@ -126,7 +126,7 @@ def _prune_own(
     if is_tree:
         return result.tree
     moved = copy(model)
-    moved._held_out = None  # the rows set aside were not counted on this tree
+    moved._held_out = None  # the held-out rows were not counted on this tree
     moved._set_tree(result.tree, grown=tree, result=result)
     return moved
 
@@ -139,7 +139,7 @@ def _rows_of(tree: Tree, X: Any, y: Any, sample_weight: Any = None) -> Sample:
 
 
 def _sklearn_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Sample:
-    """The rows with the weights the estimator was fitted with, those of its classes included."""
+    """The rows with the weights the estimator was fitted with, class weights included."""
     if getattr(estimator, "class_weight", None) is not None:
         from sklearn.utils.class_weight import compute_sample_weight
 
@@ -170,24 +170,24 @@ def certify(
     landscape: Landscape | None = None,
     delta: float = 0.05,
 ) -> Certificate:
-    """A bound on how often a tree is wrong on new examples, from its training rows.
+    """Bound the risk of a tree on new examples from its training rows.
 
     Parameters
     ----------
     model : BoundTreeClassifier, Tree or DecisionTreeClassifier
         A fitted classifier of this package, its tree, or a fitted scikit-learn tree.
     X, y : table and labels, optional
-        The training rows: all rows that had a part in the tree. A scikit-learn tree needs them;
-        any other tree is counted on them if they are given.
+        All rows that were used to fit the tree. Required for a scikit-learn tree; other trees are
+        recounted on them if given.
     sample_weight : array-like, optional
-        Weights the tree was fitted with; a weighted tree has no certificate.
+        Weights the tree was fitted with; weighted trees have no certificate.
     errors : int, optional
         Training errors; by default those of the tree.
     landscape : Landscape, optional
-        What the tree might have asked; by default that of its columns, in which categories that
-        were not declared beforehand count as unbounded.
+        The features to split on; by default those of the columns, where undeclared categories
+        count as unbounded.
     delta : float
-        Probability with which the bound may fail.
+        Probability that the bound fails.
 
     Returns
     -------
@@ -200,7 +200,7 @@ def certify(
 
     See Also
     --------
-    certify_holdout : From rows that had no part in the tree; a smaller bound.
+    certify_holdout : From held-out rows; a smaller bound.
 
     Examples
     --------
@@ -228,9 +228,9 @@ def certify(
 
 
 def _counted_on(tree: Tree, sample: Sample) -> Tree:
-    """The tree with the counts of a sample; the answers stay those of the model."""
+    """The tree with the counts of a sample; its labels are kept."""
     again = tree.recounted(sample)
     same = tree.counted and (again.weighted, again.columns) == (tree.weighted, tree.columns)
     if same and np.array_equal(again.counts, tree.counts):
-        return tree  # the rows it was grown on: which of them name its splits is known
+        return tree  # the training rows: which of them name its splits is known
     return replace(again, label=tree.label)

@@ -150,7 +150,7 @@ def test_the_three_sets_of_the_demo_load_without_files_or_network():
     iris = datasets.load("iris", source="sklearn")
     assert (iris.frame.to_numpy() == load_iris().data).all()
     assert iris.class_counts == {"Iris-setosa": 50, "Iris-versicolor": 50, "Iris-virginica": 50}
-    assert "not UCI's file" in iris.notes
+    assert "differs from UCI's file" in iris.notes
 
 
 def test_iris_is_not_taken_from_scikit_learn_unasked():

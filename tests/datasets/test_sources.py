@@ -300,5 +300,5 @@ def test_a_workbook_that_is_none_is_a_clear_error(monkeypatch, tmp_path):
     entry = replace(entry, sha256=sha256(junk), size=len(junk))
     monkeypatch.setattr(loaders, "info", lambda name: entry)
     put(tmp_path, entry, junk)
-    with pytest.raises(DatasetError, match=r"CTG\.xls is not a workbook that can be read"):
+    with pytest.raises(DatasetError, match=r"CTG\.xls is not a readable workbook"):
         datasets.load("cardiotocography10", data=tmp_path)

@@ -226,7 +226,7 @@ def test_what_predict_refuses_is_refused(tmp_path) -> None:
     (real,) = [c for j, c in enumerate(tree.columns) if j in tree.feature and c.kind == "real"][:1]
     for infinity in (math.inf, -math.inf):
         row = {column.name: None for column in tree.columns} | {real.name: infinity}
-        with pytest.raises(ValueError, match="Infinity is not a value"):
+        with pytest.raises(ValueError, match="Infinity is not allowed"):
             module["predict"](row)
         assert compiled(row) == -1
 

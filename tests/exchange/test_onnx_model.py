@@ -100,7 +100,7 @@ def test_answers_by_cost_or_by_a_hair_are_kept(label):
 
 
 def test_an_unknown_rule_that_a_graph_cannot_follow_is_refused():
-    with pytest.raises(ValueError, match="cannot refuse an example"):
+    with pytest.raises(ValueError, match="cannot raise errors"):
         to_onnx(random_tree(1, 2), unknown="error")
 
 

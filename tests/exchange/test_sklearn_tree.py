@@ -221,5 +221,5 @@ def test_answers_by_cost_are_refused():
     X, y = noisy(4, rows=20, classes=2)
     tree = from_sklearn(DecisionTreeClassifier(max_depth=1).fit(X, y), X, y)
     unlike = replace(tree, label=(tree.label + 1) % tree.n_classes)
-    with pytest.raises(ValueError, match=r"answers with the most frequent class.*at node 1"):
+    with pytest.raises(ValueError, match=r"predicts the most frequent class.*at node 1"):
         to_sklearn(unlike)

@@ -2,8 +2,8 @@
 
 The paper cross-validates r over inverse powers of two on Wine with five folds and takes the
 geometric mean over ten draws; it reports 2^-10.5. Here the folds are those of the training part of
-each draw, so that test rows play no part. The same is done for the weight of the growth term in our
-own score. Of equally good values the one that prunes most is taken.
+each draw, so that test rows are not used. The weight of the growth term in our own score is chosen
+in the same way. Ties go to the value that prunes most.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WEIGHTS = tuple(round(0.05 * step, 2) for step in range(2, 31))
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What cross-validation says of every value of a grid.
+    """Cross-validated errors of the values of a grid.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Calibration:
     grid : tuple of float
         Exponents e of r = 2^-e, or weights.
     errors : ndarray, shape (draws, values)
-        Error rate over the folds, mean over data sets.
+        Mean error rate over folds and data sets.
     sets : tuple of str
     """
 
@@ -52,12 +52,12 @@ class Calibration:
 
     @property
     def chosen(self) -> list[float]:
-        """The best value of every draw; of equals the one that prunes most."""
+        """The best value of each draw; on ties the one that prunes most."""
         return [low if self.of == "error-prior" else high for low, high in self.ties]
 
     @property
     def ties(self) -> list[tuple[float, float]]:
-        """The least and greatest of the values that are equally good, for every draw."""
+        """The smallest and largest of the best values, for each draw."""
         found = []
         for line in self.errors:
             best = [v for v, error in zip(self.grid, line, strict=True) if error <= line.min()]
@@ -66,7 +66,7 @@ class Calibration:
 
     @property
     def value(self) -> float:
-        """The mean of the choices: an exponent (so r is a geometric mean), or a weight."""
+        """Mean of the chosen values: an exponent (so r is a geometric mean), or a weight."""
         return float(np.mean(self.chosen))
 
 
@@ -105,7 +105,7 @@ def calibrate(
 
 
 def error_rates(of: Parameter, parcel: Parcel, seed: int, folds: int) -> list[float]:
-    """The error rate of every value of the grid on the training part of one draw, by folds."""
+    """Cross-validated error rate of each value of the grid on the training part of one draw."""
     from sklearn.model_selection import KFold
 
     from treebound.growing import grow
@@ -136,7 +136,7 @@ def _pruner(of: Parameter, value: float) -> Any:
 
 
 def calibration_sheet(found: Calibration) -> Sheet:
-    """The grid, how good each value was, and the choice."""
+    """The grid, the accuracy of each value, and the chosen one."""
     mean, picks = found.errors.mean(axis=0), found.chosen
     best = mean.min()
     rows = []

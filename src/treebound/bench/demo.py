@@ -1,4 +1,4 @@
-"""The standard protocol on the sets that ship with scikit-learn: what ``make demo`` shows."""
+"""The standard protocol on data sets of scikit-learn, for ``make demo``."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["demo"]
 def demo(
     folder: str | Path = "demo", *, jobs: int = 2, draws: int = 25, console: Console | None = None
 ) -> Path:
-    """Run the study on three small sets, print its tables and write its page.
+    """Run the study on three small data sets, print its tables and write its page.
 
     Parameters
     ----------
     folder : path
-        Where ``results.sqlite`` and ``index.html`` go.
+        The folder for ``results.sqlite`` and ``index.html``.
     jobs, draws : int
     console : rich.console.Console, optional
 

@@ -1,4 +1,4 @@
-"""Watching a run: a live table on a terminal, plain lines elsewhere."""
+"""Progress of a run: a live table on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Lines", "LiveTable", "Quiet", "display_for"]
 
 
 class Quiet:
-    """Says nothing."""
+    """Shows nothing."""
 
     def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
         """The run begins."""
@@ -29,7 +29,7 @@ class Quiet:
 
 
 class _Tally(Quiet):
-    """Counts what is done per data set and model, and how fast."""
+    """Counts the results per data set and model, and their speed."""
 
     def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
         self.study = study
@@ -60,17 +60,17 @@ class _Tally(Quiet):
 
     @property
     def per_set(self) -> int:
-        """How many results a data set has when it is complete."""
+        """Number of results of a complete data set."""
         return len(self.study.models) * self.study.protocol.draws
 
     @property
     def left(self) -> int:
-        """How many results are missing."""
+        """Number of missing results."""
         return self.study.size - sum(self.done.values())
 
     @property
     def speed(self) -> float:
-        """Results a second in this run."""
+        """Results per second in this run."""
         return self.fresh / max(time.monotonic() - self.began, 1e-9)
 
     def mean(self, dataset: str, model: str) -> float | None:
@@ -79,7 +79,7 @@ class _Tally(Quiet):
         return sum(found) / len(found) if found else None
 
     def best(self, dataset: str) -> tuple[str, float] | None:
-        """The model with the best mean so far, without models that look at the test part."""
+        """The model with the best mean so far, oracles excluded."""
         means = {
             model.name: self.mean(dataset, model.name)
             for model in self.study.models
@@ -94,18 +94,18 @@ class _Tally(Quiet):
         done = sum(self.done.values())
         line = f"{done:,} of {self.study.size:,} results, {self.left:,} left"
         if self.fresh:
-            line += f", {self.speed:.1f} a second, {_duration(self.left / self.speed)} to go"
+            line += f", {self.speed:.1f} per second, {_duration(self.left / self.speed)} to go"
         return line + (f", {self.errors} failed" if self.errors else "")
 
 
 class Lines(_Tally):
-    """A line whenever a data set is complete, at the start and the end, and every minute.
+    """Prints a line at the start, when a data set is complete, and every minute.
 
     Parameters
     ----------
     console : rich.console.Console
     every : float
-        Seconds without a line after which the next result makes one.
+        Maximum number of seconds between lines, if results arrive.
     """
 
     def __init__(self, console: Console, *, every: float = 60.0) -> None:
@@ -132,9 +132,9 @@ class Lines(_Tally):
 
 
 class LiveTable(_Tally):
-    """A table that is redrawn in place: a line for each data set, a column for each model.
+    """A table that is redrawn in place: a row per data set, a column per model.
 
-    Where the terminal has no room for the models, their places are taken by the best so far.
+    If the terminal is too narrow for all models, only the best one so far is shown.
     """
 
     def __init__(self, console: Console) -> None:
@@ -154,7 +154,7 @@ class LiveTable(_Tally):
         self._live.start()
 
     def render(self) -> RichTable:
-        """The table as it is now; on a low terminal, the data sets that are being worked on."""
+        """The current table; on a short terminal, only the data sets in progress."""
         table = RichTable(title=self.study.protocol.name, caption=self.status, expand=False)
         table.add_column("data set", no_wrap=True)
         table.add_column("done", width=12)
@@ -174,7 +174,7 @@ class LiveTable(_Tally):
         return table
 
     def _models_fit(self) -> bool:
-        """Whether a column for each model leaves no word broken."""
+        """Whether the columns of all models fit without breaking words."""
         names = max(len(named.name) for named in self.study.samples)
         needed = 1 + sum(_word(model.name) + 3 for model in self.study.models)
         return names + 3 + 15 + 9 + needed <= self._console.width
@@ -198,7 +198,7 @@ class LiveTable(_Tally):
 
 
 def _word(name: str) -> int:
-    """Width of the longest word of a name, and of a figure."""
+    """Width of the longest word of a name, at least that of a number."""
     return max(5, *map(len, name.split()))
 
 
@@ -209,7 +209,7 @@ def _leader(best: tuple[str, float] | None) -> Text:
 
 
 class _Lined(Lines):
-    """Plain lines as a context, like the live table."""
+    """Plain lines as a context manager, like the live table."""
 
     def __enter__(self) -> _Lined:
         return self
@@ -219,7 +219,7 @@ class _Lined(Lines):
 
 
 def display_for(console: Console) -> LiveTable | _Lined:
-    """The display that suits a console; use it as a context."""
+    """The display for a console, as a context manager."""
     return LiveTable(console) if console.is_terminal else _Lined(console)
 
 

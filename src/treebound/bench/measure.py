@@ -1,4 +1,4 @@
-"""One model on one draw: fit it, and note how good, large and fast it is."""
+"""One model on one draw: fit it, and measure its accuracy, size and speed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
     "versions",
 ]
 
-# What is measured, in the order of the columns of the store.
+# Measured quantities, in the order of the columns of the store.
 QUANTITIES = (
     "train_accuracy",
     "validation_accuracy",
@@ -40,10 +40,10 @@ QUANTITIES = (
 
 
 def measured(model: Model, draw: Draw, number: int) -> dict[str, Any]:
-    """The row of one model on one draw; a model that fails is a row with its error.
+    """The result row of one model on one draw; a failed model gives a row with its error.
 
-    The row does not depend on process, machine or order, but for times: everything random comes
-    from the seed of the draw, and numerical libraries are held to one thread.
+    Except for times, the row does not depend on process, machine or order: all randomness comes
+    from the seed of the draw, and numerical libraries use one thread.
     """
     place = (draw.named.name, number, draw.seed, model.name)
     try:
@@ -57,7 +57,7 @@ def measured(model: Model, draw: Draw, number: int) -> dict[str, Any]:
 
 
 def failed(dataset: str, draw: int, seed: int, model: str, error: str | None) -> dict[str, Any]:
-    """The row of a result without any figures."""
+    """The result row of a failed model."""
     return {
         "dataset": dataset,
         "draw": draw,
@@ -94,9 +94,9 @@ def _quantities(fitted: Fitted, draw: Draw) -> dict[str, Any]:
 
 
 def log_loss(chances: NDArray[np.float64], y: NDArray[np.integer]) -> float:
-    """Mean of minus the natural logarithm of the probability given to the true class.
+    """Mean negative log-likelihood of the true classes.
 
-    A probability of zero counts as the smallest step above it, as in scikit-learn.
+    Probabilities are clipped to the machine epsilon, as in scikit-learn.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def brier_score(chances: NDArray[np.float64], y: NDArray[np.integer]) -> float:
 
 @lru_cache(maxsize=1)
 def thread_pools() -> Any:
-    """The thread pools of this process; looking for them takes longer than many a fit."""
+    """The thread pools of this process, cached: finding them takes longer than many fits."""
     import sklearn.utils.parallel  # noqa: F401  # its OpenMP pool is one of them
     from threadpoolctl import ThreadpoolController
 
@@ -133,7 +133,7 @@ def thread_pools() -> Any:
 
 @lru_cache(maxsize=1)
 def versions() -> str:
-    """The versions a result depends on, in one line."""
+    """The package versions that a result depends on, in one line."""
     found = [f"python {platform.python_version()}"]
     for package in ("treebound", "numpy", "scipy", "scikit-learn"):
         try:

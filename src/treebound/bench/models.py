@@ -1,7 +1,7 @@
 """Models of a study: a name and a way to learn from one draw.
 
-A pruned tree is declared by how it is grown, what prunes it, and which part of the data the
-pruner may look at; any other scikit-learn classifier takes part through :class:`Estimator`.
+A pruned tree is declared by its growing options, its pruner, and the part of the data that the
+pruner may use; any scikit-learn classifier can be included as an :class:`Estimator`.
 
 Examples
 --------
@@ -44,7 +44,7 @@ Codes = NDArray[np.int32]
 
 
 class Draw:
-    """One split of one sample; trees that several models start from are grown once."""
+    """One split of one sample; trees shared by several models are grown once."""
 
     def __init__(self, named: NamedSample, seed: int, *, test_fraction: float = 0.15) -> None:
         self.named = named
@@ -57,7 +57,7 @@ class Draw:
         return self.named.sample.part(getattr(self.split, name))
 
     def grown(self, options: GrowOptions, part: Part = "train") -> tuple[Tree, float]:
-        """The tree grown on a part, and the seconds that took."""
+        """The tree grown on a part, and the time in seconds."""
         from treebound.growing import grow
 
         if (options, part) not in self._grown:
@@ -70,11 +70,10 @@ class Draw:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a model learned, and what the study wants to know of it.
+    """A fitted model, with the quantities that the study measures.
 
-    ``probabilities`` maps rows to one column for each class of the sample; ``predict`` to class
-    codes. Times are CPU seconds of the one thread that works, so that a busy machine or a full
-    cluster does not change them.
+    ``probabilities`` maps rows to one column per class of the sample; ``predict`` to class codes.
+    Times are CPU seconds of the working thread, so that the load of the machine does not matter.
     """
 
     predict: Callable[[Matrix], Codes]
@@ -90,19 +89,19 @@ class Fitted:
 
 
 class Model(ABC):
-    """A way to learn from one draw. Subclasses are frozen dataclasses: their fields name them."""
+    """A way to learn from one draw. Subclasses are frozen dataclasses."""
 
     name: str
 
     @property
     def settings(self) -> str:
-        """Everything the model was declared with, defaults included, in one line."""
+        """All parameters of the model, defaults included, in one line."""
         fields = {key: _described(value) for key, value in vars(self).items() if key != "name"}
         return f"{type(self).__name__}({_listed(fields)})"
 
     @property
     def oracle(self) -> bool:
-        """Whether the model looks at the test part, and so is out of competition."""
+        """Whether the model uses the test part, and so is not comparable."""
         return False
 
     @abstractmethod
@@ -112,23 +111,23 @@ class Model(ABC):
 
 @dataclass(frozen=True)
 class PrunedTree(Model):
-    """A grown tree, and what prunes it.
+    """A grown tree and its pruner.
 
     Parameters
     ----------
     name : str
     options : GrowOptions
-        How the tree is grown.
+        How to grow the tree.
     pruner : Pruner or None
-        None leaves the tree as it was grown.
+        None keeps the grown tree.
     judge : {None, "validation", "test"}
-        The part that only judges, for reduced-error pruning. With "validation" the tree is grown
-        on the rest of the training part; "test" is the oracle.
+        The validation rows of reduced-error pruning. With "validation" the tree is grown on the
+        rest of the training part; "test" is the oracle.
     recount : bool
-        Whether the pruner may count again, where it moves a subtree, on the rows that the tree was
-        grown on. The paper's own code lets the answers stay as they were.
+        Whether the pruner recounts raised subtrees on the rows that the tree was grown on. The
+        paper's own code keeps the labels.
     bound : bool
-        Whether the pruner's score is a risk bound worth a column in the tables.
+        Whether to report the pruner's score as a risk bound.
     """
 
     name: str
@@ -140,11 +139,11 @@ class PrunedTree(Model):
 
     @property
     def oracle(self) -> bool:
-        """Whether the model looks at the test part."""
+        """Whether the model uses the test part."""
         return self.judge == "test"
 
     def fit(self, draw: Draw) -> Fitted:
-        """Grow (or take the tree another model of this draw has grown), then prune."""
+        """Grow (or reuse the tree of another model of this draw), then prune."""
         grown_on: Part = "growing" if self.judge == "validation" else "train"
         tree, grow_seconds = draw.grown(self.options, grown_on)
         sample = draw.part(grown_on)
@@ -190,8 +189,8 @@ class Estimator(Model):
     estimator : classifier
         Cloned for every draw; its ``random_state``, if it has one, is set to the draw's seed.
     takes : {"one-hot", "codes", "frame"}
-        What it is given: nominal columns one-hot encoded (ordinal ones as ranks), the encoded
-        matrix, or a pandas frame with categorical dtypes.
+        Its input: nominal columns one-hot encoded (ordinal ones as ranks), the encoded matrix,
+        or a pandas frame with categorical dtypes.
     """
 
     name: str
@@ -199,7 +198,7 @@ class Estimator(Model):
     takes: Literal["one-hot", "codes", "frame"] = "one-hot"
 
     def fit(self, draw: Draw) -> Fitted:
-        """Fit a clone; the time to fit counts as growing."""
+        """Fit a clone; fitting time counts as growing."""
         from sklearn.base import clone
 
         train = draw.part("train")
@@ -215,12 +214,12 @@ class Estimator(Model):
 
 @dataclass(frozen=True)
 class SklearnCostComplexity(Model):
-    """Cost-complexity pruning as scikit-learn users do it.
+    """Cost-complexity pruning with scikit-learn's tools.
 
     The alphas of ``cost_complexity_pruning_path`` on the training part, chosen by
-    ``GridSearchCV``; the time of the final refit counts as growing, the rest as pruning. A path
-    longer than ``most_alphas`` is thinned evenly, ends kept: a full one takes scikit-learn half a
-    minute on two thousand rows.
+    ``GridSearchCV``; the final refit counts as growing, the rest as pruning. A path longer than
+    ``most_alphas`` is thinned evenly, ends kept: a full one takes scikit-learn half a minute on two
+    thousand rows.
     """
 
     name: str
@@ -239,14 +238,14 @@ class SklearnCostComplexity(Model):
         wide = encoder.fit_transform(encoded_array(train.X))
         tree = DecisionTreeClassifier(criterion=self.criterion, random_state=draw.seed)
         start = thread_time()
-        # Rounding leaves alphas a hair below zero, which the tree refuses.
+        # rounding leaves alphas slightly below zero, which the tree rejects
         alphas = np.unique(tree.cost_complexity_pruning_path(wide, y).ccp_alphas.clip(min=0.0))
         if len(alphas) > self.most_alphas:
             kept = np.linspace(0, len(alphas) - 1, self.most_alphas).round().astype(int)
             alphas = alphas[kept]
         search = GridSearchCV(tree, {"ccp_alpha": alphas}, cv=self.folds, refit=False)
         with warnings.catch_warnings():
-            # A class with fewer examples than folds is what these data are, not a mistake.
+            # some data sets have classes with fewer examples than folds
             warnings.filterwarnings("ignore", message="The least populated class")
             search.fit(wide, y)
         chosen = thread_time()
@@ -258,7 +257,7 @@ class SklearnCostComplexity(Model):
 
 
 def _described(value: Any) -> str:
-    """A value in words that are the same in every process: no addresses, no left-out defaults."""
+    """A description that is the same in every process: no addresses, all defaults."""
     if hasattr(value, "get_params"):
         params = {key: _described(one) for key, one in value.get_params(deep=False).items()}
         return f"{type(value).__name__}({_listed(params)})"
@@ -276,7 +275,7 @@ def _seeded(estimator: Any, seed: int) -> Any:
 
 
 def _one_hot(estimator: Any, columns: tuple[Column, ...]) -> Any:
-    """A pipeline that one-hot encodes nominal columns before the estimator (None for none)."""
+    """A pipeline of a one-hot encoder of the nominal columns and the estimator, if there is one."""
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import OneHotEncoder
@@ -294,7 +293,7 @@ def _one_hot(estimator: Any, columns: tuple[Column, ...]) -> Any:
 def _fitted(
     estimator: Any, form: Callable[[Matrix], Any], n_classes: int, seconds: float
 ) -> Fitted:
-    """What can be asked of any fitted classifier, in the class codes of the sample."""
+    """The fitted model of a scikit-learn classifier, in the class codes of the sample."""
     last = estimator[-1] if hasattr(estimator, "steps") else estimator
     seen = np.asarray(estimator.classes_, dtype=np.int64)
 
@@ -319,7 +318,7 @@ def _fitted(
 
 
 def encoded_array(X: Matrix) -> Floats:
-    """The columns in one array of float64: numbers, codes of categories, NaN for missing."""
+    """The columns as one float64 array: numbers, category codes, NaN for missing."""
     if X.dense is not None:
         return np.asarray(X.dense, dtype=np.float64)
     found = np.empty((X.n_rows, len(X.columns)))
@@ -329,7 +328,7 @@ def encoded_array(X: Matrix) -> Floats:
 
 
 def encoded_frame(X: Matrix) -> pd.DataFrame:
-    """The columns as a pandas frame with categorical dtypes, for estimators that read types."""
+    """The columns as a pandas frame with categorical dtypes."""
     pandas = require("pandas", extra="study", why="Handing a data frame to an estimator")
     found = {}
     for column, values in zip(X.columns, X.values, strict=True):
@@ -361,7 +360,7 @@ def _smoothed(tree: Tree, X: Matrix) -> Floats:
 def _certified(tree: Tree, sample: Sample) -> float:
     """The risk certified from the rows the tree was grown on.
 
-    They are counted again: a subtree may have been moved without a sample to count.
+    They are recounted: a subtree may have been raised without a sample.
     """
     from treebound.certificate import certify_tree
 

@@ -1,4 +1,4 @@
-"""One self-contained page with the tables and plots of a study; it needs no network."""
+"""A self-contained HTML page with the tables and plots of a study."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def write_page(results: Results, path: str | Path) -> Path:
 
 
 def page(results: Results) -> str:
-    """The page of a study, as one HTML document."""
+    """The page of a study as HTML."""
     title = f"treebound study: {results.study.protocol} protocol"
     folder = files("treebound.bench") / "assets"
     scripts = ("page_tables", "page_plots", "page")
@@ -74,7 +74,7 @@ def _lead(results: Results) -> str:
 
 
 def _cards(results: Results) -> list[dict[str, str]]:
-    """Four figures to begin with: our model beside the best of the others."""
+    """Four key figures: our model compared with the best of the others."""
     means = results.means("test_accuracy")
     ours = reference_model(results)
     overall = {
@@ -168,7 +168,7 @@ def _ranking(results: Results) -> dict[str, Any] | None:
 
 
 def _pairs(results: Results) -> dict[str, Any]:
-    """Differences of every ordered pair of models, on each data set and over all."""
+    """Differences of each ordered pair of models, per data set and overall."""
     cube, means = results.cube("test_accuracy"), results.means("test_accuracy")
     fraction = float(results.study.settings["test_fraction"])
     found = {}
@@ -207,7 +207,7 @@ def _published(results: Results) -> list[dict[str, Any]]:
 
 
 def _plain(values: Any) -> Any:
-    """An array as nested lists with None for NaN and six significant digits."""
+    """An array as nested lists, with None for NaN and six significant digits."""
     if isinstance(values, np.ndarray):
         return [_plain(one) for one in values]
     return _finite(float(values))

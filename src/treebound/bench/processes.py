@@ -1,8 +1,7 @@
-"""Models run in a process of their own: one that dies or hangs is an error, and the rest goes on.
+"""Models run in child processes: one that dies or hangs is an error, and the study continues.
 
-Every worker of a study (a thread here, a process of a cluster elsewhere) hands its draws to a child
-process and waits for one row of each model. The child is kept for the next draw, and ends with its
-parent.
+Each worker of a study (a thread here, a process on a cluster) sends its draws to a child process
+and waits for one row per model. The child is reused for the next draw, and exits with its parent.
 """
 
 from __future__ import annotations
@@ -43,33 +42,33 @@ class Task:
     timeout: float | None = None
 
     def packed(self, models: Sequence[Model]) -> bytes:
-        """The task with some of its models, as bytes; models may be defined in a notebook."""
+        """The task with some of its models, pickled; models may be defined in a notebook."""
         from joblib import wrap_non_picklable_objects
 
         named = wrap_non_picklable_objects(list(models), keep_wrapper=False)
         return pickle.dumps((self.parcel, self.draw, self.seed, named, self.test_fraction), 5)
 
     def error(self, model: Model, said: str) -> Row:
-        """The row of a model that gave no answer."""
+        """The row of a model that failed."""
         return failed(self.parcel.name, self.draw, self.seed, model.name, said)
 
 
-# Children without work, for the next study in this process: starting one takes a second or two.
+# Idle children, for the next study in this process: starting one takes a second or two.
 _idle: list[_Child] = []
 
 
 class Children:
-    """The child processes of one study; closing ends those that are still busy."""
+    """The child processes of one study; closing ends the busy ones."""
 
     def __init__(self) -> None:
         self._busy: set[_Child] = set()
         self._closed = False
 
     def measure(self, task: Task) -> list[Row]:
-        """One row for each model, in the order of the task.
+        """One row per model, in the order of the task.
 
-        A model that takes longer than the timeout is a row with that error; so is one whose
-        process dies twice (once may be a machine short of memory).
+        A model that exceeds the timeout gives a row with that error; so does one whose process
+        dies twice (once may be due to lack of memory).
         """
         rows: list[Row] = []
         deaths = 0
@@ -113,7 +112,7 @@ class Children:
         return child.end()
 
     def close(self) -> None:
-        """End the children that are busy."""
+        """End the busy children."""
         self._closed = True
         for child in list(self._busy):
             self._end(child)
@@ -133,12 +132,12 @@ def _ending(code: int) -> str:
     return f"signal {-code}"
 
 
-# Those of a worker of a cluster, which end with it.
+# Children of a worker of a cluster, which end with it.
 _children = Children()
 
 
 def measure_draw(task: Task) -> list[Row]:
-    """Measure a draw in a child of this process: what a worker of a cluster does."""
+    """Measure a draw in a child of this process, on a worker of a cluster."""
     return _children.measure(task)
 
 
@@ -152,18 +151,18 @@ class _Child:
         theirs.close()
 
     def rows(self, task: bytes, timeout: float | None) -> Iterator[Row]:
-        """The rows of a task as they are finished.
+        """Yield the rows of a task as they are finished.
 
         Raises
         ------
         TimeoutError
             If a model takes too long.
         EOFError, ConnectionError
-            If the process is gone.
+            If the process has died.
         """
         self._pipe.send(sys.path)
         self._pipe.send_bytes(task)
-        # The child says when a model begins, so that starting and unpacking take no one's time.
+        # The child reports when a model starts, so that startup does not count as its time.
         while (said := self._pipe.recv()) != "done":
             if isinstance(said, Exception):
                 raise said
@@ -172,22 +171,22 @@ class _Child:
             yield self._pipe.recv()
 
     def end(self) -> int:
-        """Kill the process if it is still there; its exit code."""
+        """Kill the process if it is still running; return its exit code."""
         self._pipe.close()
         with suppress(subprocess.TimeoutExpired):
-            # One that has just died of itself says how.
+            # a process that has just died has its own exit code
             return self._process.wait(0.2)
         self._process.kill()
         return self._process.wait()
 
 
 def serve(handle: int) -> None:
-    """Measure the draws that come through a pipe, until it is closed: the program of a child."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends its children
+    """Measure the draws that arrive on a pipe, until it is closed: the program of a child."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too and ends its children
     pipe = Connection(handle)
     tasks: queue.SimpleQueue[tuple[list[str], bytes]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(pipe, tasks), daemon=True).start()
-    thread_pools()  # imports what most models need, on no model's time
+    thread_pools()  # imports common packages before any model is timed
     while True:
         sys.path[:], task = tasks.get()
         try:
@@ -203,7 +202,7 @@ def serve(handle: int) -> None:
 
 
 def _listen(pipe: Connection, tasks: queue.SimpleQueue[tuple[list[str], bytes]]) -> None:
-    """Put tasks in a queue; end this process, even in the middle of a model, with its parent."""
+    """Put tasks in a queue; exit, even in the middle of a model, when the parent does."""
     with suppress(EOFError, OSError):
         while True:
             tasks.put((pipe.recv(), pipe.recv_bytes()))

@@ -1,8 +1,8 @@
-"""Protocols: how draws are made and which models meet.
+"""Protocols: how draws are made, and which models are compared.
 
 Examples
 --------
-A protocol of one's own is a declaration:
+A custom protocol is a declaration:
 
 >>> from sklearn.naive_bayes import GaussianNB
 >>> from treebound.bench import Estimator, Protocol
@@ -29,7 +29,7 @@ __all__ = ["PAPER", "STANDARD", "Protocol", "protocol"]
 
 @dataclass(frozen=True)
 class Protocol:
-    """How a study is made.
+    """The settings of a study.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class Protocol:
     models : callable
         Returns the models; called late, so that declaring a protocol imports nothing.
     draws : int
-        How many splits of every data set.
+        Number of splits of each data set.
     test_fraction : float
-        Share of the rows that a draw is judged on.
+        Share of the rows in the test part.
     root_seed : int
-        Where the seeds of the draws come from.
+        Seed of the seeds of the draws.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Protocol:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What every result depends on; a study with more draws is the same study."""
+        """The settings that results depend on; the number of draws is not one of them."""
         return {
             "name": self.name,
             "test_fraction": self.test_fraction,
@@ -66,7 +66,7 @@ class Protocol:
 
     @property
     def key(self) -> str:
-        """A short name of these settings, the same everywhere."""
+        """A short hash of the settings."""
         return hashlib.sha256(json.dumps(self.settings).encode()).hexdigest()[:12]
 
     def with_draws(self, draws: int | None) -> Protocol:
@@ -74,7 +74,7 @@ class Protocol:
         return self if draws is None else replace(self, draws=draws)
 
     def chosen(self, names: Iterable[str] | None = None) -> tuple[Model, ...]:
-        """The models of these names, in the order of the protocol; None is all of them."""
+        """The models with these names, in the order of the protocol; None means all."""
         models = tuple(self.models())
         if not names:
             return models
@@ -105,12 +105,12 @@ def paper_pruner(exponent: float = 10.5) -> Any:
 
 
 def paper_options() -> GrowOptions:
-    """How the paper grows: at most 75 leaves, Gini, its own order, thresholds halfway."""
+    """The paper's growing options: at most 75 leaves, Gini, its own order, midpoints."""
     return GrowOptions("gini", growth_order="impurity", max_leaves=75, thresholds="midpoint")
 
 
 def paper_models() -> tuple[Model, ...]:
-    """The paper's six, with five folds; its reduced-error pruning keeps the answers as grown."""
+    """The paper's six models, with five folds; its reduced-error pruning keeps the labels."""
     from treebound import pruning
 
     options = paper_options()
@@ -126,7 +126,7 @@ def paper_models() -> tuple[Model, ...]:
 
 
 def standard_models() -> tuple[Model, ...]:
-    """Best-gain growth to purity; our default pruner beside what people use today."""
+    """Trees grown to purity by gain; our default pruner and common alternatives."""
     from sklearn.tree import DecisionTreeClassifier
 
     from treebound import pruning
@@ -150,7 +150,7 @@ STANDARD = Protocol("standard", models=standard_models)
 
 
 def protocol(name: str | Protocol) -> Protocol:
-    """The protocol of a name: "standard" or "paper"; a protocol is returned as it is.
+    """The protocol "standard" or "paper"; a protocol object is returned as is.
 
     Examples
     --------

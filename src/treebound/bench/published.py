@@ -1,4 +1,4 @@
-"""The figures the paper prints, and how a study compares with them."""
+"""The published results of the paper, and their comparison with a study."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["DRAWS", "MODELS", "Comparison", "compare", "published"]
 DRAWS = 25
 MODELS = ("OG", "CC", "RE", "KM", "Ours", "Oracle")
 
-# Quantities the paper prints, and half a unit of the last digit it prints.
+# Published quantities, and half a unit of their last digit.
 _ROUNDING = {
     "train_accuracy": 0.0005,
     "validation_accuracy": 0.0005,
@@ -32,7 +32,7 @@ _ROUNDING = {
 
 @lru_cache(maxsize=1)
 def published() -> dict[tuple[str, str, str], tuple[float, float]]:
-    """Mean and deviation over 25 draws of every printed cell: (data set, model, quantity).
+    """Mean and deviation over 25 draws, by (data set, model, quantity).
 
     Examples
     --------
@@ -48,7 +48,7 @@ def published() -> dict[tuple[str, str, str], tuple[float, float]]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One cell, here and in the paper."""
+    """One cell of a table, here and in the paper."""
 
     dataset: dict[str, Any]
     model: str
@@ -59,7 +59,7 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """Here minus printed."""
+        """Here minus published."""
         return self.mean - self.printed
 
     @property
@@ -73,13 +73,13 @@ class Comparison:
     def within_noise(self) -> bool:
         """Whether the two differ by at most two standard errors of the difference.
 
-        Where neither has any spread, they must agree to the digits the paper prints.
+        If neither has any spread, they must agree to the published digits.
         """
         return abs(self.errors) <= 2.0
 
 
 def compare(results: Results, quantity: str = "test_accuracy") -> list[Comparison]:
-    """Every cell that both a study and the paper have."""
+    """All cells that both a study and the paper have."""
     printed = published()
     means, spread, counts = (
         results.means(quantity),

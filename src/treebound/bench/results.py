@@ -34,7 +34,7 @@ class Results:
 
     @classmethod
     def read(cls, store: Store | str | Path, protocol: str | None = None) -> Results:
-        """Read a study from a store or its file; ``protocol`` chooses where there are several."""
+        """Read a study from a store or its file; ``protocol`` selects one of several."""
         if not isinstance(store, Store):
             with Store(store, must_exist=True) as opened:
                 return cls.read(opened, protocol)
@@ -54,18 +54,18 @@ class Results:
 
     @cached_property
     def competitors(self) -> list[str]:
-        """The models that never see the test part."""
+        """The models that do not use the test part."""
         oracles = {model["name"] for model in self.study.models if model["oracle"]}
         return [name for name in self.models if name not in oracles]
 
     @cached_property
     def oracle(self) -> str | None:
-        """The model that looks at the test part, if there is one."""
+        """The model that uses the test part, if there is one."""
         return next((name for name in self.models if name not in self.competitors), None)
 
     @cached_property
     def datasets(self) -> list[dict[str, Any]]:
-        """What is known of the data sets that have results, by title."""
+        """The data sets with results, by title."""
         found = {row["dataset"] for row in self.rows}
         return [one for one in self.study.datasets if one["name"] in found]
 
@@ -81,11 +81,11 @@ class Results:
 
     @property
     def missing(self) -> int:
-        """How many results a complete study would have more."""
+        """Number of results missing from a complete study."""
         return len(self.datasets) * len(self.models) * self.n_draws - len(self.rows)
 
     def cube(self, quantity: str) -> Array:
-        """Values of a quantity, (data sets, draws, models); NaN where there is none."""
+        """Values of a quantity, (data sets, draws, models); NaN if missing."""
         return np.asarray(self._cubes[QUANTITIES.index(quantity)])
 
     @cached_property
@@ -100,15 +100,15 @@ class Results:
         return cubes
 
     def means(self, quantity: str) -> Array:
-        """Means over draws, (data sets, models); NaN where nothing was measured."""
+        """Means over draws, (data sets, models); NaN if missing."""
         return _over_draws(self.cube(quantity), np.mean)
 
     def deviations(self, quantity: str) -> Array:
-        """Standard deviations over draws (of the sample, as in the paper); 0 for a single draw."""
+        """Sample standard deviations over draws, as in the paper; 0 for a single draw."""
         return _over_draws(self.cube(quantity), _deviation)
 
     def counts(self, quantity: str) -> NDArray[np.intp]:
-        """How many draws have a value, (data sets, models)."""
+        """Number of draws with a value, (data sets, models)."""
         return np.asarray((~np.isnan(self.cube(quantity))).sum(axis=1))
 
 

@@ -1,4 +1,4 @@
-"""Running a study: what is missing is computed, in any order, and stored as it arrives."""
+"""Running a study: compute the missing results, in any order, and store them as they arrive."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOSSES = 3
 
 
 class Observer(Interface):
-    """An object that is called as a run goes on; see ``display.py``."""
+    """Called on the events of a run; see ``display.py``."""
 
     def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
         """The run begins; ``rows`` are the results the store already has."""
@@ -63,7 +63,7 @@ class Study:
 
     @property
     def size(self) -> int:
-        """How many results the whole study has."""
+        """Number of results of the whole study."""
         return len(self.samples) * len(self.models) * self.protocol.draws
 
     def run(
@@ -76,19 +76,19 @@ class Study:
         timeout: float | None = None,
         observer: Observer | None = None,
     ) -> int:
-        """Compute what the store does not have yet; how many results were added.
+        """Compute the results that the store lacks; return how many were added.
 
         Parameters
         ----------
         store : Store
             Written by this process only, one transaction for each result.
         jobs : int
-            Worker processes on this machine; -1 for one on each core. A cluster has its own.
+            Worker processes on this machine; -1 for one per core. Clusters have their own.
         backend : {"local", "dask", "ray"}
         scheduler : str, optional
             Address of the dask scheduler or ray cluster; by default one is started here.
         timeout : float, optional
-            Seconds after which a model is stopped and its result is an error.
+            Seconds after which a model is stopped, with an error as its result.
         observer : Observer, optional
         """
         store.register(self.protocol, self.samples, self.models)
@@ -103,11 +103,11 @@ class Study:
                     added += self._keep(store, rows, observer)
                 return added
             except _worker_losses() as error:
-                # A worker died and took a task with it: what is missing is tried again.
+                # a worker died: retry the missing results
                 losses = 0 if added > before else losses + 1
                 lost, done = error, store.done(self.protocol.key)
         raise RuntimeError(
-            f"Workers died {losses} times in a row and nothing was finished: {lost!r}. "
+            f"Workers died {losses} times in a row without a result: {lost!r}. "
             "Hint: run with --jobs 1, or give the workers more memory."
         )
 
@@ -120,7 +120,7 @@ class Study:
         return added
 
     def _tasks(self, done: set[tuple[str, int, str]], timeout: float | None) -> Iterator[Task]:
-        """The models that each draw lacks; the largest samples first, to end together."""
+        """The missing models of each draw; the largest samples first, to balance the load."""
         for named in sorted(self.samples, key=_size, reverse=True):
             parcel = Parcel.of(named)
             for draw, seed in enumerate(self.protocol.seeds):
@@ -145,7 +145,7 @@ def run(
     observer: Observer | None = None,
     inferred: Inferred | None = None,
 ) -> int:
-    """Run a study, or go on with one; how many results were added.
+    """Run or resume a study; return how many results were added.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def run(
     jobs, backend, scheduler, timeout, observer
         See :meth:`Study.run`.
     retry : bool
-        Run models again that failed before.
+        Whether to rerun failed models.
     inferred : callable, optional
         See :func:`treebound.bench.load_sample`.
     """
@@ -199,7 +199,7 @@ def _size(named: NamedSample) -> int:
 def _computed(
     tasks: Iterable[Task], jobs: int, backend: Backend, scheduler: str | None
 ) -> Iterator[list[dict[str, Any]]]:
-    """The rows of every task, as they are finished."""
+    """Yield the rows of each task as they are finished."""
     import joblib
 
     with ExitStack() as stack:
@@ -214,7 +214,7 @@ def _computed(
 
 
 class _Connection(ExitStack):
-    """The joblib settings of a backend; closes what it opened."""
+    """The joblib settings of a backend, as a context manager."""
 
     def __init__(self, backend: Backend, scheduler: str | None, jobs: int) -> None:
         super().__init__()
@@ -228,7 +228,7 @@ class _Connection(ExitStack):
             return self._ray()
         if self._scheduler is not None:
             raise ValueError("The local backend has no scheduler. Hint: use --backend dask or ray.")
-        return {"backend": "threading"}  # each thread waits for a process of its own
+        return {"backend": "threading"}  # each thread waits for a child process
 
     def _dask(self) -> dict[str, Any]:
         distributed = require("distributed", extra="dask", why="The dask backend")
@@ -254,7 +254,7 @@ class _Connection(ExitStack):
 
 
 def _worker_losses() -> tuple[type[BaseException], ...]:
-    """The errors that say a worker is gone, of the backends that are installed."""
+    """The errors of the installed backends for lost workers."""
     from concurrent.futures import CancelledError
     from concurrent.futures.process import BrokenProcessPool
 

@@ -1,4 +1,4 @@
-"""What a study runs on: named samples, from the registry, from scikit-learn or from a file."""
+"""Named samples for a study, from the registry, scikit-learn or a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["BUNDLED", "NamedSample", "Parcel", "load_sample", "load_samples"]
 
 BUNDLED = ("sklearn:iris", "sklearn:wine", "sklearn:breast_cancer")
 _FILES = (".csv", ".csv.gz", ".parquet", ".pq")
-# Told the file and the types inferred for it, before the file is used.
+# Called with a file and its inferred types before the file is used.
 Inferred = Callable[[Path, "Schema"], None]
 
 
@@ -36,7 +36,7 @@ class NamedSample:
         The key in the store.
     sample : Sample
     title : str
-        What people read; by default the name.
+        The title to show; by default the name.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class NamedSample:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A short digest of everything a result depends on."""
+        """A short hash of the data."""
         sample = self.sample
         described = [(c.name, c.kind, c.categories) for c in sample.columns]
         digest = hashlib.sha256(repr((described, sample.classes.tolist())).encode())
@@ -70,9 +70,9 @@ class NamedSample:
 
 @dataclass(frozen=True)
 class Parcel:
-    """A sample as bytes: what travels to a worker, on this machine or another.
+    """A pickled sample, to send to a worker on this machine or another.
 
-    Bytes are never scattered by a backend to some worker that may die with them.
+    Backends do not scatter bytes to workers, which may die.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Parcel:
         return cls(named.name, key, zlib.compress(pickle.dumps(named, 5), 1))
 
     def open(self) -> NamedSample:
-        """The sample; a worker unpacks each one once."""
+        """The sample; each worker unpickles it once."""
         return _unpacked(self)
 
     def __hash__(self) -> int:
@@ -115,7 +115,7 @@ def load_samples(
     names : sequence of str, optional
         Names as :func:`load_sample` reads them. By default the paper's 25.
     data : path, optional
-        A folder with the raw files of the registry.
+        Folder with the raw files of the registry.
     inferred : callable, optional
         See :func:`load_sample`.
     """
@@ -135,12 +135,12 @@ def load_sample(
     ----------
     name : str
         A name of the registry; ``sklearn:NAME`` for a set that ships inside scikit-learn; or a
-        CSV or Parquet file as ``FILE:TARGET``. A schema file ``FILE.toml`` beside it says what the
-        columns are (and may name the target); else types are inferred.
+        CSV or Parquet file as ``FILE:TARGET``. A schema file ``FILE.toml`` in the same folder
+        declares the columns (and may name the target); otherwise types are inferred.
     data : path, optional
-        A folder with the raw files of the registry.
+        Folder with the raw files of the registry.
     inferred : callable, optional
-        Called with the file and its schema where types were inferred, to show or refuse them.
+        Called with the file and its schema if types were inferred, to show or reject them.
     """
     if name.startswith("sklearn:"):
         return _bundled(name)

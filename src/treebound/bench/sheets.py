@@ -1,4 +1,4 @@
-"""Tables as data, and the four ways they are written: terminal, Markdown, LaTeX, CSV."""
+"""Tables, and their output for the terminal and as Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Cell", "Sheet", "as_csv", "as_latex", "as_markdown", "print_sheet", 
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure or a word; ``value`` is what a machine reads, ``text`` what a person does."""
+    """A cell: ``text`` to show, and ``value`` for CSV."""
 
     text: str
     value: Any = None
@@ -26,13 +26,13 @@ class Cell:
 
     @property
     def raw(self) -> Any:
-        """The value, or the text where there is none."""
+        """The value, or the text if there is none."""
         return self.text if self.value is None else self.value
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table: the first column names the rows, the others are figures.
+    """A table: the first column names the rows, the others are numbers.
 
     Attributes
     ----------
@@ -42,9 +42,9 @@ class Sheet:
     header : sequence of str
     rows : sequence of sequence of Cell
     footer : sequence of sequence of Cell
-        Lines below a rule, such as means.
+        Rows below a rule, such as means.
     notes : sequence of str
-        Sentences under the table.
+        Notes below the table.
     """
 
     key: str
@@ -56,7 +56,7 @@ class Sheet:
 
 
 def rich_table(sheet: Sheet, columns: Sequence[int] | None = None) -> RichTable:
-    """The table for a terminal, with all of its columns or the first and some others."""
+    """The table for a terminal, with all columns or the first and some others."""
     shown = list(range(1, len(sheet.header))) if columns is None else list(columns)
     table = RichTable(box=SIMPLE_HEAD, pad_edge=False)
     for at in [0, *shown]:
@@ -76,7 +76,7 @@ def rich_table(sheet: Sheet, columns: Sequence[int] | None = None) -> RichTable:
 
 
 def print_sheet(sheet: Sheet, console: Console) -> None:
-    """Print the table and its notes; one that is too wide for the terminal, in several pieces."""
+    """Print the table and its notes; a table that is too wide is split."""
     console.print(Text(sheet.title, style="bold"))
     for columns in _pieces(sheet, console.width):
         console.print(rich_table(sheet, columns))
@@ -85,7 +85,7 @@ def print_sheet(sheet: Sheet, console: Console) -> None:
 
 
 def _width(sheet: Sheet, at: int) -> int:
-    """What a column needs: its longest cell, and the longest word of its name."""
+    """Width of a column: its longest cell, or the longest word of its name."""
     cells = [len(row[at].text) for row in [*sheet.rows, *sheet.footer]]
     words = [len(word) for word in sheet.header[at].split()]
     needed = max([1, *cells, *words])
@@ -93,9 +93,9 @@ def _width(sheet: Sheet, at: int) -> int:
 
 
 def _pieces(sheet: Sheet, width: int) -> list[list[int]]:
-    """The columns to show together so that each piece fits the width, one at the least.
+    """Split the columns into pieces that fit the width, with at least one column each.
 
-    As few pieces as fit, and about as many columns in each: none is left with one column alone.
+    As few pieces as possible, of about equal size.
     """
     room = width - _width(sheet, 0) - 2
     needed = {at: _width(sheet, at) + 3 for at in range(1, len(sheet.header))}
@@ -145,7 +145,7 @@ def as_markdown(sheet: Sheet) -> str:
 
 
 def as_csv(sheet: Sheet) -> str:
-    """The table as CSV, with values instead of rounded texts."""
+    """The table as CSV, with unrounded values."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(sheet.header)
@@ -154,7 +154,7 @@ def as_csv(sheet: Sheet) -> str:
 
 
 def as_latex(sheets: Sequence[Sheet]) -> str:
-    """The tables as a LaTeX document that compiles; each table can be taken out as it is."""
+    """The tables as a LaTeX document."""
     tables = "\n\n".join(_latex_table(sheet) for sheet in sheets)
     return (
         "\\documentclass{article}\n"

@@ -1,6 +1,6 @@
-"""Seeds and splits: which rows a draw trains on, prunes by and is judged on.
+"""Seeds and splits: the training, validation and test rows of a draw.
 
-The rule is the one of the paper's authors, so that a draw here holds the same examples as theirs.
+The rule is that of the paper's authors, so that draws have the same examples as theirs.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Split:
     Attributes
     ----------
     train, test : ndarray of int64
-        The training part, in shuffled order, and the rows the draw is judged on.
+        The training part, in shuffled order, and the test part.
     growing, validation : ndarray of int64
-        The training part cut once more, for models that prune by held-out examples; the
-        validation part is as large as the test part.
+        The training part split again, for models that prune on validation rows; the validation
+        part is as large as the test part.
     """
 
     train: NDArray[np.int64]
@@ -37,7 +37,7 @@ class Split:
 
 
 def seeds_of(n_draws: int, root: int = ROOT_SEED) -> tuple[int, ...]:
-    """The seeds of the draws: the first values of one generator, so more draws extend fewer.
+    """The seeds of the draws: the first values of one generator, so more draws only add seeds.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def seeds_of(n_draws: int, root: int = ROOT_SEED) -> tuple[int, ...]:
     (1909098383, 597971307)
     """
     check("", {"draws": n_draws}, {"draws": Whole(1)})
-    # The legacy generator and its default dtype are part of the rule the paper's code follows.
+    # The legacy generator and its default dtype are part of the rule of the paper's code.
     generator = np.random.RandomState(root)
     return tuple(int(generator.randint(2**31)) for _ in range(n_draws))
 

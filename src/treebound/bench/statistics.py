@@ -1,4 +1,4 @@
-"""Whether differences between models are clear.
+"""Significance of differences between models.
 
 =========================  ======================================================================
 between two models         paired differences: over the draws of one data set with the variance
@@ -42,7 +42,7 @@ class Difference:
 
     @property
     def clear(self) -> bool:
-        """Whether the interval leaves out zero."""
+        """Whether the interval excludes zero."""
         return self.low > 0 or self.high < 0
 
 
@@ -51,8 +51,8 @@ def difference_over_draws(
 ) -> Difference:
     """The mean of ``one - other`` over the draws of one data set.
 
-    Draws share training examples, so the variance of the mean is taken as
-    ``variance * (1 / n + test / train)``; NaN pairs are left out.
+    Draws share training examples, so the variance of the mean is
+    ``variance * (1 / n + test / train)``; NaN pairs are dropped.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def difference_over_sets(one: Array, other: Array, *, confidence: float = 0.95) 
     if not np.any(gaps):
         return Difference(found.mean, found.low, found.high, 1.0, n)
     with warnings.catch_warnings():
-        # Few sets or ties: SciPy falls back to the normal approximation and says so.
+        # with few sets or ties SciPy warns that it uses the normal approximation
         warnings.simplefilter("ignore")
         p_value = float(stats.wilcoxon(gaps).pvalue)
     return Difference(found.mean, found.low, found.high, p_value, n)
@@ -112,7 +112,7 @@ def _student(gaps: Array, error: float, confidence: float) -> Difference:
 
 
 def win_tie_loss(one: Array, other: Array, *, tie: float = 0.001) -> tuple[int, int, int]:
-    """How often ``one`` is above, within ``tie`` of, and below ``other``.
+    """Number of times ``one`` is above, within ``tie`` of, and below ``other``.
 
     Examples
     --------
@@ -121,14 +121,14 @@ def win_tie_loss(one: Array, other: Array, *, tie: float = 0.001) -> tuple[int, 
     (1, 1, 1)
     """
     gaps = _gaps(one, other)
-    # A gap of exactly 0.1 % is a tie, whatever its last binary digit.
+    # a gap of exactly 0.1 % is a tie, regardless of rounding
     near = np.abs(gaps) <= tie + 1e-12
     return int((gaps[~near] > 0).sum()), int(near.sum()), int((gaps[~near] < 0).sum())
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Mean ranks of models over data sets, and which of them do not differ clearly.
+    """Mean ranks of models over data sets, and groups without significant differences.
 
     Attributes
     ----------
@@ -139,9 +139,9 @@ class Ranking:
     chi2, f, p_value : float
         Friedman's statistic, Iman and Davenport's, and the p-value of the latter.
     critical_difference : float
-        Nemenyi: mean ranks that differ by less do not differ clearly.
+        Nemenyi's: smaller differences of mean ranks are not significant.
     groups : tuple of tuple of int
-        Largest groups of models, by index and best first, that do not differ clearly.
+        Maximal groups of models, by index and best first, without significant differences.
     """
 
     ranks: Array
@@ -156,7 +156,7 @@ class Ranking:
 def rank(means: Array, *, alpha: float = 0.05) -> Ranking | None:
     """Rank models by their means, (data sets, models), higher is better.
 
-    None if there are fewer than three models or two data sets: there is nothing to test.
+    None if there are fewer than three models or two data sets.
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""Results in SQLite: each result is one row, written in one transaction.
+"""Results in SQLite: one row and one transaction per result.
 
-A run can be killed at any moment: what was finished is in the file, what was not is missing and
-nothing else. The key (study, data set, draw, model) is unique, so nothing is counted twice, even
-when two runs write to the same file.
+A run can be killed at any moment without losing finished results. The key (study, data set, draw,
+model) is unique, so nothing is counted twice, even if two runs write to the same file.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from treebound.data.columns import KINDS
 __all__ = ["Store", "StoreError", "StoredStudy", "check_store"]
 
 _VERSION = 2
-# In the header of every store, so that a file of another program is known before it is opened.
+# In the header of every store, to recognise files of other programs before opening them.
 _APPLICATION = int.from_bytes(b"tbnd")
 _MEMORY = ":memory:"
 _SCHEMA = f"""
@@ -61,7 +60,7 @@ _COLUMNS = ("dataset", "draw", "model", "seed", *QUANTITIES, "error", "versions"
 
 @dataclass(frozen=True)
 class StoredStudy:
-    """What a store knows of one study, beside its results."""
+    """The description of a study in a store."""
 
     key: str
     protocol: str
@@ -71,7 +70,7 @@ class StoredStudy:
 
 
 class StoreError(OSError):
-    """A file of results that cannot be read or written; the message names it."""
+    """A store cannot be read or written; the message names the file."""
 
 
 P = ParamSpec("P")
@@ -79,7 +78,7 @@ R = TypeVar("R")
 
 
 def _naming_the_file(method: Callable[P, R]) -> Callable[P, R]:
-    """Turn what SQLite reports (disk full, damaged, locked) into an error that names the file."""
+    """Turn SQLite's errors (disk full, damaged, locked) into errors that name the file."""
 
     @wraps(method)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -93,7 +92,7 @@ def _naming_the_file(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_store(path: str | Path, *, must_exist: bool = False) -> None:
-    """Raise unless a path is a store of results, or may become one. Nothing is changed.
+    """Raise unless a path is a store of results, or may become one; changes nothing.
 
     Raises
     ------
@@ -125,7 +124,7 @@ def check_store(path: str | Path, *, must_exist: bool = False) -> None:
 
 
 def _refusal(header: bytes, *, may_be_empty: bool) -> str:
-    """What the first bytes of a file have against it; see sqlite.org/fileformat.html."""
+    """Why a file with this header is not a store; see sqlite.org/fileformat.html."""
     if not header:
         return "" if may_be_empty else "it is empty"
     if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
@@ -142,14 +141,14 @@ class Store:
     Parameters
     ----------
     path : path
-        The file; it is made if it is not there. ``":memory:"`` keeps it in memory.
+        The file, created if it does not exist. ``":memory:"`` keeps it in memory.
     must_exist : bool
-        Open a store to read it, and make none. It may be on a read-only file system.
+        Open an existing store for reading. It may be on a read-only file system.
 
     Raises
     ------
     StoreError, OSError
-        If the file is not a store, or cannot be read or written. It is then as it was.
+        If the file is not a store, or cannot be read or written. The file is not changed.
 
     Examples
     --------
@@ -174,7 +173,7 @@ class Store:
     @_naming_the_file
     def _connect(self, must_exist: bool) -> None:
         where = f"{self._place().absolute().as_uri()}?mode=rw" if must_exist else str(self.path)
-        # Statements outside a transaction are their own transaction.
+        # statements outside a transaction are committed at once
         connection = sqlite3.connect(where, timeout=60.0, isolation_level=None, uri=must_exist)
         self._connection = self._opened.enter_context(closing(connection))
         self._connection.row_factory = sqlite3.Row
@@ -187,12 +186,12 @@ class Store:
                     self._create()
         self._check_tables()
         if not must_exist:
-            # With a write-ahead log a commit costs no flush, and a killed process loses none.
+            # with a write-ahead log commits need no flush, and a killed process loses none
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
 
     def _place(self) -> Path:
-        """The file to read: a copy where SQLite could not write its log beside the store."""
+        """The file to read: a copy if SQLite cannot write its log next to the store."""
         if may_write(self.path) and may_write(self.path.parent):
             return self.path
         folder = Path(self._opened.enter_context(tempfile.TemporaryDirectory()))
@@ -232,8 +231,8 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the file; the write-ahead log is folded into it."""
-        with suppress(sqlite3.Error):  # what is committed stays in the log
+        """Close the file and merge the write-ahead log into it."""
+        with suppress(sqlite3.Error):  # commits stay in the log
             self._opened.close()
 
     # -- writing ---------------------------------------------------------------------------
@@ -242,13 +241,12 @@ class Store:
     def register(
         self, protocol: Protocol, samples: Iterable[NamedSample], models: Sequence[Model]
     ) -> None:
-        """Note what is about to run, in one transaction.
+        """Register the samples and models of a study, in one transaction.
 
         Raises
         ------
         ValueError
-            If the store already holds results of a data set or model of the same name that is
-            not the same: another table, other settings.
+            If the store already holds results of a different data set or model of the same name.
         """
         with self._transaction():
             self._connection.execute(
@@ -296,7 +294,7 @@ class Store:
 
     @_naming_the_file
     def add(self, study: str, row: dict[str, Any]) -> bool:
-        """Write one result in one transaction; False if it was there already."""
+        """Write one result in one transaction; False if it already exists."""
         values = [row[name] for name in _COLUMNS]
         names = ", ".join(("study", *_COLUMNS, "finished"))
         marks = ", ".join("?" * (len(_COLUMNS) + 2))
@@ -309,7 +307,7 @@ class Store:
 
     @_naming_the_file
     def forget_errors(self, study: str) -> int:
-        """Remove the rows of models that failed, so that they run again; how many there were."""
+        """Delete the rows of failed models, so that they run again; return how many."""
         with self._transaction():
             cursor = self._connection.execute(
                 "DELETE FROM result WHERE study = ? AND error IS NOT NULL", (study,)
@@ -323,13 +321,13 @@ class Store:
 
     @_naming_the_file
     def done(self, study: str) -> set[tuple[str, int, str]]:
-        """The keys of the results a study has: (data set, draw, model)."""
+        """The keys of the results of a study: (data set, draw, model)."""
         query = "SELECT dataset, draw, model FROM result WHERE study = ?"
         return {tuple(row) for row in self._connection.execute(query, (study,))}
 
     @_naming_the_file
     def rows(self, study: str) -> list[dict[str, Any]]:
-        """Every result of a study, in the order of data set, draw and model."""
+        """All results of a study, ordered by data set, draw and model."""
         query = "SELECT * FROM result WHERE study = ? ORDER BY dataset, draw, model"
         return [dict(row) for row in self._connection.execute(query, (study,))]
 
@@ -357,7 +355,7 @@ class Store:
         return StoredStudy(row["key"], row["protocol"], settings, datasets, models)
 
     def study(self, protocol: str | None = None) -> StoredStudy:
-        """The study of a protocol (a name or a key), or the only one there is."""
+        """The study of a protocol (a name or a key), or the only study."""
         found = [s for s in self.studies() if protocol in (None, s.protocol, s.key)]
         if len(found) == 1:
             return found[0]
@@ -393,7 +391,7 @@ class _Transaction:
 
 
 def _columns(connection: sqlite3.Connection) -> dict[str, list[str]]:
-    """The names of the columns of every table."""
+    """The column names of each table."""
     query = "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c"
     found: dict[str, list[str]] = {}
     for table, column in connection.execute(f"{query} WHERE m.type = 'table' ORDER BY m.name, cid"):

@@ -1,4 +1,4 @@
-"""The tables of a study: those of the paper, and others: differences, wins, ranks, costs."""
+"""The tables of a study: the paper's, and differences, wins, ranks and costs."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _BEST = 0.001
 
 
 def label_of(dataset: dict[str, Any]) -> str:
-    """Title, a star for mixed sets, and (examples, classes), as in the paper's table."""
+    """Title, a star for mixed data sets, and (examples, classes), as in the paper's table."""
     star = "*" if dataset["n_ordinal"] + dataset["n_nominal"] else ""
     return f"{dataset['title']}{star} ({dataset['n_examples']}, {dataset['n_classes']})"
 
 
 def reference_model(results: Results) -> str:
-    """The model others are compared with: "Ours" or "Bound" if there is one, else the first."""
+    """The model to compare others with: "Ours" or "Bound" if present, else the first."""
     named = [name for name in ("Ours", "Bound") if name in results.competitors]
     return named[0] if named else results.competitors[0]
 
@@ -52,7 +52,7 @@ def reference_model(results: Results) -> str:
 
 
 def accuracy_table(results: Results) -> Sheet:
-    """Mean test accuracy per data set and model, the best within 0.1 % in bold, and the summary."""
+    """Mean test accuracy per data set and model, those within 0.1 % of the best in bold."""
     means = results.means("test_accuracy")
     best = best_cells(results)
     rows = []
@@ -75,7 +75,7 @@ def best_cells(results: Results) -> NDArray[np.bool_]:
     means = results.means("test_accuracy")
     competes = np.array([name in results.competitors for name in results.models])
     top = np.where(competes & ~np.isnan(means), means, -np.inf).max(axis=1, keepdims=True)
-    # The paper rounds to 0.01 % first; so a gap of exactly 0.1 % counts as within.
+    # the paper rounds to 0.01 % first, so a gap of exactly 0.1 % is within
     best: NDArray[np.bool_] = competes & (means >= top - _BEST - 1e-9)
     return best
 
@@ -129,7 +129,7 @@ _APPENDIX = (
 
 
 def dataset_table(results: Results, name: str) -> Sheet:
-    """The appendix table of one data set: mean (deviation) of everything measured."""
+    """The appendix table of one data set: mean (deviation) of all quantities."""
     at = [one["name"] for one in results.datasets].index(name)
     dataset = results.datasets[at]
     best = best_cells(results)[at]
@@ -151,11 +151,11 @@ def dataset_table(results: Results, name: str) -> Sheet:
     return Sheet(f"dataset:{name}", dataset["title"], ["", *results.models], rows, (), notes)
 
 
-# -- tables that the paper does not have -------------------------------------------------------
+# -- other tables ------------------------------------------------------------------------------
 
 
 def differences_table(results: Results, against: str | None = None) -> Sheet:
-    """Paired differences of one model with every other, over data sets and draws."""
+    """Paired differences between one model and each other, over data sets and draws."""
     one = against or reference_model(results)
     means = results.means("test_accuracy")
     at = results.models.index(one)
@@ -175,7 +175,7 @@ def differences_table(results: Results, against: str | None = None) -> Sheet:
             ]
         )
     notes = [
-        "Points of accuracy; bold: the interval leaves out zero. Interval: Student's t over data "
+        "Points of accuracy; bold: the interval excludes zero. Interval: Student's t over data "
         "sets; p: Wilcoxon's signed ranks. Better / worse: data sets on which the difference over "
         "draws is clear, with the variance corrected for overlapping training parts."
     ]
@@ -192,7 +192,7 @@ def _per_set(results: Results, at: int, to: int) -> list[Any]:
 
 
 def wins_table(results: Results) -> Sheet:
-    """Win / tie / loss counts of every pair, a tie being within 0.1 %."""
+    """Win / tie / loss counts of each pair; a tie is within 0.1 %."""
     means = results.means("test_accuracy")
     places = [results.models.index(name) for name in results.competitors]
     rows = []
@@ -209,7 +209,7 @@ def wins_table(results: Results) -> Sheet:
 
 
 def ranks_table(results: Results) -> Sheet | None:
-    """Mean ranks, Friedman's test, and which models differ clearly; None if there is too little."""
+    """Mean ranks, Friedman's test and significant differences; None if there are too few data."""
     places = [results.models.index(name) for name in results.competitors]
     found = rank(results.means("test_accuracy")[:, places])
     if found is None:
@@ -228,7 +228,7 @@ def ranks_table(results: Results) -> Sheet | None:
 
 
 def cost_table(results: Results) -> Sheet:
-    """Accuracy beside size and time, means over data sets."""
+    """Accuracy, size and time, means over data sets."""
     columns: list[tuple[str, str, Callable[[float], Cell]]] = [
         ("Accuracy (%)", "test_accuracy", _percent),
         ("Log-loss", "log_loss", lambda one: _number(one, 3)),
@@ -250,7 +250,7 @@ def cost_table(results: Results) -> Sheet:
 
 
 def published_table(results: Results) -> Sheet | None:
-    """Here and in the paper, side by side; None where nothing can be compared."""
+    """Results here and in the paper, side by side; None if there are none in common."""
     cells = {(one.dataset["name"], one.model): one for one in compare(results)}
     models = [name for name in PUBLISHED_MODELS if name in results.models]
     if not cells or results.study.protocol != "paper":
@@ -294,7 +294,7 @@ TABLES = ("accuracy", "cost", "differences", "wins", "ranks", "published", "data
 
 
 def sheets_of(results: Results, tables: Sequence[str] = TABLES) -> list[Sheet]:
-    """The tables of these names, those left out that a study is too small for."""
+    """The tables with these names, without those that need a larger study."""
     makers: dict[str, Any] = {
         "accuracy": accuracy_table,
         "cost": cost_table,

@@ -1,4 +1,4 @@
-"""The forms a fitted classifier takes: those of ``treebound.show`` and ``treebound.exchange``."""
+"""Methods of a fitted classifier to explain, draw, export and save it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["TreeExports"]
 
 
 class TreeExports(Forms, Exports):
-    """How a fitted tree is read, printed, shipped and kept."""
+    """Mixin to explain, draw, export and save a fitted tree."""
 
     tree_: Tree
 
@@ -29,7 +29,7 @@ class TreeExports(Forms, Exports):
     # -- to understand ---------------------------------------------------------------------
 
     def explain(self, row: Any) -> Explanation:
-        """Why a row is answered as it is, and what would have to change for another answer.
+        """Explain the prediction for a row, and the smallest change that would alter it.
 
         Parameters
         ----------
@@ -39,8 +39,8 @@ class TreeExports(Forms, Exports):
         Returns
         -------
         Explanation
-            The path in words, the next best class, and the least change of the row that gives
-            another answer. ``print`` it, or show it in a notebook.
+            The path in words, the next best class, and the smallest change of the row that changes
+            the prediction. ``print`` it, or show it in a notebook.
 
         Examples
         --------
@@ -71,16 +71,16 @@ class TreeExports(Forms, Exports):
         Parameters
         ----------
         X, y : table and labels, optional
-            Rows whose values are drawn in the nodes, such as the training rows: a small histogram,
-            by class, of the column that the node asks about.
+            Rows for histograms in the nodes, by class, of the column that the node splits on; for
+            example the training rows.
         ax : matplotlib Axes, optional
-            Where to draw; by default a new figure of the size the tree needs.
+            Axes to draw in; by default those of a new figure of suitable size.
         max_depth : int, optional
-            Nodes deeper than this are left out and counted.
+            Deeper nodes are omitted and counted.
         digits : int, optional
-            Round thresholds to so many significant digits.
+            Significant digits of thresholds; by default they are exact.
         fontsize : float, optional
-            In points; by default it depends on how many leaves there are.
+            In points; by default it depends on the number of leaves.
 
         Returns
         -------
@@ -88,21 +88,21 @@ class TreeExports(Forms, Exports):
 
         See Also
         --------
-        treebound.show.TreeDisplay : The same as an object that knows where every node is.
+        treebound.show.TreeDisplay : The same as an object with the positions of the nodes.
         """
         display = TreeDisplay.from_estimator(
             self, X, y, max_depth=max_depth, digits=digits, ax=ax, fontsize=fontsize
         )
         return display.ax_
 
-    # -- to keep ---------------------------------------------------------------------------
+    # -- model files -----------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as JSON, in the written format of the documentation.
+        """Write the model as JSON, in the documented format.
 
-        All that is needed to answer, to certify and to move along the pruning path is kept (of a
-        path with more than 200 leaves, the steps up to there). Parameters that JSON cannot hold,
-        such as a pruner object, are not: they have their defaults again if the model is refitted.
+        The file holds everything needed to predict, to certify and to use the pruning path (its
+        steps of at most 200 leaves). Parameters that JSON cannot represent, such as a pruner
+        object, are reset to their defaults.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class TreeExports(Forms, Exports):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model that :meth:`save` wrote; nothing in the file is executed.
+        """Read a model written by :meth:`save`; no code is executed.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class TreeExports(Forms, Exports):
         Returns
         -------
         BoundTreeClassifier
-            Fitted; it answers as the one that was saved.
+            A fitted classifier with the same predictions.
         """
         from treebound.classifier.storage import restored
 

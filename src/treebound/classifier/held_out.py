@@ -1,4 +1,4 @@
-"""Rows set aside inside ``fit``, and what they certify of each tree on the pruning path."""
+"""Rows held out by ``fit``, and certificates from them for the trees on the pruning path."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def learn_apart(
     learn: Callable[..., Sample], X: Any, y: Any, sample_weight: Any, seed: int | None,
     unknown: Unknown,
 ) -> tuple[Sample, Sample]:  # fmt: skip
-    """Rows to learn from, and rows to certify by: a tenth, but at least 150, at most 30 %.
+    """Split into training rows and held-out rows: a tenth, at least 150, at most 30 %.
 
-    Which rows these are depends on the seed and the row numbers alone; drawn by label, the
-    certificate would not hold. The rows set aside have no part in what is learned: neither a
-    category nor a missing value that only they have is known to the columns. Only the types of the
-    columns and the set of classes are those of all rows.
+    The split depends only on the seed and the row numbers; with a stratified split the certificate
+    would not hold. Nothing is learned from the held-out rows: categories and missing values that
+    only they have are unknown to the columns. Only the types of the columns and the set of classes
+    come from all rows.
 
     Parameters
     ----------
     learn : callable
         ``learn(X, y, sample_weight) -> Sample``.
     X, y, sample_weight
-        What ``fit`` was given.
+        The arguments of ``fit``.
     seed : int or None
     unknown : str
-        How a category is read that the columns do not know.
+        How to handle unknown categories.
     """
     table, (classes, codes) = read_table(X), learn_classes(y)
     same_length(table.shape[0], len(codes))
@@ -71,16 +71,16 @@ def learn_apart(
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What the rows set aside say.
+    """Results on the held-out rows.
 
     Attributes
     ----------
     m : int
-        Number of rows set aside.
+        Number of held-out rows.
     errors : int
-        How many of them the tree that ``fit`` returned gets wrong.
+        Number that the fitted tree misclassifies.
     counts : ndarray of int64, shape (n_nodes, n_classes)
-        How many of them, of each class, reach each node of the grown tree.
+        Number of each class at each node of the grown tree.
     """
 
     m: int
@@ -89,9 +89,9 @@ class HeldOut:
 
     @classmethod
     def of(cls, aside: Sample, tree: Tree, grown: Tree, unknown: str) -> HeldOut:
-        """Count the rows set aside; each counts once, whatever its weight."""
+        """Count the held-out rows, ignoring their weights."""
         errors = int((tree.label[tree.apply(aside.X, unknown)] != aside.y).sum())
-        # with unknown="stop" rows may rest at inner nodes: add up whole subtrees
+        # with unknown="stop" rows may stop at inner nodes: sum whole subtrees
         rest = np.zeros((grown.n_nodes + 1, grown.n_classes), dtype=np.int64)
         np.add.at(rest, (grown.apply(aside.X, unknown) + 1, aside.y), 1)
         before = rest.cumsum(axis=0)
@@ -99,11 +99,11 @@ class HeldOut:
         return cls(aside.n_rows, errors, counts)
 
     def certificate(self, delta: float) -> Certificate:
-        """The certificate of the tree that ``fit`` returned."""
+        """The certificate of the fitted tree."""
         return self._with(certify_holdout(self.errors, self.m, delta), 1)
 
     def certificate_at(self, path: PruningPath, step: int, delta: float) -> Certificate | None:
-        """The certificate of another step of the path, at a level shared by all steps."""
+        """The certificate of another step of the path; all steps share delta."""
         cuts = path.cuts(step)
         if cuts is None:
             return None
@@ -120,12 +120,12 @@ class HeldOut:
         return replace(self._with(found, path.n_considered), delta=delta)
 
     def _with(self, certificate: Certificate, steps: int) -> Certificate:
-        """The assumptions of rows that were set aside by ``fit``."""
+        """The certificate with the assumptions of held-out rows."""
         others = [
             Assumption("the rows set aside were drawn by number, not by label", True),
             Assumption("rows are independent draws, as the new ones will be", False),
-            Assumption("every example and every error counts once, whatever its weight", False),
-            Assumption("nothing was done to the columns that looked at the classes", False),
+            Assumption("every example and every error counts once, weighted or not", False),
+            Assumption("no preprocessing of the columns used the classes", False),
             Assumption("fit was not repeated with another random_state or other parameters after "
                        "a certificate was seen", False),
             Assumption(CLASSES_AS_FOUND, False),

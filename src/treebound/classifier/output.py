@@ -17,14 +17,14 @@ _CONTAINERS = ("default", "pandas", "polars", None)
 
 
 class FrameOutput:
-    """A classifier whose probabilities may come as a frame with a column for each class."""
+    """Mixin to return probabilities as a frame with a column for each class."""
 
     classes_: NDArray[Any]
 
     def set_output(self, *, transform: Container | None = None) -> Self:
-        """Say what :meth:`predict_proba` and :meth:`predict_log_proba` return.
+        """Set the output type of :meth:`predict_proba` and :meth:`predict_log_proba`.
 
-        Only this classifier is told: a clone of it, as model selection makes them, returns arrays.
+        It applies to this classifier only; clones, as made by model selection, return arrays.
 
         Parameters
         ----------
@@ -56,11 +56,11 @@ class FrameOutput:
         return self
 
     def _framed(self, values: NDArray[np.float64], X: Any) -> Any:
-        """The values in the container that was asked for; a pandas frame keeps the index of X."""
+        """The values in the chosen container; a pandas frame keeps the index of X."""
         container = getattr(self, "_container", "default")
         if container == "default":
             return values
-        library: Any = import_module(container)  # whoever asks for its frames has it
+        library: Any = import_module(container)  # assumed to be installed
         if container == "polars":
             return library.DataFrame(values, schema=[str(label) for label in self.classes_])
         index = X.index if isinstance(X, library.DataFrame) else None

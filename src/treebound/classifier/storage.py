@@ -1,4 +1,4 @@
-"""A fitted classifier as the document of the model format, and back."""
+"""Conversion of a fitted classifier to the model format and back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ANSWERING = ("unknown", "smoothing")
 
 
 def model_of(classifier: Any) -> SavedModel:
-    """What is kept of a fitted classifier."""
+    """The content of a model file, from a fitted classifier."""
     parameters = classifier.get_params(deep=False)
     certificate = classifier.certificate_
     return SavedModel(
@@ -37,7 +37,7 @@ def model_of(classifier: Any) -> SavedModel:
 
 
 def restored(cls: Any, model: SavedModel) -> Any:
-    """A fitted classifier from what was kept."""
+    """A fitted classifier from the content of a model file."""
     known = vars(cls())  # as scikit-learn wants it, the parameters and nothing else
     for name in model.parameters:
         if name not in known or name in _ANSWERING:
@@ -71,7 +71,7 @@ def _held_out(held_out: HeldOut | None) -> dict[str, Any] | None:
 
 
 def _counts(given: dict[str, Any] | None, grown: Tree) -> HeldOut | None:
-    """What rows set aside say, checked."""
+    """The checked results on held-out rows."""
     if given is None:
         return None
     fields = fields_of(given, "held_out", ("m", "errors", "counts"), {})
@@ -85,7 +85,7 @@ def _counts(given: dict[str, Any] | None, grown: Tree) -> HeldOut | None:
     return HeldOut(fields["m"], fields["errors"], counts)
 
 
-# -- what JSON can hold ------------------------------------------------------------------------
+# -- values for JSON ---------------------------------------------------------------------------
 
 
 def _plain(value: Any) -> Any:

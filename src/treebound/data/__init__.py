@@ -1,4 +1,4 @@
-"""A table in, a sample out: the one border at which values are read, typed and checked."""
+"""Tables to samples: the only place where values are read, typed and checked."""
 
 from treebound.data.columns import Column, Kind, Unknown, landscape_of
 from treebound.data.encoding import learn_matrix, read_matrix

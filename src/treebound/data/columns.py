@@ -1,4 +1,4 @@
-"""Typed columns: what is known of each column of a table, and what that means to the theory."""
+"""Typed columns, and their landscape."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ __all__ = ["KINDS", "UNKNOWNS", "Column", "Kind", "Unknown", "landscape_of"]
 
 Kind = Literal["real", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-# What happens to a category at prediction that training did not know.
+# How to handle a category that was not seen in training.
 Unknown = Literal["other", "majority", "stop", "missing", "error"]
 UNKNOWNS: tuple[Unknown, ...] = get_args(Unknown)
 
 
 @dataclass(frozen=True)
 class Column:
-    """What is known of one input column.
+    """An input column: name, kind and categories.
 
     Attributes
     ----------
     name : str
-        The column's name; ``"x0"``, ``"x1"``, ... where the table had none.
+        The column's name; ``"x0"``, ``"x1"``, ... for a table without names.
     kind : {"real", "ordinal", "nominal"}
         Threshold tests for real and ordinal columns, ``x == category`` for nominal ones.
     categories : tuple or None
         The categories of an ordinal (in order) or nominal column; None for a real one.
     declared : bool
         Whether the categories were declared before the data were seen (by the dtype or the user).
-        Categories merely found in the data count as unbounded in a certificate.
+        Undeclared categories count as unbounded in a certificate.
     missing : bool
-        Whether a value was missing in training.
+        Whether values were missing in training.
     """
 
     name: str
@@ -43,24 +43,24 @@ class Column:
     missing: bool = False
 
     def with_missing(self, missing: bool) -> Column:
-        """The same column, with or without missing values in training."""
+        """A copy of the column, with or without missing values in training."""
         return replace(self, missing=missing)
 
 
 def landscape_of(columns: Sequence[Column], *, observed: bool = False) -> Landscape:
-    """The landscape of a set of columns, missing values included.
+    """Landscape of a set of columns, missing values included.
 
-    A real column that may be missing is, as a set of tests, two real columns; an ordinal one, two
-    ordinal columns with one category more; in a nominal one, missing is one more category.
+    A real column with missing values counts as two real columns; an ordinal one as two ordinal
+    columns with one more category; in a nominal column, missing is one more category.
 
     Parameters
     ----------
     columns : sequence of Column
     observed : bool
         If False, categories that were not declared count as unbounded: an undeclared nominal
-        column is None in the landscape, an undeclared ordinal one counts as real. If True, the
-        categories found in the data are taken as if declared: fit for a score to prune by, not
-        for a certificate.
+        column is None in the landscape, an undeclared ordinal one counts as real. If True,
+        categories found in the data are treated as declared: valid for a pruning score, not for
+        a certificate.
     """
     real = 0
     ordinal: list[int] = []

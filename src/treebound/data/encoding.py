@@ -1,4 +1,4 @@
-"""From a table to encoded columns: learned from a training table, or read with known columns."""
+"""Encoding a table: learn the columns from a training table, or read with known columns."""
 
 from __future__ import annotations
 
@@ -31,21 +31,31 @@ __all__ = ["learn_matrix", "read_matrix"]
 def learn_matrix(
     X: Any, *, categorical_features: Any = "from_dtype", ordinal_features: Any = None
 ) -> Matrix:
-    """Read a training table: what its columns are, and their values.
+    """Learn the columns of a training table and encode its values.
 
     Ordered categoricals and enums are ordinal, unordered categoricals, text and booleans nominal,
-    numbers real. The categories are those of the dtype where it declares them, else those found,
+    numbers real. Categories come from the dtype if it declares them, otherwise from the data,
     sorted.
 
     Parameters
     ----------
     X : table
-        Anything narwhals knows (pandas, polars, pyarrow), an array, or nested lists. An array of
-        float64 or float32 without categorical columns is not copied.
+        Any data frame that narwhals supports (pandas, polars, pyarrow), an array, or nested lists.
+        An array of float64 or float32 without categorical columns is not copied.
     categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
-        Columns that are nominal whatever their dtype; the others keep the kind of their dtype.
+        Columns to treat as nominal regardless of dtype; the others follow their dtype.
     ordinal_features : sequence of names or indices, or mapping to ordered categories
-        Columns that are ordinal whatever their dtype. A mapping declares the categories, in order.
+        Columns to treat as ordinal regardless of dtype. A mapping declares the categories in order.
+
+    Returns
+    -------
+    Matrix
+
+    Raises
+    ------
+    ValueError
+        If a column is named that the table does not have, or in both parameters, or a value is
+        infinite or not among the declared categories.
 
     Examples
     --------
@@ -110,7 +120,7 @@ def _learn_column(
 
 
 def _chosen(choice: Any, labels: tuple[str, ...], parameter: str) -> set[int]:
-    """The columns that a parameter names, by name, by index or by mask."""
+    """Indices of the columns selected by name, index or mask."""
     if isinstance(choice, str) and choice == "from_dtype":
         return set()
     first = "'from_dtype', or " if parameter == "categorical_features" else "None, a mapping, or "
@@ -142,7 +152,7 @@ def _position(item: str | int, labels: tuple[str, ...], parameter: str) -> int:
 
 
 def _declared(choice: Any, labels: tuple[str, ...]) -> dict[int, tuple[Any, ...] | None]:
-    """The ordinal columns, with their categories in order where the user declared them."""
+    """The ordinal columns, with their declared categories (or None)."""
     if choice is None:
         return {}
     if not isinstance(choice, Mapping):
@@ -168,17 +178,21 @@ def read_matrix(X: Any, columns: Sequence[Column], *, unknown: Unknown = "other"
     Parameters
     ----------
     X : table
-        The same columns in the same order; a table without names is taken as it is.
+        The same columns in the same order; names are checked if the table has any.
     columns : sequence of Column
-        What :func:`learn_matrix` found. Those with missing values here are marked in the result.
+        As learned by :func:`learn_matrix`. Columns with missing values are marked in the result.
     unknown : {"other", "majority", "stop", "missing", "error"}
-        What becomes of a category that the column does not know: an error, missing, or the code
-        -2, with which the tree deals when it meets it.
+        How to handle unknown categories: raise an error, read them as missing, or encode them as
+        -2, which routing then handles.
+
+    Returns
+    -------
+    Matrix
 
     Raises
     ------
     ValueError
-        If the columns differ from those of training, or one changed its type.
+        If the columns differ from those of training or a column changed its type.
     """
     table = read_table(X)
     columns = tuple(columns)
@@ -195,7 +209,7 @@ def read_matrix(X: Any, columns: Sequence[Column], *, unknown: Unknown = "other"
 
 
 def _may_miss(columns: tuple[Column, ...], missing: Sequence[bool]) -> tuple[Column, ...]:
-    """The columns, those marked that have missing values here."""
+    """The columns, with ``missing`` set where values are missing."""
     if not any(missing):
         return columns
     return tuple(c.with_missing(c.missing or has) for c, has in zip(columns, missing, strict=True))
@@ -239,7 +253,7 @@ _ADD_TO_MAPPING = "add it to 'ordinal_features', or make the value missing."
 
 
 def _codes(raw: RawColumn, column: Column, *, unknown: Unknown, hint: str) -> NDArray[Any]:
-    """The codes of the values of a column with categories."""
+    """Category codes of a column."""
     known = column.categories or ()
     family = family_of(known)
     if not _compatible(raw.family, family):
@@ -262,7 +276,7 @@ def _codes(raw: RawColumn, column: Column, *, unknown: Unknown, hint: str) -> ND
 
 
 def _codes_of_numbers(raw: RawColumn, categories: tuple[Any, ...]) -> NDArray[Any]:
-    """Codes of numbers, compared exactly: a category that their type cannot hold equals none."""
+    """Codes of numbers, compared exactly: a category that the dtype cannot hold matches none."""
     values = raw.values
     held = [(c, code) for code, c in enumerate(categories) if _holds(values.dtype, c)]
     codes = np.full(len(values), UNKNOWN, dtype=smallest_ints(len(categories)))
@@ -277,7 +291,7 @@ def _codes_of_numbers(raw: RawColumn, categories: tuple[Any, ...]) -> NDArray[An
 
 
 def _holds(dtype: np.dtype[Any], category: Any) -> bool:
-    """Whether a number is among those of a type, exactly."""
+    """Whether a dtype represents a number exactly."""
     if dtype.kind == "f":
         return bool(category == float(dtype.type(category)))
     bounds = np.iinfo(dtype)
@@ -285,7 +299,7 @@ def _holds(dtype: np.dtype[Any], category: Any) -> bool:
 
 
 def _compatible(found: Family, expected: Family) -> bool:
-    """Whether values can be compared with the categories; True == 1 and False == 0 can."""
+    """Whether values are comparable with the categories, as numbers and booleans are."""
     numeric = ("number", "bool")
     return (
         found == expected
@@ -320,8 +334,8 @@ def _unknown(raw: RawColumn, column: Column, row: int, hint: str) -> str:
 
 
 def _missing_columns(dense: NDArray[Any], labels: Sequence[str]) -> list[bool]:
-    """Which columns have a missing value; an infinity is an error."""
-    # One pass: a sum is finite unless a value is not (or the sum overflows: then look closer).
+    """Which columns have missing values; infinity is an error."""
+    # Fast check: the sum is finite unless a value is not, or the sum overflows.
     with np.errstate(over="ignore", invalid="ignore"):
         sums = dense.sum(axis=0)
     missing = [False] * len(sums)
@@ -331,7 +345,7 @@ def _missing_columns(dense: NDArray[Any], labels: Sequence[str]) -> list[bool]:
 
 
 def _check_finite(values: NDArray[Any], label: str) -> bool:
-    """Whether a value is missing; an infinity is an error."""
+    """Whether values are missing; infinity is an error."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):
             return False

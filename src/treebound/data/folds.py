@@ -1,9 +1,9 @@
-"""Parts of a sample: folds for cross-validation, and a part to validate on.
+"""Splitting a sample: folds for cross-validation, and a validation part.
 
-Parts depend on the rows alone: neither on their order nor on the names of the classes, and a row
-of weight two is the same as the row twice. Equal rows are dealt out one by one, as any rows are.
-But where all rows of a class are there twice, or weigh twice as much, a row and its double stay
-together: else every row to judge by would have been learned from.
+Splits depend only on the rows, not on their order or on the names of the classes, and a row of
+weight two counts as two rows. Equal rows are distributed like any others. But if every row of a
+class occurs twice, or has twice the weight, duplicates stay together; otherwise every row of a
+validation part would also be in the training part.
 """
 
 from __future__ import annotations
@@ -22,103 +22,103 @@ __all__ = ["folds", "held_out"]
 
 Keys = NDArray[np.uint64]
 Ints = NDArray[np.int64]
-# Doubles stay together where that leaves this many rows for each part.
+# Duplicates stay together if that leaves this many rows for each part.
 _ENOUGH = 10
 
 
 def folds(sample: Sample, k: int, seed: int | None) -> Iterator[tuple[Sample, Sample]]:
-    """For each fold, the rows outside it and those inside it.
+    """Yield, for each fold, the rows outside it and the rows inside it.
 
-    Every class is dealt out evenly, in random order. Works with classes of fewer members than
-    folds; a fold without rows, or one that holds all of them, is left out.
+    Folds are stratified by class and shuffled. A class may have fewer rows than there are folds;
+    a fold with no rows, or with all of them, is skipped.
     """
-    deal = _Deal.of(sample, seed, parts=k)
-    k = min(k, deal.total)
+    assigned = _Assignment.of(sample, seed, parts=k)
+    k = min(k, assigned.total)
     for fold in range(k):
-        inside = deal.inside(partial(_taken, k, fold))
-        if inside.any() and (inside < deal.units).any():
-            yield deal.part(sample, deal.units - inside), deal.part(sample, inside)
+        inside = assigned.inside(partial(_taken, k, fold))
+        if inside.any() and (inside < assigned.units).any():
+            yield assigned.part(sample, assigned.units - inside), assigned.part(sample, inside)
 
 
 def held_out(sample: Sample, fraction: float, seed: int | None) -> tuple[Sample, Sample]:
-    """The rows to grow on, and a random part of about this fraction to judge by.
+    """Split a sample into rows to grow on and a stratified validation part.
 
-    Every class has its share in it. A row that is alone is grown on.
+    A sample of a single row has an empty validation part.
     """
-    deal = _Deal.of(sample, seed, parts=1.0 / fraction)
-    size = min(max(1, round(fraction * deal.total)), deal.total - 1)
-    exact = object if deal.total * size >= 2**63 else np.int64
-    inside = deal.inside(lambda n: (n.astype(exact) * size // deal.total).astype(np.int64))
-    return deal.part(sample, deal.units - inside), deal.part(sample, inside)
+    assigned = _Assignment.of(sample, seed, parts=1.0 / fraction)
+    size = min(max(1, round(fraction * assigned.total)), assigned.total - 1)
+    exact = object if assigned.total * size >= 2**63 else np.int64
+    inside = assigned.inside(lambda n: (n.astype(exact) * size // assigned.total).astype(np.int64))
+    return assigned.part(sample, assigned.units - inside), assigned.part(sample, inside)
 
 
 def _taken(k: int, fold: int, n: Ints) -> Ints:
-    """How many of the first n cards go to a fold, dealt to k folds in turn."""
+    """How many of the first n blocks go to a fold when assigned to k folds in turn."""
     return (n + k - 1 - fold) // k
 
 
 @dataclass(frozen=True)
-class _Deal:
-    """The order in which rows are dealt out: by class, then at random, equal rows together.
+class _Assignment:
+    """The order in which rows are assigned: by class, then at random, equal rows together.
 
     Attributes
     ----------
     units : ndarray
         The weight of every row in whole units of its class.
     before : ndarray
-        Units of equal rows that come before it.
-    card : ndarray
-        How many units are dealt together; a divisor of the units of all equal rows.
+        Units of equal rows that precede it.
+    block : ndarray
+        Units that are assigned together; divides the units of its group of equal rows.
     place : ndarray
-        Cards dealt before the first one of the equal rows.
+        Number of blocks before the first one of its group.
     total : int
-        Number of cards.
+        Number of blocks.
     """
 
     units: Ints
     before: Ints
-    card: Ints
+    block: Ints
     place: Ints
     total: int
 
     @classmethod
-    def of(cls, sample: Sample, seed: int | None, parts: float) -> _Deal:
+    def of(cls, sample: Sample, seed: int | None, parts: float) -> _Assignment:
         keys = row_keys(sample.X, seed)
         whole, units = _units(sample)
         order = np.lexsort((keys, sample.y))
         new = (np.diff(keys[order]) != 0) | (np.diff(sample.y[order]) != 0)
-        first = np.flatnonzero(np.r_[True, new])  # of every group of equal rows
+        first = np.flatnonzero(np.r_[True, new])  # start of each group of equal rows
         size = np.add.reduceat(units[order], first)
         label, key = sample.y[order][first], keys[order][first]
         common = np.zeros(sample.n_classes, dtype=np.int64)
         np.gcd.at(common, label, size)
         if (size // common[label]).sum() < _ENOUGH * parts:
             common[:] = 1
-        card = np.where(whole[label], common[label], size)
-        cards = size // card
-        dealt = np.lexsort((key, _class_ranks(label, key, cards)[label]))
-        place = np.empty_like(cards)
-        place[dealt] = np.cumsum(cards[dealt]) - cards[dealt]
+        block = np.where(whole[label], common[label], size)
+        blocks = size // block
+        sequence = np.lexsort((key, _class_ranks(label, key, blocks)[label]))
+        place = np.empty_like(blocks)
+        place[sequence] = np.cumsum(blocks[sequence]) - blocks[sequence]
         group, start = np.empty_like(order), np.empty_like(units)
         group[order] = np.repeat(np.arange(len(first)), np.diff(np.r_[first, len(order)]))
         start[order] = np.cumsum(units[order]) - units[order]
         before = start - start[order][first][group]
-        return cls(units, before, card[group], place[group], int(cards.sum()))
+        return cls(units, before, block[group], place[group], int(blocks.sum()))
 
     def inside(self, taken: Callable[[Ints], Ints]) -> Ints:
-        """The units of every row in a part that takes ``taken(n)`` of the first n cards."""
+        """Units of every row in the part that takes ``taken(n)`` of the first n blocks."""
 
         def of_equal_rows(units: Ints) -> Ints:
-            cards, rest = np.divmod(units, self.card)
-            so_far = taken(self.place + cards)
-            next_one = taken(self.place + cards + 1) - so_far
-            found: Ints = self.card * (so_far - taken(self.place)) + rest * next_one
+            blocks, rest = np.divmod(units, self.block)
+            so_far = taken(self.place + blocks)
+            next_one = taken(self.place + blocks + 1) - so_far
+            found: Ints = self.block * (so_far - taken(self.place)) + rest * next_one
             return found
 
         return of_equal_rows(self.before + self.units) - of_equal_rows(self.before)
 
     def part(self, sample: Sample, units: Ints) -> Sample:
-        """The rows with some of their units."""
+        """The rows with the given units."""
         kept = units > 0
         part = sample.part(kept)
         if part.weight is None or bool((units == self.units)[kept].all()):
@@ -127,7 +127,7 @@ class _Deal:
 
 
 def _units(sample: Sample) -> tuple[NDArray[np.bool_], Ints]:
-    """Which classes have weights in whole units, and the units of every row; one in the others."""
+    """Which classes have weights in whole units, and the units of every row (else one)."""
     weight, y = sample.weights, sample.y
     least = np.full(sample.n_classes, np.inf)
     np.minimum.at(least, y, weight)
@@ -140,19 +140,19 @@ def _units(sample: Sample) -> tuple[NDArray[np.bool_], Ints]:
     return ~broken, np.where(broken[y], 1, units).astype(np.int64)
 
 
-def _class_ranks(label: NDArray[np.int32], key: Keys, cards: Ints) -> Ints:
-    """An order of the classes that their names have no part in: by size, then by their rows."""
+def _class_ranks(label: NDArray[np.int32], key: Keys, blocks: Ints) -> Ints:
+    """Rank of the classes by size, then by their rows; independent of their names."""
     n_classes = int(label.max()) + 1
-    told_by = np.zeros(n_classes, dtype=np.uint64)
-    np.add.at(told_by, label, _mixed(key) * cards.astype(np.uint64))  # modulo 2^64
-    sizes = np.bincount(label, weights=cards)
+    fingerprint = np.zeros(n_classes, dtype=np.uint64)
+    np.add.at(fingerprint, label, _mixed(key) * blocks.astype(np.uint64))  # modulo 2^64
+    sizes = np.bincount(label, weights=blocks)
     ranks = np.empty(n_classes, dtype=np.int64)
-    ranks[np.lexsort((told_by, sizes))] = np.arange(n_classes)
+    ranks[np.lexsort((fingerprint, sizes))] = np.arange(n_classes)
     return ranks
 
 
 def row_keys(matrix: Matrix, seed: int | None) -> Keys:
-    """A random number for every row that depends on its values alone."""
+    """A random key for every row that depends only on its values."""
     start = np.random.default_rng(seed).integers(2**63, dtype=np.uint64)
     keys = np.full(matrix.n_rows, start, dtype=np.uint64)
     for column in matrix.values:
@@ -162,7 +162,7 @@ def row_keys(matrix: Matrix, seed: int | None) -> Keys:
 
 
 def _mixed(keys: Keys) -> Keys:
-    """A bijection of 64 bits that scatters its argument (splitmix64)."""
+    """Hash 64-bit integers (splitmix64, a bijection)."""
     keys = keys + np.uint64(0x9E3779B97F4A7C15)
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,7 +1,7 @@
-"""Reading a table: every library's columns become numbers or category codes.
+"""Reading a table: columns of any library become numbers or category codes.
 
-Nothing is decided here about what a column means to a tree (see ``columns.py``). Numbers keep the
-type they came with, so that identifiers are compared exactly.
+The kind of a column is decided elsewhere (see ``encoding.py``). Numbers keep their dtype, so
+that identifiers are compared exactly.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ __all__ = [
     "read_table", "smallest_ints",
 ]  # fmt: skip
 
-# What the values of a column are made of; "empty" when every value is missing.
+# Type of the values of a column; "empty" when every value is missing.
 Family = Literal["number", "text", "bool", "other", "empty"]
 
 _TEXT = (str,)
 _BOOL = (bool, np.bool_)
 _NUMBER = (int, float, np.integer, np.floating, Decimal, Fraction)
-# Codes that are not categories.
+# Codes that stand for no category.
 MISSING = -1
 UNKNOWN = -2
 
 
 @dataclass(frozen=True)
 class RawColumn:
-    """One column as it was read.
+    """A column as it was read.
 
     Attributes
     ----------
     family : {"number", "text", "bool", "other", "empty"}
-        What the values are made of.
+        Type of the values.
     values : ndarray
-        Numbers in the type they came with (floats, integers, or objects for integers past 64
-        bits), or category codes, -1 where missing.
+        Numbers in their original dtype (floats, integers, or objects for integers over 64 bits),
+        or category codes, -1 where missing.
     categories : tuple or None
-        What the codes stand for; None for numbers.
+        The categories that the codes index; None for numbers.
     ordered, declared : bool
-        Whether the dtype says that the categories have an order, and which they are.
+        Whether the dtype orders and declares the categories.
     missing : ndarray of bool or None
-        Which numbers are missing; None where NaN says so or none is.
+        Mask of missing numbers; None if NaN marks them or there are none.
     """
 
     family: Family
@@ -58,7 +58,7 @@ class RawColumn:
     missing: NDArray[np.bool_] | None = None
 
     def rows(self, keep: NDArray[np.bool_]) -> RawColumn:
-        """The column as if only some rows had been read."""
+        """The column restricted to some rows."""
         values = self.values[keep]
         missing = None if self.missing is None else self.missing[keep]
         if self.categories is None or self.declared:
@@ -74,7 +74,7 @@ class RawColumn:
         return replace(self, values=self.values[rows], missing=missing)
 
     def floats(self) -> NDArray[np.floating[Any]]:
-        """Numbers as float64, or float32 if they came so; NaN where missing."""
+        """The numbers as float64 (float32 stays float32); NaN where missing."""
         if self.values.dtype in (np.float64, np.float32):
             return self.values
         if self.family == "empty":
@@ -87,7 +87,7 @@ class RawColumn:
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Which numbers are not missing."""
+        """Mask of the numbers that are not missing."""
         if self.missing is not None:
             return ~self.missing
         if self.values.dtype.kind == "f":
@@ -96,7 +96,7 @@ class RawColumn:
         return np.ones(len(self.values), dtype=bool)
 
     def distinct(self) -> tuple[list[Any], NDArray[np.int64]]:
-        """The distinct values, and for every row which of them it has, -1 where missing."""
+        """The distinct values, and the index of each row's value among them, -1 where missing."""
         if self.categories is not None:
             return list(self.categories), self.values
         known = self.known
@@ -107,7 +107,7 @@ class RawColumn:
 
 
 def _plain(found: NDArray[Any]) -> list[Any]:
-    """Distinct numbers as Python numbers; whole floats as ints, to read well."""
+    """Distinct numbers as Python numbers; whole floats as ints."""
     if found.dtype.kind == "f":
         whole = bool((found == np.round(found)).all() and (np.abs(found) < 2**53).all())
         if whole:
@@ -117,18 +117,18 @@ def _plain(found: NDArray[Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as it was read: either one matrix of numbers, or a list of columns.
+    """A table as it was read: one matrix of numbers, or a list of columns.
 
     Attributes
     ----------
     names : tuple of str or None
-        The column names, where the table has them and all are strings.
+        The column names, if the table has any and all are strings.
     shape : tuple of int
         Rows and columns.
     matrix : ndarray or None
-        The whole table, when it is made of numbers of one type only.
+        The whole table, if it consists of numbers of one type.
     raw : tuple of RawColumn
-        The columns, when it is not.
+        The columns, otherwise.
     """
 
     names: tuple[str, ...] | None
@@ -138,7 +138,7 @@ class Table:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names, or ``x0``, ``x1``, ... where there are none."""
+        """The column names, or ``x0``, ``x1``, ... if there are none."""
         return self.names or tuple(f"x{i}" for i in range(self.shape[1]))
 
     def column(self, i: int) -> RawColumn:
@@ -148,7 +148,7 @@ class Table:
         return self.raw[i]
 
     def floats(self) -> NDArray[np.floating[Any]] | None:
-        """The whole table as float64 or float32 in one array; None where it has other columns."""
+        """The table as one array of float64 or float32; None if it has other columns."""
         if self.matrix is None or self.matrix.dtype in (np.float64, np.float32):
             return self.matrix
         return self.matrix.astype(np.float32 if self.matrix.dtype == np.float16 else np.float64)
@@ -158,7 +158,7 @@ class Table:
         return self.rows(np.arange(self.shape[0]) == at)
 
     def rows(self, keep: NDArray[np.bool_]) -> Table:
-        """The table as if only some rows had been read."""
+        """The table restricted to some rows."""
         shape = (int(keep.sum()), self.shape[1])
         if self.matrix is not None:
             return Table(self.names, shape, self.matrix[keep])
@@ -166,7 +166,7 @@ class Table:
 
 
 def read_table(X: Any) -> Table:
-    """Read a data frame (anything narwhals knows), an array or nested lists.
+    """Read a data frame (anything narwhals supports), an array or nested lists.
 
     Parameters
     ----------
@@ -175,8 +175,8 @@ def read_table(X: Any) -> Table:
     Raises
     ------
     TypeError, ValueError
-        If it is sparse, lazy, not two-dimensional or empty, has duplicate names, or has a column
-        that is neither numbers, text, booleans nor categories, or a mix of these.
+        If X is sparse, lazy, not two-dimensional or empty, has duplicate names, or has a column
+        that does not hold numbers, text, booleans or categories, all of one type.
     """
     if isinstance(X, Table):
         return X
@@ -218,7 +218,7 @@ def _read_array(X: Any) -> Table:
 
 
 def _numeric(X: Any, array: NDArray[Any] | None) -> NDArray[Any]:
-    """A matrix of numbers; scikit-learn says what is wrong with a sparse or ragged X."""
+    """A matrix of numbers; scikit-learn raises the errors for sparse or ragged X."""
     if type(array) is np.ndarray and array.dtype.kind in "fiu" and array.ndim == 2 and array.size:
         return array.astype(np.float64) if array.dtype.itemsize > 8 else array
     from sklearn.utils import check_array
@@ -228,7 +228,7 @@ def _numeric(X: Any, array: NDArray[Any] | None) -> NDArray[Any]:
 
 
 def _as_array(X: Any) -> NDArray[Any] | None:
-    """X as an array that keeps numbers numbers and text text; None if it is none."""
+    """X as an array that keeps the types of its values; None if it is not an array."""
     if isinstance(X, np.ndarray):
         return X
     if not isinstance(X, list | tuple) and not hasattr(X, "__array__"):
@@ -242,7 +242,7 @@ def _as_array(X: Any) -> NDArray[Any] | None:
 
 
 def _not_empty(shape: tuple[int, ...]) -> None:
-    """The words of scikit-learn for a table without rows or columns."""
+    """Raise scikit-learn's error for a table without rows or columns."""
     for what, count in (("sample", shape[0]), ("feature", shape[1])):
         if count == 0:
             raise ValueError(
@@ -315,7 +315,7 @@ def _read_series(series: Any, dtype: Any, label: str) -> RawColumn:
 
 
 def _numbers(series: Any) -> RawColumn:
-    """A column of numbers; a nullable column of integers stays one."""
+    """A column of numbers; nullable integers stay integers."""
     if series.dtype.is_integer():
         null = series.is_null().to_numpy()
         missing = null if null.any() else None
@@ -328,7 +328,7 @@ def _numbers(series: Any) -> RawColumn:
 
 
 def _text(series: Any, label: str) -> RawColumn:
-    """A text column: the distinct values by the hash table of the library that holds it."""
+    """A text column, factorized by the library that holds it."""
     native = series.to_native()
     library = series.implementation
     if library.is_pandas_like():
@@ -349,9 +349,9 @@ def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
     native = series.to_native()
     library = series.implementation
     if library.is_pandas_like():
-        # pandas' own array: the accessor would make a series of each attribute asked for.
+        # pandas' own array: the accessor would build a series for each attribute.
         held = native.array if library.is_pandas() else native.cat
-        if not hasattr(held, "categories"):  # a dictionary of Arrow inside pandas
+        if not hasattr(held, "categories"):  # an Arrow dictionary inside pandas
             import pyarrow
 
             return _arrow_codes(pyarrow.chunked_array([pyarrow.array(held)]), label)
@@ -362,14 +362,14 @@ def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
     categories = tuple(getattr(dtype, "categories", None) or ())
     if library.is_polars() and categories:
         return coded_column(_physical(native.to_physical()), categories, ordered=True)
-    # A polars Categorical shares its categories with others: only those found are its own.
+    # A polars Categorical shares its categories with other columns: keep only those found.
     import narwhals as nw
 
     return _text(series.cast(nw.String), label)
 
 
 def _arrow_codes(chunked: Any, label: str) -> RawColumn:
-    """A dictionary-encoded pyarrow column; its dictionary declares nothing unless ordered."""
+    """A dictionary-encoded pyarrow column; the dictionary counts as declared only if ordered."""
     array = chunked.unify_dictionaries().combine_chunks()
     if hasattr(array, "chunks"):  # no rows in the last of several chunks
         array = array.chunk(0)
@@ -392,11 +392,11 @@ def _physical(codes: Any) -> NDArray[np.int64]:
     return physical
 
 
-# -- the two forms -----------------------------------------------------------------------------
+# -- numbers and categories --------------------------------------------------------------------
 
 
 def smallest_ints(n_categories: int) -> type[np.signedinteger[Any]]:
-    """The smallest type for the codes of so many categories."""
+    """The smallest integer type for the codes of ``n_categories`` categories."""
     if n_categories <= 127:
         return np.int8
     return np.int16 if n_categories <= 32767 else np.int32
@@ -407,14 +407,14 @@ def _narrow(codes: NDArray[Any], n_categories: int) -> NDArray[Any]:
 
 
 def coded_column(codes: NDArray[Any], categories: tuple[Any, ...], *, ordered: bool) -> RawColumn:
-    """Categories that the dtype declares."""
+    """A column with categories declared by its dtype."""
     inside = np.where((codes < 0) | (codes >= len(categories)), MISSING, codes)
     values = _narrow(inside, len(categories))
     return RawColumn(family_of(categories), values, categories, ordered, declared=True)
 
 
 def _sorted(family: Family, codes: NDArray[Any], found: Sequence[Any]) -> RawColumn:
-    """Categories merely found in the data: their order must not depend on the order of the rows."""
+    """A column with categories found in the data, sorted: row order must not matter."""
     order = sorted(range(len(found)), key=found.__getitem__)
     rank = np.full(len(found) + 1, MISSING, dtype=smallest_ints(len(found)))
     rank[order] = np.arange(len(found))
@@ -435,7 +435,7 @@ def _nothing(rows: int) -> RawColumn:
 
 
 def column_of(values: list[Any], label: str) -> RawColumn:
-    """A column of Python objects: numbers, or text, or booleans; a mix is an error."""
+    """A column of Python objects: numbers, text or booleans, but not a mix."""
     types = set(map(type, values))
     if not types <= {str}:
         values = [None if is_missing(v) else v for v in values]
@@ -455,7 +455,7 @@ def column_of(values: list[Any], label: str) -> RawColumn:
 
 
 def _number_objects(values: list[Any]) -> RawColumn:
-    """Python numbers, None where missing; integers stay integers, whatever their size."""
+    """Python numbers, None where missing; integers of any size stay integers."""
     missing = np.array([v is None for v in values])
     whole = all(v is None or isinstance(v, int | np.integer) for v in values)
     if not whole:
@@ -467,7 +467,7 @@ def _number_objects(values: list[Any]) -> RawColumn:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a Python value says that there is none: None, NaN, ``pandas.NA``, ``NaT``."""
+    """Whether a Python value is missing: None, NaN, ``pandas.NA`` or ``NaT``."""
     if value is None:
         return True
     if isinstance(value, _TEXT):
@@ -479,7 +479,7 @@ def is_missing(value: Any) -> bool:
 
 
 def family_of(values: Iterable[Any]) -> Family:
-    """What a set of categories is made of."""
+    """Type of a set of categories."""
     types = {type(v) for v in values}
     if not types:
         return "empty"

@@ -1,4 +1,4 @@
-"""Encoded columns: what every room below the border reads."""
+"""Encoded columns, the input of growing and routing."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ __all__ = ["Matrix"]
 class Matrix:
     """The columns of a table, encoded and checked.
 
-    A real value is itself, float64 or float32 as it came, NaN where missing, never infinite. A
-    category is its code, in the smallest integers: -1 is missing, -2 a category that the column
-    does not know. Made by :func:`treebound.data.learn` and :func:`treebound.data.read`.
+    Real values are float64 or float32, NaN where missing, never infinite. Categories are codes of
+    the smallest integer type: -1 is missing, -2 an unknown category. Made by
+    :func:`treebound.data.learn_matrix` and :func:`treebound.data.read_matrix`.
 
     Attributes
     ----------
     columns : tuple of Column
-        What each column is; one that has missing values here says so.
+        The columns; ``missing`` is set where values are missing here.
     values : tuple of ndarray
-        One array a column.
+        One array per column.
     dense : ndarray or None
-        All values in one array, where every column is real and of one type.
+        All values in one array, if every column is real and of the same type.
     """
 
     columns: tuple[Column, ...]
@@ -40,12 +40,12 @@ class Matrix:
 
     @cached_property
     def values(self) -> tuple[NDArray[Any], ...]:
-        """One array a column."""
+        """One array per column."""
         return self.given if self.dense is None else tuple(self.dense.T)
 
     @cached_property
     def complete(self) -> bool:
-        """Whether no value is missing, as far as the columns tell."""
+        """Whether no column is marked as having missing values."""
         return not any(column.missing for column in self.columns)
 
     @property
@@ -54,13 +54,13 @@ class Matrix:
         return len(self.given[0] if self.dense is None else self.dense)
 
     def part(self, rows: NDArray[Any]) -> Matrix:
-        """Some of the rows."""
+        """Select rows by index or mask."""
         if self.dense is not None:
             return Matrix(self.columns, dense=self.dense[rows])
         return Matrix(self.columns, tuple(column[rows] for column in self.given))
 
     def check_codes(self) -> None:
-        """Raise a ValueError where a code stands for no category of its column."""
+        """Raise a ValueError if a code is out of range for its column."""
         if self.dense is not None:
             return
         for column, values in zip(self.columns, self.given, strict=True):
@@ -76,7 +76,7 @@ class Matrix:
 
     @staticmethod
     def stacked(parts: Sequence[Matrix]) -> Matrix:
-        """The rows of several matrices of the same columns, one after the other."""
+        """Concatenate matrices with the same columns by rows."""
         columns = tuple(
             same[0].with_missing(any(column.missing for column in same))
             for same in zip(*(part.columns for part in parts), strict=True)

@@ -1,4 +1,4 @@
-"""Reading one row, as a person would write it."""
+"""Reading a single row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read_row(row: Any, names: Sequence[str]) -> Table:
     Parameters
     ----------
     row : mapping, sequence, pandas Series, or table of one row
-        A mapping may have more columns than are asked for.
+        A mapping may have extra columns.
     names : sequence of str
         The columns, in order.
 

@@ -1,4 +1,4 @@
-"""A sample: encoded rows, their classes and their weights. Everything below the border reads it."""
+"""A sample: encoded rows with their classes and weights."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows to learn from: encoded, checked, never changed.
+    """Encoded and checked rows with their classes and weights; immutable.
 
-    Made by :meth:`learn` from a table and a target, or by :meth:`read` with the columns and classes
-    of a tree that exists; a :meth:`part` of a sample is a sample.
+    Made by :meth:`learn` from a table and a target, or by :meth:`read` with the columns and
+    classes of an existing tree; a :meth:`part` of a sample is a sample.
 
     Attributes
     ----------
     X : Matrix
         The encoded columns.
     y : ndarray of int32
-        The class of every row, an index into ``classes``.
+        The class of each row, an index into ``classes``.
     weight : ndarray of float64 or None
-        The weight of every row, all above zero; None where every row counts once.
+        The weight of each row, all positive; None if the rows are not weighted.
     classes : ndarray
         The class labels, sorted.
 
     Raises
     ------
     ValueError
-        If a code, a class or a weight is not what it may be.
+        If a code, a class or a weight is out of range.
     """
 
     X: Matrix
@@ -51,7 +51,7 @@ class Sample:
     classes: NDArray[Any]
 
     def __post_init__(self) -> None:
-        """The kernels index by these codes: a wrong one must not pass."""
+        """Check the codes: the kernels use them as indices."""
         same_length(self.X.n_rows, len(self.y))
         last = len(self.classes) - 1
         if len(self.y) and not (self.y.min() >= 0 and self.y.max() <= last):
@@ -67,7 +67,7 @@ class Sample:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What each column is."""
+        """The columns of ``X``."""
         return self.X.columns
 
     @property
@@ -82,7 +82,7 @@ class Sample:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """The weight of every row, one where none was given."""
+        """The weight of each row, one if the rows are not weighted."""
         return np.ones(self.n_rows) if self.weight is None else self.weight
 
     @property
@@ -92,12 +92,12 @@ class Sample:
 
     @property
     def counts(self) -> NDArray[np.float64]:
-        """The weight of every class."""
+        """Total weight of each class."""
         counted = np.bincount(self.y, weights=self.weight, minlength=self.n_classes)
         return counted.astype(np.float64)
 
     def part(self, rows: NDArray[Any]) -> Sample:
-        """Some of the rows, chosen by number or by a mask."""
+        """Select rows by index, slice or mask."""
         weight = None if self.weight is None else self.weight[rows]
         return Sample(self.X.part(rows), self.y[rows], weight, self.classes)
 
@@ -114,19 +114,23 @@ class Sample:
     ) -> Sample:
         """Learn columns and classes from a training table and its target.
 
-        Rows of weight zero are left out before anything is learned.
+        Rows of weight zero are dropped first.
 
         Parameters
         ----------
         X : table
-            A data frame of any library that narwhals knows, an array, or nested lists.
+            Any data frame that narwhals supports, an array, or nested lists.
         y : array-like of shape (n_rows,)
-            The label of every row.
+            The label of each row.
         sample_weight : array-like of shape (n_rows,) or number, optional
         class_weight : "balanced", mapping of class to weight, or None
             Multiplies the sample weights.
         categorical_features, ordinal_features
             See :func:`learn_matrix`.
+
+        Returns
+        -------
+        Sample
 
         Examples
         --------
@@ -160,18 +164,22 @@ class Sample:
         classes: NDArray[Any],
         unknown: Unknown = "other",
     ) -> Sample:
-        """Read a table and a target in columns and classes that are known.
+        """Read a table and a target with known columns and classes.
 
         Parameters
         ----------
         X : table
         y : array-like of shape (n_rows,)
-            Labels, never codes; each must be one of ``classes``.
+            Labels, not codes; each must be one of ``classes``.
         sample_weight : array-like of shape (n_rows,) or number, optional
         columns, classes
-            Those of a tree or model, or of another sample.
+            Those of a tree, a model or another sample.
         unknown : {"other", "majority", "stop", "missing", "error"}
             See :func:`read_matrix`.
+
+        Returns
+        -------
+        Sample
         """
         table = read_table(X)
         codes = read_classes(y, np.asarray(classes))

@@ -1,4 +1,4 @@
-"""Reading a target: labels of any type become the sorted classes and a code for every row."""
+"""Reading a target: labels of any type become sorted classes and codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treebound.data.frames import is_missing
 
 __all__ = ["Labels", "learn_classes", "read_classes"]
 
-# Below this span whole numbers are looked up in a table instead of sorted.
+# Integers within this span are looked up in a table instead of sorted.
 _SPAN = 1 << 16
 
 
@@ -40,12 +40,12 @@ class Labels:
 
 
 def learn_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The sorted classes of a target, and the code of every row.
+    """The sorted classes of a target, and the code of each row.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,)
-        Labels: whole numbers, text, booleans, categories, or anything that can be sorted.
+        Labels: integers, text, booleans, categories, or any sortable values.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def learn_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
     except TypeError:
         kinds = sorted({type(label).__name__ for label in labels})
         raise ValueError(
-            "Unknown label type: y must hold labels of one type, that can be sorted. "
+            "Unknown label type: y must hold sortable labels of one type. "
             f"Got {', '.join(kinds)} instead. Hint: convert y with astype(str)."
         ) from None
     return classes, codes.astype(np.int32)
@@ -82,14 +82,14 @@ def _looked_up(labels: NDArray[Any], low: int, high: int) -> tuple[NDArray[Any],
 
 
 def read_classes(y: Any, classes: NDArray[Any]) -> NDArray[np.int32]:
-    """The code of every row's label among classes that are known.
+    """Encode labels by known classes.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,)
-        Labels, never codes.
+        Labels, not codes.
     classes : ndarray
-        The labels that may occur.
+        The allowed labels.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def read_classes(y: Any, classes: NDArray[Any]) -> NDArray[np.int32]:
 
 
 def shortened(classes: NDArray[Any]) -> str:
-    """The first classes, for an error."""
+    """The first classes, for an error message."""
     labels = classes.tolist()
     return ", ".join(map(repr, labels[:10])) + (", ..." if len(labels) > 10 else "")
 
@@ -138,12 +138,12 @@ def _as_labels(y: Any) -> NDArray[Any]:
 
 
 def _values(y: Any) -> NDArray[Any]:
-    """The values of a list, array or series of any library; missing labels are None or NaN."""
+    """Values of a list, array or series of any library; missing labels are None or NaN."""
     if isinstance(y, np.ndarray):
         return y
     if isinstance(y, list | tuple):
         array = np.asarray(y)
-        # numpy would turn the numbers of [1, "a"] into text, silently.
+        # numpy would silently turn the numbers of [1, "a"] into text
         mixed = array.dtype.kind in "SU" and not all(isinstance(label, str) for label in y)
         # and large integers of both signs into floats
         mixed |= array.dtype.kind == "f" and any(isinstance(label, int) for label in y)
@@ -186,7 +186,7 @@ _MISSING = "Input y contains NaN. Hint: leave out the rows without a label."
 
 
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:
-    """Objects that are all numbers or all booleans as such; the others stay objects."""
+    """Objects that are all numbers or all booleans as such an array; others stay objects."""
     if any(map(is_missing, labels.tolist())):
         raise ValueError(_MISSING)
     types = {type(label) for label in labels.tolist()}
@@ -200,7 +200,7 @@ def _plain(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def _integers(labels: NDArray[Any]) -> NDArray[Any]:
-    """Python integers in 64 bits where they fit; else they stay objects."""
+    """Python integers as 64-bit integers if they fit, else as objects."""
     low, high = (min(labels), max(labels)) if len(labels) else (0, 0)
     for dtype in (np.int64, np.uint64):
         if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:

@@ -1,4 +1,4 @@
-"""The weight of every training row."""
+"""Weights of the training rows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from treebound._validation import invalid
 
 __all__ = ["class_weights", "row_weights", "warn_if_light"]
 
-# Sums of weights outside this range are lost to rounding somewhere on the way.
+# Sums of weights outside this range lose precision.
 _LEAST, _MOST = 1e-300, 2.0**52
 
 
 def row_weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
-    """The sample weights as an array of floats; None when all are one."""
+    """The sample weights as an array of floats; None if all are one."""
     if sample_weight is None:
         return None
     from sklearn.utils import check_array
@@ -60,10 +60,10 @@ def class_weights(
     codes: NDArray[np.int32],
     weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64] | None:
-    """The row weights, multiplied by those of the classes.
+    """Multiply the row weights by class weights.
 
-    "balanced" gives every class the same weight in all, counting the sample weights, so that a
-    row of weight two is the same as the row twice.
+    "balanced" gives every class the same total weight, sample weights included, so that a row of
+    weight two counts as two rows.
     """
     if class_weight is None:
         return weight
@@ -90,9 +90,9 @@ def _declared(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> NDArray
 
 
 def warn_if_light(weight: NDArray[np.float64] | None) -> None:
-    """Warn when the weights sum up to far less than the number of rows.
+    """Warn if the weights sum to far less than the number of rows.
 
-    A pruner takes the sum of the weights for the number of examples.
+    Pruners use the sum of the weights as the number of examples.
     """
     if weight is not None and weight.sum() < 0.5 * len(weight):
         warnings.warn(

@@ -1,7 +1,7 @@
-"""The paper's 25 data sets, and the user's own tables.
+"""The paper's 25 data sets, and tables of the user.
 
-``load`` one of ``list()``, read ``info`` about it, ``fetch`` its file; ``read_table`` and
-``iter_table`` do the same for any CSV, Parquet file or frame with a small schema file.
+``load`` one of ``list()``, get ``info`` about it, ``fetch`` its file; ``read_table`` and
+``iter_table`` read any CSV file, Parquet file or frame, with an optional schema file.
 """
 
 from treebound.datasets.dataset import Dataset
@@ -12,7 +12,7 @@ from treebound.datasets.registry import names as _names
 from treebound.datasets.schema import Schema, SchemaError, read_schema
 from treebound.datasets.sources import DatasetError, fetch
 
-# ``datasets.list()``. It is not in ``__all__``, so that a star import leaves the builtin alone.
+# ``datasets.list()`` is not in ``__all__``, so that a star import does not shadow the builtin.
 list = _names
 
 __all__ = [

@@ -29,12 +29,12 @@ _Coded = tuple[list[Any], NDArray[np.int64] | None]
 
 
 def pandas() -> Any:
-    """The pandas module, or one line saying how to get it."""
+    """The pandas module, or an error that says how to install it."""
     return require("pandas", extra="study", why="Reading tables")
 
 
 def is_missing(value: Any, markers: frozenset[str]) -> bool:
-    """Whether a raw value stands for a missing one."""
+    """Whether a raw value is missing."""
     return value.strip() in markers if isinstance(value, str) else no_value(value)
 
 
@@ -59,7 +59,7 @@ def typed_series(
     schema : Schema
         For the missing markers and the decimal mark.
     first_row : int
-        The row number of the first value, for errors.
+        Row number of the first value, for errors.
     unknown : {"error", "keep"}
         What to do with a value that is not a declared category. If kept, the column is plain text
         or, where the categories are numbers, of dtype object; a text among numbers is an error.
@@ -249,7 +249,7 @@ def _no_missing_label(
 def _codes(
     values: Sequence[Any], categories: Sequence[Any], markers: frozenset[str]
 ) -> tuple[NDArray[np.int64], list[int]]:
-    """Category codes, -1 where missing; and the positions of values that are no category."""
+    """Category codes, -1 where missing, and the positions of values that are not categories."""
     lookup = _Lookup(categories, markers)
     if isinstance(values, TextColumn):
         each = np.array([*(lookup[text] for text in values.distinct), 0], dtype=np.int64)
@@ -265,7 +265,7 @@ _STRANGE = -2
 
 
 class _Lookup(dict[Any, int]):
-    """From a raw value to its code: by value, by text, by number; each value is tried once."""
+    """Map a raw value to its code, by value, text or number, with a cache."""
 
     def __init__(self, categories: Sequence[Any], markers: frozenset[str]) -> None:
         super().__init__((category, code) for code, category in enumerate(categories))
@@ -317,7 +317,7 @@ def _text(value: Any) -> str:
 
 def _number(value: Any, decimal: str) -> float:
     if isinstance(value, str):
-        if "_" in value:  # Python reads 1_000, no other tool does
+        if "_" in value:  # only Python reads 1_000
             raise ValueError(value)
         if decimal != ".":
             value = value.replace(decimal, ".")
@@ -325,9 +325,9 @@ def _number(value: Any, decimal: str) -> float:
 
 
 def _label_values(texts: list[str]) -> list[Any]:
-    """Whole numbers if all are written so, numbers if one has a fraction, else texts.
+    """Integers if all texts are, floats if all are numbers, else texts.
 
-    Numbers with a fraction are no classes: whoever learns from them refuses them.
+    Floats with a fraction are rejected as classes when learning.
     """
     stripped = [text.strip() for text in texts]
     try:
@@ -343,5 +343,5 @@ def _label_values(texts: list[str]) -> list[Any]:
 
 
 def _text_dtype() -> Any:
-    """What pandas itself makes of a column of texts: "str" from its version 3 on, else object."""
+    """The dtype of text in pandas: "str" since version 3, else object."""
     return pandas().Series(["text"]).dtype

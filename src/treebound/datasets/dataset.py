@@ -1,4 +1,4 @@
-"""A table ready to learn from."""
+"""A typed table with its target."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ __all__ = ["Dataset"]
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A table, its target and what is known of its columns.
+    """A table, its target and its schema.
 
     Attributes
     ----------
     name, title : str
-        The name it is loaded by, and the one to print.
+        The name for :func:`load`, and the title to print.
     frame : pandas.DataFrame
-        One column for each feature: float64, or a CategoricalDtype with the declared categories.
+        One column per feature: float64, or a CategoricalDtype with the declared categories.
     target : pandas.Series or None
-        The labels, row by row.
+        The labels.
     schema : Schema
-        The columns' kinds and categories.
+        Kinds and categories of the columns.
     source : str
         Where the data came from.
     notes : str
-        What one should know of it.
+        Remarks.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Dataset:
 
     @property
     def landscape(self) -> Landscape:
-        """What a tree may split on, missing values included."""
+        """The landscape of the columns, missing values included."""
         missing = self.frame.isna().any()
         columns = [c.with_missing(bool(missing[c.name])) for c in self.schema.columns]
         return landscape_of(columns)
@@ -68,7 +68,7 @@ class Dataset:
 
     @property
     def class_counts(self) -> dict[Any, int]:
-        """How many rows every class has."""
+        """Number of rows of each class."""
         if self.target is None:
             return {}
         counts = self.target.value_counts()

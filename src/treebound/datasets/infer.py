@@ -1,4 +1,4 @@
-"""Guessing what the columns of a table mean, to be shown and confirmed."""
+"""Inferring the kinds of the columns of a table."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["infer_column"]
 
 
 def infer_column(name: str, values: Sequence[Any], schema: Schema) -> Column | None:
-    """The column that the values suggest; None if a tree cannot use it.
+    """Infer a column from its values; None if a tree cannot use it.
 
     Parameters
     ----------
     name : str
     values : sequence
-        The values of a frame's column, or texts of a file that are not all numbers.
+        The values of a frame's column, or the texts of a file, if not all are numbers.
     schema : Schema
         For the missing markers.
     """
@@ -45,7 +45,7 @@ def infer_column(name: str, values: Sequence[Any], schema: Schema) -> Column | N
 def _from_objects(name: str, values: Sequence[Any], markers: frozenset[str]) -> Column | None:
     try:
         found = {value for value in values if not is_missing(value, markers)}
-    except (TypeError, ValueError):  # lists, arrays: nothing a tree can test
+    except (TypeError, ValueError):  # lists, arrays and other unhashable values
         return None
     if all(isinstance(value, str) for value in found):
         return Column(name, "nominal", tuple(sorted(found)))

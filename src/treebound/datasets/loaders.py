@@ -1,4 +1,4 @@
-"""Loading a data set of the registry: find the file, parse it, compare it with the paper."""
+"""Loading a data set of the registry: find the file, parse it, check it against the paper."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ def load(
     name : str
         One of :func:`list`.
     typing : {"paper", "declared"}
-        The columns' kinds as the paper counts them, or as they really are: with the orderings the
+        The kinds of the columns as in the paper, or corrected: with the orderings that the
         authors' reader lost, missing values as missing, and without the column it kept by mistake.
     data : path-like, optional
-        A folder with the files, ``<name>/<file>``; by default the one of ``TREEBOUND_DATA``.
+        A folder with the files, ``<name>/<file>``; by default ``TREEBOUND_DATA``.
     accept : bool
-        Take a file with another checksum where none of UCI's own file was ever recorded.
+        Accept a file with another checksum if that of UCI's own file was never recorded.
     source : {None, "sklearn", "folder", "cache", "network"}
-        Where to look. None: scikit-learn's own files where they equal UCI's (wine, breast cancer),
-        then the folder, the cache and the network. ``load("iris", source="sklearn")`` gives
+        Where to look. None: scikit-learn's files if they equal UCI's (wine, breast cancer), then
+        the folder, the cache and the network. ``load("iris", source="sklearn")`` gives
         scikit-learn's iris, which differs from UCI's in rows 35 and 38.
 
     Returns
     -------
     Dataset
-        Rows in the file's order.
+        Rows in the order of the file.
 
     Raises
     ------
     DatasetError
-        If the file is not there, cannot be fetched, or is not the one expected.
+        If the file is not found, cannot be fetched, or is not the expected one.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def _typed(
         raise DatasetError(f"{where}, of the data set {entry.name!r}: {error}") from None
     notes = entry.notes
     if where == "scikit-learn" and entry.shipped is not None and not entry.shipped.same:
-        notes = f"From scikit-learn, which is not UCI's file. {notes}"
+        notes = f"From scikit-learn, which differs from UCI's file. {notes}"
     return Dataset(entry.name, entry.title, frame, labels, schema, where, notes)
 
 
@@ -103,19 +103,19 @@ def _parsed(entry: DatasetInfo, payload: bytes, where: str) -> dict[str, Sequenc
 
 
 def _sheet_columns(entry: DatasetInfo, payload: bytes) -> dict[str, Sequence[Any]]:
-    """The columns of an Excel sheet; the registry names them all, in order."""
+    """The columns of an Excel sheet, named by the registry."""
     xlrd = require("xlrd", extra="study", why=f"Reading {entry.file}")
     try:
         sheet = xlrd.open_workbook(file_contents=payload).sheet_by_name(entry.sheet)
-    except Exception as error:  # xlrd lets errors of many kinds through on a broken file
-        raise ValueError(f"{entry.file} is not a workbook that can be read: {error}") from None
+    except Exception as error:  # xlrd raises many kinds of errors for a broken file
+        raise ValueError(f"{entry.file} is not a readable workbook: {error}") from None
     start = entry.declared.layout.skip_rows
     end = min(start + (entry.rows or sheet.nrows), sheet.nrows)
     return {name: sheet.col_values(at, start, end) for at, name in enumerate(entry.declared.order)}
 
 
 def _shipped(entry: DatasetInfo) -> dict[str, Sequence[Any]]:
-    """The columns of the copy that scikit-learn ships, under the registry's names."""
+    """The columns of scikit-learn's copy, with the registry's names."""
     if entry.shipped is None:
         raise DatasetError(
             f"scikit-learn does not ship the data set {entry.name!r}. Hint: leave out 'source'."
@@ -130,7 +130,7 @@ def _shipped(entry: DatasetInfo) -> dict[str, Sequence[Any]]:
 
 
 def _compare_with_paper(entry: DatasetInfo, dataset: Dataset) -> None:
-    """Raise unless the table has the counts the paper states."""
+    """Raise unless the table has the counts of the paper."""
     counts = entry.counts
     expected: dict[str, Any] = {
         "examples": counts.examples,

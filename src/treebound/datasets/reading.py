@@ -1,4 +1,4 @@
-"""The user's own tables: from CSV, Parquet or a frame to typed columns, whole or in chunks."""
+"""Tables of the user: CSV, Parquet or a frame to typed columns, whole or in chunks."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ def read_table(
         A CSV file (also gzipped), a Parquet file, ``"-"`` for either on standard input, or a
         pandas, polars or pyarrow table.
     schema : Schema or path-like, optional
-        What the columns mean, or a TOML file that says so (see :class:`Schema`). Columns it does
-        not name are inferred as by :func:`infer_schema`.
+        Kinds and categories of the columns, or a TOML file with them (see :class:`Schema`).
+        Other columns are inferred as by :func:`infer_schema`.
     target : str, optional
-        The column to predict; wins over the schema's.
+        The column to predict; overrides that of the schema.
     unknown : {"error", "keep"}
         What to do with a value that is not a declared category, see :func:`iter_table`.
 
     Returns
     -------
     Dataset
-        Its ``schema`` names every column; print it to see what was inferred.
+        Its ``schema`` has every column; print it to see the inferred kinds.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def iter_table(
     unknown: str = "keep",
     others: bool = False,
 ) -> Iterator[pd.DataFrame]:
-    """Read a table chunk by chunk, for tables larger than memory.
+    """Read a table in chunks, for tables larger than memory.
 
     Parameters
     ----------
@@ -108,18 +108,18 @@ def iter_table(
     schema : Schema or path-like
         The columns to read; others are skipped, the target is not needed.
     chunk_rows : int
-        Rows of a chunk (the last may have fewer). A table without rows is one empty chunk.
+        Rows per chunk (the last may have fewer). A table without rows is one empty chunk.
     unknown : {"keep", "error"}
-        What to do with a value that is not a declared category: leave it as it is, in columns of
-        plain values (but a text among numbers is an error), or raise, naming the row.
+        How to handle a value that is not a declared category: keep it, in a column of plain
+        values (but a text among numbers is an error), or raise an error that names the row.
     others : bool
-        Whether the table's other columns come along, as they are, all in the table's order.
+        Whether to include the other columns of the table unchanged, in the table's order.
 
     Yields
     ------
     pandas.DataFrame
-        The schema's columns in the schema's order (with ``others``, in the table's). The index
-        counts rows from 0 on.
+        The columns of the schema in its order (with ``others``, in the table's). The index
+        counts the rows from 0.
     """
     check("iter_table", {"chunk_rows": chunk_rows}, {"chunk_rows": Whole(1)})
     for read in iter_raw(table, schema, chunk_rows, unknown=unknown):
@@ -129,10 +129,10 @@ def iter_table(
 
 
 def infer_schema(frame: Any, *, target: str | None = None) -> Schema:
-    """The schema a frame's dtypes suggest; print it, and save it with ``to_toml`` to change it.
+    """Infer a schema from the dtypes of a frame; ``to_toml`` writes it for editing.
 
-    Numbers are real, booleans and texts nominal, a categorical dtype is what it says it is. Dates
-    and columns of lists and the like are ignored.
+    Numbers are real, booleans and text nominal, categorical dtypes ordinal if ordered, else
+    nominal. Other columns, such as dates and lists, are ignored.
 
     Parameters
     ----------
@@ -140,6 +140,10 @@ def infer_schema(frame: Any, *, target: str | None = None) -> Schema:
         pandas, polars or pyarrow.
     target : str, optional
         The column to predict.
+
+    Returns
+    -------
+    Schema
 
     Examples
     --------
@@ -267,9 +271,9 @@ def _schema(schema: Any) -> Schema:
 
 
 def _completed(raw: Raw, schema: Schema, from_text: bool, name: str) -> Schema:
-    """The schema with every column of the table in it, in the table's order.
+    """The schema with all columns of the table, in the table's order.
 
-    Text columns that turn out to be numbers are turned into numbers in ``raw``.
+    Text columns that hold numbers are converted in ``raw``.
     """
     _need(raw, [n for n in schema.order if n != schema.target], name)
     known = {column.name: column for column in schema.columns}
@@ -291,7 +295,7 @@ def _completed(raw: Raw, schema: Schema, from_text: bool, name: str) -> Schema:
 
 
 def _as_numbers(texts: Sequence[Any], column: str, schema: Schema) -> Sequence[Any]:
-    """The texts as numbers if every one of them is (or is missing), else as they are."""
+    """The texts as numbers if all are numbers or missing, else unchanged."""
     try:
         return numbers(texts, column, schema)  # type: ignore[return-value]
     except ValueError:
@@ -344,11 +348,11 @@ def _raw_chunks(
 def _piped_chunks(
     schema: Schema, chunk_rows: int | None, name: str
 ) -> Iterator[tuple[Iterator[Raw], bool, str]]:
-    """What comes on standard input: Parquet if it starts as such, else text."""
+    """Standard input: Parquet if it starts as such, else text."""
     source: Any = sys.stdin.buffer
     pipe = source if hasattr(source, "peek") else io.BufferedReader(source)
     if pipe.peek(4)[:4] == b"PAR1":
-        with tempfile.TemporaryFile() as file:  # Parquet is read from its end
+        with tempfile.TemporaryFile() as file:  # reading Parquet needs seeking
             shutil.copyfileobj(pipe, file)
             yield _parquet_chunks(_parquet_file(file, name), chunk_rows, name), False, name
         return
@@ -365,7 +369,7 @@ def _frame_chunks(table: Any, chunk_rows: int | None) -> Iterator[Raw]:
             "The 'table' parameter must be a path, '-' or a data frame (pandas, polars, pyarrow). "
             f"Got {type(table).__name__} instead."
         ) from None
-    except Exception as error:  # narwhals' own error for names that occur twice
+    except Exception as error:  # narwhals' error for duplicate names
         raise ValueError(f"The table cannot be read: {error}") from None
     frame = native.to_pandas()
     names = [str(name) for name in frame.columns]
@@ -413,7 +417,7 @@ def _open_binary(path: Path) -> IO[bytes]:
 
 
 def _open_parquet(path: Path) -> Any:
-    with open(path, "rb"):  # a missing or forbidden file is said in the usual words
+    with open(path, "rb"):  # the usual errors for a missing or unreadable file
         pass
     return _parquet_file(path, str(path))
 
@@ -423,7 +427,7 @@ def _parquet_file(source: Any, name: str) -> Any:
     try:
         return parquet.ParquetFile(source)
     except (OSError, ValueError) as error:
-        raise ValueError(f"{name} is not a Parquet file that can be read: {error}") from None
+        raise ValueError(f"{name} is not a Parquet file, or is damaged: {error}") from None
 
 
 def _layout_for(path: Any, layout: Layout) -> Layout:

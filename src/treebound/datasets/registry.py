@@ -1,9 +1,9 @@
 """The registry of the paper's 25 data sets: one TOML file each, in the folder ``uci``.
 
-A file says where the data come from (``[source]``), how the text is laid out (``[read]``), what
-every column is (``[columns]``, as in any schema file) and what the paper states (``[paper]``: its
-counts, and under ``[paper.columns]`` the columns it types otherwise). The reader of the paper's
-authors made categories out of the texts it found, in text order; so does ``typing="paper"``.
+A file has the source of the data (``[source]``), the layout of the text (``[read]``), the columns
+(``[columns]``, as in any schema file) and the paper's statements (``[paper]``: its counts, and
+under ``[paper.columns]`` the columns it types differently). The paper's authors took as categories
+the texts found, in text order; so does ``typing="paper"``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UCI = "https://archive.ics.uci.edu/"
 
 @dataclass(frozen=True)
 class Counts:
-    """What the paper's caption says of a data set, and how many rows each class has."""
+    """The counts of a data set in the paper's caption, and the rows of each class."""
 
     examples: int
     real: int
@@ -37,7 +37,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Shipped:
-    """A copy inside scikit-learn: its loader, its classes by code, whether it equals UCI's file."""
+    """A copy in scikit-learn: its loader, its classes by code, whether it equals UCI's file."""
 
     loader: str
     classes: tuple[Any, ...]
@@ -46,40 +46,40 @@ class Shipped:
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """All that is known of a data set before it is loaded.
+    """Description of a data set, available before loading.
 
     Attributes
     ----------
     name, title : str
-        The name to load it by, and the paper's.
+        The name for :func:`load`, and the paper's.
     citation : str
-        Whom to cite.
+        What to cite.
     page : str
         The page that describes it.
     path : str
-        Where the file stands at UCI.
+        Path of the file at UCI.
     file : str
-        The file's name, in a folder of the data set's name.
+        Name of the file, in a folder named after the data set.
     member : str or None
-        Where UCI has an archive: the member of it that is the file.
+        The member of UCI's archive that is the file, if it is in one.
     sha256 : str
         Checksum of the file.
     size : int
-        Bytes of the file.
+        Size of the file in bytes.
     recorded : bool
         Whether the checksum is known to be that of UCI's own file.
     sheet : str or None
-        The sheet, where the file is an Excel workbook.
+        The sheet, if the file is an Excel workbook.
     rows : int or None
-        Data rows to read, where something else follows them.
+        Number of data rows to read, if something follows them.
     shipped : Shipped or None
-        The copy inside scikit-learn, where there is one.
+        The copy in scikit-learn, if there is one.
     counts : Counts
-        What the paper states.
+        The counts of the paper.
     declared, paper : Schema
-        The columns as they are, and as the paper types them.
+        The correct columns, and those of the paper.
     notes : str
-        What one should know.
+        Remarks.
     """
 
     name: str
@@ -102,16 +102,16 @@ class DatasetInfo:
 
     @property
     def url(self) -> str:
-        """Where UCI has the file (or the archive it is in)."""
+        """URL of the file (or of its archive) at UCI."""
         return UCI + self.path
 
     @property
     def archive(self) -> str | None:
-        """The name of the archive the file comes in, if it does."""
+        """Name of the archive that holds the file, if any."""
         return None if self.member is None else self.path.rsplit("/", 1)[-1]
 
     def schema(self, typing: Typing = "paper") -> Schema:
-        """The columns, typed as in the paper or as they are."""
+        """The columns, typed as in the paper or correctly."""
         check("load", {"typing": typing}, {"typing": OneOf(get_args(Typing))})
         return self.paper if typing == "paper" else self.declared
 
@@ -135,7 +135,7 @@ class DatasetInfo:
 
 
 def names() -> list[str]:
-    """The names of the 25 data sets of the paper, sorted.
+    """Names of the paper's 25 data sets, sorted.
 
     Examples
     --------
@@ -148,12 +148,16 @@ def names() -> list[str]:
 
 
 def info(name: str) -> DatasetInfo:
-    """What is known of a data set: source, checksum, columns, citation.
+    """Description of a data set: source, checksum, columns, citation.
 
     Parameters
     ----------
     name : str
         One of :func:`list`.
+
+    Returns
+    -------
+    DatasetInfo
 
     Examples
     --------

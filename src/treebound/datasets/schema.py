@@ -1,6 +1,6 @@
-"""What the columns of a table mean, as a small TOML file that people write by hand.
+"""Schema files: kinds and categories of the columns of a table, in TOML.
 
-The format, all of it optional::
+The format; every entry is optional::
 
     target = "label"                  # the column to predict
     missing = ["", "NA", "?"]         # texts that stand for a missing value
@@ -22,9 +22,9 @@ The format, all of it optional::
     kind = "nominal"
     categories = ["red", "green", "blue"]
 
-Categories are texts, numbers or booleans; ordinal ones are listed from least to greatest. A text
-that is a category of its column is that category, even where it is also a marker of ``missing``.
-Listing the target under ``[columns]`` as nominal declares its classes.
+Categories are texts, numbers or booleans; ordinal ones are listed from lowest to highest. A
+category of a column is never missing, even if it is listed in ``missing``. Listing the target
+under ``[columns]`` as nominal declares its classes.
 """
 
 from __future__ import annotations
@@ -47,25 +47,25 @@ _KINDS = ("real", "ordinal", "nominal", "ignore")
 
 
 class SchemaError(ValueError):
-    """A schema file that cannot be understood; the message names the place."""
+    """An invalid schema file; the message names the place."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a text file is laid out, the ``[read]`` table of a schema file.
+    """The layout of a text file, the ``[read]`` table of a schema file.
 
     Attributes
     ----------
     separator : str or None
-        One character, or ``"whitespace"``. None: a tab for ``.tsv``, else a comma.
+        One character, or ``"whitespace"``. None: a tab for ``.tsv``, otherwise a comma.
     decimal : str
-        The decimal mark of numbers.
+        The decimal separator.
     encoding : str
         The text encoding; a byte order mark is skipped.
     header : bool
-        Whether the first line read names the columns.
+        Whether the first line has the column names.
     skip_rows : int
-        Lines before the header (or before the data where there is none).
+        Lines before the header (or before the data if there is no header).
     """
 
     separator: str | None = None
@@ -102,17 +102,17 @@ class Schema:
     target : str or None
         The column to predict.
     classes : tuple or None
-        The declared classes; None if they are to be found in the data.
+        The declared classes; None to find them in the data.
     ignored : tuple of str
-        Columns of the table that take no part.
+        Columns to ignore.
     missing : tuple of str
-        Texts that stand for a missing value.
+        Texts that mark a missing value.
     others : {"infer", "ignore"}
-        What happens to columns the schema does not name.
+        How to handle columns that the schema does not name.
     layout : Layout
-        How a text file is laid out.
+        The layout of a text file.
     order : tuple of str
-        Every named column as it stands in the file, target and ignored ones included.
+        All named columns in the order of the file, target and ignored ones included.
 
     Examples
     --------
@@ -157,7 +157,7 @@ class Schema:
 
     @property
     def landscape(self) -> Landscape:
-        """What a tree may split on; undeclared categories count as unbounded."""
+        """The landscape of the columns; undeclared categories count as unbounded."""
         return landscape_of(self.columns)
 
     def column(self, name: str) -> Column:
@@ -186,15 +186,15 @@ class Schema:
 
     @classmethod
     def from_toml(cls, text: str, *, name: str = "schema") -> Schema:
-        """Read a schema from TOML text; ``name`` is what errors call it."""
+        """Read a schema from TOML text; ``name`` is used in errors."""
         try:
-            document = tomllib.loads(text + "\n")  # so that an error at the end has a line too
+            document = tomllib.loads(text + "\n")  # so that an error at the end has a line number
         except tomllib.TOMLDecodeError as error:
             raise SchemaError(f"The schema {name} is not valid TOML: {error}.") from None
         try:
             return _schema_of(document)
         except SchemaError as error:
-            raise SchemaError(f"The schema {name} is not right: {error}") from None
+            raise SchemaError(f"The schema {name} is not valid: {error}") from None
 
     def to_toml(self) -> str:
         """Write the schema as TOML text that :meth:`from_toml` reads back."""
@@ -216,7 +216,7 @@ class Schema:
         return "\n".join(lines).lstrip("\n") + "\n"
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """Name, kind and categories of every column as text, for showing."""
+        """Name, kind and categories of each column as text."""
         known = {column.name: column for column in self.columns}
         found: list[tuple[str, str, str]] = []
         for name in self.order:
@@ -247,7 +247,7 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
     Raises
     ------
     SchemaError
-        If it is not valid TOML (the message names the line) or not a schema.
+        If the file is not valid TOML (the message names the line) or not a schema.
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -334,7 +334,7 @@ def _column_spec(name: str, spec: Any) -> tuple[Kind | str, tuple[Any, ...] | No
         if kind == "ordinal":
             raise SchemaError(
                 f"column {name!r} is ordinal but lists no categories. "
-                'Hint: categories = ["least", ..., "greatest"].'
+                'Hint: categories = ["lowest", ..., "highest"].'
             )
         return kind, None
     if kind in ("real", "ignore"):
@@ -425,7 +425,7 @@ def _classes_text(classes: Iterable[Any] | None) -> str:
 
 
 def _some(values: tuple[Any, ...], mark: str) -> str:
-    """The values in a row, the middle left out where there are many."""
+    """The values in a row, abbreviated if there are many."""
     texts = [str(value) for value in values]
     if len(texts) > 12:
         texts = [*texts[:8], "...", texts[-1]]

@@ -1,4 +1,4 @@
-"""Where the files of the registry come from: a folder, the cache, the network; always checked."""
+"""Finding the files of the registry in a folder, the cache or the network, with checksums."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ __all__ = ["DatasetError", "cache_folder", "data_folder", "fetch", "file_bytes",
 
 Folder = str | os.PathLike[str]
 
-# What zipfile raises on archives that are cut short, damaged, encrypted or of an unknown method.
+# Errors of zipfile for truncated, damaged, encrypted or unsupported archives.
 _BROKEN_ZIP = (
     zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError,
 )  # fmt: skip
 
 
 class DatasetError(OSError):
-    """A data set's file that is not there, cannot be fetched or is not the right one."""
+    """The file of a data set is missing, cannot be fetched or is not the right one."""
 
 
 def data_folder(data: Folder | None = None) -> Path | None:
-    """The folder the user named, by argument or by ``TREEBOUND_DATA``."""
+    """The data folder, from the argument or from ``TREEBOUND_DATA``."""
     named = data if data is not None else os.environ.get("TREEBOUND_DATA") or None
     if named is None:
         return None
@@ -43,7 +43,7 @@ def data_folder(data: Folder | None = None) -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: ``TREEBOUND_CACHE``, or the system's cache folder."""
+    """The folder of downloads: ``TREEBOUND_CACHE``, or the system's cache folder."""
     named = os.environ.get("TREEBOUND_CACHE")
     if named:
         return Path(named)
@@ -52,7 +52,7 @@ def cache_folder() -> Path:
 
 
 def find_file(entry: DatasetInfo, folder: Path) -> Path | None:
-    """The data set's file in a folder, or the archive it comes in; None if neither is there."""
+    """The file of a data set in a folder, or its archive; None if there is neither."""
     for name in (entry.file, entry.archive):
         if name is not None and (folder / entry.name / name).is_file():
             return folder / entry.name / name
@@ -66,10 +66,10 @@ def file_bytes(
     accept: bool = False,
     source: str | None = None,
 ) -> tuple[bytes, str]:
-    """The checked bytes of a data set's file and where they came from.
+    """The checked bytes of a data set's file, and their source.
 
-    Looks in the folder the user named, then in the cache, then at UCI (the download is kept in
-    the cache). ``source`` limits the search to one of ``"folder"``, ``"cache"``, ``"network"``.
+    Looks in the data folder, then in the cache, then at UCI (downloads are cached). ``source``
+    limits the search to ``"folder"``, ``"cache"`` or ``"network"``.
     """
     folder = data_folder(data) if source in (None, "folder") else None
     path = None if folder is None else find_file(entry, folder)
@@ -89,17 +89,17 @@ def file_bytes(
 
 
 def fetch(name: str, *, data: Folder | None = None, accept: bool = False) -> Path:
-    """Have a data set's file on disk, downloading it where needed.
+    """Download the file of a data set, unless it is on disk.
 
     Parameters
     ----------
     name : str
         One of :func:`list`.
     data : path-like, optional
-        The folder to keep it in; by default the cache (and nothing is fetched that is already in
-        the folder of ``TREEBOUND_DATA``).
+        The folder to keep it in; by default the cache (and files in ``TREEBOUND_DATA`` are not
+        downloaded).
     accept : bool
-        Take a file with another checksum where none of UCI's own file was ever recorded.
+        Accept a file with another checksum if that of UCI's own file was never recorded.
 
     Returns
     -------
@@ -119,13 +119,13 @@ def fetch(name: str, *, data: Folder | None = None, accept: bool = False) -> Pat
 
 
 def url_of(entry: DatasetInfo) -> str:
-    """Where the file is downloaded from: UCI, or the mirror ``TREEBOUND_MIRROR`` names."""
+    """URL of the download: UCI, or the mirror ``TREEBOUND_MIRROR``."""
     base = os.environ.get("TREEBOUND_MIRROR") or UCI
     return base.rstrip("/") + "/" + entry.path
 
 
 def check(entry: DatasetInfo, payload: bytes, where: str, *, accept: bool = False) -> None:
-    """Raise unless the bytes are the data set's file (or one that may be and is accepted)."""
+    """Raise unless the bytes are the data set's file (or an accepted one)."""
     found = hashlib.sha256(payload).hexdigest()
     if found == entry.sha256:
         return
@@ -139,8 +139,8 @@ def check(entry: DatasetInfo, payload: bytes, where: str, *, accept: bool = Fals
         raise DatasetError(f"{message} {_by_hand(entry)}")
     if not accept:
         raise DatasetError(
-            f"{message} No checksum of UCI's own file is known for this data set, so it may be "
-            "right all the same. Hint: pass accept=True (--accept) to take it, or "
+            f"{message} No checksum of UCI's own file is known for this data set, so the file may "
+            "still be right. Hint: pass accept=True (--accept) to use it, or "
             f"{_by_hand(entry)[6:]}"
         )
     warnings.warn(f"{message} Taken because accept=True.", UserWarning, stacklevel=4)
@@ -177,7 +177,7 @@ def _from_cache(entry: DatasetInfo, accept: bool, *, again: bool) -> bytes | Non
 
 
 def _keep(entry: DatasetInfo, payload: bytes, folder: Path) -> Path:
-    """Store a checked file; a reader sees all of it or nothing."""
+    """Store a checked file atomically."""
     path = folder / entry.name / entry.file
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -197,7 +197,7 @@ def _note(path: Path) -> Path:
 
 
 def _was_accepted(path: Path, payload: bytes) -> bool:
-    """Whether this very file was accepted when it was fetched."""
+    """Whether this file was accepted when it was fetched."""
     try:
         return _note(path).read_text().strip() == hashlib.sha256(payload).hexdigest()
     except OSError:
@@ -227,7 +227,7 @@ def _download(entry: DatasetInfo, accept: bool, *, folder: Path | None = None) -
 
 
 def _member(entry: DatasetInfo, archive: bytes, where: str) -> bytes:
-    """One member of a zip archive, read in memory; nothing is ever unpacked to disk."""
+    """One member of a zip archive, read in memory and never unpacked to disk."""
     limit = 4 * entry.size
     try:
         with (

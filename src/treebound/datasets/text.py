@@ -1,7 +1,7 @@
 """Text files: bytes in, columns of texts out, whole or in chunks.
 
-The bytes are cut into blocks of whole records. Arrow reads a block whose quotes are as they should
-be; from the first other one on, Python's csv module reads the file, and says what is wrong with it.
+The bytes are split into blocks of whole records. Arrow reads well-quoted blocks; from the first
+other block on, Python's csv module reads the file and reports errors.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from treebound.datasets.text_column import TextColumn, arrow
 
 __all__ = ["LONGEST_LINE", "Raw", "no_duplicates", "text_chunks", "text_columns"]
 
-# Columns as they come out of a file or a frame, by name.
+# Raw columns of a file or a frame, by name.
 Raw = dict[str, Sequence[Any]]
 
 _BLOCK = 1 << 24
-# In bytes: a line longer than this is no row of a table, and is not held in memory.
+# In bytes; longer lines are an error, so that they are not held in memory.
 LONGEST_LINE = 1 << 26
 _FIELD = 131_072  # characters, the limit of Python's csv module
 _BATCH = 50_000
@@ -37,23 +37,23 @@ _QUOTE = 34
 
 
 def text_columns(payload: bytes, schema: Schema, name: str) -> Raw:
-    """The columns of a text file held in memory."""
+    """The columns of a text file in memory."""
     return next(text_chunks(io.BytesIO(payload), schema, None, name))
 
 
 def text_chunks(
     file: IO[bytes], schema: Schema, chunk_rows: int | None, name: str
 ) -> Iterator[Raw]:
-    """The columns of a text file, so many rows at a time (None: all); at least one chunk.
+    """The columns of a text file, ``chunk_rows`` rows at a time (None: all); at least one chunk.
 
     Parameters
     ----------
     file : binary stream
     schema : Schema
-        For the layout and, where the file has no header, the names of the columns.
+        For the layout and, if the file has no header, the names of the columns.
     chunk_rows : int or None
     name : str
-        What errors call the file.
+        Name of the file in errors.
     """
     with _explained(name, schema.layout):
         reader = _Reader(file, schema.layout, name)
@@ -74,12 +74,12 @@ def no_duplicates(names: Sequence[str], table: str) -> None:
     if twice:
         raise ValueError(
             f"{table} has more than one column named {', '.join(map(repr, twice))}. "
-            "Hint: give every column a name of its own."
+            "Hint: give each column a unique name."
         )
 
 
 def _sliced(tables: Iterator[Any], rows: int | None) -> Iterator[Any]:
-    """The same rows in tables of so many rows each, the last may have fewer; None: in one."""
+    """The rows in tables of ``rows`` rows each (the last may have fewer); None: in one table."""
     pa = arrow()
     held: list[Any] = []
     count = 0
@@ -97,7 +97,7 @@ def _sliced(tables: Iterator[Any], rows: int | None) -> Iterator[Any]:
 
 
 class _Reader:
-    """The records of a text file, read once from the start."""
+    """Reads the records of a text file once."""
 
     def __init__(self, file: IO[bytes], layout: Layout, name: str) -> None:
         self._layout, self._name = layout, name
@@ -158,7 +158,7 @@ class _Reader:
     # -- records -----------------------------------------------------------------------------
 
     def header(self) -> list[str]:
-        """The names of the columns, from the first line that is not blank."""
+        """The column names, from the first line that is not blank."""
         block = self._block()
         used = 0
 
@@ -176,7 +176,7 @@ class _Reader:
         return names
 
     def tables(self, width: int) -> Iterator[Any]:
-        """Arrow tables of texts, a column for each name."""
+        """Arrow tables of texts, one column per name."""
         while block := self._block():
             table = self._by_arrow(block, width)
             if table is None:
@@ -187,7 +187,7 @@ class _Reader:
                 yield table
 
     def _by_arrow(self, block: bytes, width: int) -> Any | None:
-        """The records of a block; None where Python's reader has to look at it."""
+        """The records of a block; None if Python's reader must read it."""
         pa = arrow()
         reader = require("pyarrow.csv", extra="study", why="Reading tables")
         compute = require("pyarrow.compute", extra="study", why="Reading tables")
@@ -237,7 +237,7 @@ class _Reader:
             yield line
 
     def _records(self, lines: Iterator[str]) -> Iterator[list[str]]:
-        """The records of some lines; a blank line is an empty one."""
+        """The records of some lines; a blank line is an empty record."""
         if self._separator == "whitespace":
             return map(str.split, lines)
         return csv.reader(lines, delimiter=self._separator, strict=True)
@@ -264,14 +264,14 @@ class _Joined(io.RawIOBase):
 
 
 def _lines(stream: Any) -> Iterator[str]:
-    """Lines with their ends; one that is too long comes in pieces of that size."""
+    """Lines with their ends; lines that are too long are split."""
     buffered = stream if isinstance(stream, io.BytesIO) else io.BufferedReader(stream)
     text = io.TextIOWrapper(buffered, encoding="utf-8", newline="")
     return iter(lambda: text.readline(LONGEST_LINE + 1), "")
 
 
 def _utf8(file: IO[bytes], layout: Layout) -> Callable[[int], bytes]:
-    """A function that reads about so many bytes of the file as UTF-8, without a mark."""
+    """A function that reads about ``size`` bytes as UTF-8, without a byte order mark."""
     try:
         codec = codecs.lookup(layout.encoding)
     except LookupError:
@@ -304,7 +304,7 @@ def _after(first: bytes, file: IO[bytes]) -> Callable[[int], bytes]:
 
 
 def _last_end(held: bytes) -> int:
-    """Where the last whole record ends: after a line end outside quotes; 0 if there is none."""
+    """End of the last whole record, after a line end outside quotes; 0 if there is none."""
     data = np.frombuffer(held, dtype=np.uint8)
     quotes = np.flatnonzero(data == _QUOTE)
     for end in (b"\n", b"\r"):
@@ -313,12 +313,12 @@ def _last_end(held: bytes) -> int:
             inside = int(np.searchsorted(quotes, at)) % 2
             if not inside:
                 return at + 1
-            stop = int(quotes[np.searchsorted(quotes, at) - 1])  # before the quote that opened
+            stop = int(quotes[np.searchsorted(quotes, at) - 1])  # before the opening quote
     return 0
 
 
 def _well_quoted(block: bytes, separator: str) -> bool:
-    """Whether quotes open only at the start of a field, and close only at its end."""
+    """Whether quotes open only at the start of a field and close only at its end."""
     data = np.frombuffer(block, dtype=np.uint8)
     quotes = np.flatnonzero(data == _QUOTE)
     if len(quotes) % 2:
@@ -334,7 +334,7 @@ def _well_quoted(block: bytes, separator: str) -> bool:
 
 
 def _checked(part: list[list[str]], width: int, row: int, name: str) -> list[list[str]]:
-    """The records without blank lines; every one must have as many fields as there are names."""
+    """The records without blank lines; each must have as many fields as there are names."""
     if set(map(len, part)) == {width}:
         return part
     part = [record for record in part if record]
@@ -342,14 +342,14 @@ def _checked(part: list[list[str]], width: int, row: int, name: str) -> list[lis
         if len(record) != width:
             raise ValueError(
                 f"{name}, row {at}: {len(record)} fields where {width} are expected. Hint: the "
-                "file may be cut short, or have another separator ([read] separator in the schema)."
+                "file may be truncated, or have another separator ([read] separator in the schema)."
             )
     return part
 
 
 @contextmanager
 def _explained(name: str, layout: Layout) -> Iterator[None]:
-    """Say what is wrong with a file that cannot be decoded, unpacked or split into fields."""
+    """Explain the errors of files that cannot be decoded, unpacked or split into fields."""
     try:
         yield
     except UnicodeError as error:

@@ -1,4 +1,4 @@
-"""One column of a text file: what is asked of its values is asked once for each distinct one."""
+"""A column of a text file, processed by distinct value."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["TextColumn", "arrow"]
 
 
 def arrow() -> Any:
-    """The pyarrow module, or one line saying how to get it."""
+    """The pyarrow module, or an error that says how to install it."""
     return require("pyarrow", extra="study", why="Reading tables")
 
 
 class TextColumn(Sequence[str]):
-    """Texts, held by Arrow.
+    """Texts in an Arrow array.
 
     Parameters
     ----------
@@ -55,17 +55,17 @@ class TextColumn(Sequence[str]):
 
     @property
     def codes(self) -> NDArray[np.int64]:
-        """Which of the distinct texts every row has."""
+        """Index of each row's text among the distinct ones."""
         return self._coded[1]
 
     def first_row(self, which: Sequence[int]) -> int:
-        """The first row that has one of some distinct texts, from 0."""
+        """The first row with one of some distinct texts, from 0."""
         return int(np.flatnonzero(np.isin(self.codes, which))[0])
 
     def numbers(self, missing: Sequence[str]) -> NDArray[np.float64] | None:
-        """All texts as numbers, NaN where missing; None unless every one is plainly finite.
+        """All texts as numbers, NaN where missing; None unless all are plain finite numbers.
 
-        Texts that only Python reads (spaces around, other digits) are left to Python.
+        Texts that only Python can parse (surrounding spaces, other digits) are left to Python.
         """
         pa = arrow()
         compute = require("pyarrow.compute", extra="study", why="Reading tables")

@@ -1,4 +1,4 @@
-"""To and from other programs: a written JSON format, code, ONNX, and other libraries' trees."""
+"""Model files, code, ONNX, and trees of other libraries."""
 
 from treebound.exchange import c_code, onnx_model, python_code, sql_code
 from treebound.exchange.c_code import to_c
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class Exports:
-    """The exports as methods of a fitted classifier; the command line takes its list from here."""
+    """The exports as methods of a fitted classifier; also the list of the command line."""
 
     to_python = python_code.to_python
     to_c = c_code.to_c

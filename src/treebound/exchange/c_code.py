@@ -1,4 +1,4 @@
-"""A tree as C: one function on one struct, C99, nothing but the standard library."""
+"""A tree as a C99 function of a struct."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NOTE = """\
  * Missing values: NAN in a double, NULL in a pointer.
  * Columns of text categories are const char *, UTF-8, compared byte by byte.
  * Columns of whole-number or boolean categories are pointers to long long.
- * The function returns -1 for what is refused: an infinite number{refused}.
+ * The function returns -1 for invalid values: an infinite number{refused}.
  */
 #include <math.h>
 #include <stddef.h>
@@ -91,29 +91,33 @@ def to_c(
     unknown: Unknown = "other",
     smoothing: Smoothing | None = "m-estimate",
 ) -> str:
-    """The tree as C text: ``int predict(const struct predict_row *row)``, exact as the tree is.
+    """The tree as C source, ``int predict(const struct predict_row *row)``, with the same results.
 
-    Thresholds are hexadecimal floats, so no digit is lost. The struct has one field for each
-    column that the tree splits on, ``x_`` and its name: ``double`` for a real one (``NAN`` when
-    missing), ``const char *`` in UTF-8 for text categories, ``const long long *`` for whole-number
-    and boolean ones (both ``NULL`` when missing), ``double`` for float categories. The function
-    returns -1 where ``predict`` raises: for an infinite number.
+    Thresholds are hexadecimal floats, so they are exact. The struct has one field for each column
+    that the tree splits on, ``x_`` and its name: ``double`` for a real one (``NAN`` if missing),
+    ``const char *`` in UTF-8 for text categories, ``const long long *`` for integer and boolean
+    ones (both ``NULL`` if missing), ``double`` for float categories. The function returns -1
+    where ``predict`` raises: for an infinite number.
 
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
-        A fitted classifier gives its tree, and ``unknown`` and ``smoothing`` as it has them.
+        For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
     name : str
-        Name of the function, and prefix of everything else; it must not begin with ``x_``.
+        Name of the function, and prefix of all other names; it must not begin with ``x_``.
     output : {"label", "proba"}
-        With ``"label"`` the function returns the index of the class, whose text is
-        ``predict_classes[index]``. With ``"proba"`` it is ``int predict(row, double *out)``,
-        writes the probability of each class to ``out``, and returns the index too.
+        With ``"label"`` the function returns the index of the class in ``predict_classes``.
+        With ``"proba"`` it is ``int predict(row, double *out)`` and also writes the probability
+        of each class to ``out``.
     unknown : {"other", "majority", "stop", "missing", "error"}
-        What happens to a category that the column does not know; with ``"error"`` the function
+        How to handle unknown categories; with ``"error"`` the function
         returns -1.
     smoothing : {"laplace", "m-estimate", None}
         How counts become probabilities.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
@@ -145,10 +149,10 @@ def to_c(
 
 
 class _Writer:
-    """Writes the parts of the C text of one tree, with one local variable for each column.
+    """Writes the parts of the C source of one tree, with one local variable for each column.
 
-    All names of ours begin with the name of the function, all names of columns with ``x_``, so
-    that none can be a keyword, a macro, or each other.
+    Our names begin with the name of the function, those of columns with ``x_``, so that they
+    cannot collide with keywords, macros or each other.
     """
 
     def __init__(self, tree: Tree, name: str, unknown: Unknown) -> None:
@@ -196,7 +200,7 @@ class _Writer:
         return f"static {kind}{self.name}_{self.names[j]}[] = {{{listed}}};\n"
 
     def answers(self, output: Output, smoothing: Smoothing | None) -> list[str]:
-        """The probabilities of every node that answers, if they are asked for."""
+        """The probabilities of every node where rows can end, if requested."""
         if output == "label":
             return []
         steps = branches(self.tree, unknown=self.unknown)
@@ -219,7 +223,7 @@ class _Writer:
         ]
 
     def head(self, output: Output) -> list[str]:
-        """The beginning of the function: a local variable for each column, and what it refuses."""
+        """The beginning of the function: local variables, and checks for invalid values."""
         out = ", double *out" if output == "proba" else ""
         lines = ["", f"int {self.name}(const struct {self.name}_row *row{out})", "{"]
         refused = []
@@ -250,7 +254,7 @@ class _Writer:
         keeps_missing = split.missing_left == left
         if split.kind == "missing":
             return f"isnan({local})" if keeps_missing else f"!isnan({local})"
-        # Every comparison with NAN is false: the side that keeps it is "not the opposite".
+        # Every comparison with NAN is false: the side that keeps it negates the opposite.
         bound = _real(split.threshold)
         sign, opposite = ("<=", ">") if left else (">", "<=")
         return f"!({local} {opposite} {bound})" if keeps_missing else f"{local} {sign} {bound}"
@@ -268,7 +272,7 @@ class _Writer:
         return f"{local} != {absent} && {text}" if split.unknown_left else f"{local} >= 0 && {text}"
 
     def answer(self, step: Answer) -> str:
-        """The statement that answers for a node."""
+        """The return statement of a node."""
         label = int(self.tree.label[step.node])
         if not self.places:
             return f"return {label};"
@@ -276,7 +280,7 @@ class _Writer:
 
 
 def _remark(branch: Branch) -> str:
-    """A comment that says what a number stands for."""
+    """A comment that explains a number."""
     split = branch.split
     if branch.side == "stop" or split.kind == "missing":
         return ""
@@ -299,14 +303,14 @@ def _constant(value: Any) -> str:
 
 
 def _real(value: float) -> str:
-    """A double, to the last bit."""
+    """An exact double."""
     if math.isinf(value):
         return "INFINITY" if value > 0 else "-INFINITY"
     return "NAN" if math.isnan(value) else value.hex()
 
 
 def _text(value: str) -> str:
-    """A C string of the UTF-8 bytes; what is not a plain character is a three-digit octal."""
+    """A C string of the UTF-8 bytes; special characters are three-digit octal escapes."""
     data = value.encode("utf-8")
     if 0 in data:
         raise ValueError(f"A C string cannot hold the character NUL. Got {value!r} instead.")
@@ -316,6 +320,6 @@ def _text(value: str) -> str:
 
 
 def _comment(value: Any) -> str:
-    """Text that can neither end a comment nor continue its line."""
+    """Text that cannot close a comment or continue its line."""
     text = ascii(value) if isinstance(value, str) else str(value)
     return text.replace("*", "\\x2a").replace("?", "\\x3f")

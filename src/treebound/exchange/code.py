@@ -1,9 +1,8 @@
-"""What the writers of code share: the order in which a tree is written, and names.
+"""Shared by the code writers: the order in which a tree is written, and names.
 
-A tree is written as branches that end in an answer. At every inner node the smaller child comes
-first, inside an ``if``; the larger child follows after it, at the same indentation. So nesting
-grows with the logarithm of the number of leaves, whatever the depth of the tree, and a chain of ten
-thousand splits is a plain list.
+A tree is written as branches that end in an answer. At each inner node the smaller child comes
+first, inside an ``if``; the larger child follows at the same indentation. So nesting grows with
+the logarithm of the number of leaves, not with the depth of the tree.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ Output = Literal["label", "proba"]
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """``if``: what follows one level deeper holds for the values that take this side of a split.
+    """``if``: the deeper lines that follow hold for values on this side of a split.
 
     ``side`` is "left", "right", or "stop" for an unknown category that ends at this node.
     """
@@ -49,14 +48,14 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``return``: what this node answers."""
+    """``return``: the prediction of a node."""
 
     level: int
     node: int
 
 
 def branches(tree: Tree, *, unknown: Unknown) -> Iterator[Branch | Answer]:
-    """The tree as branches and answers, in the order in which they are written; no recursion."""
+    """The tree as branches and answers in writing order, without recursion."""
     splits = splits_of(tree, unknown=unknown)
     lefts, rights, sizes = tree.left.tolist(), tree.right.tolist(), tree.size.tolist()
     stack: list[tuple[int, int]] = [(0, 0)]
@@ -70,16 +69,16 @@ def branches(tree: Tree, *, unknown: Unknown) -> Iterator[Branch | Answer]:
             yield Branch(level, split, "stop")
             yield Answer(level + 1, node)
         left, right = lefts[node], rights[node]
-        # Of two equal children, the one that takes no missing values has the shorter condition.
+        # of two children of equal size, the one without missing values has the shorter condition
         small_left = (sizes[left], split.missing_left) <= (sizes[right], False)
         yield Branch(level, split, "left" if small_left else "right")
-        # The small child is written at once, one level deeper; the large one after all of it.
+        # the small child first, one level deeper; the large one after it
         small, large = (left, right) if small_left else (right, left)
         stack += [(large, level), (small, level + 1)]
 
 
 def columns_used(tree: Tree, *, unknown: Unknown) -> list[int]:
-    """The columns that the code reads: those split on; with "error" all that have categories."""
+    """The columns that the code reads: those split on, and with "error" all categorical ones."""
     found = set(tree.feature[tree.feature >= 0].tolist())
     if unknown == "error":
         found |= {j for j, column in enumerate(tree.columns) if column.kind != "real"}
@@ -87,7 +86,7 @@ def columns_used(tree: Tree, *, unknown: Unknown) -> list[int]:
 
 
 def answers(tree: Tree, *, output: Output, smoothing: Smoothing | None) -> list[Any]:
-    """What each node answers: its label, or the list of its class probabilities."""
+    """The prediction of each node: its label, or its class probabilities."""
     if output == "proba":
         shares: list[list[float]] = probabilities(tree.counts, smoothing).tolist()
         return shares
@@ -95,13 +94,13 @@ def answers(tree: Tree, *, output: Output, smoothing: Smoothing | None) -> list[
 
 
 def check_options(output: str, unknown: str, *, caller: str) -> None:
-    """Raise unless the options of a code form are among those known."""
+    """Raise if an option of a code writer is invalid."""
     check_unknown(unknown, caller=caller)
     check(caller, {"output": output}, {"output": OneOf(get_args(Output))})
 
 
 def literal_type(values: Sequence[Any], *, what: str) -> type:
-    """The one type of some categories or labels, or an error naming what cannot be written."""
+    """The common type of some categories or labels; an error if there is none."""
     types = {type(plain(value)) for value in values}
     if types == {int, float}:
         types = {float}
@@ -111,7 +110,7 @@ def literal_type(values: Sequence[Any], *, what: str) -> type:
         return str
     found = " and ".join(sorted(kind.__name__ for kind in types))
     raise ValueError(
-        f"{what} must be all text, all whole numbers, all floats or all booleans to be written "
+        f"{what} must be all text, all integers, all floats or all booleans to be written "
         f"as code. Got {found} instead. Hint: convert the column to text before fitting."
     )
 

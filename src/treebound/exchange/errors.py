@@ -1,4 +1,4 @@
-"""What is raised when a file is not what it says it is."""
+"""The error for invalid model files."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ __all__ = ["FormatError"]
 
 
 class FormatError(ValueError):
-    """A model file that does not follow its format; ``path`` names the place.
+    """A model file does not follow the format; ``path`` locates the problem.
 
     Parameters
     ----------
     path : str
-        Where in the document, e.g. ``"nodes.threshold[3]"``; empty for the whole document.
+        Location in the document, e.g. ``"nodes.threshold[3]"``; empty for the whole document.
     problem : str
         What was expected there and what was found.
     """

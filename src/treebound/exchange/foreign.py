@@ -1,4 +1,4 @@
-"""What reading another library's tree takes: nodes in pre-order, thresholds in float64."""
+"""Helpers to read trees of other libraries: pre-order, float64 thresholds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["float64_threshold", "preorder"]
 
 
 def preorder(left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The nodes below node 0 in pre-order, from links in any order; -1 is no child."""
+    """The nodes below node 0 in pre-order, from child links in any order; -1 is no child."""
     order = []
     stack = [0]
     while stack:
@@ -21,12 +21,12 @@ def preorder(left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.intp
 
 
 def float64_threshold(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The greatest float64 that, rounded to float32, is at most the threshold."""
+    """The greatest float64 whose float32 rounding is at most the threshold."""
     with np.errstate(over="ignore"):
         low = threshold.astype(np.float32)
         low = np.where(low > threshold, np.nextafter(low, np.float32(-np.inf)), low)
         high = np.nextafter(low, np.float32(np.inf))
-        # Halfway between two neighbours in float32; which of them it is rounded to, we ask.
+        # Halfway between two float32 neighbours; check which of them it rounds to.
         half = low.astype(np.float64) / 2 + high.astype(np.float64) / 2
         half = np.where(half.astype(np.float32) <= threshold, half, np.nextafter(half, -np.inf))
     finite = np.isfinite(low) & np.isfinite(high)

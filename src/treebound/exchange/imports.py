@@ -1,8 +1,8 @@
-"""Trees grown by LightGBM, XGBoost and Spark MLlib, as :class:`~treebound.tree.Tree`.
+"""Import trees of LightGBM, XGBoost and Spark MLlib as :class:`~treebound.tree.Tree`.
 
-These libraries keep no class counts, so the training data must be given again: every example is
-sent through the tree and counted. The result can be pruned, shown and exported like any other. It
-sends every row where the library sends it; what cannot be imported so is refused.
+These libraries keep no class counts, so the training data are needed to recount them. The result
+can be pruned, shown and exported like any other tree. It routes every row as the library does;
+trees for which that is impossible are an error.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from treebound.tree import Tree
 
 __all__ = ["from_lightgbm", "from_spark", "from_xgboost"]
 
-# LightGBM reads values of at most this magnitude as zero.
+# LightGBM treats values up to this magnitude as zero.
 _ZERO = float(np.float32(1e-35))
 
 
 @dataclass
 class _Links:
-    """Nodes in whatever order the other library keeps them; -1 is no child."""
+    """Nodes in the order of the other library; -1 is no child."""
 
     feature: list[int] = field(default_factory=list)
     threshold: list[float] = field(default_factory=list)
@@ -52,7 +52,7 @@ class _Links:
 def from_lightgbm(
     model: Any, X: Any, y: Any, *, tree_index: int = 0, sample_weight: Any = None
 ) -> Tree:
-    """One tree of a LightGBM model.
+    """Import one tree of a LightGBM model.
 
     Parameters
     ----------
@@ -60,10 +60,10 @@ def from_lightgbm(
         A fitted model. Splits on categorical features must be of the form ``x == category``: fit
         with a large ``max_cat_to_onehot``.
     X, y : array-like
-        The training data; class counts are taken from them. Categories are whole numbers, as
-        LightGBM reads 3.7 as category 3.
+        The training data, for the class counts. Categories must be integers, as LightGBM
+        reads 3.7 as category 3.
     tree_index : int
-        Which tree of the model.
+        Index of the tree in the model.
     sample_weight : array-like, optional
 
     Returns
@@ -73,7 +73,7 @@ def from_lightgbm(
     booster = _booster(getattr(model, "booster_", model), "dump_model", "LightGBM")
     document = booster.dump_model()
     links = _Links()
-    # (what LightGBM says of a node, its parent here, whether it is the left child)
+    # (node of LightGBM, parent here, whether it is the left child)
     stack: list[tuple[dict[str, Any], int, bool]] = [
         (_tree_of(document["tree_info"], tree_index)["tree_structure"], -1, True)
     ]
@@ -111,14 +111,14 @@ def _add_lightgbm(links: _Links, said: dict[str, Any]) -> int:
         return links.add(feature, np.nan, float(categories[0]), False)
     if said["missing_type"] == "Zero":
         raise ValueError(
-            f"The tree takes zero for missing in feature {feature}, which cannot be imported. "
+            f"The tree treats zero as missing in feature {feature}, which cannot be imported. "
             "Hint: fit LightGBM with zero_as_missing=False."
         )
     threshold = float(said["threshold"])
-    # Where LightGBM saw nothing missing it reads NaN as zero.
+    # without missing training values LightGBM treats NaN as zero
     never = said["missing_type"] == "None"
     missing_left = threshold >= 0.0 if never else bool(said["default_left"])
-    if -_ZERO <= threshold <= _ZERO:  # all that is read as zero goes where zero goes
+    if -_ZERO <= threshold <= _ZERO:  # all values treated as zero go the same way
         threshold = _ZERO if threshold >= 0.0 else float(np.nextafter(-_ZERO, -np.inf))
     return links.add(feature, threshold, np.nan, missing_left)
 
@@ -126,30 +126,30 @@ def _add_lightgbm(links: _Links, said: dict[str, Any]) -> int:
 def from_xgboost(
     model: Any, X: Any, y: Any, *, tree_index: int = 0, sample_weight: Any = None
 ) -> Tree:
-    """One tree of an XGBoost model.
+    """Import one tree of an XGBoost model.
 
     Parameters
     ----------
     model : xgboost.XGBModel or xgboost.Booster
         A fitted model of trees (``gbtree`` or ``dart``), without categorical splits.
     X, y : array-like
-        The training data; class counts are taken from them. Values that the model takes for
-        missing (its parameter ``missing``) are read as missing.
+        The training data, for the class counts. Values equal to the model's parameter
+        ``missing`` are read as missing.
     tree_index : int
-        Which tree of the model.
+        Index of the tree in the model.
     sample_weight : array-like, optional
 
     Returns
     -------
     Tree
-        Like XGBoost it compares in single precision: ``float32(x) < condition``. A missing value
-        is NaN in all rows that it is given.
+        Like XGBoost it compares in single precision: ``float32(x) < condition``. Missing values
+        must be NaN in all rows it is applied to.
     """
     missing = getattr(model, "missing", None)
     model = model.get_booster() if hasattr(model, "get_booster") else model
     booster = _booster(model, "save_raw", "XGBoost")
     kept = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]
-    kept = kept.get("gbtree", kept)  # a dart model is one of trees with a weight each
+    kept = kept.get("gbtree", kept)  # a dart model is a weighted gbtree model
     if "trees" not in kept["model"]:
         raise ValueError(
             "The 'model' parameter of from_xgboost must be a model of trees. Got one of "
@@ -162,7 +162,7 @@ def from_xgboost(
             "Hint: give it one-hot encoded columns."
         )
     condition = np.array(given["split_conditions"], dtype=np.float32)
-    # float32(x) < condition is float32(x) <= the number just below it.
+    # float32(x) < condition is float32(x) <= the next lower float32
     below = np.nextafter(condition, np.float32(-np.inf)).astype(np.float64)
     leaf = np.array(given["left_children"]) < 0
     links = _Links(
@@ -177,7 +177,7 @@ def from_xgboost(
 
 
 def _without(table: Table, value: Any) -> Table:
-    """The table with a value of its own for missing made missing."""
+    """The table with a given value read as missing."""
     if value is None or value != value:
         return table
     floats = [table.column(at).floats() for at in range(table.shape[1])]
@@ -186,12 +186,12 @@ def _without(table: Table, value: Any) -> Table:
 
 
 def from_spark(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Tree:
-    """A Spark MLlib ``DecisionTreeClassificationModel``.
+    """Import a Spark MLlib ``DecisionTreeClassificationModel``.
 
     Parameters
     ----------
     model : pyspark.ml.classification.DecisionTreeClassificationModel
-        Its splits on categorical features must single out one category.
+        Splits on categorical features must separate one category from the others.
     X, y : array-like
         The training data, the columns in the order of the model's feature vector.
     sample_weight : array-like, optional
@@ -217,7 +217,7 @@ def from_spark(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Tree
 
 
 def _add_spark(links: _Links, split: Any) -> tuple[int, bool]:
-    """Add a split; whether the children must be swapped to make it ``x == category``."""
+    """Add a split; return its node and whether to swap its children for ``x == category``."""
     feature = int(split.featureIndex())
     if split.getClass().getSimpleName() == "ContinuousSplit":
         return links.add(feature, float(split.threshold()), np.nan, False), False
@@ -231,27 +231,27 @@ def _add_spark(links: _Links, split: Any) -> tuple[int, bool]:
     )
 
 
-# -- what they share ------------------------------------------------------------------------
+# -- shared helpers -------------------------------------------------------------------------
 
 
 def _tree_of(trees: list[Any], index: int) -> Any:
     if not 0 <= index < len(trees):
         raise ValueError(
-            f"The 'tree_index' parameter must be from 0 to {len(trees) - 1}, the model has "
+            f"The 'tree_index' parameter must be from 0 to {len(trees) - 1}: the model has "
             f"{len(trees)} trees. Got {index!r} instead."
         )
     return trees[index]
 
 
 def _counted(links: _Links, table: Table, y: Any, sample_weight: Any) -> Tree:
-    """Put the nodes in pre-order and count the examples given."""
+    """Put the nodes in pre-order and count the examples."""
     feature, nominal = np.array(links.feature), np.array(links.category)
     columns = []
     for at, label in enumerate(table.labels):
         used = nominal[(feature == at) & ~np.isnan(nominal)]
         columns.append(_column(label, table.column(at), used))
     order = preorder(np.array(links.left), np.array(links.right))
-    new = np.full(len(feature) + 1, -1)  # the last entry: where -1 points
+    new = np.full(len(feature) + 1, -1)  # -1 indexes the last entry
     new[order] = np.arange(len(order))
     codes = [{c: code for code, c in enumerate(column.categories or ())} for column in columns]
     category = [

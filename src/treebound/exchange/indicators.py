@@ -1,4 +1,4 @@
-"""Nominal columns as columns of zeros and ones, for tools that know numbers only."""
+"""One-hot encoding of nominal columns, for tools that accept only numbers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["Indicators"]
 
 
 class Indicators:
-    """A tree, and tables for it, with a column of zeros and ones for each category.
+    """A tree and its tables with nominal columns one-hot encoded.
 
-    A nominal column becomes one column for each of its categories, and one more for missing values
-    where training had some. Real columns stay as they are; ordinal ones are codes 0, 1, 2, ...
+    A nominal column becomes one column of zeros and ones for each category, and one more for
+    missing values if training had any. Real columns are unchanged; ordinal ones are codes 0, 1, ...
 
     Parameters
     ----------
@@ -32,16 +32,15 @@ class Indicators:
     names : tuple of str
         The names of the new columns, such as ``colour = red``.
     source : ndarray of int
-        For each new column, the index of the column it was made of.
+        For each new column, the index of the original column.
     tree : Tree
-        The same tree in the new columns, without nominal splits; ``to_sklearn`` takes it.
+        The same tree on the new columns, without nominal splits, for ``to_sklearn``.
 
     Notes
     -----
-    A category that the column does not know is zero in all of them (in an ordinal column, a code
-    past the last one): it answers no to every split, as with ``unknown="other"``. With
-    ``unknown="missing"`` it counts as missing, with ``"error"`` it is refused; ``"majority"`` and
-    ``"stop"`` cannot be told by zeros and ones.
+    An unknown category is zero in all of its columns (in an ordinal column, a code past the last
+    one), so it matches no category, as with ``unknown="other"``. With ``unknown="missing"`` it is
+    missing, with ``"error"`` an error; ``"majority"`` and ``"stop"`` cannot be expressed.
 
     Examples
     --------
@@ -68,7 +67,7 @@ class Indicators:
         self.tree = self._numeric(tree)
 
     def _numeric(self, tree: Tree) -> Tree:
-        """The tree in the new columns: rows that answer ``= c`` have a one, and go right."""
+        """The tree on the new columns: rows with ``= c`` have a one, and go right."""
         inner = ~tree.is_leaf
         nominal = inner & np.array([c.kind == "nominal" for c in tree.columns])[tree.feature]
         left = np.where(nominal, tree.right, tree.left)
@@ -100,12 +99,17 @@ class Indicators:
         )
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """A table in the new columns, NaN where a value is missing that training never missed.
+        """Encode a table in the new columns.
 
         Parameters
         ----------
         X : table
-            With the columns that the model was fitted to.
+            With the columns that the model was fitted on.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_new_columns)
+            NaN where a value is missing in a column without missing training values.
         """
         matrix = read_matrix(X, self._columns, unknown=self._unknown)
         made = np.empty((matrix.n_rows, len(self.names)))
@@ -114,7 +118,7 @@ class Indicators:
         ):
             if column.kind == "nominal":
                 made[:, first : first + len(_names(column))] = _zeros_and_ones(values, column)
-            elif column.kind == "ordinal":  # an unknown category is past the last one
+            elif column.kind == "ordinal":  # unknown categories get a code past the last one
                 past = np.where(values == UNKNOWN, len(column.categories or ()), values)
                 made[:, first] = np.where(values == MISSING, np.nan, past)
             else:
@@ -122,13 +126,17 @@ class Indicators:
         return made
 
     def summed(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Figures of the new columns, added up for each column of the table.
+        """Sum values of the new columns for each original column.
 
-        SHAP values add up: those of a nominal column are the sum over its categories.
+        For SHAP values, which are additive.
 
         Parameters
         ----------
         values : ndarray of shape (n_rows, n_new_columns, ...)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns, ...)
         """
         return np.add.reduceat(values, self._first, axis=1)
 

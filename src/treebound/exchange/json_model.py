@@ -1,7 +1,7 @@
-"""The written model format, version 2: one JSON document for each model.
+"""The model format, version 2: one JSON document per model.
 
-The specification is in the documentation ("The model format"), the JSON Schema beside this file.
-Loading parses and checks; it executes nothing.
+The specification is in the documentation ("The model format"), the JSON Schema in this folder.
+Loading parses and checks; it executes no code.
 """
 
 from __future__ import annotations
@@ -59,29 +59,29 @@ _TYPES: dict[str, Any] = {"string": str, "integer": int, "number": float, "boole
 
 @dataclass(frozen=True)
 class SavedModel:
-    """What a model file holds.
+    """The content of a model file.
 
     Attributes
     ----------
     tree : Tree
-        The tree that answers.
+        The fitted tree.
     prediction : dict
-        How it answers: ``unknown`` and ``smoothing``, as the classifier's parameters.
+        The classifier's parameters ``unknown`` and ``smoothing``.
     parameters : dict
-        The other parameters of the classifier, as far as JSON can hold them.
+        The other parameters of the classifier, if JSON can represent them.
     certificate : dict or None
-        The risk certificate, field by field.
+        The fields of the certificate.
     pruning : PruningPath or None
         The pruning path.
     step : int or None
-        The step of the path that the tree was moved to; None if it was not moved.
+        The step of the path selected by ``prune_to``; None if not used.
     held_out : dict or None
-        What rows set aside by ``fit`` say: ``m``, ``errors``, and ``counts`` for each node of the
-        grown tree.
+        Results on the rows held out by ``fit``: ``m``, ``errors``, and ``counts`` for each node of
+        the grown tree.
     target : str or None
-        The name of what is predicted.
+        The name of the target.
     named : bool
-        Whether the training table named its columns; else they are called x0, x1, ...
+        Whether the training table had column names; otherwise they are x0, x1, ...
     """
 
     tree: Tree
@@ -96,10 +96,9 @@ class SavedModel:
 
 
 def dumps(model: SavedModel) -> str:
-    """The text of a model file.
+    """Serialize a model to JSON text.
 
-    Numbers are written so that they read back as the same double; keys stand in a fixed order, so
-    the same model always gives the same text.
+    Numbers round-trip exactly and keys have a fixed order, so equal models give equal texts.
     """
     tree = model.tree
     document = {
@@ -125,8 +124,8 @@ def dumps(model: SavedModel) -> str:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"A model file cannot hold {error.object[error.start]!r}, half of a character, which "
-            "is in a name or category. Hint: repair the text before fitting."
+            f"A model file cannot hold {error.object[error.start]!r}, a lone surrogate, which is "
+            "in a name or category. Hint: repair the text before fitting."
         ) from None
     return text
 
@@ -142,7 +141,7 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
     Raises
     ------
     FormatError
-        If the file is not a model; the message names the file and the place in it.
+        If the file is not a valid model; the message names the file and the location.
     OSError
         If the file cannot be read.
     """
@@ -212,14 +211,14 @@ def _parse(text: str | bytes) -> Any:
     try:
         raw = text.encode("utf-8") if isinstance(text, str) else text
         document = json.loads(raw, parse_constant=refuse_constant, object_pairs_hook=unique)
-        if _SURROGATE.search(raw):  # a pair of them is one character, a lone one is no text
+        if _SURROGATE.search(raw):  # a surrogate pair is a character, a lone one is invalid
             json.dumps(document, ensure_ascii=False).encode("utf-8")
         return document
     except FormatError:
         raise
     except UnicodeEncodeError as error:
         found = error.object[error.start]
-        raise FormatError("", f"contains {found!r}, half of a character") from None
+        raise FormatError("", f"contains {found!r}, a lone surrogate") from None
     except json.JSONDecodeError as error:
         raise FormatError(
             "", f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
@@ -300,7 +299,7 @@ def _classes_from_json(given: Any) -> NDArray[Any]:
     if fields["dtype"] not in _CLASS_TYPES:
         raise FormatError("classes.dtype", f"must be one of {', '.join(_CLASS_TYPES)}")
     longest = max(map(len, values)) if fields["type"] == "string" else 0
-    # An array of text has room for the longest label in each place: not for a single long one.
+    # a text array allocates the longest label for every entry: too much for a single long one
     if fields["dtype"] == "str" and longest * len(values) > 2**18 + 16 * sum(map(len, values)):
         raise FormatError("classes.dtype", "takes too much memory, use 'object'")
     try:
@@ -313,7 +312,7 @@ def _classes_from_json(given: Any) -> NDArray[Any]:
 
 
 def _values_to_json(values: list[Any], where: str) -> dict[str, Any]:
-    """Categories or class labels with their JSON type, so that 1, 1.0, "1" and true stay apart."""
+    """Categories or labels with their JSON type, to distinguish 1, 1.0, "1" and true."""
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     kinds = {type(value) for value in plain}
     named = [name for name, kind in _TYPES.items() if kinds <= {kind}]

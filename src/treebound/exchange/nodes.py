@@ -1,7 +1,7 @@
-"""A tree's arrays as plain JSON values, and back again.
+"""Conversion of a tree's arrays to JSON values and back.
 
-Lists are read with one look at their types and one conversion, so that time and memory are linear
-in the size of the file; whether the arrays make a tree is checked by :class:`~treebound.Tree`.
+Each list is checked for its type and converted once, so that time and memory are linear in the
+size of the file; :class:`~treebound.Tree` checks that the arrays form a tree.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def nodes_to_json(tree: Tree) -> dict[str, Any]:
 
 
 def _short(counts: NDArray[np.float64]) -> NDArray[Any]:
-    """Whole counts as integers: written without a fraction, and read as the same doubles."""
+    """Integral counts as integers: shorter, and read back as the same doubles."""
     whole = bool((counts == np.floor(counts)).all()) and counts.max(initial=0.0) < 2**53
     return counts.astype(np.int64) if whole else counts
 
@@ -66,7 +66,7 @@ def nodes_from_json(
     Raises
     ------
     FormatError
-        Naming the place of the first thing that is wrong.
+        Naming the location of the first problem.
     """
     nodes = fields_of(given, where, _FIELDS, _OPTIONAL)
     if not isinstance(nodes["feature"], list):
@@ -130,22 +130,22 @@ def array_of(
     most: float = math.inf,
     width: int = 0,
 ) -> NDArray[Any]:
-    """A list of finite numbers or truth values as an array.
+    """A list of finite numbers or booleans as an array.
 
     Parameters
     ----------
     given : object
-        What the document has.
+        The value in the document.
     where : str
-        The place of the list in the document.
+        Its location in the document.
     kind : {"integer", "number", "boolean"}
-        What every entry must be.
+        Required type of the entries.
     size : int
-        How many entries there must be.
+        Required number of entries.
     least, most : float
-        The range of the entries.
+        Range of the entries.
     width : int
-        If not 0, the list is a table with so many columns, row by row; for the place in errors.
+        If not 0, number of columns of a flattened table, for locations in errors.
     """
     if not isinstance(given, list):
         raise FormatError(where, f"must be a list, found {kind_of(given)}")
@@ -176,7 +176,7 @@ def _within(array: NDArray[Any], least: float, most: float) -> bool:
 
 
 def table_of(given: Any, where: str, kind: Json, shape: tuple[int, int]) -> NDArray[Any]:
-    """A list of rows of equal length as a table of numbers, none of them negative."""
+    """A list of rows of equal length as an array of non-negative numbers."""
     if not isinstance(given, list):
         raise FormatError(where, f"must be a list, found {kind_of(given)}")
     if len(given) != shape[0]:
@@ -194,7 +194,7 @@ def refuse(
     given: list[Any] | None = None,
     width: int = 0,
 ) -> None:
-    """Raise for the first entry that is wrong, if there is one."""
+    """Raise an error for the first wrong entry, if any."""
     if not (wrong.any() if isinstance(wrong, np.ndarray) else any(wrong)):
         return
     at = int(np.argmax(wrong))
@@ -206,7 +206,7 @@ def refuse(
 def fields_of(
     given: Any, where: str, needed: Sequence[str], optional: dict[str, Any]
 ) -> dict[str, Any]:
-    """The fields of an object, with defaults for those that may be left out; no others."""
+    """The fields of an object, with defaults for optional ones; other fields are an error."""
     if not isinstance(given, dict):
         raise FormatError(where, f"must be an object, found {kind_of(given)}")
     prefix = f"{where}." if where else ""
@@ -220,7 +220,7 @@ def fields_of(
 
 
 def kind_of(value: Any) -> str:
-    """What a JSON value is, in words."""
+    """The type of a JSON value, in words."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "a truth value"}
     if value is None:
         return "nothing"

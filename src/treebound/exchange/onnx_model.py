@@ -1,17 +1,17 @@
-"""ONNX: the tree as a TreeEnsembleClassifier with double thresholds.
+"""Export to ONNX: a TreeEnsembleClassifier with double thresholds.
 
 All-real models take one input ``X``, a double matrix. With ordinal or nominal columns there is one
 input for each column, of shape (rows, 1) and named after it: strings for string categories, doubles
-for the rest; the graph encodes them. A missing number is NaN; a missing string is the text given
-as ``missing_text``.
+for the rest; the graph encodes them. A missing number is NaN; a missing string is
+``missing_text``.
 
-Three things make the graph answer exactly as ``predict`` does:
+The graph predicts exactly as ``predict`` does because
 
 - thresholds and leaf weights are double tensors (``nodes_values_as_tensor``);
-- each split reads its column in the encoding that sends missing values and unknown categories
-  where the tree sends them: NaN goes where the operator is told to send missing values, a code
-  below or above all categories goes left or right by itself;
-- with ``unknown="stop"``, a split "is unknown" with a leaf of its own stands before each of them.
+- each split reads its column in an encoding that sends missing values and unknown categories to
+  the right side: NaN follows the operator's flag for missing values, a code below or above all
+  categories goes left or right;
+- with ``unknown="stop"``, each split is preceded by a split "is unknown" with its own leaf.
 """
 
 from __future__ import annotations
@@ -46,32 +46,32 @@ def to_onnx(
     smoothing: Smoothing | None = "m-estimate",
     missing_text: str = "",
 ) -> Any:
-    """An ONNX model that answers as the tree does.
+    """Export the tree as an ONNX model with the same predictions.
 
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
-        A fitted classifier gives its tree, and ``unknown`` and ``smoothing`` as it has them.
+        For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
     unknown : {"other", "majority", "stop", "missing"}
-        What to do with a category that the column does not know, as in the classifier. A graph
-        cannot refuse an example, so "error" is not possible here.
+        How to handle unknown categories, as in the classifier. A graph cannot raise errors, so
+        "error" is not possible.
     smoothing : {"laplace", "m-estimate", None}
         How counts become probabilities, as in the classifier.
     missing_text : str
-        The text that stands for a missing value in a string column.
+        The text that marks a missing value in a string column.
 
     Returns
     -------
     onnx.ModelProto
-        Where all columns are real, the input is one matrix ``X``; else there is one input of shape
-        (rows, 1) for each column, called by its name (``column0``, ... where the name is empty).
-        The outputs are the class, ``label``, and ``probabilities``, float32, with one column for
-        each class. An output that would have the name of a column gets an underscore at its end.
+        If all columns are real, the input is one matrix ``X``; otherwise there is one input of
+        shape (rows, 1) per column, with its name (``column0``, ... if the name is empty). The
+        outputs are ``label`` and ``probabilities``, float32, one column per class. An output with
+        the name of a column gets a trailing underscore.
     """
     onnx = require("onnx", extra="onnx", why="Writing an ONNX model")
     check_unknown(unknown, caller="to_onnx")
     if unknown == "error":
-        hint = "an ONNX graph cannot refuse an example; choose another policy."
+        hint = "an ONNX graph cannot raise errors; choose another policy."
         raise invalid("unknown", "to_onnx", "another policy than 'error'", unknown, hint)
     graph = _Graph(onnx, tree, missing_text)
     weights = probabilities(tree.counts, smoothing)
@@ -80,7 +80,7 @@ def to_onnx(
     votes = graph.probabilities
     graph.add_ensemble(ensemble, weights, votes)
     if not np.array_equal(weights.astype(np.float32).argmax(axis=1), tree.label):
-        # Answers chosen by cost, or by less than a float can show, get a vote of their own.
+        # Labels chosen by cost, or by less than float32 precision, need votes of their own.
         ballots = np.zeros_like(weights)
         ballots[np.arange(tree.n_nodes), tree.label] = 1.0
         votes = graph.own("votes")
@@ -90,7 +90,7 @@ def to_onnx(
 
 @dataclass
 class _Ensemble:
-    """The nodes as the operator wants them: parallel lists, ids in order."""
+    """The nodes in the operator's layout: parallel lists, ids in order."""
 
     feature: list[int] = field(default_factory=list)
     value: list[float] = field(default_factory=list)
@@ -98,7 +98,7 @@ class _Ensemble:
     true: list[int] = field(default_factory=list)
     false: list[int] = field(default_factory=list)
     missing_true: list[int] = field(default_factory=list)
-    source: list[int] = field(default_factory=list)  # the tree's node that a leaf answers for
+    source: list[int] = field(default_factory=list)  # the tree's node of each entry
 
     def add(
         self, feature: int, value: float, mode: str, missing: bool, source: int, true: int = 0
@@ -114,9 +114,9 @@ class _Ensemble:
 
 
 def _ensemble(tree: Tree, graph: _Graph, unknown: Unknown) -> _Ensemble:
-    """Translate the nodes: one entry, with unknown="stop" two more, for each inner node."""
+    """Translate the nodes: one entry per inner node, three with unknown="stop"."""
     out = _Ensemble()
-    entry = np.zeros(tree.n_nodes, dtype=np.int64)  # where the translation of a node begins
+    entry = np.zeros(tree.n_nodes, dtype=np.int64)  # first entry of each node
     place = np.zeros(tree.n_nodes, dtype=np.int64)
     for node, split in enumerate(splits_of(tree, unknown=unknown)):
         entry[node] = len(out.feature)
@@ -147,7 +147,7 @@ def _add_split(out: _Ensemble, graph: _Graph, split: Split) -> int:
     if split.column.kind == "ordinal":
         version = graph.version(at, _BELOW if split.unknown_left else above, np.nan)
         return out.add(version, len(split.codes) - 1.0, "BRANCH_LEQ", missing_left, split.node)
-    # What must go left is NaN and told to; what must go right equals no category.
+    # values to send left are NaN with the flag set; values to send right equal no category
     unknown_left = bool(split.unknown_left)
     version = graph.version(
         at, np.nan if unknown_left else _BELOW, np.nan if missing_left else above
@@ -171,7 +171,7 @@ class _Graph:
         self.versions: dict[tuple[int, str, str], int] = {}
         self.parts: list[str] = []
         self.inputs = _input_names(tree.columns)
-        self.prefix = "treebound/"  # of all names inside the graph
+        self.prefix = "treebound/"  # of all internal names
         while any(name.startswith(self.prefix) for name in self.inputs):
             self.prefix = f"_{self.prefix}"
         self.label, self.probabilities = (
@@ -179,11 +179,11 @@ class _Graph:
         )
 
     def own(self, name: str) -> str:
-        """A name inside the graph, which no column has."""
+        """An internal name that differs from all column names."""
         return self.prefix + name
 
     def version(self, at: int, unknown: float, missing: float) -> int:
-        """Where the encoded matrix holds column ``at`` with these codes for unknown and missing."""
+        """Index of column ``at``, with these codes for unknown and missing, in the matrix."""
         if self.all_real:
             return at
         key = (at, repr(float(unknown)), repr(float(missing)))
@@ -193,12 +193,12 @@ class _Graph:
         return self.versions[key]
 
     def close_inputs(self) -> None:
-        """Lead what the splits read into one double matrix."""
+        """Concatenate the encoded columns into one double matrix."""
         make, encoded = self.helper.make_node, self.own("encoded")
         if self.all_real:
             self.nodes.append(make("Identity", ["X"], [encoded]))
             return
-        if not self.parts:  # a single leaf reads nothing, but needs to know the number of rows
+        if not self.parts:  # a single leaf reads nothing, but needs the number of rows
             self.version(0, _BELOW, _BELOW)
         self.nodes.append(make("Concat", self.parts, [encoded], axis=1))
 
@@ -215,7 +215,7 @@ class _Graph:
         ]
 
     def _encode(self, at: int, unknown: float, missing: float) -> str:
-        """Add the encoding of one column; the name of the (rows, 1) double tensor it gives."""
+        """Add the encoding of one column; return the name of its (rows, 1) double tensor."""
         column = self.tree.columns[at]
         given = self.inputs[at]
         if column.kind == "real":
@@ -232,7 +232,7 @@ class _Graph:
     ) -> None:
         keys = list(column.categories or ())
         if self.missing_text in keys:
-            must = f"a text that is no category, as it is of column {column.name!r}"
+            must = f"a text that is not a category, as it is of column {column.name!r}"
             raise invalid("missing_text", "to_onnx", must, self.missing_text)
         encoder = self.helper.make_node(
             "LabelEncoder",
@@ -249,7 +249,7 @@ class _Graph:
     def _encode_numbers(
         self, given: str, name: str, column: Column, unknown: float, missing: float
     ) -> None:
-        """Compare with every category at once: which one, if any, is it?"""
+        """Encode numbers by comparing them with all categories."""
         values = np.array([[float(value) for value in column.categories or ()]])
         if values[0].tolist() != list(column.categories or ()):
             raise ValueError(
@@ -277,10 +277,10 @@ class _Graph:
         self.constants.append(self.onnx.numpy_helper.from_array(values, name))
 
     def add_ensemble(self, nodes: _Ensemble, weights: np.ndarray, scores: str) -> None:
-        """Add the operator; every leaf gives every class its weight.
+        """Add the operator; each leaf gives each class its weight.
 
-        Only its scores are used: for two classes onnxruntime's own label is 1 as soon as that
-        class has a positive score.
+        Only its scores are used: for two classes onnxruntime's label is 1 whenever that class
+        has a positive score.
         """
         count = len(nodes.feature)
         leaves = [at for at in range(count) if nodes.mode[at] == "LEAF"]
@@ -311,7 +311,7 @@ class _Graph:
         )
 
     def model(self, votes: str) -> Any:
-        """Answer with the class that has the most votes, close the graph and check it."""
+        """Add the label, the class with the most votes; build and check the model."""
         labels = _label_values(self.tree)
         self.constants.append(self.onnx.numpy_helper.from_array(labels, self.own("classes")))
         make = self.helper.make_node
@@ -337,13 +337,13 @@ class _Graph:
 
 
 def _input_names(columns: tuple[Column, ...]) -> list[str]:
-    """The names of the inputs: those of the columns, but ONNX knows no empty name."""
+    """The names of the inputs: those of the columns, but ONNX forbids empty names."""
     taken = {column.name for column in columns}
     return [column.name or _unique(f"column{at}", taken) for at, column in enumerate(columns)]
 
 
 def _unique(name: str, taken: Iterable[str]) -> str:
-    """The name, with as many underscores at its end as it takes to be none of those taken."""
+    """The name, with trailing underscores until it is unique."""
     while name in taken:
         name += "_"
     return name
@@ -355,7 +355,7 @@ def _holds_text(column: Column) -> bool:
 
 
 def _label_values(tree: Tree) -> np.ndarray:
-    """The class labels as a tensor can hold them; others become their place in ``classes``."""
+    """The class labels if a tensor can hold them, otherwise their indices."""
     values = tree.classes.tolist()
     for kind, dtype in ((str, object), (bool, np.bool_), (int, np.int64), (float, np.float64)):
         if all(type(value) is kind for value in values):

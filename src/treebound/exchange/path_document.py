@@ -1,4 +1,4 @@
-"""The pruning path in a model file: the grown tree once, and the cuts of every step."""
+"""The pruning path in a model file: the grown tree, and the cuts of each step."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from treebound.tree import Tree
 
 __all__ = ["StoredPath", "path_from_json", "path_to_json"]
 
-# Steps of the path with more leaves than this are not kept: the file would grow with their square.
+# Steps with more leaves than this are not stored: the file size grows with their square.
 MOST_LEAVES = 200
 _FIELDS = ("grown", "chosen", "n_steps", "errors", "scores", "cuts")
 
 
 class StoredPath(PruningPath):
-    """A pruning path as a model file keeps it.
+    """A pruning path loaded from a model file.
 
     Parameters
     ----------
     first : Tree
-        The tree that went in.
+        The input tree.
     trees : list of ndarray or Tree
-        For every step the nodes of the first tree that are its leaves, or the tree itself where
-        a subtree was raised.
+        For each step the inner nodes of the first tree that become leaves, or the tree itself
+        if a subtree was raised.
     errors, scores : ndarray of float64
-        For every step.
+        For each step.
     chosen : int
-        The step the pruner stopped at.
+        The chosen step.
     n_steps : int
-        Number of steps the pruner looked at; steps with very many leaves are not kept.
+        Number of steps the pruner considered; steps with many leaves are not stored.
     unit : str
         What ``errors`` counts.
     """
@@ -60,7 +60,7 @@ class StoredPath(PruningPath):
         self._trees = trees
         self._errors = errors
         self._scores = scores
-        lost = (first.size - 1) // 2  # leaves that go when the node becomes one
+        lost = (first.size - 1) // 2  # leaves lost when the node becomes one
         self._leaves = np.array(
             [t.n_leaves if isinstance(t, Tree) else first.n_leaves - lost[t].sum() for t in trees],
             dtype=np.int64,
@@ -92,7 +92,7 @@ class StoredPath(PruningPath):
 
 
 def path_to_json(path: PruningPath, step: int | None = None) -> dict[str, Any]:
-    """The document of a path, and the step that the tree of the model was moved to, if it was."""
+    """The document of a path, and the step selected by ``prune_to``, if any."""
     kept = np.flatnonzero(path.leaves <= MOST_LEAVES)
     kept = np.union1d(kept, [path.chosen, path.chosen if step is None else step])
     scores = path.scores[kept].tolist()
@@ -115,7 +115,7 @@ def path_to_json(path: PruningPath, step: int | None = None) -> dict[str, Any]:
 def path_from_json(
     given: Any, columns: tuple[Column, ...], classes: NDArray[Any], where: str = "pruning"
 ) -> tuple[StoredPath, int | None]:
-    """Read and check the document of a path; the path, and the step of the tree."""
+    """Read and check the document of a path; return the path and the selected step."""
     fields = fields_of(given, where, _FIELDS, {"unit": "errors", "step": None})
     if not isinstance(fields["cuts"], list) or not fields["cuts"]:
         raise FormatError(f"{where}.cuts", "must be a list with an entry for each step")

@@ -1,4 +1,4 @@
-"""A tree as a Python function that needs nothing but Python."""
+"""A tree as a plain Python function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from treebound.tree.split import Split, Unknown, plain
 
 __all__ = ["to_python"]
 
-# Names of ours begin with an underscore, those made of column names never do; these are the rest.
+# Our names begin with an underscore, those of columns never do; these are the exceptions.
 _RESERVED = frozenset({"row", "float", *keyword.kwlist})
 
 _MISSING = '''
@@ -41,19 +41,19 @@ def _number(value):
     """A number as a float, NaN when it is missing."""
     number = float("nan") if _missing(value) else float(value)
     if number in (float("inf"), float("-inf")):
-        raise ValueError("Infinity is not a value. Make it missing (None) or a number.")
+        raise ValueError("Infinity is not allowed. Hint: use None or a finite number.")
     return number
 '''
 _CATEGORY = '''
 def _category(value, known):
-    """A category; None when it is missing, _UNKNOWN when it is not one of those known."""
+    """A category; None when it is missing, _UNKNOWN when it is unknown."""
     if _missing(value):
         return None
     return value if value in known else _UNKNOWN
 '''
 _RANK = '''
 def _rank(value, known):
-    """The place of a category in its order; NaN when it is missing, -1 when it is not known."""
+    """The rank of a category; NaN when it is missing, -1 when it is unknown."""
     return float("nan") if _missing(value) else known.get(value, -1)
 '''
 
@@ -67,25 +67,29 @@ def to_python(
     unknown: Unknown = "other",
     smoothing: Smoothing | None = "m-estimate",
 ) -> str:
-    """The tree as the text of a Python module with one function, which answers exactly as it.
+    """The tree as the source of a Python module with one function, with the same predictions.
 
-    The function takes one row, a mapping from column names to values in the user's own form
-    (categories, not codes; None, NaN or pandas.NA when missing). It is plain Python: no import.
-    As ``predict`` does, it raises ValueError for an infinite number.
+    The function takes one row, a mapping from column names to values (categories, not codes;
+    None, NaN or pandas.NA if missing). It imports nothing. Like ``predict`` it raises ValueError
+    for an infinite number.
 
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
-        A fitted classifier gives its tree, and ``unknown`` and ``smoothing`` as it has them.
+        For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
     name : str
         Name of the function; it must not begin with an underscore.
     output : {"label", "proba"}
-        Whether it returns the class, or the list of probabilities in the order of ``CLASSES``.
+        Whether it returns the class, or a list of probabilities in the order of ``CLASSES``.
     unknown : {"other", "majority", "stop", "missing", "error"}
-        What happens to a category that the column does not know; with ``"error"`` the function
+        How to handle unknown categories; with ``"error"`` the function
         raises ValueError.
     smoothing : {"laplace", "m-estimate", None}
         How counts become probabilities.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
@@ -193,7 +197,7 @@ def _is_unknown(kind: str, local: str) -> str:
 
 
 def _remark(branch: Branch) -> str:
-    """A comment that says which category a rank stands for."""
+    """A comment that names the category of a rank."""
     split = branch.split
     if branch.side == "stop" or split.column.kind != "ordinal" or not split.codes:
         return ""
@@ -201,9 +205,9 @@ def _remark(branch: Branch) -> str:
 
 
 def _comparison(split: Split, local: str, left: bool) -> str:
-    """``local <= bound``, or its opposite, with NaN and -1 on their side.
+    """``local <= bound``, or its opposite, with NaN and -1 on the correct side.
 
-    Every comparison with NaN is false; so the side that keeps NaN is the opposite of the opposite.
+    Every comparison with NaN is false: the side that keeps NaN negates the opposite.
     """
     bound = _literal(split.threshold) if split.is_real else str(len(split.codes) - 1)
     if not split.is_real and split.unknown_left is False:
@@ -229,7 +233,7 @@ def _membership(split: Split, local: str, left: bool) -> str:
 
 
 def _literal(value: Any) -> str:
-    """The value as Python writes it, in ASCII, infinities included."""
+    """The value as a Python literal in ASCII, infinities included."""
     if isinstance(value, list):
         return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, float) and not math.isfinite(value):
@@ -238,6 +242,6 @@ def _literal(value: Any) -> str:
 
 
 def _quoted(value: str) -> str:
-    """Text in double quotes; readable letters stay as they are, the rest is escaped."""
+    """Text in double quotes; special characters are escaped."""
     inner = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in value.replace("\\", "\\\\"))
     return '"' + inner.replace('"', '\\"') + '"'

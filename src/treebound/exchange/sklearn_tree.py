@@ -1,9 +1,8 @@
-"""scikit-learn's trees to ours and back.
+"""Conversion from and to scikit-learn's trees.
 
 scikit-learn compares ``float32(x) <= threshold``, we compare ``x <= threshold`` in float64.
-Rounding to float32 never changes the order of two numbers, so the float64 numbers that
-scikit-learn sends left are those up to some greatest one: that one is our threshold, and both
-trees answer alike for every float64 number.
+Rounding to float32 is monotone, so the float64 numbers that scikit-learn sends left are those up
+to some greatest one: with that one as threshold both trees agree on every float64 number.
 """
 
 from __future__ import annotations
@@ -29,23 +28,23 @@ __all__ = ["from_sklearn", "sklearn_sample", "structure_of", "to_sklearn"]
 def from_sklearn(
     estimator: DecisionTreeClassifier, X: Any, y: Any, sample_weight: Any = None
 ) -> Tree:
-    """A fitted scikit-learn tree as a :class:`Tree`, its counts taken from the data given.
+    """Convert a fitted scikit-learn tree to a :class:`Tree`, with counts from the given data.
 
     Parameters
     ----------
     estimator : DecisionTreeClassifier
         A fitted classification tree with one output.
     X, y : array-like
-        The training data. Other data may be given too: the splits of the tree stay as they are,
-        counts and answers are those of the data.
+        The training data. With other data the splits are the same, but counts and labels are
+        those of the data.
     sample_weight : array-like, optional
 
     Returns
     -------
     Tree
-        With the training data it answers as ``estimator.predict`` for every float64 input (where
-        scikit-learn counted right: version 1.6 sends some missing values another way at prediction
-        than in training, and the counts here are those of the prediction).
+        With the training data it predicts as ``estimator.predict`` for every float64 input
+        (except for a bug of scikit-learn 1.6, which routes some missing values differently in
+        training and prediction; the counts here are those of prediction).
 
     Examples
     --------
@@ -62,7 +61,7 @@ def from_sklearn(
 
 
 def sklearn_sample(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Sample:
-    """Rows in the columns and classes of a fitted scikit-learn tree."""
+    """Read rows with the columns and classes of a fitted scikit-learn tree."""
     from sklearn.utils import check_array
 
     _check_classification_tree(estimator)
@@ -84,28 +83,35 @@ def sklearn_sample(estimator: Any, X: Any, y: Any, sample_weight: Any = None) ->
 def to_sklearn(
     tree: Tree, *, like: DecisionTreeClassifier | None = None, indicators: bool = False
 ) -> DecisionTreeClassifier:
-    """A real, fitted ``DecisionTreeClassifier`` with the splits and counts of a tree.
+    """Convert a tree to a fitted ``DecisionTreeClassifier`` with the same splits and counts.
 
     It is built through scikit-learn's own pickle protocol, with the node type of the installed
-    version, so that whatever accepts a scikit-learn tree accepts it. Ordinal columns are given to
-    it as codes 0, 1, 2, ...
+    version, so any tool for scikit-learn trees accepts it. Its ordinal columns are codes 0, 1, ...
 
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
-        A tree whose answers are the most frequent classes; without ``indicators``, one without
-        splits on nominal columns.
+        A tree that predicts the most frequent class of each leaf; without ``indicators``, a tree
+        without splits on nominal columns.
     like : DecisionTreeClassifier, optional
-        An estimator whose type and parameters the result has.
+        An estimator with the type and parameters of the result.
     indicators : bool
-        Whether nominal columns become a column of zeros and ones for each category. Tables for it
-        are made by :meth:`treebound.exchange.Indicators.transform`.
+        Whether to one-hot encode nominal columns; encode tables with
+        :meth:`treebound.exchange.Indicators.transform`.
+
+    Returns
+    -------
+    DecisionTreeClassifier
+
+    Raises
+    ------
+    ValueError
+        If scikit-learn cannot represent the tree.
 
     Notes
     -----
-    scikit-learn rounds its input to float32 before it compares: the answers are the same for
-    every input that float32 holds exactly, and for every float64 input if the tree came from
-    :func:`from_sklearn`.
+    scikit-learn rounds its input to float32: predictions agree for every input that is exact in
+    float32, and for every float64 input if the tree came from :func:`from_sklearn`.
 
     Examples
     --------
@@ -128,7 +134,7 @@ def to_sklearn(
         tree = Indicators(tree).tree
     _check_representable(tree)
     estimator = DecisionTreeClassifier() if like is None else clone(like)
-    # A tiny fitted tree shows what the installed version keeps in a node.
+    # A tiny fitted tree shows the node type of the installed version.
     tiny = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     make, _, state = tiny.tree_.__reduce__()
     n_features = len(tree.columns)
@@ -175,7 +181,7 @@ def _check_classification_tree(estimator: Any) -> None:
 
 
 def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[Any]) -> Tree:
-    """The splits of a scikit-learn tree, its nodes in pre-order; nothing is counted yet."""
+    """The splits of a scikit-learn tree, with nodes in pre-order and without counts."""
     old = estimator.tree_
     order = preorder(old.children_left, old.children_right)
     new = np.empty(old.node_count, dtype=np.int32)
@@ -214,8 +220,8 @@ def _check_representable(tree: Tree) -> None:
     unlike = tree.counts.argmax(axis=1) != tree.label
     if (unlike & tree.is_leaf).any():
         raise ValueError(
-            "A scikit-learn tree answers with the most frequent class, this tree with another "
-            f"one at node {int((unlike & tree.is_leaf).argmax())}. Hint: give the costs as sample "
+            "A scikit-learn tree predicts the most frequent class, this tree another one "
+            f"at node {int((unlike & tree.is_leaf).argmax())}. Hint: give the costs as sample "
             "weights."
         )
 
@@ -226,7 +232,7 @@ def _nodes(tree: Tree, dtype: np.dtype[Any], criterion: str) -> NDArray[Any]:
     nodes = np.zeros(tree.n_nodes, dtype=dtype)
     nodes["left_child"] = tree.left
     nodes["right_child"] = tree.right
-    nodes["feature"] = np.where(leaf, -2, tree.feature)  # -2: scikit-learn's word for a leaf
+    nodes["feature"] = np.where(leaf, -2, tree.feature)  # -2: scikit-learn's mark of a leaf
     nodes["threshold"] = np.where(leaf, -2.0, tree.threshold)
     nodes["impurity"] = impurity(tree.counts, "gini" if criterion == "gini" else "entropy")
     nodes["n_node_samples"] = tree.rows

@@ -37,35 +37,38 @@ def to_sql(
     unknown: Unknown = "other",
     smoothing: Smoothing | None = "m-estimate",
 ) -> str:
-    """The tree as an SQL ``CASE`` expression that answers exactly as the tree does.
+    """The tree as an SQL ``CASE`` expression with the same predictions.
 
-    Columns are addressed by their names and hold the user's own values; ``NULL``, and ``NaN``
-    where the database knows it, are missing. The text runs unchanged in SQLite, DuckDB and
-    PostgreSQL. The tree is written as a list, one ``WHEN`` for each leaf and the smaller child
-    first, so that a condition has at most a logarithm of the leaves of parts, and no limit of a
-    database on nesting is met however deep the tree.
+    Columns have the names and values of the training table; ``NULL``, and ``NaN`` if the database
+    has it, are missing. The same text runs in SQLite, DuckDB and PostgreSQL. There is one ``WHEN``
+    for each leaf, the smaller child first, so the length of a condition grows with the logarithm
+    of the number of leaves, and nesting does not grow with the depth of the tree.
 
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
-        A fitted classifier gives its tree, and ``unknown`` and ``smoothing`` as it has them.
+        For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
     table : str, optional
-        With it, the text is a whole query, ``SELECT *, CASE ... AS prediction FROM table``.
+        If given, write a whole query, ``SELECT *, CASE ... AS prediction FROM table``.
     name : str
         Name of the result; probabilities are named after it and the class.
     output : {"label", "proba"}
-        Whether to give the class, or one expression for each class, separated by commas.
+        Write the class, or the probability of each class, separated by commas.
     unknown : {"other", "majority", "stop", "missing", "error"}
-        What happens to a category that the column does not know; with ``"error"`` the result is
-        ``NULL``, as SQL has no portable way to raise.
+        How to handle unknown categories; with ``"error"`` the result is
+        ``NULL``, as SQL has no portable way to raise errors.
     smoothing : {"laplace", "m-estimate", None}
         How counts become probabilities.
 
+    Returns
+    -------
+    str
+
     Notes
     -----
-    A real column is cast to ``DOUBLE PRECISION``, as ``predict`` does. Numbers of more than
-    fifteen digits are written as a quotient of whole numbers, exact in every database, as not
-    every one reads long decimals to the last bit.
+    Real columns are cast to ``DOUBLE PRECISION``, as in ``predict``. Numbers of more than fifteen
+    digits are written as a quotient of integers, because some databases parse long decimals
+    inexactly.
 
     Examples
     --------
@@ -98,7 +101,7 @@ def to_sql(
 
 
 def _case(conditions: Sequence[tuple[str, int | None]], given: Sequence[Any]) -> str:
-    """The expression, given the answer of each node."""
+    """The expression, given the prediction of each node."""
     lines = [f"CASE  {_REMARK}" if any(" < " in text for text, _ in conditions) else "CASE"]
     for condition, node in conditions:
         value = "NULL" if node is None else _literal(plain(given[node]))
@@ -109,7 +112,7 @@ def _case(conditions: Sequence[tuple[str, int | None]], given: Sequence[Any]) ->
 
 
 def _conditions(tree: Tree, unknown: Unknown) -> Any:
-    """A condition and the node that answers for those who meet it and none before; last ``""``."""
+    """The conditions in order, each with its node; the last one is ``""``."""
     if unknown == "error":
         for j in columns_used(tree, unknown=unknown):
             if tree.columns[j].kind != "real":
@@ -124,7 +127,7 @@ def _conditions(tree: Tree, unknown: Unknown) -> Any:
 
 
 def _side(branch: Branch) -> str:
-    """A condition that is true for those who take the side, and false or NULL for the others."""
+    """A condition that is true on the side of a branch, and false or NULL otherwise."""
     split = branch.split
     if branch.side == "stop":
         return _unknown(split.column)
@@ -135,8 +138,8 @@ def _side(branch: Branch) -> str:
 def _bounded(split: Split, left: bool) -> str:
     """One side of a threshold. ``-x < -t`` is ``x > t``, but false for NaN in every database.
 
-    DuckDB and PostgreSQL order NaN above all numbers, others call every comparison false: both
-    agree that NaN is neither ``<= t`` nor ``-NaN < -t``.
+    DuckDB and PostgreSQL order NaN above all numbers, in others every comparison is false: in
+    both cases neither ``NaN <= t`` nor ``-NaN < -t`` is true.
     """
     value = f"CAST({_identifier(split.column.name)} AS DOUBLE PRECISION)"
     if split.kind == "missing":
@@ -151,7 +154,7 @@ def _bounded(split: Split, left: bool) -> str:
 
 
 def _among(split: Split, left: bool) -> str:
-    """One side of a split on categories, with missing and unknown values on theirs."""
+    """One side of a split on categories, missing and unknown values included."""
     name, may_be_nan = _identifier(split.column.name), _may_be_nan(split.column)
     absent, present = _absent(name, may_be_nan=may_be_nan)
     takes_missing = split.missing_left == left
@@ -168,7 +171,7 @@ def _among(split: Split, left: bool) -> str:
 
 
 def _unknown(column: Column) -> str:
-    """Whether a value is there but is none of the column's categories."""
+    """Whether a value is present but not a category of the column."""
     name, may_be_nan = _identifier(column.name), _may_be_nan(column)
     _, present = _absent(name, may_be_nan=may_be_nan)
     listed = _listed(name, "NOT IN", column.categories or ())
@@ -184,7 +187,7 @@ def _absent(value: str, *, may_be_nan: bool) -> tuple[str, str]:
     """Whether a value is missing, and whether it is not: two conditions."""
     if not may_be_nan:
         return f"{value} IS NULL", f"{value} IS NOT NULL"
-    number = f"({value} <= 0 OR -{value} < 0)"  # true of every number, not of NaN
+    number = f"({value} <= 0 OR -{value} < 0)"  # true for every number, false for NaN
     return f"({value} IS NULL OR NOT {number})", number
 
 
@@ -218,11 +221,11 @@ def _quoted(text: str, mark: str) -> str:
 
 
 def _real(value: float) -> str:
-    """A double, to the last bit: a short decimal, else a quotient or product of whole numbers."""
+    """An exact double: a short decimal, or a quotient or product of integers."""
     if not math.isfinite(value):
         raise ValueError(f"SQL has no portable way to write {value!r}.")
     digits = repr(value).lstrip("-").split("e")[0].replace(".", "").strip("0")
-    # Up to 15 digits and this far from 1, any reader of decimals finds the nearest double.
+    # Any parser finds the nearest double for up to 15 digits and such exponents.
     if len(digits) <= 15 and (value == 0 or 1e-7 < abs(value) < 1e15):
         return f"{value!r}e0" if "e" not in repr(value) else repr(value)
     top, bottom = abs(value).as_integer_ratio()
@@ -237,5 +240,5 @@ def _real(value: float) -> str:
 
 
 def _powers(exponent: int) -> list[int]:
-    """Factors whose product is ``2**exponent``, each a whole number of 63 bits."""
+    """Factors whose product is ``2**exponent``, each an integer of 63 bits."""
     return [2**62] * (exponent // 62) + ([2 ** (exponent % 62)] if exponent % 62 else [])

@@ -1,4 +1,4 @@
-"""A sample in, a tree out: exact best-first CART."""
+"""Growing trees: exact best-first CART."""
 
 from treebound.growing.grow import grow
 from treebound.growing.options import GrowOptions

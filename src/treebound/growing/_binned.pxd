@@ -12,12 +12,12 @@ cdef struct Bins:
     int width               # bytes of a code
     Py_ssize_t panel
     int lane
-    Py_ssize_t offset       # where its counts stand in a histogram
+    Py_ssize_t offset       # of its counts in a histogram
     bint exact              # every bin holds one value
 
 
 cdef struct Binned:
-    # The sample as codes, and its rows node after node, ascending inside a node.
+    # The sample as codes, and its rows, grouped by node and ascending within a node.
     const Problem* problem
     Source* sources
     Bins* columns
@@ -26,12 +26,12 @@ cdef struct Binned:
     Py_ssize_t n_panels
     Counted counted
     uint32_t* rows
-    uint32_t* other         # as many, for partitions
+    uint32_t* other         # buffer for partitions
     uint16_t* labels
     uint8_t* sides          # by code, for the node that is being split
     Extent* extents         # by thread and column
-    Py_ssize_t most_codes   # of a column, missing among them
-    double signal           # what a split gains in a sample of rows, in multiples of chance
+    Py_ssize_t most_codes   # of a column, missing included
+    double signal           # gain of a split in a sample of rows, relative to chance
 
 
 cdef Binned* new_binned(

@@ -1,6 +1,6 @@
-"""The sample as codes of one or two bytes: made once, counted and parted at every large node.
+"""The sample as codes of one or two bytes: made once, counted and partitioned at large nodes.
 
-Memory per row: a byte or two for each column, and 10 for the rows, their order and their labels.
+Memory per row: one or two bytes per column, and 10 for the rows, their order and their labels.
 """
 
 from libc.math cimport INFINITY
@@ -23,21 +23,21 @@ cdef extern from "_loops.h":
 
 cdef enum:
     LANES = 4
-    AHEAD = 24           # rows from now whose memory is asked for
-    BLOCK = 512          # rows coded at a time: a C-ordered matrix is read once, not once a column
+    AHEAD = 24           # rows to prefetch ahead
+    BLOCK = 512          # rows coded together, so that a C-ordered matrix is read only once
     CODING_ROWS = 8192   # coded by a thread at a time
     PARTING_ROWS = 32768
     COUNTING_ROWS = 16384
     RIGHT = 0
     LEFT = 1
-    LOOK = 2             # the value says on which side a row is
+    LOOK = 2             # the side depends on the value
 
 
 cdef Binned* new_binned(
     const Problem* problem, Source* sources, Py_ssize_t n_columns, Py_ssize_t most_bins,
     Scratch* scratch,
 ) except NULL nogil:
-    """Choose the bins of every column, from a sample of the rows; `code_sample` is to follow."""
+    """Choose the bins of each column from a sample of the rows; call `code_sample` next."""
     cdef Binned* data = <Binned*>zeros(1, sizeof(Binned))
     cdef bint done = False
     data.problem = problem
@@ -55,7 +55,7 @@ cdef Binned* new_binned(
 
 
 cdef int code_sample(Binned* data, Pool pool) except -1 nogil:
-    """Code every column; spans of columns and missing values are noted."""
+    """Code all columns; record their ranges and missing values."""
     cdef Py_ssize_t n = data.problem.n_rows, n_columns = data.n_columns, i
     data.rows = <uint32_t*>allocate_long(n, sizeof(uint32_t))
     data.other = <uint32_t*>allocate_long(n, sizeof(uint32_t))
@@ -95,7 +95,7 @@ cdef void free_binned(Binned* data) noexcept nogil:
 
 
 cdef int choose_bins(Binned* data, Py_ssize_t most_bins, Scratch* scratch) except -1 nogil:
-    """Bins of every column, and where their counts stand. Categories have a bin each."""
+    """Bins of each column, and the offsets of their counts. Categories have one bin each."""
     cdef Py_ssize_t j, most
     cdef Counted* counted = &data.counted
     counted.weights = data.problem.weights
@@ -116,7 +116,7 @@ cdef int choose_bins(Binned* data, Py_ssize_t most_bins, Scratch* scratch) excep
 
 
 cdef int set_panels(Binned* data) except -1 nogil:
-    """Four columns of one width side by side."""
+    """Group columns of the same width by four."""
     cdef Py_ssize_t j
     cdef int width
     cdef Panel* panel
@@ -190,7 +190,7 @@ cdef Py_ssize_t code_at(const Binned* data, Py_ssize_t column, Py_ssize_t row) n
 cdef void find_ends(
     const Binned* data, Py_ssize_t start, Py_ssize_t stop, Split* split
 ) noexcept nogil:
-    """The neighbours of a threshold between two bins: their greatest and their least value."""
+    """The neighbours of a threshold between two bins: their largest and smallest value."""
     cdef const Source* source = &data.sources[split.column]
     cdef const Coder* coder = &data.columns[split.column].coder
     cdef Py_ssize_t i, code
@@ -226,9 +226,10 @@ cdef struct Parting:
 cdef Py_ssize_t part_binned(
     Binned* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, Pool pool
 ) noexcept nogil:
-    """Bring the rows of each child together, in their order; return how many go left.
+    """Partition the rows by child, keeping their order; return how many go left.
 
-    Blocks are parted on their own, left rows in place and right ones aside, then moved together.
+    Blocks are partitioned independently, left rows in place and right ones in a buffer, then
+    joined.
     """
     cdef Py_ssize_t[64] n_left
     cdef Py_ssize_t n = stop - start, n_blocks = 1, i, block, left = start, right = 0
@@ -260,7 +261,7 @@ cdef Py_ssize_t part_binned(
 
 
 cdef void set_sides(Binned* data, const Split* split) noexcept nogil:
-    """On which side the rows of each code are."""
+    """The side of each code."""
     cdef Py_ssize_t missing = data.columns[split.column].coder.n_bins
     memset(data.sides, RIGHT, missing + 1)
     if data.sources[split.column].kind == NOMINAL:
@@ -315,13 +316,13 @@ cdef struct Counting:
     Py_ssize_t start
     Py_ssize_t stop
     Py_ssize_t size
-    void** histograms   # one a thread
+    void** histograms   # one per thread
 
 
 cdef void count_node(
     const Binned* data, Py_ssize_t start, Py_ssize_t stop, void** histograms, Pool pool
 ) noexcept nogil:
-    """Count rows into the first histogram; the others, one for each further thread, are scratch."""
+    """Count rows into the first histogram; the others, one per further thread, are scratch."""
     cdef Counting counting
     cdef Py_ssize_t n = stop - start, n_blocks, thread
     cdef int n_threads = 1

@@ -6,11 +6,11 @@ from treebound.growing._layout cimport NodeView, Problem
 
 cdef struct Family:
     # The splits of a column with missing rows on one side.
-    const int64_t* base     # what stands on the left beside the bins: class counts, then rows
+    const int64_t* base     # counts on the left besides the bins: class counts, then rows
     double* scores          # after each bin
-    double* bounds          # inside it, as far as is known
-    Py_ssize_t first        # boundaries from here
-    Py_ssize_t last         # to here leave enough on both sides
+    double* bounds          # inside it, if known
+    Py_ssize_t first        # the boundaries from here
+    Py_ssize_t last         # to here have enough on both sides
 
 
 cdef struct Profile:
@@ -28,9 +28,9 @@ cdef struct Profile:
 
 
 cdef struct Reach:
-    # What the bins of a column can do.
+    # Scores and bounds of the bins of a column.
     double best             # the best score between two bins
-    double bound            # no split inside a bin is better; -inf where none can win
+    double bound            # on the splits inside bins; -inf if none can win
     Py_ssize_t live_rows    # in bins that may hold the best split
 
 

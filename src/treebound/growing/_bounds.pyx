@@ -1,19 +1,20 @@
-"""How good a split inside a bin can be, from the counts on both sides of the bin.
+"""Bounds on the score of splits inside a bin, from the counts on both sides of the bin.
 
-The score f is convex in the class weights x of the left side. Inside a bin they stay in a box, from
-the weights ``left`` of it to those up to its end, ``right``; so f is not greater than in the best
-corner of the box. Two classes have four corners, and two of them are boundaries between bins, which
-are scored anyway. With more classes:
+The score f is convex in the class weights x of the left side. Inside a bin they lie in a box, from
+the weights ``left`` of it to those up to its end, ``right``; so f is at most its value at the best
+corner of the box. With two classes there are four corners, and two of them are boundaries between
+bins, which are scored anyway. With more classes:
 
-- gini: f is a sum over classes of terms that are convex in (x_k, sum of x), each greatest in one of
-  four corners; before that is tried, a row that changes sides lifts f by at most twice its weight;
-- entropy: f = sum of g_k(x_k) - h(sum of x) with g and h convex. A line of any slope may be taken
-  from both; with the slope of h in the middle of the bin, h less the line is least there, and g_k
-  less the line is greatest at an end;
-- misclassification: the greatest count of each side, each in its best corner.
+- gini: f is a sum over classes of terms that are convex in (x_k, sum of x), each largest in one of
+  four corners; a cheaper bound is tried first: a row that changes sides raises f by at most twice
+  its weight;
+- entropy: f = sum of g_k(x_k) - h(sum of x) with g and h convex. A line of any slope may be
+  subtracted from both; with the slope of h in the middle of the bin, h minus the line is smallest
+  there, and g_k minus the line is largest at an end;
+- misclassification: the largest count of each side, each in its best corner.
 
-Bounds are compared with a bar that lies a few tolerances below the best score, so rounding needs no
-care. A bin that is passed over holds no split that could win, or tie with one that could.
+Bounds are compared with a bar that lies a few tolerances below the best score, so rounding errors
+do not matter. A skipped bin holds no split that could win, or tie with one that could.
 """
 
 from libc.math cimport INFINITY, log2
@@ -81,9 +82,9 @@ cdef void read_profile(
     Profile* profile, const void* histogram, Py_ssize_t offset, Py_ssize_t n_bins,
     const Counted* counted, const NodeView* node, const Problem* problem,
 ) noexcept nogil:
-    """Add up the counts of a column from the first bin on, and score the boundaries.
+    """Accumulate the counts of a column over its bins, and score the boundaries.
 
-    Empty bins are left out.
+    Empty bins are skipped.
     """
     cdef int side
     if counted.weights == NULL:
@@ -176,7 +177,7 @@ cdef double score_left(
     const int64_t* left, const int64_t* base, const NodeView* node, const Problem* problem,
     int64_t* total,
 ) noexcept nogil:
-    """The score with these counts on the left, by the arithmetic of the scans."""
+    """The score with these counts on the left, with the same arithmetic as the scans."""
     cdef Pair pair
     cdef int64_t ones, weight
     cdef Py_ssize_t k
@@ -199,7 +200,7 @@ cdef double score_left(
 cdef void limit_boundaries(
     Profile* profile, int side, const NodeView* node, const Problem* problem
 ) noexcept nogil:
-    """Which boundaries leave enough on both sides: those between two, as counts only grow.
+    """The range of boundaries with enough on both sides; it is contiguous, as counts only grow.
 
     After the last bin only missing rows are left, if any.
     """
@@ -224,7 +225,7 @@ cdef void limit_boundaries(
 cdef void score_boundaries(
     Profile* profile, Family* family, const NodeView* node, const Problem* problem
 ) noexcept nogil:
-    """Scores after every bin, and what can be said at once of the splits inside."""
+    """Scores after each bin, and cheap bounds on the splits inside."""
     cdef Py_ssize_t t
     if problem.n_classes == 2 and problem.criterion == GINI:
         for t in range(profile.n_bins + 1):
@@ -250,7 +251,7 @@ cdef void score_boundaries(
 cdef void entropy_of_pairs(
     const Profile* profile, Family* family, const NodeView* node, const Problem* problem
 ) noexcept nogil:
-    """The same for two classes and entropy, in fixed point; each logarithm once."""
+    """The same for two classes and entropy, in fixed point; each logarithm is computed once."""
     cdef const int64_t* left = profile.left
     cdef int64_t a = family.base[0], b = family.base[1], next_a, next_b, weight = node.weight
     cdef int64_t all_a = node.counts[0], all_b = node.counts[1], low, high
@@ -282,7 +283,7 @@ cdef void entropy_of_pairs(
 cdef void score_gini(
     const Profile* profile, Family* family, const NodeView* node, const Problem* problem
 ) noexcept nogil:
-    """Many classes; a row that changes sides lifts the score by at most twice its weight."""
+    """Many classes; a row that changes sides raises the score by at most twice its weight."""
     cdef Py_ssize_t n_classes = problem.n_classes, t, k
     cdef const int64_t* left = profile.left
     cdef double weight, low, high, count, rest, all_weight = <double>node.weight
@@ -315,7 +316,7 @@ cdef inline int straddles(
 ) noexcept nogil:
     """-1: no split inside leaves enough on both sides; 1: an end of the bin does not; 0: all do.
 
-    With nothing on one side the score is least, so such an end does not matter.
+    With nothing on one side the score is lowest, so such an end does not matter.
     """
     cdef Py_ssize_t n_classes = problem.n_classes
     cdef int64_t first = left[n_classes] + base[n_classes]
@@ -337,10 +338,10 @@ cdef double bound_bin(
     const Profile* profile, const Family* family, Py_ssize_t t, double bar, const NodeView* node,
     const Problem* problem,
 ) noexcept nogil:
-    """No split inside the bin is better than this; -inf where none reaches the bar.
+    """An upper bound on the splits inside a bin; -inf if none reaches the bar.
 
-    In a bin of one class the score is greatest at an end, so at a boundary, unless that boundary
-    may not be taken.
+    In a bin of one class the score is largest at an end, that is at a boundary, unless that
+    boundary is not allowed.
     """
     cdef Py_ssize_t n_classes = problem.n_classes, k, classes = 0
     cdef const int64_t* left = profile.left + t * (n_classes + 1)
@@ -352,7 +353,7 @@ cdef double bound_bin(
     if limits < 0:
         return -INFINITY
     if t == 0 and family.base[n_classes] > 0:
-        limits = 1  # only missing rows on the left is a split of the other family, met at its end
+        limits = 1  # only missing rows on the left is a split of the other family, at its end
     if limits == 0:
         if family.bounds[t] <= bar:
             return -INFINITY
@@ -409,7 +410,7 @@ cdef double bound_gini(
 cdef inline double gini_part(
     double count, double weight, double all_of_class, double all_weight
 ) noexcept nogil:
-    """What a class adds to the score with this count and this weight on the left."""
+    """The term of a class in the score with this count and this weight on the left."""
     cdef double rest = all_of_class - count, part = 0.0
     if weight > 0.0:
         part = count * count / weight
@@ -459,7 +460,7 @@ cdef Reach reach_of(
     const Profile* profile, const uint8_t* single, double bar, const NodeView* node,
     const Problem* problem,
 ) noexcept nogil:
-    """The best boundary of a column, and what its bins may hold beyond the bar."""
+    """The best boundary of a column, and the bound of its bins above the bar."""
     cdef const Family* family
     cdef Reach reach
     cdef int side

@@ -11,7 +11,7 @@ cdef enum Way:
 
 
 cdef struct Coder:
-    # A monotone map from the values of a column to bins; missing values have the bin after them.
+    # A monotone map from the values of a column to bins; missing values have the last bin.
     Way way
     Py_ssize_t n_bins
     double low          # cell of v: (v - low) * rate + 1, cut to the table
@@ -20,15 +20,15 @@ cdef struct Coder:
     uint16_t* cells     # the bin of a cell, or the first
     double* cuts        # greatest value of each bin but the last, +inf after them
     Py_ssize_t n_steps  # a power of two: length of the padded cuts
-    double* values      # what a bin holds, as far as the sample shows
-    uint8_t* single     # whether it holds nothing else; cleared while values are coded
+    double* values      # a value of each bin, from the sample
+    uint8_t* single     # whether it is the only one; cleared while values are coded
     double least        # of the sample
     double most
-    double signal       # what a split of the sample gains, as a multiple of what chance gives
+    double signal       # gain of a split of the sample, relative to chance
 
 
 cdef struct Extent:
-    # What was seen while a block was coded.
+    # Range and missing values of the coded rows.
     double least
     double most
     bint missing

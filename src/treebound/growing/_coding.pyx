@@ -1,8 +1,8 @@
-"""Values to bins: a monotone map for each column, made from a sample of its values.
+"""Binning: a monotone map from values to bins for each column, from a sample of its values.
 
-Any monotone map gives the same tree; equal shares of rows in the bins only make it fast. Values are
-coded without a branch: a smooth column by a table of cells of equal width (1 to 2 ns a value), one
-with values that repeat by the same table and two comparisons, any other by a search in the cuts.
+Any monotone map gives the same tree; equal numbers of rows per bin only make it fast. Values are
+coded without branches: a smooth column by a table of cells of equal width (1 to 2 ns per value), a
+column of repeated values by the same table and two comparisons, any other by binary search.
 """
 
 from libc.math cimport INFINITY, NAN, nextafter, sqrt
@@ -21,12 +21,12 @@ cdef extern from "_loops.h":
     ) noexcept nogil
 
 cdef enum:
-    CHUNK = 512          # values that are coded together
+    CHUNK = 512          # values coded together
     CELLS_A_BIN = 8
     LEAST_CELLS = 2048
     VALUES_A_BIN = 16    # in the sample
-    LANES = 4            # columns that stand together in memory
-    FEW_VALUES = 255     # a column may have a bin for each, even where bins are fewer
+    LANES = 4            # columns interleaved in memory
+    FEW_VALUES = 255     # so few values get a bin each, even beyond the limit of bins
     LABEL_BITS = 16      # of an entry of the sample, and as many for its row
 
 ctypedef fused code_t:
@@ -88,7 +88,7 @@ cdef int make_coder(
 
 
 cdef Py_ssize_t sample_size(Py_ssize_t n_rows, Py_ssize_t most_bins) noexcept nogil:
-    """How many values bins are chosen from: a few for each, more where there are many rows."""
+    """Size of the sample that bins are chosen from: a few values per bin, more for many rows."""
     cdef Py_ssize_t size = max(512, 2 * most_bins, min(VALUES_A_BIN * most_bins, n_rows // 64))
     return min(n_rows, size, (1 << LABEL_BITS) - 1)
 
@@ -104,7 +104,7 @@ cdef Py_ssize_t sorted_sample(
     Coder* coder, const Source* source, const Problem* problem, Py_ssize_t n_sample,
     double* values, Scratch* scratch,
 ) noexcept nogil:
-    """Values of rows at equal distances, in order; missing ones are left out."""
+    """Values of equally spaced rows, sorted, without missing ones."""
     cdef uint32_t* labels = <uint32_t*>values  # needed until values are set
     cdef Packing packing
     cdef Presorted result
@@ -130,10 +130,11 @@ cdef double best_gain_over_chance(
     const uint64_t* entries, Py_ssize_t n, const Packing* packing, Py_ssize_t n_classes,
     Scratch* scratch,
 ) noexcept nogil:
-    """What the best split gains by gini, divided by the most that it gains where labels are noise.
+    """The gini gain of the best split, relative to its maximum for random labels.
 
-    That is a chi square of as many degrees as classes, less one, times a mean share of a class;
-    the best of many thresholds is about twelve and three deviations above its mean.
+    For random labels the gain is a chi-square variable with one degree of freedom less than
+    classes, times a mean class share; the best of many thresholds is about twelve and three
+    deviations above its mean.
     """
     cdef double degrees = <double>(n_classes - 1)
     cdef int64_t* left = scratch.left
@@ -178,7 +179,7 @@ cdef inline Py_ssize_t cell_of(const Coder* coder, double value) noexcept nogil:
 
 
 cdef bint set_cells(Coder* coder, double low, double high, Py_ssize_t most_bins) except -1 nogil:
-    """Cells of equal width from one value to another; whether floats allow it."""
+    """Set cells of equal width from one value to another; return whether floats allow it."""
     coder.n_cells = min(max(CELLS_A_BIN * most_bins, LEAST_CELLS), 65536)
     if coder.cells == NULL:
         coder.cells = <uint16_t*>zeros(coder.n_cells, sizeof(uint16_t))
@@ -192,7 +193,7 @@ cdef bint set_cells(Coder* coder, double low, double high, Py_ssize_t most_bins)
 cdef bint smooth_cells(
     Coder* coder, const double* values, Py_ssize_t n, Py_ssize_t most_bins
 ) except -1 nogil:
-    """Bins of whole cells, with about as many values each; False where few cells hold many."""
+    """Bins of whole cells, with about equal numbers of values; False if few cells hold many."""
     cdef Py_ssize_t edge = n // most_bins, i = 0, cell, first, bin = 0
     cdef double share = <double>n / <double>most_bins, target = share
     if n < 256 or not set_cells(coder, values[edge], values[n - 1 - edge], most_bins):
@@ -225,7 +226,7 @@ cdef void cut_between_all(Coder* coder, const double* values, Py_ssize_t n) noex
 cdef void choose_cuts(
     Coder* coder, const double* values, Py_ssize_t n, Py_ssize_t most_bins
 ) noexcept nogil:
-    """Bins with equal shares of the rows, and one for each value that has such a share."""
+    """Bins with equal shares of the rows; a value with such a share gets its own bin."""
     cdef Py_ssize_t i, start = 0, n_cuts = 0
     cdef double share = <double>n / (0.9 * <double>most_bins), target = share
     cdef bint run
@@ -260,7 +261,7 @@ cdef inline double between(double low, double high) noexcept nogil:
 
 
 cdef int place_cuts(Coder* coder, Py_ssize_t most_bins) except -1 nogil:
-    """Find the cuts by cells where no cell has more than two, else by search."""
+    """Locate the cuts by cells if no cell has more than two, else by search."""
     cdef Py_ssize_t n_cuts = coder.n_bins - 1, cell, cut = 0, before
     coder.n_steps = 1
     while coder.n_steps < coder.n_bins:
@@ -270,7 +271,7 @@ cdef int place_cuts(Coder* coder, Py_ssize_t most_bins) except -1 nogil:
     if n_cuts < 2 or not set_cells(coder, coder.cuts[0], coder.cuts[n_cuts - 1], most_bins):
         return 0
     cut = 0
-    # invariant: ``cut`` cuts stand in cells below this one
+    # invariant: ``cut`` cuts lie in the cells below this one
     for cell in range(coder.n_cells):
         coder.cells[cell] = <uint16_t>cut
         before = cut
@@ -283,7 +284,7 @@ cdef int place_cuts(Coder* coder, Py_ssize_t most_bins) except -1 nogil:
 
 
 cdef void note_values(Coder* coder, const double* values, Py_ssize_t n) noexcept nogil:
-    """What each bin holds in the sample, and whether that is one value."""
+    """The value of each bin in the sample, and whether it is the only one."""
     cdef Py_ssize_t i, bin = 0, last = -1
     for i in range(n):
         while values[i] > coder.cuts[bin]:
@@ -303,7 +304,7 @@ cdef void code_block(
     const Coder* coder, const Source* source, Py_ssize_t start, Py_ssize_t stop, int width,
     void* codes, Extent* extent,
 ) noexcept nogil:
-    """Code the rows from start to stop; ``codes`` is where row 0 has its code, four apart."""
+    """Code the rows from start to stop; ``codes`` points to the code of row 0, stride four."""
     if width == 1:
         code_as(coder, source, start, stop, <uint8_t*>codes, extent)
     else:
@@ -351,7 +352,7 @@ cdef inline double read(const char* place, value_t zero) noexcept nogil:
 
 
 cdef inline void note(Extent* extent, double value) noexcept nogil:
-    """A missing value compares false and changes nothing but ``missing``."""
+    """Update the extent; a missing value compares false and changes only ``missing``."""
     extent.least = value if value < extent.least else extent.least
     extent.most = value if value > extent.most else extent.most
     extent.missing |= value != value
@@ -376,10 +377,10 @@ cdef inline void find_cells(
     const Coder* coder, const char* first, Py_ssize_t stride, Py_ssize_t n, code_t* codes,
     Extent* extent, value_t zero,
 ) noexcept nogil:
-    """In loops of their own: values side by side, their cells, the bins of these.
+    """Separate loops: gather the values, compute their cells, look up the bins.
 
-    Only values in the cells at either end are compared with the least and the greatest so far: all
-    others lie between two values of the sample. Missing values are in the first cell.
+    Only values in the first and last cell are compared with the extent: all others lie between
+    two values of the sample. Missing values are in the first cell.
     """
     cdef double[CHUNK] values
     cdef int32_t[CHUNK] places

@@ -4,7 +4,7 @@ from treebound.growing._layout cimport Problem
 
 
 cdef struct Panel:
-    # The codes of up to four columns, row after row, and where their counts begin.
+    # The codes of up to four columns, by row, and the offsets of their counts.
     int width               # bytes of a code
     void* codes
     int n_columns
@@ -13,9 +13,9 @@ cdef struct Panel:
 
 
 cdef struct Counted:
-    # What is counted: weight by bin and class, and the rows of a bin after them if weights differ.
+    # Weight by bin and class, followed by the rows of a bin if weights differ.
     const uint16_t* labels
-    const int64_t* weights  # NULL: 32 bits a count, else 64
+    const int64_t* weights  # NULL: 32 bits per count, else 64
     Py_ssize_t n_classes
     Py_ssize_t stride       # counts of a bin
     Py_ssize_t n_cells      # counts of a histogram

@@ -1,7 +1,7 @@
-"""Histograms: how much of each class is in each bin of each column.
+"""Histograms: the weight of each class in each bin of each column.
 
-Codes stand in panels of four columns, so that a row of a sparse node costs one cache line for four
-counts. Without weights a count has 32 bits and the rows of a bin are the sum over its classes.
+Codes are stored in panels of four columns, so that a row of a sparse node takes one cache line for
+four counts. Without weights a count has 32 bits and the rows of a bin are the sum over its classes.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
@@ -11,8 +11,8 @@ cdef extern from "_loops.h":
 
 cdef enum:
     LANES = 4
-    AHEAD = 20      # rows from now whose memory is asked for,
-    SPARSE = 4      # where neighbouring rows of a node are that many rows apart
+    AHEAD = 20      # rows to prefetch ahead,
+    SPARSE = 4      # if the rows of a node are at least this far apart
 
 ctypedef fused code_t:
     uint8_t
@@ -20,7 +20,7 @@ ctypedef fused code_t:
 
 
 cdef size_t size_of(const Counted* counted) noexcept nogil:
-    """Bytes of a histogram."""
+    """Size of a histogram in bytes."""
     return counted.n_cells * (sizeof(uint32_t) if counted.weights == NULL else sizeof(int64_t))
 
 

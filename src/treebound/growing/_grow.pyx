@@ -1,8 +1,8 @@
-"""Best-first growth: what happens when a leaf is looked at, and when it is expanded.
+"""Best-first growing: searching and expanding leaves.
 
-A leaf waits on the frontier with a bound of its gain; when its turn comes it is searched, and comes
-back with a tighter bound or with its split. Large nodes are searched by histograms (`_large`), the
-others have their rows sorted (`_sorted`). The tree does not depend on where the crossing is.
+A leaf waits on the frontier with a bound on its gain; when it is popped, it is searched and pushed
+back with a tighter bound or with its split. Large nodes are searched by histograms (`_large`),
+smaller ones by sorting (`_sorted`). The tree does not depend on the crossing.
 """
 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
@@ -33,19 +33,19 @@ from treebound.growing._sorted cimport (
 )
 
 cdef enum:
-    FINE_ROWS = 400_000      # samples of more rows get finer bins where the first ones tell little
+    FINE_ROWS = 400_000      # larger samples get finer bins if the first ones are not informative
     FINE_BINS = 4095
 
 
 cdef class Grower(Leaves):
     cdef Pool pool
-    cdef Scratch* scratch       # one a thread
+    cdef Scratch* scratch       # one per thread
     cdef Large* large           # NULL: all nodes are sorted
     cdef Search search
-    cdef object arrays          # what the sources point to
+    cdef object arrays          # keeps the memory of the sources alive
     cdef Py_ssize_t max_leaves, n_leaves, root_crossing, crossing, most_bins
     cdef Watch watch
-    cdef bint sorts_when_needed  # False: histograms from the crossing on, come what may
+    cdef bint sorts_when_needed  # False: always use histograms above the crossing
 
     def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, bint in_order, Pool pool):
         self.pool = pool
@@ -67,7 +67,7 @@ cdef class Grower(Leaves):
     # -- the loop ----------------------------------------------------------------------------
 
     cdef int grow(self) except -1 nogil:
-        """Expand leaves until none gains or the leaves are as many as allowed."""
+        """Expand leaves until no split gains or the maximum number of leaves is reached."""
         cdef int32_t index
         cdef Sorted* home
         cdef int t
@@ -111,9 +111,9 @@ cdef class Grower(Leaves):
         return 0
 
     cdef bint make_large(self, Py_ssize_t most_bins) except -1 nogil:
-        """Code the sample and count the root; whether that is better than sorting all rows.
+        """Code the sample and count the root; return whether that beats sorting all rows.
 
-        Where labels are noise, bins tell little: many rows get finer bins, others are sorted.
+        For random labels bins are not informative: large samples get finer bins, others are sorted.
         """
         cdef Node* root = &self.tree.nodes[0]
         self.forget_large()
@@ -133,11 +133,11 @@ cdef class Grower(Leaves):
         return True
 
     cdef bint is_noise(self) noexcept nogil:
-        """Whether the best split of a sample of rows gains no more than chance gives."""
+        """Whether the best split of a sample of rows gains no more than expected by chance."""
         cdef Py_ssize_t j
         for j in range(self.n_columns):
             if self.large.data.columns[j].coder.way == BY_CODE:
-                return False  # no sample was looked at
+                return False  # there is no sample
         return self.large.data.signal < 1.0
 
     cdef void forget_large(self) noexcept nogil:
@@ -152,7 +152,7 @@ cdef class Grower(Leaves):
     # -- leaves ------------------------------------------------------------------------------
 
     cdef int look_at(self, int32_t index) except -1 nogil:
-        """Find the split of a leaf, or a better bound of what it gains."""
+        """Find the split of a leaf, or a tighter bound on its gain."""
         cdef Node* node = &self.tree.nodes[index]
         cdef Py_ssize_t start = node.start, n_rows = self.tree.rows_in(index)
         if node.home == NULL and n_rows >= self.crossing:
@@ -194,7 +194,7 @@ cdef class Grower(Leaves):
         return 0
 
     cdef int look_at_large(self, int32_t index) except -1 nogil:
-        """Search the histogram of a leaf; bins are looked into only when its turn comes again."""
+        """Search the histogram of a leaf; its bins are searched only when it is popped again."""
         cdef Node* node = &self.tree.nodes[index]
         cdef Quest* quest = &self.search.quests[0]
         cdef Reach reach
@@ -226,7 +226,7 @@ cdef class Grower(Leaves):
         return 0
 
     cdef int sort_all(self) except -1 nogil:
-        """Bins tell so little of the root that sorting all rows is faster."""
+        """Switch to sorting all rows, if bins are not informative at the root."""
         cdef Node* root = &self.tree.nodes[0]
         self.forget_large()
         root.home = new_sorted(
@@ -238,7 +238,7 @@ cdef class Grower(Leaves):
         return 0
 
     cdef bint tells_little(self, Py_ssize_t live_rows) noexcept nogil:
-        """Whether the root has many rows in bins that may hold its split, as with pure noise."""
+        """Whether many rows of the root are in bins that may hold its split, as with noise."""
         return (
             self.sorts_when_needed
             and self.binned.most_codes <= self.most_bins + 1
@@ -248,7 +248,7 @@ cdef class Grower(Leaves):
     # -- expansion ---------------------------------------------------------------------------
 
     cdef int add_children(self, int32_t index, int32_t* children) except -1 nogil:
-        """Two leaves with all rows of the node; their counts are zero."""
+        """Add two leaves with all rows of the node and zero counts."""
         cdef Node node = self.tree.nodes[index]
         children[0] = self.tree.add(node.start, node.stop, node.depth + 1)
         children[1] = self.tree.add(node.start, node.stop, node.depth + 1)
@@ -258,7 +258,7 @@ cdef class Grower(Leaves):
         return 0
 
     cdef void set_right(self, int32_t index, Py_ssize_t middle) noexcept nogil:
-        """The right child has what the left one has not."""
+        """Set the counts of the right child to those of the node minus the left child's."""
         cdef const Node* node = &self.tree.nodes[index]
         cdef Py_ssize_t k
         self.tree.nodes[node.left].stop = self.tree.nodes[node.right].start = middle
@@ -268,7 +268,7 @@ cdef class Grower(Leaves):
             )
 
     cdef int expand_large(self, int32_t index) except -1 nogil:
-        """Part the rows; count the smaller child and take it from the histogram for the larger."""
+        """Partition the rows; count the smaller child and subtract it for the larger one."""
         cdef int32_t[2] children
         cdef Node* node
         cdef Py_ssize_t middle, k
@@ -298,7 +298,7 @@ cdef class Grower(Leaves):
             self.part_histogram(index, node.left, node.right, keep_left, keep_right)
         else:
             self.part_histogram(index, node.right, node.left, keep_right, keep_left)
-        # without order the last one pushed is the next
+        # without order the last one pushed is popped first
         if keep_right:
             self.wait(node.right)
         if keep_left:
@@ -308,7 +308,7 @@ cdef class Grower(Leaves):
     cdef int part_histogram(
         self, int32_t index, int32_t small, int32_t large, bint keep_small, bint keep_large
     ) except -1 nogil:
-        """Histograms of the children that are large and may be split; the node loses its own."""
+        """Make histograms of the large children that may be split; release the node's own."""
         cdef void* whole = self.tree.nodes[index].histogram
         cdef void* part = NULL
         self.tree.nodes[index].histogram = NULL
@@ -338,7 +338,7 @@ cdef class Grower(Leaves):
         return 0
 
     cdef int expand_sorted(self, int32_t index) except -1 nogil:
-        """Turn a leaf into an inner node with two leaves, and search those if any may follow."""
+        """Turn a leaf into an inner node with two leaves, and search those if more may follow."""
         cdef int32_t[2] children
         cdef Sorted* home = self.tree.nodes[index].home
         cdef Node* node
@@ -366,10 +366,10 @@ cdef class Grower(Leaves):
     cdef int search_children(
         self, int32_t index, int32_t small, int32_t large, bint search_small, bint search_large
     ) except -1 nogil:
-        """Part the rows of a sorted node and search its children.
+        """Partition the rows of a sorted node and search its children.
 
-        Where the node has tables, codes are counted in the smaller child, whether it is searched or
-        not; the tables of the larger one are the rest.
+        If the node has tables, codes are counted in the smaller child, even if it is not searched,
+        and subtracted for the larger one.
         """
         cdef Node* node = &self.tree.nodes[index]
         cdef int64_t* tables = node.tables
@@ -396,10 +396,10 @@ cdef class Grower(Leaves):
         return 0
 
     cdef int64_t* tables_for(self, int32_t index) except NULL nogil:
-        """Memory for a node's tables, all zero; its own if it is large enough to keep them.
+        """Zeroed memory for a node's tables; its own if it is large enough to keep them.
 
-        A node keeps its tables only if it has a row for every cell of them, so the tables of the
-        whole frontier never have more cells than there are rows.
+        A node keeps its tables only if it has at least one row per cell, so the tables of the whole
+        frontier never have more cells than there are rows.
         """
         cdef Sorted* home = self.tree.nodes[index].home
         cdef int64_t* tables = home.spare
@@ -459,7 +459,7 @@ def grow(
 
 
 cdef int point_to(Source* source, values) except -1:
-    """Where the values of a column stand, and their type. The array must outlive the source."""
+    """Set the address and type of a column's values. The array must outlive the source."""
     cdef Py_buffer view
     PyObject_GetBuffer(values, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT)
     source.first = <const char*>view.buf
@@ -473,10 +473,10 @@ cdef int point_to(Source* source, values) except -1:
 
 
 cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
-    """How many bins, and where histograms begin to pay, measured; see ``benchmarks/growth.py``.
+    """Set the number of bins and the crossing, as measured; see ``benchmarks/growth.py``.
 
-    A bin costs time at every node and saves looking into others: a few hundred rows pay for one.
-    The more classes, the longer a bin takes to judge, and logarithms take longer than squares.
+    A bin costs time at every node but narrows the search: a few hundred rows make up for one.
+    Bins take longer to bound with more classes, and with logarithms than with squares.
     """
     cdef Py_ssize_t n_classes = grower.problem.n_classes, n_rows = grower.problem.n_rows
     cdef Py_ssize_t rows_a_bin = 240, bins = 31

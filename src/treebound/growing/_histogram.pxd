@@ -6,13 +6,13 @@ from treebound.growing._layout cimport NodeView, Problem, Scratch, Split
 
 
 cdef struct Finder:
-    # What one thread searches histograms with.
+    # The state of one thread.
     Profile profile
     Scratch* scratch
     uint8_t* wanted        # by code
     int64_t* counts        # n_classes + 1
-    uint32_t* gathered     # rows of bins that are looked into
-    Py_ssize_t n_gathered  # how many fit
+    uint32_t* gathered     # rows of the bins being searched
+    Py_ssize_t n_gathered  # capacity
     uint32_t* labels
     int64_t* weights
     double floor

@@ -1,9 +1,9 @@
 """The best split of one column at a node that has a histogram.
 
-First `reach_of_column`: scores between bins, and bounds inside them. Then, where it matters,
+First `reach_of_column`: scores between bins, and bounds inside them. Then, if needed,
 `best_of_column`: the rows of bins that may hold the best split are gathered, sorted and scanned by
-the kernel of small nodes, with what stands left of the bin on the left. Splits are met in the same
-order as by a scan of all rows, so ties end alike.
+the kernel of small nodes, with the lower bins on the left. Splits are visited in the same order as
+in a scan of all rows, so ties are resolved alike.
 """
 
 from libc.math cimport INFINITY, NAN
@@ -28,8 +28,8 @@ cdef extern from "_loops.h":
 
 cdef enum:
     LANES = 4
-    AHEAD = 24         # rows from now whose memory is asked for
-    GATHERED = 65536   # rows looked into at a time, or one bin
+    AHEAD = 24         # rows to prefetch ahead
+    GATHERED = 65536   # rows searched at a time, or one bin
     RARE = 8           # categories with fewer rows of each of two classes share their scores
 
 
@@ -56,7 +56,7 @@ cdef void free_finder(Finder* finder) noexcept nogil:
 cdef Reach reach_of_column(
     const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
 ) noexcept nogil:
-    """What a column can do at a node, as far as its histogram tells; raises the floor."""
+    """Best boundary and bounds of a column, from its histogram; raises the floor."""
     cdef const Bins* column = &data.columns[j]
     cdef Reach reach
     cdef Split split
@@ -141,7 +141,7 @@ cdef Split best_category(
 cdef Split best_of_column(
     const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
 ) noexcept nogil:
-    """The best split of a column; score -inf where there is none, or none above the floor."""
+    """The best split of a column; score -inf if there is none above the floor."""
     cdef const Bins* column = &data.columns[j]
     cdef Split found[2]
     cdef Split best
@@ -167,16 +167,16 @@ cdef Split best_of_column(
 cdef void walk_bins(
     const Binned* data, Py_ssize_t j, const NodeView* node, Finder* finder, Split* found
 ) noexcept nogil:
-    """Meet every split that can be above the floor in order of its place.
+    """Visit all splits that can be above the floor, in order.
 
-    ``found`` has the best one with missing rows on the right, and on the left. Bins are looked into
-    some at a time, so that few rows are sorted at once.
+    ``found`` has the best one with missing rows on the right, and on the left. Bins are searched
+    in batches, to limit the number of rows sorted at once.
     """
     cdef const Profile* profile = &finder.profile
     cdef Py_ssize_t n_classes = data.problem.n_classes, width = n_classes + 1
     cdef Py_ssize_t first = 0, t, rows = 0, size
     cdef const uint8_t* single = data.columns[j].coder.single
-    # invariant: bins before ``first`` have been met; from there to ``t`` those wanted are marked
+    # invariant: bins before ``first`` are done; from there to ``t`` the wanted ones are marked
     for t in range(profile.n_bins):
         size = profile.left[(t + 1) * width + n_classes] - profile.left[t * width + n_classes]
         if size > 1 and not single[profile.bins[t]] and is_live(data, t, node, finder):
@@ -207,7 +207,7 @@ cdef void meet_bins(
     const Binned* data, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t n_rows,
     const NodeView* node, Finder* finder, Split* found,
 ) noexcept nogil:
-    """The splits in and after the bins from ``first`` to ``stop``; wanted ones hold ``n_rows``."""
+    """Visit the splits of the bins from ``first`` to ``stop``; wanted bins hold ``n_rows``."""
     cdef const Profile* profile = &finder.profile
     cdef Py_ssize_t n_classes = data.problem.n_classes, width = n_classes + 1, t, size
     cdef Problem local = data.problem[0]
@@ -256,7 +256,7 @@ cdef void scan_inside(
     const Binned* data, Py_ssize_t j, Py_ssize_t t, const uint64_t* entries, Py_ssize_t n_rows,
     const Problem* local, int side, const NodeView* node, Finder* finder, Split* best,
 ) noexcept nogil:
-    """The splits between two values of a bin, with all that is left of it on the left."""
+    """The splits between two values of a bin, with the lower bins on the left."""
     cdef const Profile* profile = &finder.profile
     cdef Py_ssize_t n_classes = local.n_classes, k, i, n_node = node.stop - node.start
     cdef const int64_t* left = profile.left + t * (n_classes + 1)
@@ -298,7 +298,7 @@ cdef const uint64_t* gather(
     const Binned* data, Py_ssize_t j, Py_ssize_t n_rows, const NodeView* node, Finder* finder,
     Problem* local,
 ) noexcept nogil:
-    """The rows of wanted bins in order of value, as entries; NULL where memory ran out."""
+    """Entries of the rows of wanted bins, sorted by value; NULL if out of memory."""
     cdef const Source* source = &data.sources[j]
     cdef Scratch* scratch = finder.scratch
     cdef Py_ssize_t i
@@ -325,7 +325,7 @@ cdef const uint64_t* gather(
 cdef void gather_rows(
     const Binned* data, Py_ssize_t j, const NodeView* node, Finder* finder
 ) noexcept nogil:
-    """Rows of the node whose code is wanted, without a branch: one place more than needed."""
+    """Gather the rows with wanted codes, without branches; needs one extra element."""
     cdef const Bins* column = &data.columns[j]
     cdef const uint8_t* narrow = <const uint8_t*>data.panels[column.panel].codes + column.lane
     cdef const uint16_t* wide = <const uint16_t*>data.panels[column.panel].codes + column.lane
@@ -363,7 +363,7 @@ cdef void set_packing(
 cdef bint enlarge_finder(
     Finder* finder, Py_ssize_t n_rows, const Problem* problem
 ) noexcept nogil:
-    """Room for so many rows; whether there is memory."""
+    """Allocate memory for ``n_rows`` rows; return whether it succeeded."""
     cdef Scratch* scratch = finder.scratch
     if n_rows > finder.n_gathered:
         free(finder.gathered)

@@ -8,16 +8,16 @@ from treebound.growing._pool cimport Pool
 
 
 cdef struct Large:
-    # What large nodes are searched with.
+    # The state of the search of large nodes.
     Binned* data
-    Finder* finders         # one a thread
+    Finder* finders         # one per thread
     int n_finders
-    Reach* reaches          # one a column
-    void** spare            # histograms that no node has
+    Reach* reaches          # one per column
+    void** spare            # unused histograms
     Py_ssize_t n_spare
     Py_ssize_t n_histograms
     Py_ssize_t most_histograms
-    void** counters         # one a thread; the first is that of the node
+    void** counters         # one per thread; the first is that of the node
     # the node being searched
     const void* histogram
     const NodeView* node

@@ -1,7 +1,7 @@
-"""Large nodes: histograms are counted, kept while they may be of use, and searched.
+"""Large nodes: histograms are counted, kept while useful, and searched.
 
-Memory of histograms: as many as fit in eight bytes a row, or in 32 MB. A node that finds no room
-for its own is counted when it is searched.
+Memory of histograms: up to eight bytes per row, or 32 MB. A node without memory for its histogram
+is counted when it is searched.
 """
 
 from libc.math cimport INFINITY
@@ -24,7 +24,7 @@ cdef Large* new_large(
     const Problem* problem, Source* sources, Py_ssize_t n_columns, Py_ssize_t most_bins,
     Scratch* scratch,
 ) except NULL nogil:
-    """Choose bins; `code_large` is to follow."""
+    """Choose bins; call `code_large` next."""
     cdef Large* large = <Large*>zeros(1, sizeof(Large))
     cdef bint done = False
     try:
@@ -37,7 +37,7 @@ cdef Large* new_large(
 
 
 cdef int code_large(Large* large, Scratch* scratch, Pool pool) except -1 nogil:
-    """Code the sample, and make room to search it."""
+    """Code the sample, and allocate memory for the search."""
     cdef Py_ssize_t n_rows = large.data.problem.n_rows
     cdef size_t size = size_of(&large.data.counted)
     cdef int t
@@ -78,7 +78,7 @@ cdef void free_large(Large* large) noexcept nogil:
 
 
 cdef void* take_histogram(Large* large, bint at_once) except? NULL nogil:
-    """Memory for counts, not set; NULL where there are enough, unless needed at once."""
+    """Uninitialised memory for counts; NULL if the limit is reached, unless needed at once."""
     if large.n_histograms >= large.most_histograms and not at_once:
         return NULL
     large.n_histograms += 1
@@ -89,7 +89,7 @@ cdef void* take_histogram(Large* large, bint at_once) except? NULL nogil:
 
 
 cdef void give_histogram(Large* large, void* histogram) noexcept nogil:
-    """Back from a node that needs it no more."""
+    """Return a histogram that a node no longer needs."""
     if histogram == NULL:
         return
     large.n_histograms -= 1
@@ -110,7 +110,7 @@ cdef void count_into(
 cdef Reach reach_node(
     Large* large, const void* histogram, const NodeView* node, double least, Pool pool
 ) noexcept nogil:
-    """The best boundary of all columns, and what their bins may hold; sets the floor."""
+    """The best boundary of all columns, and bounds on their bins; sets the floor."""
     cdef Reach reach
     cdef Py_ssize_t j
     cdef int t

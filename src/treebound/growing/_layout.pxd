@@ -1,8 +1,8 @@
-"""What the kernels share: where values stand, a split, a node's rows, and the criterion.
+"""Shared by the kernels: columns, splits, the rows of a node, and the criterion.
 
-Weights are integers here. Unit and integer weights are taken as they are; other weights are scaled
-by a power of two (see ``grow.py``). So every class count, and every sum over class counts, is exact
-and does not depend on the order of the rows.
+Weights are integers here. Unit and integer weights are used unchanged; other weights are scaled by
+a power of two (see ``grow.py``). So class counts and their sums are exact and do not depend on the
+order of the rows.
 """
 
 from libc.math cimport NAN, log2
@@ -35,23 +35,23 @@ cdef enum Type:
     INT32 = 4
 
 cdef enum Form:
-    SORTED = 0  # entries in order of value, moved by every partition
-    CODED = 1   # a code per row, which stays where it is
+    SORTED = 0  # entries sorted by value, moved by partitions
+    CODED = 1   # one code per row, not moved
 
 
 cdef struct Source:
-    # A column as it was given: NaN is missing in floats, -1 in codes.
+    # An input column: NaN is missing in floats, -1 in codes.
     const char* first
     Py_ssize_t stride
     Type type
     Kind kind
     Py_ssize_t n_categories  # codes are below; 0 for a real column
-    bint may_miss            # missing somewhere in the sample, or said to be possible
-    double span              # from the least to the greatest value of the sample
+    bint may_miss            # missing somewhere in the sample, or declared so
+    double span              # range of the values of the sample
 
 
 cdef struct Packing:
-    # An entry of a sorted column is rank | row | label, from the high bits to the low ones.
+    # An entry of a sorted column is rank | row | label, from high to low bits.
     int row_shift
     int rank_shift
     uint64_t label_mask
@@ -61,11 +61,11 @@ cdef struct Packing:
 cdef struct Column:
     Kind kind
     Form form
-    uint64_t* entries   # SORTED: in order of value, missing last
+    uint64_t* entries   # SORTED: sorted by value, missing last
     uint32_t* cells     # CODED: for each row, code * (n_classes + 1) + label
     double* values      # CODED: the value of a code
     Py_ssize_t n_codes  # distinct values here
-    Py_ssize_t offset   # CODED: where its table stands among the tables of a node
+    Py_ssize_t offset   # CODED: of its table in the tables of a node
     bint has_missing    # missing rows have the code (or rank) n_codes
 
 
@@ -77,7 +77,7 @@ cdef struct Split:
     bint missing_left
     # Of nodes with histograms only:
     Py_ssize_t bin      # the last bin on the left
-    bint inside         # whether the split parts that bin
+    bint inside         # whether the split lies inside that bin
     bint known          # whether low and high are set
     double low          # the neighbours of a threshold
     double high
@@ -85,11 +85,11 @@ cdef struct Split:
 
 
 cdef struct Problem:
-    # What stays the same during growth.
+    # Constant while growing.
     Py_ssize_t n_rows
     Py_ssize_t n_classes
-    Py_ssize_t min_leaf     # rows
-    int64_t min_weight      # and weight that every leaf must have; 0 where weights are 1
+    Py_ssize_t min_leaf     # minimum rows
+    int64_t min_weight      # and weight of a leaf; 0 if weights are 1
     Criterion criterion
     bint wide               # total weight of 2^31 or more
     Packing packing
@@ -101,7 +101,7 @@ cdef struct Problem:
 
 
 cdef struct NodeView:
-    # The rows of a node, where they stand and what they count.
+    # The rows of a node and their counts.
     Py_ssize_t start
     Py_ssize_t stop
     int64_t weight
@@ -109,13 +109,13 @@ cdef struct NodeView:
     const int64_t* counts
     const int64_t* tables  # counts per code of every column that has codes; NULL: not kept
     const uint32_t* rows   # the node's rows, ascending, from start to stop
-    double tolerance       # scores closer than this are a tie
-    double rise            # a row that changes sides lifts the score by no more
+    double tolerance       # scores closer than this are tied
+    double rise            # the most that a row can raise the score by changing sides
 
 
 cdef struct Scratch:
-    # What one thread writes in while nodes are sorted and scanned.
-    Py_ssize_t n_entries   # how many fit
+    # Buffers of one thread for sorting and scanning.
+    Py_ssize_t n_entries   # capacity
     uint64_t* keys
     uint64_t* entries
     uint64_t* other
@@ -129,7 +129,7 @@ cdef struct Scratch:
 
 
 cdef inline void* allocate(Py_ssize_t count, size_t size) except NULL nogil:
-    """Memory for ``count`` things, not set."""
+    """Uninitialised memory for ``count`` items."""
     cdef void* memory = malloc(max(count, 1) * size)
     if memory == NULL:
         with gil:
@@ -142,7 +142,7 @@ cdef extern from "_memory.h":
 
 
 cdef inline void* allocate_long(Py_ssize_t count, size_t size) except NULL nogil:
-    """The same for something that has a part for every row."""
+    """The same for arrays with an item per row."""
     cdef void* memory = malloc_long(max(count, 1) * size)
     if memory == NULL:
         with gil:
@@ -151,7 +151,7 @@ cdef inline void* allocate_long(Py_ssize_t count, size_t size) except NULL nogil
 
 
 cdef inline void* zeros(Py_ssize_t count, size_t size) except NULL nogil:
-    """Memory for ``count`` things, set to zero."""
+    """Zeroed memory for ``count`` items."""
     cdef void* memory = calloc(max(count, 1), size)
     if memory == NULL:
         with gil:
@@ -193,7 +193,7 @@ cdef inline int64_t weight_of(Py_ssize_t row, const Problem* problem) noexcept n
 
 
 cdef inline int64_t xlogx(int64_t count, const Problem* problem) noexcept nogil:
-    """``count * log2(count)`` as an integer, so that sums of it are exact in any order."""
+    """``count * log2(count)`` as an integer, so that sums are exact in any order."""
     if problem.xlogx != NULL:
         return problem.xlogx[count]
     if count <= 1:
@@ -204,10 +204,10 @@ cdef inline int64_t xlogx(int64_t count, const Problem* problem) noexcept nogil:
 cdef inline double purity_of(
     const int64_t* counts, int64_t weight, const Problem* problem
 ) noexcept nogil:
-    """What a split makes as large as it can: the weighted impurity is a constant minus this.
+    """The score that splits maximise: the weighted impurity is a constant minus this.
 
     gini: sum of squares / weight; entropy: sum of c log c - weight log weight;
-    misclassification: the greatest count.
+    misclassification: the largest count.
     """
     cdef Py_ssize_t k
     cdef int64_t total = 0

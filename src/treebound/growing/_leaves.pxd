@@ -16,7 +16,7 @@ cdef class Leaves:
     cdef int64_t* xlogx_table
     cdef Py_ssize_t max_depth, min_split
     cdef double min_gain
-    cdef int64_t whole          # weight of the sample that this one is a part of
+    cdef int64_t whole          # weight of the whole sample, if this is a part of it
     cdef Rule thresholds
     cdef bint by_impurity
 
@@ -29,7 +29,7 @@ cdef class Leaves:
     cdef bint choose(self, Node* node, const Quest* quest) noexcept nogil
     cdef double priority_of(self, const Node* node, double score) noexcept nogil
 
-    # used inside only
+    # private
     cdef bint ends(self, Node* node, Split* split, double* low, double* high) noexcept nogil
     cdef bint misses(self, const Node* node) noexcept nogil
     cdef double tolerance_of(self, int64_t weight) noexcept nogil

@@ -1,4 +1,4 @@
-"""Leaves: whether one may be split, the best of its columns' splits, and what that gains."""
+"""Leaves: whether one may be split, its best split, and the gain."""
 
 from libc.math cimport INFINITY, ceil, floor, log2
 from libc.stdint cimport int32_t, int64_t
@@ -14,16 +14,16 @@ from treebound.growing._search cimport Quest
 from treebound.growing._sorted cimport category_of, ends_of, has_missing_rows, left_weight
 from treebound.growing._thresholds cimport OBSERVED, pick
 
-# Scores closer than this share of a node's weight are a tie; a gain below it is rounding.
+# Scores closer than this share of a node's weight are tied; a gain below it is a rounding error.
 cdef double TOLERANCE = 2.0**-45
 cdef double LOG2_E = 1.4426950408889634
 
 cdef enum:
-    MOST_LOGARITHMS = 65536  # kept in a table, or four for each row
+    MOST_LOGARITHMS = 65536  # in the table, or four per row
 
 
 cdef class Leaves:
-    """The nodes of a growing tree, what they are grown from, and by which rules."""
+    """The nodes of a growing tree, its data and its options."""
 
     def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, bint in_order, *others):
         self.n_columns = n_columns
@@ -37,7 +37,7 @@ cdef class Leaves:
         free(self.xlogx_table)
 
     cdef int set_criterion(self) except -1 nogil:
-        """From the counts of the root: what is a tie, how wide sums are, the table of c log c."""
+        """From the counts of the root: tolerances, the width of sums, the table of c log c."""
         cdef int64_t total = 0, count
         cdef Py_ssize_t k
         cdef double largest
@@ -79,7 +79,7 @@ cdef class Leaves:
         )
 
     cdef void wait(self, int32_t index) noexcept nogil:
-        """Put a leaf on the frontier with what it would gain if both children were pure."""
+        """Push a leaf on the frontier with its gain if both children were pure."""
         cdef Node* node = &self.tree.nodes[index]
         node.state = WAITING
         node.priority = -node.purity
@@ -92,7 +92,7 @@ cdef class Leaves:
     # -- the split ---------------------------------------------------------------------------
 
     cdef int set_test(self, Node* node) except -1 nogil:
-        """Threshold or category; where no row is missing, missing goes to the heavier child."""
+        """Set threshold or category; without missing rows, missing goes to the heavier child."""
         cdef const Source* source = &self.sources[node.split.column]
         cdef double low = 0.0, high = 0.0
         cdef bint learned = source.may_miss, ended
@@ -118,7 +118,7 @@ cdef class Leaves:
         return 0
 
     cdef bint ends(self, Node* node, Split* split, double* low, double* high) noexcept nogil:
-        """The neighbours of a threshold; False where only missing rows go right."""
+        """The neighbours of a threshold; False if only missing rows go right."""
         if node.home != NULL:
             return ends_of(node.home, node.start, split, low, high)
         find_ends(self.binned, node.start, node.stop, split)
@@ -154,8 +154,8 @@ cdef class Leaves:
         quest.view.rows = NULL if node.home == NULL else node.home.rows
         quest.view.tolerance = tolerance
         quest.view.rise = rise_of(node.weight, &self.problem)
-        # A split of no gain may lead to splits that gain (exclusive or); where impurities are not
-        # strictly concave, or leaves wait for pure children, it would only delay them.
+        # A split without gain may lead to splits that gain (exclusive or); if impurities are not
+        # strictly concave, or leaves are ordered by impurity, it would only delay them.
         if self.by_impurity or self.problem.criterion == MISCLASSIFICATION:
             least = max(least, tolerance)
         quest.least = node.purity + least
@@ -168,7 +168,7 @@ cdef class Leaves:
         return tolerance
 
     cdef void conclude(self, const Quest* quest) noexcept nogil:
-        """Put a sorted leaf on the frontier if a split gains enough; else it needs no tables."""
+        """Push a sorted leaf on the frontier if a split gains enough; else free its tables."""
         cdef Node* node = &self.tree.nodes[quest.index]
         if quest.wanted and self.choose(node, quest):
             self.tree.push(quest.index)
@@ -194,7 +194,7 @@ cdef class Leaves:
         return True
 
     cdef bint wins(self, Node* node, Split* split, double tolerance) noexcept nogil:
-        """Whether a column's split replaces that of the columns before it."""
+        """Whether a column's split is better than that of the previous columns."""
         if split.score > node.split.score + tolerance:
             return True
         if split.score < node.split.score - tolerance:
@@ -209,10 +209,10 @@ cdef class Leaves:
         return left_weight(node.home, node.start, node.stop, split)
 
     cdef double gap_of(self, Node* node, Split* split) noexcept nogil:
-        """Room between the two sides of a split, as a share of the column's range.
+        """Gap between the two sides of a split, relative to the column's range.
 
-        1 for a category, 0 where only missing rows go right. Of equal splits the one with more
-        room is the surer one, and the order of the columns has no say.
+        1 for a category, 0 if only missing rows go right. On ties the widest gap wins, so that the
+        order of the columns does not matter.
         """
         cdef double low = 0.0, high = 0.0
         if self.sources[split.column].kind == NOMINAL:
@@ -231,7 +231,7 @@ cdef class Leaves:
 
 
 cdef double rise_of(int64_t weight, const Problem* problem) noexcept nogil:
-    """The most that a row can lift the score by changing sides (see ``_scan.pyx``)."""
+    """The most that a row can raise the score by changing sides (see ``_scan.pyx``)."""
     cdef double heaviest = <double>min(problem.max_weight, weight)
     if problem.criterion == GINI:
         return 2.0 * heaviest

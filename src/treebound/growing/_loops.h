@@ -1,6 +1,6 @@
-/* Loops that gain from vector instructions. Where compiler and C library allow it each is compiled
-   twice, and the one for the processor at hand is chosen when the module is loaded. Both give the
-   same numbers: there is no fused arithmetic. */
+/* Loops that benefit from vector instructions. If compiler and C library support it, each is
+   compiled twice and selected for the processor at load time. Both give the same results: there is
+   no fused arithmetic. */
 
 #ifndef TREEBOUND_LOOPS_H
 #define TREEBOUND_LOOPS_H
@@ -21,7 +21,7 @@
 #define prefetch(place)
 #endif
 
-/* The cells of values, as _coding.pyx has them; cell 0 for a missing value. */
+/* The cells of values, see _coding.pyx; cell 0 for a missing value. */
 FOR_THIS_PROCESSOR
 static void cells_of(
     const double *restrict values, ptrdiff_t n, double low, double rate, double top,
@@ -36,7 +36,7 @@ static void cells_of(
 }
 
 /* Two classes, gini: scores after each bin, and bounds inside it; -1 for a bin of one class.
-   a, b: counts of the classes left of each bin, and of all bins at place n. */
+   a, b: counts of the classes left of each bin, and of all bins at index n. */
 FOR_THIS_PROCESSOR
 static void gini_of_pairs(
     const double *restrict a, const double *restrict b, ptrdiff_t n, double all_a, double all_b,

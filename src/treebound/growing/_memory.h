@@ -1,5 +1,5 @@
-/* Memory for what is as long as the sample. Where the system offers large pages for the asking,
-   they are asked for: rows in no order then cost fewer look-ups of addresses. */
+/* Memory for arrays as long as the sample, in large pages if the system offers them: random access
+   to rows then causes fewer TLB misses. */
 
 #ifndef TREEBOUND_MEMORY_H
 #define TREEBOUND_MEMORY_H
@@ -19,7 +19,7 @@ static void *malloc_long(size_t bytes)
     if (bytes >= 2 * LARGE_PAGE) {
         if (posix_memalign(&memory, LARGE_PAGE, bytes))
             return NULL;
-        madvise(memory, bytes, MADV_HUGEPAGE); /* advice: it may be refused */
+        madvise(memory, bytes, MADV_HUGEPAGE); /* may be ignored */
         return memory;
     }
 #endif

@@ -15,14 +15,14 @@ cdef struct Node:
     Py_ssize_t depth
     int64_t weight
     double purity
-    double priority       # the frontier's order: the greatest first
+    double priority       # the frontier's order: the largest first
     Split split           # column -1: none
     double threshold
     int32_t category
     int32_t left          # children; -1 for a leaf
     int32_t right
     State state
-    Sorted* home          # where its rows stand; NULL: in the coded sample
+    Sorted* home          # the sorted rows it is in; NULL: the coded sample
     void* histogram       # of a node in the coded sample; or NULL
     int64_t* tables       # counts per code of a node that is sorted; or NULL
 
@@ -30,9 +30,9 @@ cdef struct Node:
 cdef class Nodes:
     cdef Node* nodes
     cdef int64_t* counts      # n_classes per node
-    cdef int32_t* frontier    # a heap, or a stack where order does not matter
+    cdef int32_t* frontier    # a heap, or a stack if order does not matter
     cdef Py_ssize_t n_nodes, n_frontier, n_classes, capacity
-    cdef double tolerance     # priorities closer than this are a tie
+    cdef double tolerance     # priorities closer than this are tied
     cdef bint in_order
 
     cdef int32_t add(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth) except -1 nogil
@@ -41,7 +41,7 @@ cdef class Nodes:
     cdef void push(self, int32_t index) noexcept nogil
     cdef int32_t pop(self) noexcept nogil
 
-    # used inside only
+    # private
     cdef int enlarge(self, Py_ssize_t capacity) except -1 nogil
     cdef bint before(self, int32_t a, int32_t b) noexcept nogil
     cdef void swap(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil

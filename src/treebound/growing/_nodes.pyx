@@ -11,7 +11,7 @@ from treebound.growing._sorted cimport Sorted, free_sorted
 
 
 cdef class Nodes:
-    """Nodes in the order in which they were made; `arrays` gives them in pre-order."""
+    """Nodes in order of creation; `arrays` gives them in pre-order."""
 
     def __cinit__(self, Py_ssize_t n_classes, bint in_order):
         self.nodes = NULL
@@ -32,7 +32,7 @@ cdef class Nodes:
         free(self.frontier)
 
     cdef int32_t add(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth) except -1 nogil:
-        """A new leaf with counts of zero. Pointers to nodes and counts do not survive it."""
+        """Add a leaf with zero counts. Invalidates pointers to nodes and counts."""
         cdef Node* node
         cdef int32_t index = <int32_t>self.n_nodes
         if self.n_nodes == self.capacity:
@@ -67,7 +67,7 @@ cdef class Nodes:
     cdef bint before(self, int32_t a, int32_t b) noexcept nogil:
         """Whether leaf ``a`` comes before ``b``: the better one, else the older one.
 
-        One whose priority is only a bound comes before all that it may tie with.
+        One whose priority is only a bound comes before all it may tie with.
         """
         cdef double difference = self.nodes[a].priority - self.nodes[b].priority
         cdef bint a_found = self.nodes[a].state == FOUND, b_found = self.nodes[b].state == FOUND
@@ -91,9 +91,9 @@ cdef class Nodes:
             i = (i - 1) // 2
 
     cdef int32_t pop(self) noexcept nogil:
-        """The leaf to look at next; without order the last one, whose rows are in the cache.
+        """Pop the next leaf; without order the last one, whose rows are in the cache.
 
-        It must `leave` the sorted rows that it stood in.
+        The caller must `leave` its sorted rows.
         """
         cdef Py_ssize_t i = 0, child = 1
         self.n_frontier -= 1
@@ -152,7 +152,7 @@ cdef class Nodes:
         }
 
     cdef void preorder(self, int32_t[::1] order, int32_t[::1] place):
-        """The node at each place of the pre-order, and the place of each node."""
+        """The nodes in pre-order, and the position of each node."""
         cdef int32_t[::1] stack = np.zeros(self.n_nodes + 1, dtype=np.int32)
         cdef Py_ssize_t new, depth = 1
         cdef int32_t old
@@ -168,7 +168,7 @@ cdef class Nodes:
 
 
 cdef void leave(Sorted* home) noexcept nogil:
-    """A leaf is gone from the frontier; its sorted rows go with the last one."""
+    """Release a leaf's reference to its sorted rows; the last one frees them."""
     if home != NULL:
         home.users -= 1
         if home.users == 0:

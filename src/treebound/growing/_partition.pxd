@@ -4,7 +4,7 @@ from treebound.growing._layout cimport Packing
 
 
 cdef struct Part:
-    # The rows of a node that is split, and which of its children are wanted.
+    # The rows of a node to split, and which of its children are wanted.
     Py_ssize_t start
     Py_ssize_t stop
     bint keep_left

@@ -1,6 +1,6 @@
-"""Stable partition by a byte mask: what was in order stays in order in both children.
+"""Stable partition by a byte mask.
 
-A child that will not be searched is not written: its place holds rubbish afterwards.
+A child that will not be searched is not written: its memory is undefined afterwards.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -29,7 +29,7 @@ cdef void partition(
     cdef Packing form = packing[0]
     cdef uint8_t to_left
     if not part.keep_left:
-        # from the end, so that no item is written over before it is read
+        # from the end, so that no item is overwritten before it is read
         right = part.stop
         for i in range(part.stop - 1, part.start - 1, -1):
             item = items[i]
@@ -43,7 +43,7 @@ cdef void partition(
             left += goes_left[row_in(item, &form)]
         return
     # invariant: items[start:left] and scratch[:right] hold items[start:i], each in their order.
-    # Both places are written and one advances: no branch to mispredict.
+    # Both positions are written and one advances, to avoid a branch.
     for i in range(part.start, part.stop):
         item = items[i]
         to_left = goes_left[row_in(item, &form)]

@@ -1,9 +1,9 @@
-"""Threads that share a loop, and sleep between two loops.
+"""A thread pool for parallel loops.
 
-A loop is a function and a number of items; whoever is free takes the next item. The caller takes
-items too and never waits for a thread to wake up: only for items that a thread is working on. So a
-busy machine costs little, and where waiting takes longer than working the threads rest for some
-loops. Locks are Python's own, used without the interpreter.
+A loop is a function and a number of items; each free thread takes the next item. The caller takes
+items too and never waits for a thread to wake up, only for items in progress. So a busy machine
+costs little, and if waiting takes longer than working the threads are not used for some loops.
+Locks are Python's own, used without the interpreter.
 """
 
 from libc.stdlib cimport free
@@ -44,8 +44,8 @@ cdef extern from "time.h" nogil:
     int timespec_get(timespec* time, int base)
 
 cdef enum:
-    PATIENCE = 2000      # looks for a new loop before a thread goes to sleep: some 20 microseconds
-    LATE = 200_000       # nanoseconds of waiting that count as too long
+    PATIENCE = 2000      # polls for a new loop before a thread sleeps: some 20 microseconds
+    LATE = 200_000       # nanoseconds of waiting that are too long
     MOST_REST = 1024     # loops
 
 
@@ -61,7 +61,7 @@ cdef struct State:
     void* context
     long n_items
     long next            # item
-    long open            # whether the loop takes workers
+    long open            # whether the loop accepts workers
     long active          # workers in it
     long loop            # its number
     long ending
@@ -69,7 +69,7 @@ cdef struct State:
     long waiting         # the caller sleeps on ``done``
     PyThread_type_lock done
     int n_workers
-    int pause            # loops without workers to come
+    int pause            # number of next loops without workers
     int last_pause
     Worker* workers
 
@@ -170,7 +170,7 @@ cdef void share(State* state, Task task, void* context, Py_ssize_t n_items) noex
 
 
 cdef void wait_for_workers(State* state) noexcept nogil:
-    """Until no worker is in the loop any more; none can come in."""
+    """Wait until no worker is in the loop; none can enter."""
     cdef int i
     for i in range(PATIENCE):
         if not load(&state.active):
@@ -193,7 +193,7 @@ cdef void work(State* state, int thread) noexcept nogil:
 
 
 cdef void live(void* argument) noexcept nogil:
-    """A worker's life: wait for a loop, take part, go to sleep where none comes."""
+    """Main loop of a worker: wait for a loop, work, sleep if there is none."""
     cdef Worker* worker = <Worker*>argument
     cdef State* state = worker.state
     cdef long seen = 0, loop
@@ -217,6 +217,6 @@ cdef void live(void* argument) noexcept nogil:
             if load(&state.loop) == seen and not load(&state.ending):
                 PyThread_acquire_lock(worker.wake, 1)
             elif not swap(&worker.asleep, 0):
-                PyThread_acquire_lock(worker.wake, 1)  # somebody has released it already
+                PyThread_acquire_lock(worker.wake, 1)  # already released
     if add(&state.alive, -1) == 1:
         PyThread_release_lock(state.done)

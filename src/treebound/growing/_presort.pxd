@@ -8,7 +8,7 @@ cdef extern from *:
     """
     #define MISSING_KEY (~(uint64_t)0)
     """
-    const uint64_t MISSING_KEY  # no number has it: it would be the bits of a NaN
+    const uint64_t MISSING_KEY  # not the key of a number, but of a NaN
 
 
 cdef struct Presorted:
@@ -18,11 +18,11 @@ cdef struct Presorted:
 
 
 cdef inline uint64_t key_of(double value) noexcept nogil:
-    """The bits of a float as an integer in the same order; a missing value is the greatest."""
+    """The bits of a float as an integer in the same order; missing is the largest."""
     cdef uint64_t bits
     value += 0.0  # the two zeros are one value
     memcpy(&bits, &value, 8)
-    # a negative number has all its bits turned, another one only its sign
+    # negative numbers have all bits flipped, others only the sign
     bits ^= (<uint64_t>0 - (bits >> 63)) | (<uint64_t>1 << 63)
     return bits if value == value else MISSING_KEY
 

@@ -1,9 +1,9 @@
 """Sort a column once: rank, row and label of every value, packed in 64 bits.
 
-The bits of a float, made an integer in the same order, are cut to 33 bits. These stand where the
-rank will stand, above row and label, while three radix passes of 11 bits sort them (few rows: three
-of 8, for 24 bits). Values that agree in these bits are then put in order by all their bits. Time
-O(n), unless very many different values agree in these bits; then O(n log n).
+The bits of a float, as an integer in the same order, are cut to 33 bits. They occupy the place of
+the rank, above row and label, while three radix passes of 11 bits sort them (few rows: three of 8,
+for 24 bits). Values that agree in these bits are then sorted by all their bits. O(n) time, unless
+very many different values agree in these bits; then O(n log n).
 """
 
 from libc.stdint cimport uint32_t, uint64_t
@@ -18,7 +18,7 @@ cdef enum:
     FEW_ROWS = 3072       # fewer rows have
     SHORT_DIGIT_BITS = 8  # shorter digits
     SHORT_RUN = 16
-    FEW_KEYS = 96  # fewer are inserted one by one: clearing the buckets would take longer
+    FEW_KEYS = 96  # fewer keys use insertion sort: clearing the buckets would take longer
 
 
 cdef struct KeyRange:
@@ -32,7 +32,7 @@ cdef struct KeyRange:
 cdef void ordered_keys(
     const char* first, Py_ssize_t stride, Py_ssize_t n, uint64_t* keys
 ) noexcept nogil:
-    """The keys of floats that stand ``stride`` bytes apart."""
+    """The keys of floats at a distance of ``stride`` bytes."""
     cdef Py_ssize_t i
     for i in range(n):
         keys[i] = key_of((<const double*>(first + i * stride))[0])
@@ -42,7 +42,7 @@ cdef Presorted presort(
     const uint64_t* keys, Py_ssize_t n_rows, const uint32_t* labels, const Packing* packing,
     uint64_t* buffer, uint64_t* other,
 ) noexcept nogil:
-    """Entries in order of their keys, missing last, in one of the two buffers.
+    """Entries sorted by key, missing last, in one of the two buffers.
 
     The rank of a value is the number of distinct values below it; missing has the rank after them.
     """
@@ -76,7 +76,7 @@ cdef Presorted insert_keys(
     const uint64_t* keys, Py_ssize_t n_rows, const uint32_t* labels, const Packing* packing,
     uint64_t* buffer, uint64_t* other,
 ) noexcept nogil:
-    """Insertion sort of few keys, which stand in ``other`` beside the entries."""
+    """Insertion sort of few keys, which are in ``other``, together with the entries."""
     cdef Presorted result
     cdef Py_ssize_t i, j
     cdef uint64_t key, rank = 0
@@ -86,7 +86,7 @@ cdef Presorted insert_keys(
         key = keys[i]
         result.n_present += key != MISSING_KEY
         j = i
-        # invariant: other[:i] is in order and equal keys are in order of their rows
+        # invariant: other[:i] is sorted, equal keys by row
         while j > 0 and other[j - 1] > key:
             other[j] = other[j - 1]
             buffer[j] = buffer[j - 1]
@@ -128,7 +128,7 @@ cdef KeyRange key_range(
             span.present += 1
     if different == 0:
         return span
-    # bits that no two keys differ in go first: whole numbers and float32 lose nothing
+    # drop the bits in which no two keys differ: integers and float32 then lose nothing
     while not (different >> span.shift) & 1 and (high - span.low) >> span.shift >> room:
         span.shift += 1
     while (high - span.low) >> span.shift >> room:
@@ -141,7 +141,7 @@ cdef void pack_keys(
     const uint64_t* keys, Py_ssize_t n_rows, const KeyRange* span, const uint32_t* labels,
     const Packing* packing, uint64_t* entries, uint32_t* starts,
 ) noexcept nogil:
-    """Cut key, row and label of the present rows, then row and label of the missing ones.
+    """Write cut key, row and label of the present rows, then row and label of the missing ones.
 
     ``starts`` counts the digits of the cut keys, one table after the other.
     """
@@ -166,7 +166,7 @@ cdef void pack_keys(
 cdef bint radix_sort(
     uint64_t* entries, uint64_t* other, const KeyRange* span, int shift, uint32_t* starts
 ) noexcept nogil:
-    """Sort by the digits above ``shift``, stable; whether the result stands in ``other``.
+    """Stable sort by the digits above ``shift``; return whether the result is in ``other``.
 
     A digit that all entries share costs nothing.
     """
@@ -190,7 +190,7 @@ cdef inline void scatter(
 ) noexcept nogil:
     """Move entries to the place of their digit.
 
-    From both ends at once: one place need not wait for the other.
+    From both ends at once, for independent memory accesses.
     """
     cdef uint32_t stops[BUCKETS]
     cdef uint32_t total = 0, count, digit, last
@@ -201,7 +201,7 @@ cdef inline void scatter(
         starts[digit] = total
         total += count
         stops[digit] = total
-    # invariant: the free places of a digit are those from starts to before stops
+    # invariant: the free places of a digit are [starts, stops)
     for i in range(n // 2):
         entry = source[i]
         back = source[n - 1 - i]
@@ -219,7 +219,7 @@ cdef inline void scatter(
 cdef void repair_runs(
     uint64_t* entries, Py_ssize_t n, const uint64_t* keys, const Packing* packing
 ) noexcept nogil:
-    """Put every run of entries with one cut key in order of the full keys."""
+    """Sort each run of entries with equal cut keys by the full keys."""
     cdef Py_ssize_t start = 0, stop
     cdef bint ordered
     while start < n:
@@ -282,7 +282,7 @@ cdef void sift_down(
 cdef uint64_t replace_keys(
     uint64_t* entries, Py_ssize_t n, const uint64_t* keys, const Packing* packing, bint cut
 ) noexcept nogil:
-    """Put ranks where the cut keys stand; return the number of ranks."""
+    """Replace the cut keys by ranks; return the number of ranks."""
     cdef uint64_t low_bits = (<uint64_t>1 << packing.rank_shift) - 1
     cdef uint64_t rank = 0, entry, previous
     cdef Py_ssize_t i

@@ -4,11 +4,11 @@ from treebound.growing._layout cimport GINI, NodeView, Problem, Scratch, Split, 
 
 
 cdef struct Segment:
-    # The present rows of a node in order of one column, and which boundaries may be taken.
+    # The present rows of a node sorted by one column, and the allowed boundaries.
     const uint64_t* entries
     Py_ssize_t present
-    Py_ssize_t first       # least and
-    Py_ssize_t last        # greatest number of present rows on the left
+    Py_ssize_t first       # minimum and
+    Py_ssize_t last        # maximum number of present rows on the left
 
 
 cdef void scan(

@@ -1,13 +1,12 @@
 """The best boundary of a sorted column at one node.
 
-A scan moves one row after the other from the right side to the left and knows the score of the two
-sides in O(1), whatever the number of classes. Where the score lies far below the best one it need
-not look at every boundary: it leaps over rows that cannot make up the distance, and only counts
-them. At 10^5 rows that takes the scans from a half of the time of growth to a seventh. How far it
-may leap:
+A scan moves rows one by one from the right side to the left and updates the score in O(1),
+independent of the number of classes. If the score is far below the best one, not every boundary
+is scored: the scan skips rows that cannot make up the distance, and only counts them. At 10^5 rows
+this reduces the scans from a half of the growing time to a seventh. How many rows can be skipped:
 
-- two classes: as far as ``may_beat`` says, which looks at the corners of all that can happen;
-- more: a row of weight w that changes sides lifts the score by at most
+- two classes: as ``may_beat`` determines from the corners of the reachable counts;
+- more: a row of weight w that changes sides raises the score by at most
   ``NodeView.rise``. Gini (sum of squares / weight of each side): 2 w. Entropy (sum of c log c -
   weight log weight): w (log2(weight / w) + log2 e), as only the side a row leaves becomes purer.
 """
@@ -21,10 +20,10 @@ from treebound.growing._layout cimport (
 )
 
 cdef enum:
-    SHORT_LEAP = 8   # a leap costs about as much as a few boundaries
+    SHORT_LEAP = 8   # a skip costs about as much as a few boundaries
     FIRST_LEAP = 64
-    FIRST_WALK = 16  # boundaries looked at before the next leap is tried: twice as many each time
-    LAST_WALK = 128  # it was in vain
+    FIRST_WALK = 16  # boundaries scored before the next skip is tried, doubled
+    LAST_WALK = 128  # after each failure up to this
 
 
 cdef void scan(
@@ -51,7 +50,7 @@ cdef void scan(
 cdef inline Py_ssize_t leap_to(
     Py_ssize_t place, double distance, double rise, const Segment* segment
 ) noexcept nogil:
-    """The last place that cannot make up a distance, or that has too few rows on the left."""
+    """The last boundary that cannot make up a distance, or has too few rows on the left."""
     cdef double rows = min(distance / rise, <double>(segment.last - place))
     return max(place + <Py_ssize_t>rows, segment.first - 1)
 
@@ -62,11 +61,11 @@ cdef inline Py_ssize_t leap_to(
 cdef inline bint may_beat(
     const Pair* node, int64_t left, int64_t ones, int64_t more, double bar, const Problem* problem
 ) noexcept nogil:
-    """Whether rows of weight ``more``, or the first of them, can lift the score above the bar.
+    """Whether rows of weight ``more``, or the first of them, can raise the score above the bar.
 
-    The score is convex in the weights of the left side, so on all that so many rows can lead to it
-    is greatest in a corner: nothing more of a class, or all there is of it. Where nothing moves is
-    a corner too, but more of the class that the left has a greater share of never lowers the score.
+    The score is convex in the weights of the left side, so over the reachable weights it is
+    largest in a corner: no more of a class, or all of it. Moving nothing is a corner too, but
+    more of the class with the larger share on the left never lowers the score.
     """
     cdef int64_t most_ones = min(more, node.ones - ones)
     cdef int64_t most_zeros = min(more, node.weight - left - node.ones + ones)
@@ -82,7 +81,7 @@ cdef inline void scan_pair(
     const Segment* segment, const NodeView* node, const Problem* problem, Scratch* scratch,
     Split* best, bint weighted,
 ) noexcept nogil:
-    """Leap twice as far after every leap, half as far where that is too far, and walk between."""
+    """Double the skip after each success, halve it after a failure, and scan in between."""
     cdef const uint64_t* entries = segment.entries
     cdef Packing packing = problem.packing
     cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1
@@ -93,7 +92,7 @@ cdef inline void scan_pair(
     cdef Pair pair = pair_of(node)
     pass_rows(entries, i, segment.first - 1, problem, weighted, &left, &ones)
     i = segment.first - 1
-    # invariant: entries[:i] stand on the left, with what was there before: ``left``, ``ones``
+    # invariant: ``left`` and ``ones`` count entries[:i] and the initial left side
     while i < segment.last:
         leap = min(leap, segment.last - i, (pair.weight - left - 1) // heaviest)
         if leap >= SHORT_LEAP and not may_beat(&pair, left, ones, leap * heaviest, bar, problem):
@@ -125,7 +124,7 @@ cdef inline void pass_rows(
     const uint64_t* entries, Py_ssize_t start, Py_ssize_t stop, const Problem* problem,
     bint weighted, int64_t* left, int64_t* ones,
 ) noexcept nogil:
-    """Move rows to the left without looking at what that does; the label is the lowest bit."""
+    """Move rows to the left without scoring; the label is the lowest bit."""
     cdef Packing packing = problem.packing
     cdef int64_t all_weight = 0, one_weight = 0, weight
     cdef Py_ssize_t i
@@ -190,7 +189,7 @@ cdef void scan_gini(
         for k in range(problem.n_classes):
             left_squares += <square_t>left[k] * left[k]
             right_squares += <square_t>right[k] * right[k]
-        # invariant: entries[:i] stand on the left, entries[i:] on the right
+        # invariant: entries[:i] are on the left, entries[i:] on the right
         while i < segment.last:
             k = label_of(entries[i], &packing)
             weight = weight_of(row_of(entries[i], &packing), problem)
@@ -269,7 +268,7 @@ cdef void scan_errors(
     const Segment* segment, const NodeView* node, const Problem* problem, Scratch* scratch,
     Split* best,
 ) noexcept nogil:
-    """Misclassification: the greatest count of each side, the right one noted going backward."""
+    """Misclassification: the largest count of each side, the right one in a backward pass."""
     cdef const uint64_t* entries = segment.entries
     cdef Packing packing = problem.packing
     cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1
@@ -294,7 +293,7 @@ cdef void scan_errors(
     for k in range(problem.n_classes):
         most = max(most, left[k])
     i = 0
-    # invariant: ``most`` is the greatest count of the left side, entries[:i] and what was there
+    # invariant: ``most`` is the largest count of entries[:i] and the initial left side
     while i < segment.last:
         k = label_of(entries[i], &packing)
         left[k] += weight_of(row_of(entries[i], &packing), problem)

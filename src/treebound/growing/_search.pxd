@@ -7,7 +7,7 @@ from treebound.growing._sorted cimport Sorted
 
 
 cdef struct Quest:
-    # A node whose best split is looked for.
+    # A node to search for its best split.
     int32_t index
     bint wanted         # whether it may be split at all
     NodeView view
@@ -16,12 +16,12 @@ cdef struct Quest:
 
 
 cdef struct Search:
-    # The smaller and the larger child of a node that is expanded, or a node on its own.
+    # The smaller and the larger child of an expanded node, or a single node.
     Sorted* home
     Quest quests[2]
-    const Part* part    # how the rows of the node are parted; NULL: they are not
-    int64_t* tables     # of the node, from which those of the larger child are made
-    Scratch* scratch    # one a thread
+    const Part* part    # how the rows of the node are partitioned; NULL: they are not
+    int64_t* tables     # of the node, to be reduced to those of the larger child
+    Scratch* scratch    # one per thread
 
 
 cdef void search_sorted(Search* search, Pool pool) noexcept nogil

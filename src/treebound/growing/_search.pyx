@@ -8,11 +8,11 @@ from treebound.growing._sorted cimport part_column
 from treebound.growing._split cimport best_split, fill_table
 
 cdef enum:
-    THREAD_ROWS = 16384  # below, threads that wait for each other lose more than they save
+    THREAD_ROWS = 16384  # with fewer rows, threads cost more than they save
 
 
 cdef void search_sorted(Search* search, Pool pool) noexcept nogil:
-    """One column a thread; it is parted and searched at once, while it is in the cache."""
+    """One column per thread; it is partitioned and searched while it is in the cache."""
     cdef Py_ssize_t n_rows = 0, j
     cdef int q, t
     for q in range(2):
@@ -47,7 +47,7 @@ cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
 
 
 cdef void count_codes(Search* search, const Column* column) noexcept nogil:
-    """Count the codes of the first quest, and take them out of the tables of the second."""
+    """Count the codes of the first quest, and subtract them from the tables of the second."""
     cdef const NodeView* view = &search.quests[0].view
     cdef int64_t* table = <int64_t*>view.tables + column.offset
     cdef Py_ssize_t size = (column.n_codes + column.has_missing) * (

@@ -1,4 +1,4 @@
-"""Ctrl-C during long work without the interpreter."""
+"""Check for Ctrl-C during long computations without the interpreter."""
 
 from cpython.exc cimport PyErr_CheckSignals
 
@@ -10,15 +10,15 @@ cdef extern from "time.h" nogil:
     int timespec_get(timespec* time, int base)
 
 cdef enum:
-    PAUSE = 20_000_000  # nanoseconds: taking the interpreter's lock may take a few milliseconds
+    PAUSE = 20_000_000  # nanoseconds: acquiring the interpreter's lock may take milliseconds
 
 
 cdef struct Watch:
-    long long looked   # when signals were last looked for
+    long long looked   # time of the last check
 
 
 cdef inline int look_for_signals(Watch* watch) except -1 nogil:
-    """Raise KeyboardInterrupt if it was asked for; cheap enough to be called at every node."""
+    """Raise KeyboardInterrupt if it is pending; cheap enough to call at every node."""
     cdef timespec time
     cdef long long now
     timespec_get(&time, TIME_UTC)

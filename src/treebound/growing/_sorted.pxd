@@ -5,19 +5,19 @@ from treebound.growing._partition cimport Part
 
 
 cdef struct Sorted:
-    # Rows of the sample with every column in order of value.
-    Problem problem         # the whole one, but for rows, labels, weights and packing
+    # Rows of the sample, sorted by every column.
+    Problem problem         # that of the sample, except for rows, labels, weights and packing
     Source* sources         # of the whole sample
     Column* columns
     Py_ssize_t n_columns
-    const uint32_t* ids     # number of each row in the sample; NULL: the same
-    uint32_t* rows          # node after node, ascending inside a node
+    const uint32_t* ids     # index of each row in the sample; NULL: the same
+    uint32_t* rows          # grouped by node, ascending within a node
     uint8_t* goes_left      # by row, for the node that is being split
     uint32_t* labels
     int64_t* weights
     uint64_t* entries       # of all columns
     Py_ssize_t table_size   # cells of the tables of all columns that have codes
-    int64_t* spare          # tables of a node that is too small to keep its own
+    int64_t* spare          # tables for nodes that are too small to keep their own
     Py_ssize_t users        # nodes that may still be expanded
 
 

@@ -1,7 +1,7 @@
-"""Rows with every column in order of value: what the scan of small nodes reads.
+"""Rows sorted by every column, for the scans of small nodes.
 
 All rows of a small sample, or those of one node of a large one. Each column is sorted once; an
-expansion parts it and keeps the order. Memory per row: 8 bytes for each column, and about 20 more.
+expansion partitions it, keeping the order. Memory per row: 8 bytes per column, and about 20 more.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -18,17 +18,17 @@ from treebound.growing._presort cimport (
 )
 
 cdef enum:
-    FEW_VALUES = 256     # a threshold column of no more values is kept as codes,
-    ROWS_A_VALUE = 8     # if it has that many rows for each of them
-    CLOSE = 256          # whole numbers in a range below this are counted, not sorted
-    TILE = 64            # rows read at a time: a C-ordered matrix is read once, not once a column
+    FEW_VALUES = 256     # a threshold column of at most this many values is kept as codes,
+    ROWS_A_VALUE = 8     # if it has this many rows per value
+    CLOSE = 256          # integers in a range below this are counted, not sorted
+    TILE = 64            # rows read together, so that a C-ordered matrix is read only once
 
 
 cdef Sorted* new_sorted(
     const Problem* problem, Source* sources, Py_ssize_t n_columns, const uint32_t* ids,
     Py_ssize_t n_rows, Scratch* scratch,
 ) except NULL nogil:
-    """Sort the rows ``ids``; NULL is the whole sample, which also tells the spans of columns."""
+    """Sort the rows ``ids``; NULL is the whole sample, which also sets the ranges of columns."""
     cdef Sorted* data = <Sorted*>zeros(1, sizeof(Sorted))
     cdef bint done = False
     cdef Py_ssize_t i, j
@@ -80,12 +80,12 @@ cdef void free_sorted(Sorted* data) noexcept nogil:
 
 
 cdef int set_packing(Problem* problem) except -1 nogil:
-    """Bits for rank, row and label; a rank may be as great as the number of rows."""
+    """Set the bits of rank, row and label; a rank may be as large as the number of rows."""
     cdef int row_bits = bits_of(problem.n_rows), label_bits = bits_of(problem.n_classes - 1)
     if 2 * row_bits + label_bits > 64 or row_bits > 32:
         with gil:
             raise ValueError(
-                f"Sorting takes less than 2^{min(32, (64 - label_bits) // 2)} rows of "
+                f"Sorting needs fewer than 2^{min(32, (64 - label_bits) // 2)} rows of "
                 f"{problem.n_classes} classes. Got {problem.n_rows} rows instead."
             )
     problem.packing.row_shift = label_bits
@@ -103,7 +103,7 @@ cdef int bits_of(Py_ssize_t number) noexcept nogil:
 
 
 cdef int copy_rows(Sorted* data, const Problem* problem) except -1 nogil:
-    """Labels and weights of the rows, side by side."""
+    """Copy the labels and weights of the rows."""
     cdef Py_ssize_t i
     data.labels = <uint32_t*>allocate(data.problem.n_rows, sizeof(uint32_t))
     for i in range(data.problem.n_rows):
@@ -122,7 +122,7 @@ cdef inline Py_ssize_t id_of(const Sorted* data, Py_ssize_t row) noexcept nogil:
 
 
 cdef void load_keys(Sorted* data) noexcept nogil:
-    """Write the sort keys of every column where its entries will stand."""
+    """Write the sort keys of each column in place of its entries."""
     cdef Py_ssize_t n = data.problem.n_rows, start = 0, stop, i, j
     cdef const Source* source
     cdef uint64_t* keys
@@ -142,7 +142,7 @@ cdef void load_keys(Sorted* data) noexcept nogil:
 
 
 cdef int sort_column(Sorted* data, Py_ssize_t j, Scratch* scratch) except -1 nogil:
-    """Sort the keys that stand in place of the entries."""
+    """Sort the keys in place of the entries."""
     cdef Column* column = &data.columns[j]
     cdef Source* source = &data.sources[j]
     cdef Py_ssize_t n = data.problem.n_rows
@@ -179,14 +179,14 @@ cdef bint is_coded(const Sorted* data, Py_ssize_t j) noexcept nogil:
 
 
 cdef inline bint is_whole(double value) noexcept nogil:
-    """Whether it is a whole number that an int holds."""
+    """Whether a value is an integer that fits in an int."""
     return -1e9 < value < 1e9 and <double><int>value == value
 
 
 cdef bint count_whole(Sorted* data, Py_ssize_t j, uint16_t* numbers) except -1 nogil:
-    """Code a column of whole numbers that lie close together, without sorting; whether it is one.
+    """Code a column of integers in a small range without sorting; return whether it is one.
 
-    ``numbers`` has room for the rows. Nothing is changed where it is not.
+    ``numbers`` has one element per row. If it is not, nothing is changed.
     """
     cdef Column* column = &data.columns[j]
     cdef const uint64_t* keys = column.entries
@@ -241,7 +241,7 @@ cdef bint count_whole(Sorted* data, Py_ssize_t j, uint16_t* numbers) except -1 n
 
 
 cdef int code_values(Sorted* data, Py_ssize_t j, const uint64_t* entries) except -1 nogil:
-    """A column of few values or categories: a code per row in place of the sorted entries."""
+    """Code a column of few values or categories: one code per row instead of sorted entries."""
     cdef Column* column = &data.columns[j]
     cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1)
     cdef Packing packing = data.problem.packing
@@ -257,12 +257,12 @@ cdef int code_values(Sorted* data, Py_ssize_t j, const uint64_t* entries) except
 
 
 cdef int start_codes(Sorted* data, Py_ssize_t j) except -1 nogil:
-    """Make a column one of codes: cells in place of the entries, and room for the values."""
+    """Make a column coded: cells in place of the entries, and memory for the values."""
     cdef Column* column = &data.columns[j]
     if (column.n_codes + 1) * (data.problem.n_classes + 1) >= <Py_ssize_t>1 << 32:
         with gil:
             raise ValueError(
-                "Categories times classes are counted in 32 bits. "
+                "The number of categories times classes must fit in 32 bits. "
                 f"Got {column.n_codes} categories of column {j} and {data.problem.n_classes} "
                 "classes instead."
             )
@@ -275,7 +275,7 @@ cdef int start_codes(Sorted* data, Py_ssize_t j) except -1 nogil:
 
 
 cdef int set_tables(Sorted* data, Scratch* scratch) except -1 nogil:
-    """Where each column's table stands, and what threads count in."""
+    """Set the offsets of the columns' tables, and allocate those of the threads."""
     cdef Py_ssize_t stride = data.problem.n_classes + 1, size, largest = 0, j
     for j in range(data.n_columns):
         if data.columns[j].form == CODED:
@@ -287,7 +287,7 @@ cdef int set_tables(Sorted* data, Scratch* scratch) except -1 nogil:
 
 
 cdef int enlarge_table(Scratch* scratch, Py_ssize_t n_cells) except -1 nogil:
-    """Room for a table of so many cells, all zero."""
+    """Allocate a zeroed table of ``n_cells`` cells."""
     if n_cells > scratch.n_cells:
         free(scratch.table)
         scratch.table = NULL
@@ -300,7 +300,7 @@ cdef int enlarge_table(Scratch* scratch, Py_ssize_t n_cells) except -1 nogil:
 cdef int enlarge_scratch(
     Scratch* scratch, const Problem* problem, Py_ssize_t n_rows
 ) except -1 nogil:
-    """Room for so many entries; the first call also makes room for class counts."""
+    """Allocate entries; the first call also allocates class counts."""
     if scratch.left == NULL:
         scratch.left = <int64_t*>allocate(problem.n_classes, sizeof(int64_t))
         scratch.right = <int64_t*>allocate(problem.n_classes, sizeof(int64_t))
@@ -335,7 +335,7 @@ cdef void free_scratch(Scratch* scratch) noexcept nogil:
 cdef bint ends_of(
     const Sorted* data, Py_ssize_t start, const Split* split, double* low, double* high
 ) noexcept nogil:
-    """The neighbours of a threshold split; False where only missing rows go right."""
+    """The neighbours of a threshold split; False if only missing rows go right."""
     cdef const Column* column = &data.columns[split.column]
     cdef const Source* source = &data.sources[split.column]
     cdef const uint64_t* entries = column.entries + start
@@ -377,7 +377,7 @@ cdef bint has_missing_rows(
 cdef int64_t left_weight(
     const Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split
 ) noexcept nogil:
-    """Weight that a split sends left, missing rows apart: how the paper's code settles ties."""
+    """Weight of the present rows that go left: the tie-breaker of the paper's code."""
     cdef const Column* column = &data.columns[split.column]
     cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1), cell
     cdef uint32_t high = <uint32_t>(split.place + 1) * stride
@@ -400,7 +400,7 @@ cdef int64_t left_weight(
 cdef Py_ssize_t mark(
     Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
 ) noexcept nogil:
-    """Note for every row of a node whether it goes left; count those that do."""
+    """Mark the rows of a node that go left, and count them."""
     if data.columns[split.column].form == SORTED:
         return mark_sorted(data, start, stop, split, left_counts)
     return mark_coded(data, start, stop, split, left_counts)
@@ -409,7 +409,7 @@ cdef Py_ssize_t mark(
 cdef Py_ssize_t mark_sorted(
     Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
 ) noexcept nogil:
-    """The first rows go left, and the missing ones, which are the last, if so found."""
+    """Mark the first rows, and the missing ones, which are last, if the split sends them left."""
     cdef const Column* column = &data.columns[split.column]
     cdef const uint64_t* entries = column.entries
     cdef Packing packing = data.problem.packing
@@ -427,7 +427,7 @@ cdef Py_ssize_t mark_sorted(
 cdef Py_ssize_t mark_coded(
     Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
 ) noexcept nogil:
-    """Cells from ``low`` to before ``high`` go left, and missing ones if so found."""
+    """Mark cells in [low, high), and missing ones if the split sends them left."""
     cdef const Column* column = &data.columns[split.column]
     cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1), cell
     cdef uint32_t high = <uint32_t>(split.place + 1) * stride
@@ -449,7 +449,7 @@ cdef Py_ssize_t mark_coded(
 cdef void part_column(
     Sorted* data, Py_ssize_t j, const Part* part, Scratch* scratch
 ) noexcept nogil:
-    """Bring the entries of each child together; codes stay where they are."""
+    """Partition the entries by child; codes are not moved."""
     if data.columns[j].form == SORTED:
         partition_entries(
             data.columns[j].entries, part, &data.problem.packing, scratch.entries
@@ -457,5 +457,5 @@ cdef void part_column(
 
 
 cdef void part_rows(Sorted* data, const Part* part, Scratch* scratch) noexcept nogil:
-    """Bring the rows of each child together."""
+    """Partition the rows by child."""
     partition_rows(data.rows, part, <uint32_t*>scratch.entries)

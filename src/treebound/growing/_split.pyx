@@ -1,4 +1,4 @@
-"""The best test of one column at one node.
+"""The best split of one column at one node.
 
 Ties go to the lowest threshold or category, then to missing on the right. Scores that differ by
 less than ``NodeView.tolerance`` are ties.
@@ -19,7 +19,7 @@ cdef Split best_split(
     const Column* column, Py_ssize_t index, const NodeView* node, const Problem* problem,
     Scratch* scratch,
 ) noexcept nogil:
-    """The best test of a column; score -inf where there is none, or none above the floor."""
+    """The best split of a column; score -inf if there is none above the floor."""
     cdef Split best
     best.score = -INFINITY
     best.column = index
@@ -41,7 +41,7 @@ cdef Split best_split(
             scratch.table, 0,
             (column.n_codes + column.has_missing) * (problem.n_classes + 1) * sizeof(int64_t),
         )
-    # A column that comes first wins a tie, and with threads it may be searched last.
+    # the first column wins ties, but with threads it may be searched last
     scratch.floor = max(scratch.floor, best.score - 4.0 * node.tolerance)
     return best
 
@@ -50,7 +50,7 @@ cdef void offer(
     Split* best, double score, double tolerance, Py_ssize_t place, Py_ssize_t follow,
     bint missing_left,
 ) noexcept nogil:
-    """Keep a candidate that is better, or as good and of a lower place."""
+    """Keep a candidate that is better, or equal and of a lower place."""
     if score > best.score + tolerance or (
         score >= best.score - tolerance and place < best.place
     ):
@@ -63,7 +63,7 @@ cdef void offer(
 cdef void start_left(
     const NodeView* node, const Problem* problem, const int64_t* missing, Scratch* scratch
 ) noexcept nogil:
-    """Everything on the right, but the missing rows where their counts are given."""
+    """Start with everything on the right, except missing rows if their counts are given."""
     cdef Py_ssize_t k
     for k in range(problem.n_classes):
         scratch.left[k] = 0 if missing == NULL else missing[k]
@@ -77,7 +77,7 @@ cdef void search_sorted(
     const Column* column, const NodeView* node, const Problem* problem, Scratch* scratch,
     Split* best,
 ) noexcept nogil:
-    """Scan with missing on the right, and where rows are missing, with missing on the left."""
+    """Scan with missing on the right and, if rows are missing, with missing on the left."""
     cdef Packing packing = problem.packing
     cdef Py_ssize_t n_rows = node.stop - node.start
     cdef Py_ssize_t i, missing
@@ -116,9 +116,9 @@ cdef void search_sorted(
 cdef void keep_heavy(
     Segment* segment, const NodeView* node, const Problem* problem, int64_t weight
 ) noexcept nogil:
-    """Leave out the boundaries with too little weight on a side; ``weight`` is left of the first.
+    """Drop the boundaries with too little weight on a side; ``weight`` is left of the first.
 
-    The weight on the left grows with the place, so those that stay are next to each other.
+    The weight on the left is monotone, so the remaining ones are contiguous.
     """
     cdef Packing packing = problem.packing
     cdef Py_ssize_t i
@@ -136,7 +136,7 @@ cdef void keep_heavy(
 cdef Py_ssize_t present_rows(
     const Column* column, const NodeView* node, const Packing* packing
 ) noexcept nogil:
-    """Rows of the node that are not missing: a binary search, as missing has the last rank."""
+    """Number of present rows of the node, by binary search: missing has the last rank."""
     cdef Py_ssize_t low = node.start, high = node.stop, middle
     if not column.has_missing:
         return high - low
@@ -156,7 +156,7 @@ cdef void fill_table(
     const Column* column, const uint32_t* rows, Py_ssize_t n_rows, const Problem* problem,
     int64_t* table,
 ) noexcept nogil:
-    """Add up weight per code and class, and in the last place of each code its number of rows."""
+    """Sum the weight per code and class; the last entry of each code is its number of rows."""
     cdef Py_ssize_t n_classes = problem.n_classes
     cdef Py_ssize_t i, row, code, k
     cdef const uint32_t* cells = column.cells
@@ -199,7 +199,7 @@ cdef void search_rows(
     const Column* column, const NodeView* node, const Problem* problem, Scratch* scratch,
     Split* best,
 ) noexcept nogil:
-    """A nominal column with more codes than rows here: look only at the codes that occur."""
+    """A nominal column with more codes than rows: try only the codes that occur."""
     cdef Py_ssize_t stride = problem.n_classes + 1
     cdef Py_ssize_t i, code, row
     cdef int64_t* cell
@@ -208,7 +208,7 @@ cdef void search_rows(
         cell = scratch.table + column.cells[row]
         cell[0] += weight_of(row, problem)
         cell[problem.n_classes - <Py_ssize_t>problem.labels[row]] += 1
-    # invariant: codes of rows up to i have been tried and their table is zero again
+    # invariant: the codes of rows up to i have been tried and their table is zeroed
     for i in range(node.start, node.stop):
         code = column.cells[node.rows[i]] // stride
         if scratch.table[code * stride + problem.n_classes] == 0:
@@ -220,7 +220,7 @@ cdef void search_rows(
 cdef double score_of(
     const int64_t* left, const NodeView* node, const Problem* problem
 ) noexcept nogil:
-    """Purity of the rows counted on the left plus that of all others, as ``purity_of`` has it."""
+    """Purity of the rows counted on the left plus that of all others; see ``purity_of``."""
     cdef const int64_t* counts = node.counts
     cdef int64_t weight = 0, most_left = 0, most_right = 0
     cdef int64_t left_sum = 0, right_sum = 0
@@ -285,7 +285,7 @@ cdef void walk_codes(
     const Column* column, const NodeView* node, const Problem* problem, int64_t* left,
     const int64_t* table, const int64_t* missing, bint missing_right, Split* best,
 ) noexcept nogil:
-    """Move one code after the other to the left, where ``missing`` (or NULL) stands already."""
+    """Move the codes to the left one by one; ``missing`` (or NULL) is already there."""
     cdef Py_ssize_t n_classes = problem.n_classes
     cdef int64_t most = node.stop - node.start - problem.min_leaf
     cdef Py_ssize_t code, k, last = -1
@@ -293,7 +293,7 @@ cdef void walk_codes(
     cdef const int64_t* cell
     for k in range(n_classes):
         left[k] = 0 if missing == NULL else missing[k]
-    # invariant: the codes up to ``last``, which is not empty, stand on the left
+    # invariant: the codes up to ``last``, which is not empty, are on the left
     for code in range(column.n_codes):
         cell = table + code * (n_classes + 1)
         if cell[n_classes] == 0:

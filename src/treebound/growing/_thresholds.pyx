@@ -1,13 +1,13 @@
-"""The number that stands for a split: any ``t`` with ``low <= t < high`` parts the same rows.
+"""The threshold of a split: any ``t`` with ``low <= t < high`` separates the same rows.
 
-``low`` and ``high`` are neighbouring training values of a node. The decimal rule takes the decimal
-with the fewest significant digits that as a float lies strictly between them, of these the nearest
-to the middle, then the lower one. Zero has no digit, so it comes first.
+``low`` and ``high`` are neighbouring training values of a node. The decimal rule chooses the
+decimal with the fewest significant digits whose float lies strictly between them; on ties the
+nearest to the middle, then the lower one. Zero has no digits, so it comes first.
 
 Decimals of p digits around the middle are k / 10^s (or k * 10^s) for whole k. Where k < 2^53 and
 s <= 22, both are exact floats and their quotient (or product) is the float that the decimal reads
-as. So fifteen digits are tried in floats, with products split in two floats where two decimals are
-equally near; what is left over goes to exact fractions in Python.
+as. So up to fifteen digits are tried in floats, with products split in two floats if two decimals
+are equally near; other cases use exact fractions in Python.
 """
 
 from fractions import Fraction
@@ -18,7 +18,7 @@ from libc.math cimport INFINITY, fabs, floor as floor_c, fma, log10
 cdef enum:
     MOST_DIGITS = 15
     MOST_POWER = 22
-    PYTHON = -1        # what ``nearest`` answers where floats cannot tell
+    PYTHON = -1        # returned by ``nearest`` if floats cannot decide
     NONE = -2
 
 cdef double[23] POWERS
@@ -60,7 +60,7 @@ cdef double shortest(double low, double high) except? -1.0 nogil:
 
 
 cdef double nearest(double low, double high, bint upper) noexcept nogil:
-    """For ``0 <= low < high``; of two equally near the upper one if so asked."""
+    """For ``0 <= low < high``; on ties the upper one if ``upper``."""
     cdef double middle = 0.5 * low + 0.5 * high
     cdef double power, scaled, found
     cdef int digits, shift, place
@@ -93,7 +93,7 @@ cdef inline double times_power(double value, int shift) noexcept nogil:
 cdef double nearest_multiple(
     double low, double high, double start, int shift, bint upper
 ) noexcept nogil:
-    """Of k / 10^shift with k next to ``start``, inside the gap, the nearest to the middle."""
+    """The k / 10^shift nearest to the middle, with k next to ``start`` and inside the gap."""
     cdef double best = NONE, best_k = 0.0, k = start - 1.0, value
     cdef int i, side
     for i in range(4):
@@ -112,10 +112,10 @@ cdef double nearest_multiple(
 
 
 cdef int beyond(double low, double high, double k, int shift) noexcept nogil:
-    """Where the middle lies against halfway from k to k + 1: 1 above, 0 there, 2 below.
+    """Compare the middle with halfway from k to k + 1: 1 above, 0 equal, 2 below.
 
     That is the sign of (low + high) * 10^shift - (2 k + 1). Sum and product are exact as two floats
-    each; ``PYTHON`` where what is left is not larger than what the last sums may have lost.
+    each; ``PYTHON`` if the result is not larger than the rounding error of the last sums.
     """
     cdef double total = low + high, part = total - low
     cdef double rest = (low - (total - part)) + (high - part)
@@ -166,7 +166,7 @@ cdef _exact_positive(low, high, upper):
 
 
 cdef as_float(decimal):
-    """The nearest float; infinity above the greatest."""
+    """The nearest float; infinity on overflow."""
     try:
         return float(decimal)
     except OverflowError:

@@ -1,12 +1,12 @@
 """Growing a tree: exact best-first CART.
 
-The compiled part, file by file. Small nodes: ``_sorted`` keeps rows with every column in order,
-sorted by ``_presort`` and moved by ``_partition``; ``_split`` finds the best split of a column at a
-node, with ``_scan`` for sorted columns; ``_search`` does so for all columns. Large nodes:
-``_coding`` maps values to bins, ``_binned`` keeps the codes, ``_counting`` counts them,
-``_bounds`` says how good a split inside a bin can be, ``_histogram`` looks into the bins that
-matter, ``_large`` does so for all columns. ``_nodes`` keeps the nodes and the frontier, ``_grow``
-looks at one leaf after the other, ``_pool`` has the threads.
+The compiled modules. Small nodes: ``_sorted`` keeps the rows sorted by every column, with
+``_presort`` to sort and ``_partition`` to split them; ``_split`` finds the best split of a column
+at a node, with ``_scan`` for sorted columns; ``_search`` does so for all columns. Large nodes:
+``_coding`` maps values to bins, ``_binned`` keeps the codes, ``_counting`` counts them, ``_bounds``
+bounds the score of splits inside a bin, ``_histogram`` searches the bins that matter, ``_large``
+does so for all columns. ``_nodes`` keeps the nodes and the frontier, ``_grow`` expands the
+leaves, ``_pool`` has the threads.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def grow(
     options : GrowOptions, optional
         How to grow; by default to purity, with Gini's impurity.
     crossing : int, optional
-        Nodes of so many rows are searched by histograms, smaller ones are sorted; by default where
-        it is fastest. The tree does not depend on it.
+        Nodes with at least this many rows are searched by histograms, smaller ones are sorted; by
+        default chosen for speed. The tree does not depend on it.
 
     Returns
     -------
@@ -55,27 +55,27 @@ def grow(
     Notes
     -----
     *Splits.* ``x <= threshold`` on real columns, between two neighbours, and on ordinal ones, at a
-    whole rank; ``x == category`` on nominal ones, missing included. Real and ordinal
-    columns try missing on both sides, and missing against present (threshold +inf). Where no row of
-    a node is missing, missing goes to the heavier child, left on a tie. A node of one class is not
-    split. With gini and entropy in the order "gain", a split that gains nothing is taken where no
-    other gains more, if ``min_gain`` is 0: the gain may come further down, as with exclusive or.
-    With misclassification and in the order "impurity" a split must lower the impurity.
+    rank; ``x == category`` on nominal ones, missing included. On real and ordinal columns missing
+    is tried on both sides, and against present (threshold +inf). If no row of a node is missing,
+    missing goes to the heavier child, left on ties. A node of one class is not split. With gini
+    and entropy in the order "gain", a split without gain is allowed if no other gains more and
+    ``min_gain`` is 0: the gain may come further down, as with exclusive or. With misclassification
+    and in the order "impurity" a split must lower the impurity.
 
-    *Ties.* Of splits of a column with the same gain the first is taken by threshold or category,
-    then missing to the right. Between columns the one with the widest gap between its sides is
-    taken, as a share of the column's range (1 for a category), so that the order of the columns
-    has no say; then the first column. Of leaves with the same gain, the one made first. In the
-    order "impurity" a tie between columns goes to the split with the least weight on its left, as
-    in the paper's code. Gains are the same when they differ by less than 2^-45 of the node's
-    weight: all class counts are exact integers, so neither the order of the rows nor the number of
-    threads shows in the tree. Weights that are not integers are rounded to 2^-52 of their sum.
+    *Ties.* Within a column, ties go to the lowest threshold or category, then to missing on the
+    right. Between columns, to the split with the widest gap between its sides, relative to the
+    column's range (1 for a category), so that the order of the columns does not matter; then to
+    the first column. Between leaves, to the oldest. In the order "impurity" a tie between columns
+    goes to the split with the least weight on its left, as in the paper's code. Gains are tied if
+    they differ by less than 2^-45 of the node's weight: all class counts are exact integers, so
+    the tree does not depend on the order of the rows or the number of threads. Weights that are
+    not integers are rounded to 2^-52 of their sum.
 
     *Time and memory.* Large nodes are searched by histograms: O(n d) to code n rows of d columns
-    into bins of one or two bytes and O(n d) for each level of the tree. Bounds tell which bins may
-    hold the best split, and only their rows are looked at; the tree is that of a search of all
-    rows. Beside the sample: a byte or two for each value, 10 bytes a row, and up to 8 bytes a row
-    for histograms. Nodes of few rows are sorted: 8 bytes for each of their values.
+    into bins of one or two bytes and O(n d) for each level of the tree. Bounds determine which
+    bins may hold the best split, and only their rows are searched; the tree is the same as by a
+    search of all rows. Memory in addition to the sample: one or two bytes per value, 10 bytes per
+    row, and up to 8 bytes per row for histograms. Small nodes are sorted: 8 bytes per value.
 
     Examples
     --------

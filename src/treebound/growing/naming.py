@@ -1,4 +1,4 @@
-"""The row that names each split: what a compression certificate counts."""
+"""The training rows that name splits, for compression certificates."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from treebound.tree.model import Tree
 
 __all__ = ["naming_rows", "needs_name"]
 
-# Rows are numbered by a shuffle, fixed once: a table may be sorted by its values.
+# Seed of the shuffle that numbers the rows: a table may be sorted by its values.
 _SEED = 20_220
 
 
 def needs_name(tree: Tree) -> NDArray[np.bool_]:
-    """Which splits must be told by a row.
+    """Mask of the splits that must be named by a row.
 
-    Not those of a declared column, whose splits can be counted, nor those of missing against
+    Not those of declared columns, whose splits can be counted, nor those of missing against
     present values.
     """
     countable = [one.declared and one.kind != "real" for one in tree.columns]
@@ -25,18 +25,17 @@ def needs_name(tree: Tree) -> NDArray[np.bool_]:
 
 
 def row_numbers(rows: int) -> NDArray[np.int64]:
-    """The numbers by which rows with equal values are put in order."""
+    """The shuffled row numbers that order rows with equal values."""
     return np.random.default_rng(_SEED).permutation(rows)
 
 
 def naming_rows(tree: Tree, sample: Sample) -> NDArray[np.int64]:
-    """The row that names the split of every node; -1 where none does.
+    """The row that names the split of each node; -1 if there is none.
 
-    A split ``x <= t`` is named by the last row of its left child in the order of the values, then
-    of the shuffled row numbers, missing values left out; ``x == c`` by the last row of its left
-    child in the order of the numbers. A split of missing against present values needs no name,
-    and a declared column none either. Nor is there one where t is not a value of the left child:
-    no row would tell such a threshold.
+    A split ``x <= t`` is named by the last row of its left child by value, then by shuffled row
+    number, without missing values; ``x == c`` by the last row of its left child by number. Splits
+    of missing against present values and of declared columns need no name. There is none if t is
+    not a value of the left child: no row determines such a threshold.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How a tree is grown: every option, what it may be, and what it means."""
+"""The options of growing."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ _CONSTRAINTS: dict[str, Constraint] = {
 
 @dataclass(frozen=True)
 class GrowOptions:
-    """How a tree is grown; checked when made.
+    """The options of growing, checked when created.
 
     Parameters
     ----------
     criterion : {"gini", "entropy", "misclassification"}
-        The impurity that splits lower.
+        The impurity measure.
     growth_order : {"gain", "impurity"}
-        Which leaf is expanded first: the one whose split lowers the weighted impurity most, or the
-        one whose children have the least mean impurity (the order of the paper's code).
+        Which leaf to expand first: the one whose split lowers the weighted impurity most, or the
+        one whose children have the lowest mean impurity (as in the paper's code).
     max_leaves, max_depth : int, optional
         Limits of the tree.
     min_samples_leaf, min_samples_split : int
-        Least number of rows in a leaf, and in a node that is split.
+        Minimum number of rows in a leaf, and in a node to split.
     min_weight_fraction_leaf : float
-        Least share of the sample's weight in a leaf, from 0 to 0.5.
+        Minimum share of the sample's weight in a leaf, from 0 to 0.5.
     min_gain : float
-        Least gain of a split: how much it lowers the impurity, times the share of the sample's
-        weight that reaches the node.
+        Minimum gain of a split: its decrease of the impurity, times the node's share of the
+        sample's weight.
     thresholds : {"decimal", "midpoint", "observed"}
-        Where between two neighbouring values of a real column the threshold lies: at the decimal
-        with the fewest digits (of these the nearest to the middle, then the lower), halfway, or
-        at the value on the left. The training rows go the same way with each of them.
+        Position of a threshold between two neighbouring values: the decimal with the fewest
+        digits (on ties the nearest to the midpoint, then the lower), the midpoint, or the lower
+        value. All three route the training rows alike.
     n_jobs : int, optional
-        Number of threads; None is one, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
 
     Examples
     --------
@@ -82,6 +82,6 @@ class GrowOptions:
         """The options of an estimator that has parameters of these names, or of ``others``."""
         values = {item.name: getattr(estimator, item.name) for item in fields(cls)} | others
         check(type(estimator).__name__, values, _CONSTRAINTS)
-        made = object.__new__(cls)  # checked already, under the name of the estimator
+        made = object.__new__(cls)  # already checked, under the name of the estimator
         vars(made).update(values)
         return made

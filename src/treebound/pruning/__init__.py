@@ -1,4 +1,4 @@
-"""A grown tree in, a smaller tree out: one file a pruner, one protocol."""
+"""Pruners: one file per pruner, one protocol."""
 
 from treebound.pruning.base import Pruner, PruningResult
 from treebound.pruning.bound import BoundPruner

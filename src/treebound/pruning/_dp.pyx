@@ -1,7 +1,7 @@
-"""Bottom-up passes over a tree: the compiled kernels of the pruners that collapse subtrees.
+"""Bottom-up passes over a tree: kernels of the pruners that collapse subtrees.
 
-Everywhere ``left`` and ``right`` are the children of every node, -1 for a leaf, and the nodes are
-in pre-order: node ``i`` comes before its subtree, so a reversed loop meets children first.
+``left`` and ``right`` are the children of each node, -1 for a leaf. Nodes are in pre-order, so a
+reversed loop visits children first.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ cdef int64_t FAR = <int64_t>1 << 62  # no sum of costs reaches it
 
 
 def leaf_counts(const int32_t[::1] left, const int32_t[::1] right):
-    """Number of leaves in the subtree of every node."""
+    """Number of leaves in the subtree of each node."""
     cdef Py_ssize_t node, n = left.shape[0]
     found = np.ones(n, dtype=np.int32)
     cdef int32_t[::1] leaves = found
@@ -25,7 +25,7 @@ def leaf_counts(const int32_t[::1] left, const int32_t[::1] right):
 
 
 def add_up(const int32_t[::1] left, const int32_t[::1] right, double[:, ::1] values):
-    """Add to every inner node what its children have, in place and from the leaves upwards."""
+    """Add the values of its children to each inner node, bottom-up and in place."""
     cdef Py_ssize_t node, k, n = left.shape[0]
     for node in range(n - 1, -1, -1):
         if left[node] >= 0:
@@ -35,10 +35,10 @@ def add_up(const int32_t[::1] left, const int32_t[::1] right, double[:, ::1] val
 
 def least_additive(const int32_t[::1] left, const int32_t[::1] right,
                    const double[::1] as_leaf, const double[::1] as_node, double slack):
-    """Least additive cost of a pruning: ``as_leaf`` of its leaves plus ``as_node`` of its nodes.
+    """Minimise an additive cost: ``as_leaf`` of the leaves plus ``as_node`` of the inner nodes.
 
-    One pass from the leaves upwards; a node becomes a leaf where that costs at most ``slack`` more
-    than the best below it. Returns which inner nodes do.
+    One bottom-up pass; a node becomes a leaf if that costs at most ``slack`` more than its pruned
+    subtree. Returns a mask of these nodes.
     """
     cdef Py_ssize_t node, n = left.shape[0]
     cdef double below
@@ -58,7 +58,7 @@ def least_additive(const int32_t[::1] left, const int32_t[::1] right,
 
 
 def collapsed_before(const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] when):
-    """Earliest step at which a proper ancestor of every node collapses.
+    """Earliest step at which a proper ancestor of each node collapses.
 
     ``when`` is the step at which each node itself becomes a leaf. A node is a leaf of the tree at
     the steps from ``when`` up to, not including, what is returned for it.
@@ -79,12 +79,12 @@ def collapsed_before(const int32_t[::1] left, const int32_t[::1] right, const in
 
 
 class Plan:
-    """Least cost of a pruning with 1, 2, ..., cap leaves, and how to read such a pruning off.
+    """Least cost of a pruning with 1, 2, ..., cap leaves, and the choices to reconstruct it.
 
     Attributes
     ----------
     best : ndarray of int64
-        ``best[j]`` is the least cost with ``j`` leaves; ``best[0]`` means nothing.
+        ``best[j]`` is the least cost with ``j`` leaves; ``best[0]`` is unused.
     """
 
     def __init__(self, left, right, best, held, offset, choice):
@@ -98,20 +98,20 @@ class Plan:
 
 def best_prunings(const int32_t[::1] left, const int32_t[::1] right, const int64_t[::1] cost,
                   int32_t cap):
-    """Least total cost of the leaves of a pruning, for every number of leaves up to ``cap``.
+    """Least total cost of the leaves of a pruning, for each number of leaves up to ``cap``.
 
     A tree knapsack: the curve of a node is the min-plus convolution of its children's curves,
-    beside the one value of its own as a leaf. Two leaves of the tree meet in the convolution of
-    one node only, so all convolutions together touch at most L^2 / 2 pairs: O(L min(L, cap)) time.
-    The choices take four bytes a pair of (node, size), O(L height) of them; a node with a leaf
-    for a child stores none, so that a chain of any length is cheap.
+    plus its own cost as a leaf. Two leaves of the tree meet in the convolution of one node only,
+    so all convolutions together touch at most L^2 / 2 pairs: O(L min(L, cap)) time. The choices
+    take four bytes per (node, size), O(L height) in total; a node with a leaf as a child stores
+    none, so that long chains are cheap.
 
     Parameters
     ----------
     cost : ndarray of int64
-        Cost of every node as a leaf. The sum over all nodes must stay below 2^62.
+        Cost of each node as a leaf. The sum over all nodes must be below 2^62.
     cap : int
-        Largest number of leaves looked at.
+        Maximum number of leaves.
     """
     cdef Py_ssize_t node, n = left.shape[0]
     cdef int64_t end = 0
@@ -132,10 +132,10 @@ def best_prunings(const int32_t[::1] left, const int32_t[::1] right, const int64
 cdef _fill_plan(const int32_t[::1] left, const int32_t[::1] right, const int64_t[::1] cost,
                 const int32_t[::1] held, const int64_t[::1] offset, uint32_t[::1] choice):
     cdef Py_ssize_t node, n = left.shape[0]
-    cdef Py_ssize_t top = 0  # the curves of subtrees not yet joined, the latest one on top
+    cdef Py_ssize_t top = 0  # stack of the curves of subtrees not yet joined
     cdef Py_ssize_t a_size, b_size
     cdef uint32_t* picked
-    # Curves on the stack belong to disjoint subtrees: L cells. Joining needs as many again.
+    # Curves on the stack belong to disjoint subtrees: L cells, and as many for joining.
     cdef int64_t* stack = <int64_t*>malloc(2 * (n + 2) * sizeof(int64_t))
     if stack == NULL:
         raise MemoryError
@@ -150,7 +150,7 @@ cdef _fill_plan(const int32_t[::1] left, const int32_t[::1] right, const int64_t
                 stack[top] = cost[node]
                 top += 1
                 continue
-            # In reversed pre-order the left subtree was finished last: it is on top.
+            # in reversed pre-order the left subtree was finished last: it is on top
             a_size, b_size = held[left[node]], held[right[node]]
             top -= a_size + b_size
             b = stack + top
@@ -172,9 +172,9 @@ cdef _fill_plan(const int32_t[::1] left, const int32_t[::1] right, const int64_t
 cdef inline void _join(const int64_t* small, Py_ssize_t small_size,
                        const int64_t* large, Py_ssize_t large_size,
                        int64_t* out, Py_ssize_t out_size, uint32_t* picked) noexcept nogil:
-    """Min-plus convolution; ``out[j - 1]`` is for j leaves, ``picked[j]`` those of the small side.
+    """Min-plus convolution: ``out[j - 1]`` for j leaves, ``picked[j]`` of them on the small side.
 
-    A cost of the node itself as a leaf stands in ``out[0]`` and is not touched.
+    ``out[0]``, the cost of the node as a leaf, is not changed.
     """
     cdef Py_ssize_t i, j, end
     cdef int64_t base, value
@@ -211,7 +211,7 @@ cdef _read_plan(const int32_t[::1] left, const int32_t[::1] right, const int32_t
         if given[node] == 1:
             cut[node] = 1
             continue
-        # The same side is the small one as when the plan was made.
+        # the same small side as when the plan was made
         one, other = left[node], right[node]
         if held[one] > held[other]:
             one, other = other, one
@@ -225,21 +225,21 @@ cdef _read_plan(const int32_t[::1] left, const int32_t[::1] right, const int32_t
 
 
 def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const double[::1] risk):
-    """Every step of weakest-link pruning (Breiman et al. 1984, section 3.3), in O(L log L).
+    """All steps of weakest-link pruning (Breiman et al. 1984, section 3.3), in O(L log L).
 
     The least of ``risk + alpha leaves`` over the prunings of a subtree is concave and piecewise
-    linear in alpha, with a corner wherever a node collapses. Bottom-up, a node's own line
-    ``risk[node] + alpha`` cuts off the corners of its children to the right of the crossing, and
+    linear in alpha, with a corner where a node collapses. Bottom-up, a node's own line
+    ``risk[node] + alpha`` removes the corners of its children to the right of the crossing, and
     the crossing becomes a corner itself. Corners are kept in meldable (leftist) heaps, largest
     alpha first; each is pushed once and popped at most once.
 
     Returns
     -------
     nodes : ndarray of int32
-        The nodes in the order they collapse; of equal alphas the first in pre-order comes first.
+        The nodes in the order they collapse; in pre-order for equal alphas.
     alphas : ndarray of float64
-        The alpha at which each does, ascending. A node and its descendant never share one: at a
-        tie only the upper node is listed.
+        The alpha at which each collapses, ascending. A node and its descendant never share one:
+        on ties only the ancestor is listed.
     """
     cdef Py_ssize_t node, n = left.shape[0]
     cdef int32_t top, last
@@ -248,9 +248,9 @@ def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const doubl
     values = np.zeros((3, n))
     cdef int32_t[::1] heap_left = links[0]
     cdef int32_t[::1] heap_right = links[1]
-    cdef int32_t[::1] heap = links[2]  # the corners of the subtree of a node: a root of a heap
+    cdef int32_t[::1] heap = links[2]  # root of the heap of a subtree's corners
     cdef double[::1] alpha = values[0]
-    cdef double[::1] gain = values[1]  # errors and leaves that come back when it is undone
+    cdef double[::1] gain = values[1]  # errors and leaves restored when a collapse is undone
     cdef double[::1] more = values[2]
     rank_array = np.ones(n, dtype=np.int32)
     cdef int32_t[::1] rank = rank_array
@@ -258,7 +258,7 @@ def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const doubl
         if left[node] < 0:
             continue
         top = _meld(heap[left[node]], heap[right[node]], heap_left, heap_right, rank, alpha)
-        # At an infinite alpha both children are leaves; walk down from there to the crossing.
+        # At infinite alpha both children are leaves; go down from there to the crossing.
         error = risk[left[node]] + risk[right[node]]
         size = 2.0
         crossing = (risk[node] - error) / (size - 1.0)
@@ -283,7 +283,7 @@ def weakest_links(const int32_t[::1] left, const int32_t[::1] right, const doubl
 
 cdef int32_t _meld(int32_t one, int32_t other, int32_t[::1] heap_left, int32_t[::1] heap_right,
                    int32_t[::1] rank, double[::1] alpha) noexcept:
-    """Join two leftist heaps. The recursion goes down right spines only: O(log L) deep."""
+    """Merge two leftist heaps. The recursion follows right spines only: O(log L) deep."""
     cdef int32_t spare
     if one < 0:
         return other

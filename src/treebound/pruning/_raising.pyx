@@ -1,12 +1,12 @@
-"""A tree being pruned in place, with the examples inside it: collapse a node, or raise a child.
+"""A mutable tree with its examples: collapse a node, or raise a child.
 
-Nodes keep their numbers while they live, and ascending numbers stay the pre-order: a raised
-subtree lies inside the subtree it replaces. The examples of a node are the stretch
-``start[node] : stop[node]`` of ``order``.
+Nodes keep their numbers, and ascending numbers stay in pre-order: a raised subtree lies inside
+the subtree it replaces. The examples of a node are the slice ``start[node] : stop[node]`` of
+``order``.
 
-Only what a replacement changes is counted again. Below the raised child everything; above it, for
-each ancestor, what raising the changed side would give. What raising the other side would give
-depends on the ancestor's examples and on that side alone, so it stays.
+Only what a replacement changes is recounted: everything below the raised child and, for each
+ancestor, the errors after raising the changed side. The errors after raising the other side
+depend only on the ancestor's examples and on that side, so they stay valid.
 """
 
 import numpy as np
@@ -25,14 +25,14 @@ cdef double LN2 = 0.6931471805599453
 
 
 cdef inline uint64_t mix(uint64_t x) noexcept nogil:
-    """A bijection that scatters its argument (splitmix64)."""
+    """Hash a 64-bit integer (splitmix64, a bijection)."""
     x = (x ^ (x >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
     x = (x ^ (x >> 27)) * <uint64_t>0x94D049BB133111EB
     return x ^ (x >> 31)
 
 
 cdef inline uint64_t joined(uint64_t one, uint64_t other) noexcept nogil:
-    """Name of the unordered shape with these two children."""
+    """Hash of the unordered shape with these two children."""
     return mix(mix(one) + mix(other) + <uint64_t>0x9E3779B97F4A7C15)
 
 
@@ -42,17 +42,17 @@ cdef class Raiser:
     Parameters
     ----------
     X : ndarray of float64
-        The rows, as routing reads them.
+        The rows, in the layout of routing.
     splits : ndarray
-        The splits of the nodes, as routing reads them.
+        The splits of the nodes, in the layout of routing.
     y : ndarray of int32
     learn, judge : ndarray of float64
-        The weights that decide the answers of the leaves, and those that count as errors.
+        The weights that determine the labels, and those that count errors.
     left, right, label : ndarray of int32
     costs : ndarray of shape (n_classes, n_classes)
-        Cost of a true class (row) answered by another (column).
+        Cost of predicting a class (column) for a true class (row).
     relabel : bool
-        Whether a node that gets other examples also gets a new answer.
+        Whether a node that gets other examples is relabelled.
     """
 
     cdef const double[:, :] X
@@ -64,7 +64,7 @@ cdef class Raiser:
     cdef bint relabel, equal_costs, same_weights
     cdef Py_ssize_t n_nodes, n_classes
     cdef readonly int32_t root
-    # Kept as arrays so that they can be read from outside, and as views for speed.
+    # Kept as arrays for access from Python, and as views for speed.
     cdef readonly object arrays
     cdef int32_t[::1] left, right, parent, label, n_leaves, symmetric, depth, order, spare
     cdef int64_t[::1] start, stop, rows
@@ -118,7 +118,7 @@ cdef class Raiser:
         return side_of(split, self.X[row, split.column]) == TO_LEFT
 
     cdef void _settle(self, int32_t top, bint relabel) noexcept:
-        """Send the examples of ``top`` down its subtree and count everything there again."""
+        """Route the examples of ``top`` through its subtree and recount it."""
         cdef int32_t node, row, end = self._end(top)
         cdef int64_t i, middle, other
         for node in range(top, end):
@@ -165,7 +165,7 @@ cdef class Raiser:
         self.as_leaf[node] = self._price(&self.judged[node, 0], self.label[node])
 
     cdef int32_t _answer(self, const double* counts) noexcept nogil:
-        """The answer of least cost; of equal ones the first."""
+        """The class of least cost; the first on ties."""
         cdef Py_ssize_t answer, k
         cdef int32_t best = 0
         cdef double price, least = 0.0
@@ -205,12 +205,12 @@ cdef class Raiser:
 
     @property
     def errors(self):
-        """Errors of the tree as it stands."""
+        """Errors of the current tree."""
         return self.subtree[self.root]
 
     @property
     def leaves(self):
-        """Leaves of the tree as it stands."""
+        """Number of leaves of the current tree."""
         return self.n_leaves[self.root]
 
     def inner(self):
@@ -262,7 +262,7 @@ cdef class Raiser:
         return symmetric
 
     cdef double _raised_errors(self, int32_t node, int32_t by) noexcept nogil:
-        """Errors of a node's examples when all of them go through one of its children."""
+        """Errors of a node's examples if all of them go through one of its children."""
         cdef int32_t kept, gone, at, end, row
         cdef Py_ssize_t k
         cdef int64_t i
@@ -312,9 +312,9 @@ cdef class Raiser:
     def fast_growth(self, const int64_t[::1] nodes, const double[::1] price, double log_classes):
         """Log growth in the paper's fast form, for the same candidates.
 
-        ``price[d]`` is the log of what a node at depth d multiplies its children's values by, so
-        that ``G = n + 2^-[equal children] e^price (G_left G_right - n)``. The value of a subtree
-        depends on its depth; ``lifted`` holds what it is one level higher up, where raising puts it.
+        ``price[d]`` is the log of the factor of a node at depth d:
+        ``G = n + 2^-[equal children] e^price (G_left G_right - n)``. The value of a subtree
+        depends on its depth; ``lifted`` holds its value one level up, after raising.
         """
         cdef Py_ssize_t i, n = nodes.shape[0]
         cdef int32_t node, kept, by
@@ -376,7 +376,7 @@ cdef class Raiser:
     # -- replacing ---------------------------------------------------------------------------
 
     def replace(self, int32_t node, int32_t by):
-        """Put the left child (0), the right child (1) or a leaf (2) in the place of a node.
+        """Replace a node by its left child (0), its right child (1) or a leaf (2).
 
         Returns the nodes whose examples changed.
         """
@@ -405,7 +405,7 @@ cdef class Raiser:
         return np.flatnonzero(alive[begin:end]) + begin
 
     cdef void _changed_below(self, int32_t node) noexcept nogil:
-        """The subtree of a node changed: its ancestors are summed up anew."""
+        """Update the sums of the ancestors after the subtree of a node changed."""
         cdef int32_t above = self.parent[node]
         while above >= 0:
             self._sum_up(above)
@@ -416,7 +416,7 @@ cdef class Raiser:
 
 cdef inline double fast_node(double both, double price, bint equal,
                              double log_classes) noexcept nogil:
-    """``ln( n + 2^-equal e^price (e^both - n) )``; far from n the two corrections are nothing."""
+    """``ln( n + 2^-equal e^price (e^both - n) )``; far from n the corrections vanish."""
     cdef double value = both + price - (LN2 if equal else 0.0)
     if both < log_classes + 40.0:
         value += log1p(-exp(log_classes - both))

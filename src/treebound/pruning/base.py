@@ -1,4 +1,4 @@
-"""What every pruner is: a grown tree in, a smaller tree out, and every decision on record."""
+"""The pruner protocol and base class, and the result of pruning."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from treebound.tree.model import Tree
 
 __all__ = ["BasePruner", "Found", "Grow", "Pruner", "PruningResult"]
 
-# How a pruner that cross-validates grows a tree on part of the sample.
+# Grows a tree on part of the sample, for pruners that cross-validate.
 Grow = Callable[[Sample], Tree]
 
 
 @runtime_checkable
 class Pruner(Protocol):
-    """Anything that turns a grown tree into a smaller one."""
+    """An object that prunes a grown tree."""
 
     def prune(
         self,
@@ -40,21 +40,21 @@ class Pruner(Protocol):
 
 @dataclass(frozen=True)
 class PruningResult:
-    """What a pruner decided.
+    """The result of pruning.
 
     Attributes
     ----------
     tree : Tree
         The pruned tree.
     path : PruningPath
-        Every step that was possible: ``len(path)``, ``path.table()``, ``path.tree(step)``.
+        All candidate steps: ``len(path)``, ``path.table()``, ``path.tree(step)``.
     score : float
-        The score of the pruned tree, the smaller the better.
+        The score of the pruned tree; lower is better.
     fit_time : float
-        Seconds the pruning took; NaN in a copy or a stored one.
+        Pruning time in seconds; NaN after copying or loading.
     gap : float
-        By how much, at most, the score lies above the least score any pruning of this kind can
-        have; 0 where the search is exact, NaN where nothing is known.
+        Upper bound on the score minus the lowest score of any pruning of this kind; 0 if the
+        search is exact, NaN if unknown.
     """
 
     tree: Tree
@@ -64,12 +64,21 @@ class PruningResult:
     gap: float = np.nan
 
     def __getstate__(self) -> dict[str, object]:
-        return {**vars(self), "fit_time": np.nan}  # two equal fits are stored alike
+        return {**vars(self), "fit_time": np.nan}  # equal fits have equal pickles
 
     def within(self, leaves: int) -> PruningResult:
-        """The best tree with at most so many leaves: this one, or another step of its path.
+        """The best result with at most ``leaves`` leaves: this one, or another step of its path.
 
-        A path that ends before is carried on by the prunings with the least training errors.
+        A path that ends earlier is extended by the pruning with the fewest training errors.
+
+        Parameters
+        ----------
+        leaves : int
+            Maximum number of leaves.
+
+        Returns
+        -------
+        PruningResult
         """
         if self.tree.n_leaves <= leaves:
             return self
@@ -77,7 +86,7 @@ class PruningResult:
         return replace(self, tree=path.tree(), path=path, score=float(path.scores[path.chosen]))
 
     def explain(self) -> str:
-        """In words, why the tree has this size: what the neighbouring ones gain and pay."""
+        """Describe why the tree has this size, compared with the neighbouring sizes."""
         words = self.path.explain()
         if self.gap > 0.0:
             words += f"\nNo pruning has a score more than {number(self.gap)} below this one."
@@ -85,7 +94,7 @@ class PruningResult:
 
 
 class Found(NamedTuple):
-    """What the search of a pruner hands over."""
+    """The outcome of a pruner's search."""
 
     tree: Tree
     path: PruningPath
@@ -94,9 +103,9 @@ class Found(NamedTuple):
 
 
 class BasePruner(Parameters, ABC):
-    """Parameters as scikit-learn has them, checked, and the clock.
+    """Base class of the pruners: checks the parameters and measures the time.
 
-    A pruner declares what its parameters may be in ``_constraints`` and finds the pruned tree in
+    Subclasses declare the constraints on their parameters in ``_constraints`` and implement
     ``_search``.
     """
 
@@ -117,12 +126,12 @@ class BasePruner(Parameters, ABC):
         tree : Tree
             A grown tree.
         sample : Sample, optional
-            The rows that the counts and labels of the tree come from, for pruners that look at
-            them again. Use ``tree.recounted(sample)`` for other rows.
+            The rows that the counts and labels of the tree come from, for pruners that need
+            them. Use ``tree.recounted(sample)`` for other rows.
         validation : Sample, optional
-            Rows that only judge, for reduced-error pruning.
+            Validation rows for reduced-error pruning.
         grow : callable, optional
-            ``grow(sample) -> Tree``: how to grow a tree on part of the sample, for pruners that
+            ``grow(sample) -> Tree``: grows a tree on part of the sample, for pruners that
             cross-validate.
 
         Returns
@@ -147,29 +156,29 @@ class BasePruner(Parameters, ABC):
         """Find the pruned tree."""
 
     def _needs(self, sample: Sample | None, which: str, why: str) -> Sample:
-        """The sample, or an error that says what it is for."""
+        """The sample, or an error that says why it is needed."""
         if sample is None:
             raise ValueError(f"{type(self).__name__} needs {which} to {why}. Got None instead.")
         return sample
 
     def _to_validate(self, sample: Sample | None, grow: Grow | None) -> tuple[Sample, Grow]:
-        """What cross-validation needs, or an error that says so."""
+        """The sample and ``grow`` for cross-validation, or an error."""
         if sample is None or grow is None:
             raise ValueError(
                 f"{type(self).__name__} needs a sample and grow to validate on part of the rows. "
                 "Hint: use it as the 'pruning' of BoundTreeClassifier or through treebound.prune, "
-                "which know how to grow a tree, or give the constant it would look for."
+                "which know how to grow a tree, or set the constant that it would search for."
             )
         return sample, grow
 
 
 def _check_counts(tree: Tree, sample: Sample) -> None:
-    """Raise a ValueError unless the counts of the tree can be those of the sample."""
+    """Raise a ValueError if the counts of the tree cannot come from the sample."""
     counts = sample.counts
     same = np.array_equal(counts, tree.counts[0])
     if not same and not np.allclose(counts, tree.counts[0], rtol=1e-9, atol=1e-9):
         raise ValueError(
             "The 'sample' parameter of prune must be the rows the tree was counted on, with class "
             f"weights {tree.counts[0].tolist()}. Got {counts.tolist()} instead. "
-            "Hint: prune tree.recounted(sample), or give rows that only judge as 'validation'."
+            "Hint: prune tree.recounted(sample), or give validation rows as 'validation'."
         )

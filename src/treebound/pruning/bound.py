@@ -1,4 +1,4 @@
-"""Bound pruning: the subtree with the least generalization score, exactly or as in the paper."""
+"""Bound pruning: minimise a generalization score, exactly or as in the paper."""
 
 from __future__ import annotations
 
@@ -25,58 +25,56 @@ Floats = NDArray[np.float64]
 
 
 class BoundPruner(BasePruner):
-    """Prune a tree to the least generalization score: no held-out data, no cross-validation.
+    """Prune a tree to minimise a generalization score, without held-out data or cross-validation.
 
-    The score weighs the errors of a tree on its training examples against the growth function of
-    its class, the number of ways such trees can label examples.
+    The score combines the training errors of a tree with the growth function of its class, the
+    number of ways such trees can label examples.
 
     Parameters
     ----------
     score : {"code-length", "shawe-taylor", "vapnik", "tail-inversion"} or callable
-        ``"code-length"`` lets the data set the price of an error (see
+        ``"code-length"`` takes the price of an error from the data (see
         :func:`treebound.pruning.scores.code_length`), ``"shawe-taylor"`` is the paper's bound, the
-        others are bounds in :mod:`treebound.bounds`. A callable gets four
-        numbers, the examples m, the errors, the log growth function (at 2m) and the log prior, and
-        returns a number, the smaller the better.
+        others are bounds in :mod:`treebound.bounds`. A callable gets the number of examples m, the
+        errors, the log growth function (at 2m) and the log prior, and returns a number; lower is
+        better.
     growth : {"leaves", "closed", "chain", "fast", "tight", "best"}
-        The growth function: of all trees with as many leaves, or of the shape of the tree in one
-        of the forms of :func:`treebound.bounds.log_growth`.
+        The growth function: of all trees with the same number of leaves, or of the shape of the
+        tree in one of the forms of :func:`treebound.bounds.log_growth`.
     search : {"optimal", "greedy", "optimal+raise"}
         ``"optimal"`` finds the best way to collapse subtrees into leaves, by dynamic programming.
-        ``"greedy"`` is the paper's Algorithm PruneTreeWithBound, which may also put a child in the
-        place of its parent (subtree raising); it needs the examples. ``"optimal+raise"`` takes
-        turns until nothing improves.
+        ``"greedy"`` is the paper's Algorithm PruneTreeWithBound, which may also replace a node by
+        one of its children (subtree raising); it needs the sample. ``"optimal+raise"`` alternates
+        between the two until the score stops improving.
     weight : float
-        Price of the tree in the code-length score.
+        Weight of the tree term in the code-length score.
     error_prior : float or None
-        r of the Shawe-Taylor score, where k errors have the prior ``(1 - r) r^k``; the paper's is
+        r of the Shawe-Taylor score, where k errors have the prior ``(1 - r) r^k``; the paper uses
         ``2**-10.5``.
     delta : float
         Confidence parameter of the bounds.
     size_prior : {"leaves", "shapes"}
-        Prior of a number of leaves L, ``6 / (pi^2 L^2)``, shared by all trees with L leaves or
-        split evenly among their shapes (the paper's).
+        Prior of a number of leaves L, ``6 / (pi^2 L^2)``, for all trees with L leaves together or
+        divided evenly among their shapes (as in the paper).
     costs : array of shape (n_classes, n_classes) or (n_classes,), mapping, or None
-        What a mistake costs: a matrix (row: the true class, column: the answer), or a weight for
-        each true class. The answers of the leaves then have the least cost, and the score counts
-        the cost as a share of the worst possible, times m.
+        Misclassification costs: a matrix (row: true class, column: predicted class), or a weight
+        for each true class. Leaves then predict the class of least cost, and the score uses the
+        cost relative to the worst possible, times m.
     relabel : bool
-        Whether the greedy search lets the leaves below a raised child answer anew, for all the
-        examples that now reach them. False keeps the answers they were grown with, which is what
-        the paper's figures rest on.
+        Whether the greedy search updates the labels below a raised child for all the examples
+        that now reach them. False keeps the labels, as in the paper's figures.
 
     Notes
     -----
-    Of equal scores the smaller tree wins, then the one with fewer errors, then the one that
-    collapses the shallower nodes. The greedy search has the paper's rule: of equal candidates, the
-    last.
+    Ties go to the smaller tree, then to the one with fewer errors, then to the one that collapses
+    the shallower nodes. The greedy search follows the paper: the last of equal candidates wins.
 
-    Known weakness of the code length: a small data set that only near-memorisation fits is pruned
-    to a stump. The teaching assistants of UCI, 151 rows, would need some 50 leaves.
+    Known weakness of the code length: a small data set that only a very large tree fits is pruned
+    to a stump. UCI's teaching assistants, 151 rows, would need some 50 leaves.
 
-    With ``growth="leaves"`` the optimal search is exact. Where the score depends on the shape of
-    the tree it looks at the pruning with the least errors for every number of leaves, and
-    ``result.gap`` bounds what any other pruning could be better by.
+    With ``growth="leaves"`` the optimal search is exact. If the score depends on the shape of the
+    tree, it considers the pruning with the fewest errors for each number of leaves, and
+    ``result.gap`` bounds how much better any other pruning could be.
 
     Examples
     --------
@@ -145,7 +143,7 @@ class BoundPruner(BasePruner):
         return self._alternate(tree, given, costs, objective)
 
     def objective(self, tree: Tree) -> Objective:
-        """The score as a function of leaves and errors, for the data a tree was grown on."""
+        """The score as a function of leaves and errors, for the training data of a tree."""
         return Objective(
             m=max(1, round(float(tree.weight[0]))),
             n_classes=tree.n_classes,
@@ -166,7 +164,7 @@ class BoundPruner(BasePruner):
     def _alternate(
         self, tree: Tree, sample: Sample, costs: Costs | None, objective: Objective
     ) -> Found:
-        """Collapse and raise in turns, as long as the score falls."""
+        """Alternate between collapsing and raising while the score falls."""
         best = self._optimal(tree, costs, objective)
         while True:
             raised = greedy(best.tree, sample, objective, costs=costs)

@@ -14,22 +14,22 @@ from treebound.tree.model import Tree
 __all__ = ["BestBySize"]
 
 Floats = NDArray[np.float64]
-# Errors that are not whole are counted in units of their sum at this many bits: coarser than
-# their rounding, finer than any score can see.
+# Fractional errors are rounded to their sum divided by 2 to this power: coarser than their
+# rounding errors, finer than any score can resolve.
 _BITS = 48
 
 
 class BestBySize:
-    """For every number of leaves, the pruning of a tree with the least errors.
+    """For each number of leaves, the pruning of a tree with the fewest errors.
 
-    Of equal errors, the one that collapses the shallower nodes (the least total depth of the nodes
-    made leaves). Solved when first asked, up to the size asked for; O(L^2) time at most.
+    On ties, the one that collapses the shallower nodes (least total depth of the new leaves).
+    Computed on demand, up to the requested size, in O(L^2) time at most.
 
     Parameters
     ----------
     tree : Tree
-    errors : ndarray of float, one a node
-        What each node, as a leaf, gets wrong.
+    errors : ndarray of float, one per node
+        Errors of each node as a leaf.
     """
 
     def __init__(self, tree: Tree, errors: Floats) -> None:
@@ -39,7 +39,7 @@ class BestBySize:
         self._plan: Any = None
 
     def errors(self, cap: int | None = None) -> Floats:
-        """Least errors with 1, 2, ..., ``cap`` leaves (by default, every size)."""
+        """Fewest errors with 1, 2, ..., ``cap`` leaves (by default, every size)."""
         cap = self.tree.n_leaves if cap is None else min(cap, self.tree.n_leaves)
         self._solve(cap)
         return np.asarray((self._plan.best[1 : cap + 1] >> self._shift) / self._scale)
@@ -78,7 +78,7 @@ class BestBySize:
         depth = np.where(tree.is_leaf, 0, tree.node_depth).astype(np.int64)
         room = 61 - int(errors.sum()).bit_length()
         self._shift = int(depth.sum()).bit_length()
-        if self._shift > room:  # more than 10^15 examples: the errors alone decide
+        if self._shift > room:  # more than 10^15 examples: ignore the depth
             self._shift, depth = 0, np.zeros_like(depth)
         if bool((errors == np.floor(errors)).all()):
             self._scale = 2.0 ** min(room, 0)
@@ -90,10 +90,10 @@ class BestBySize:
         return (counted.astype(np.int64) << self._shift) + depth
 
     def _additive(self, errors: Floats) -> Floats:
-        """Whole numbers for errors that are not: leaves and the gains of splits are rounded.
+        """Integers for fractional errors: round the errors of leaves and the gains of splits.
 
-        So prunings that gain the same add up to the same. Errors rounded one by one would not,
-        and ties would go to whatever the rounding is.
+        Prunings with the same gain then have the same sum. With errors rounded node by node,
+        rounding would decide ties.
         """
         tree = self.tree
         inner = ~tree.is_leaf
@@ -105,5 +105,5 @@ class BestBySize:
         return np.maximum(whole[:, 0], 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The plan is as large as the tree is deep and quick to make again.
+        # The plan is large for a deep tree and quick to recompute.
         return {**self.__dict__, "_plan": None, "_cap": 0}

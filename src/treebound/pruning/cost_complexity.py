@@ -1,4 +1,4 @@
-"""Cost-complexity pruning: the weakest link, and alpha by cross-validation."""
+"""Cost-complexity (weakest-link) pruning, with alpha chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ Floats = NDArray[np.float64]
 
 
 class CostComplexityPath(NestedPath):
-    """The trees that have the least ``risk + alpha leaves`` for some alpha, the largest first.
+    """The trees that minimise ``risk + alpha leaves`` for some alpha, the largest first.
 
     Attributes
     ----------
     alphas : ndarray of float64
-        The alpha from which on each tree is the best; 0 for the unpruned one (or less, where a
+        The smallest alpha for which each tree is best; 0 for the unpruned one (or less, if a
         pruning has a smaller risk than the whole tree).
     risks : ndarray of float64
-        Risk of each tree: its share of errors, or the mean impurity of its leaves.
+        Risk of each tree: its error rate, or the mean impurity of its leaves.
     validated : ndarray of float64 or None
-        Share of errors in cross-validation, where there was one.
+        Cross-validated error rates, if any.
     """
 
     alphas: Floats
     alpha: float
     validated: Floats | None = None
-    _risk: Floats  # of every node, all examples together counting 1
+    _risk: Floats  # of each node, as a share of all examples
 
     @cached_property
     def risks(self) -> Floats:
@@ -53,17 +53,17 @@ class CostComplexityPath(NestedPath):
         return self.risks + self.alpha * self.leaves
 
     def at(self, alpha: float) -> int:
-        """The step that is best for an alpha; at a tie the smaller tree."""
+        """The best step for an alpha; the smaller tree on ties."""
         return max(0, int(np.searchsorted(self.alphas, alpha, side="right")) - 1)
 
     def choose(self, alpha: float) -> CostComplexityPath:
-        """The same path, stopped where it is best for an alpha."""
-        self.alpha = min(alpha, float(self.alphas[-1]))  # past the last one nothing changes
+        """Choose the best step for an alpha, and return the path."""
+        self.alpha = min(alpha, float(self.alphas[-1]))  # a larger alpha gives the same tree
         self.chosen = self.at(alpha)
         return self
 
     def explain(self) -> str:
-        """In words: the interval of alpha for which the chosen tree is best."""
+        """Describe the interval of alpha for which the chosen tree is best."""
         at = self.chosen
         upper = self.alphas[at + 1] if at + 1 < len(self) else np.inf
         lines = [
@@ -80,14 +80,14 @@ class CostComplexityPath(NestedPath):
 def weakest_link_path(
     tree: Tree, *, measure: str = "error", criterion: Criterion = "gini"
 ) -> CostComplexityPath:
-    """Every tree of weakest-link pruning (Breiman et al. 1984, chapter 3), in O(L log L).
+    """All trees of weakest-link pruning (Breiman et al. 1984, chapter 3), in O(L log L).
 
     Parameters
     ----------
     tree : Tree
     measure : {"error", "impurity"}
-        What the risk of a leaf is: its errors, or its impurity (as in scikit-learn's
-        ``cost_complexity_pruning_path``, which this equals on the same tree).
+        Risk of a leaf: its errors, or its impurity (then the path equals scikit-learn's
+        ``cost_complexity_pruning_path`` on the same tree).
     criterion : {"gini", "entropy", "misclassification"}
         The impurity.
     """
@@ -97,7 +97,7 @@ def weakest_link_path(
     else:
         risk = tree.weight * impurity(tree.counts, criterion)
     nodes, alphas = _dp.weakest_links(tree.left, tree.right, risk)
-    # Nodes that collapse at the same alpha are one step.
+    # nodes that collapse at the same alpha form one step
     fresh = np.ones(len(alphas), dtype=bool)
     fresh[1:] = alphas[1:] > alphas[:-1]
     when = np.full(tree.n_nodes, NEVER)
@@ -115,17 +115,17 @@ class CostComplexityPruner(BasePruner):
     Parameters
     ----------
     alpha : float or None
-        Price of a leaf, in units of risk. None finds it by cross-validation, for which ``prune``
-        needs the examples and ``grow``.
+        Price of a leaf, in units of risk. None chooses it by cross-validation, for which ``prune``
+        needs ``sample`` and ``grow``.
     rule : {"minimum", "one-se", "paper"}
         How cross-validation chooses. ``"minimum"``: for each tree on the path, the geometric mean
-        of the two ends of its interval of alphas is tried in every fold, and the one with the least
-        errors wins. ``"one-se"``: the smallest tree within one standard error of that.
-        ``"paper"``: the mean of the alphas that are best in each fold alone.
+        of its interval of alphas is tried in every fold, and the one with the fewest errors wins.
+        ``"one-se"``: the smallest tree within one standard error of that. ``"paper"``: the mean
+        of the best alphas of the folds.
     measure : {"error", "impurity"}
-        What the risk of a leaf is: its share of errors, or its impurity as in scikit-learn.
+        Risk of a leaf: its error rate, or its impurity as in scikit-learn.
     criterion : {"gini", "entropy", "misclassification"}
-        The impurity, with ``measure="impurity"``.
+        The impurity, for ``measure="impurity"``.
     folds : int
         Number of folds.
     random_state : int or None
@@ -189,7 +189,7 @@ class CostComplexityPruner(BasePruner):
             one = self._path(grown)
             wrong = one.along(errors_on(grown, inside))
             errors += wrong[[one.at(alpha) for alpha in tried]]
-            # Of equally good ones the last, the smallest tree.
+            # on ties the last, the smallest tree
             best.append(one.alphas[len(wrong) - 1 - int(np.argmin(wrong[::-1]))])
         path.validated = errors / sample.total
         if self.rule == "paper":
@@ -198,13 +198,13 @@ class CostComplexityPruner(BasePruner):
 
 
 def _middles(alphas: Floats) -> Floats:
-    """Geometric mean of the ends of every tree's interval of alphas; the last one is open."""
+    """Geometric mean of each tree's interval of alphas; the last one is unbounded."""
     floor = np.maximum(alphas, 0.0)
     return np.concatenate([np.sqrt(floor[:-1] * floor[1:]), [np.inf]])
 
 
 def _least(shares: Floats, total: float, one_se: bool) -> int:
-    """The last step with the least share of errors, or within one standard error of it."""
+    """The last step with the lowest error rate, or within one standard error of it."""
     least = float(shares.min())
     allowed = least + (np.sqrt(least * (1.0 - least) / total) if one_se else 0.0)
     return int(np.flatnonzero(shares <= allowed)[-1])

@@ -1,4 +1,4 @@
-"""What mistakes cost: errors counted by a cost matrix or by class weights."""
+"""Misclassification costs, from a matrix or from class weights."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Costs:
-    """A cost matrix, scaled so that the worst possible answers cost m in all.
+    """A cost matrix, scaled so that the worst possible predictions cost m in total.
 
-    With equal costs the scaled cost of a tree is its number of errors, whatever the unit.
+    With equal costs the scaled cost of a tree is its number of errors.
 
     Attributes
     ----------
     matrix : ndarray of shape (n_classes, n_classes)
-        Row: the true class, column: the answer.
+        Row: true class, column: predicted class.
     """
 
     matrix: Floats
 
     @classmethod
     def of(cls, tree: Tree, costs: Any) -> Costs | None:
-        """Costs for a tree, from a matrix, class weights in order, or a mapping from class."""
+        """Costs for a tree, from a matrix, class weights in order, or a mapping by class."""
         if costs is None:
             return None
         matrix = _matrix(tree, costs)
@@ -40,23 +40,22 @@ class Costs:
             raise _bad(costs)
         if matrix.diagonal().any():
             raise ValueError(
-                "The 'costs' parameter must have zeros on the diagonal: a right answer costs "
+                "The 'costs' parameter must have zeros on the diagonal: correct predictions cost "
                 f"nothing. Got {costs!r} instead."
             )
         if tree.n_classes > 1 and not matrix.any():
             raise ValueError(
-                "The 'costs' parameter must make some mistake cost something. "
-                f"Got {costs!r} instead."
+                f"The 'costs' parameter must have a positive cost. Got {costs!r} instead."
             )
         worst = float(tree.counts[0] @ matrix.max(axis=1))
         return cls(matrix * (float(tree.weight[0]) / worst) if worst > 0.0 else matrix)
 
     def labels(self, counts: Floats) -> NDArray[np.int32]:
-        """The answer of least cost of every node, the first of a tie."""
+        """The class of least cost of each node, the first on ties."""
         return np.asarray((counts @ self.matrix).argmin(axis=1), dtype=np.int32)
 
     def errors(self, counts: Floats) -> Floats:
-        """The scaled cost of every node as a leaf."""
+        """The scaled cost of each node as a leaf."""
         least: Floats = (counts @ self.matrix).min(axis=1)
         return least
 

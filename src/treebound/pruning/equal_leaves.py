@@ -1,4 +1,4 @@
-"""Merge what answers alike: the smallest tree with the same answers among the prunings."""
+"""Merging sibling leaves with the same class."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["merge_equal_leaves"]
 
 
 def merge_equal_leaves(tree: Tree) -> Tree:
-    """Merge sibling leaves with the same answer, as often as there are any.
+    """Merge sibling leaves with the same class, repeatedly.
 
-    The tree answers as before for every input; its probabilities become those of larger leaves.
+    Predictions do not change; probabilities become those of the larger leaves.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def merge_equal_leaves(tree: Tree) -> Tree:
     Returns
     -------
     Tree
-        A new tree, or the same one where nothing can be merged.
+        A new tree, or the same one if nothing can be merged.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def merge_equal_leaves(tree: Tree) -> Tree:
     """
     left, right = tree.left.tolist(), tree.right.tolist()
     label = tree.label
-    answer = label.tolist()  # the one answer of a subtree, or -1
+    answer = label.tolist()  # the only class of a subtree, or -1
     merged = []
     for node in range(tree.n_nodes - 1, -1, -1):
         if left[node] < 0:
@@ -48,7 +48,7 @@ def merge_equal_leaves(tree: Tree) -> Tree:
     if not merged:
         return tree
     smaller = tree.collapsed(merged)
-    # A merged node answers as its leaves did, also where its own majority is another (or a tie).
+    # A merged node keeps the class of its leaves, even if its own majority is another (or a tie).
     kept = np.ones(tree.n_nodes, dtype=bool)
     for node in merged:
         kept[node + 1 : node + tree.size[node]] = False

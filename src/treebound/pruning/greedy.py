@@ -1,4 +1,4 @@
-"""The paper's Algorithm PruneTreeWithBound: the best single replacement, as long as it helps."""
+"""The paper's Algorithm PruneTreeWithBound: apply the best replacement while the score improves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 
 
 class Scorer(Protocol):
-    """Scores of the tree as it stands, and of what each replacement would make of it."""
+    """Scores of the current tree, and of the tree after each replacement."""
 
     def now(self) -> float: ...
 
@@ -41,11 +41,11 @@ def greedy(
     costs: Costs | None = None,
     relabel: bool = True,
 ) -> Found:
-    """Replace the node that lowers the score most, until no replacement lowers it or leaves it.
+    """Apply the replacement with the lowest score until all replacements raise the score.
 
-    Every inner node, in pre-order, may give way to its left child, its right child or a leaf; of
-    equal candidates the last wins. The errors of a raised child are counted anew with all rows of
-    the node it replaces, and so are the answers below it unless ``relabel`` is false.
+    Each inner node, in pre-order, may be replaced by its left child, its right child or a leaf;
+    the last of equal candidates wins. The errors of a raised child are recounted on all rows of
+    the node it replaces, and so are the labels below it unless ``relabel`` is false.
     """
     state = raiser_for(tree, sample, costs=costs, relabel=relabel)
     return search(tree, state, BoundScorer(state, objective, tree.depth))
@@ -54,9 +54,9 @@ def greedy(
 def greedy_on(
     tree: Tree, judge: Sample, *, sample: Sample | None = None, unit: str = "errors"
 ) -> Found:
-    """The same search by the errors on other rows, the paper's reduced-error pruning.
+    """The same search by errors on validation rows, the paper's reduced-error pruning.
 
-    Answers stay as they are unless there is a sample to count them anew.
+    Labels are kept unless there is a sample to recount them on.
     """
     state = raiser_for(tree, sample, judge=judge)
     return search(tree, state, _ErrorScorer(state), unit=unit, counted=sample is not None)
@@ -70,7 +70,7 @@ def search(
     unit: str = "errors",
     counted: bool = True,
 ) -> Found:
-    """Replace the best candidate as long as the score does not rise."""
+    """Apply the best candidate while the score does not rise."""
     best = scorer.now()
     steps = []
     table = [(state.leaves, state.errors, best)]
@@ -113,7 +113,7 @@ class BoundScorer:
         self._objective = objective
         sizes = np.arange(1, state.leaves + 1)
         self._by_leaves = objective.log_growth_leaves(sizes)
-        # With fewer examples than leaves the forms are cut off; shapes are then asked one by one.
+        # With fewer examples than leaves the forms are capped; shapes are then evaluated singly.
         small = state.leaves <= objective.sample
         self._form = objective.growth if small else "each"
         if self._form == "closed":
@@ -144,11 +144,11 @@ class BoundScorer:
         return np.array([self._of(one) for one in _candidate_shapes(self._state, nodes, every)])
 
     def _cut_off(self, found: Floats, nodes: Ints, leaves: Ints) -> Floats:
-        """The fast form where so large a tree could label the few examples in every way.
+        """The fast form if the tree is large enough to label the few examples in every way.
 
-        Its partitions are counted for each number of parts c and cut off at ``S(m, c)``, which is
-        at least ``c^(m-c)``; values below what that gives are as they should be. With two classes
-        only ``S(m, 2)`` cuts, and where it cuts a subtree it cuts the whole tree.
+        Its partitions are counted for each number of parts c and capped at ``S(m, c)``, which is
+        at least ``c^(m-c)``; values below that are exact. With two classes only ``S(m, 2)``
+        applies, and if it caps a subtree it caps the whole tree.
         """
         if self._objective.n_classes == 2:
             return np.minimum(found, self._objective.sample * log(2.0))
@@ -172,11 +172,11 @@ class BoundScorer:
         return self._known[shape]
 
 
-# -- shapes one by one, for the forms that have no shortcut --------------------------------------
+# -- single shapes, for the forms without a shortcut ---------------------------------------------
 
 
 def _shapes(state: Raiser) -> dict[int, TreeShape]:
-    """The shape of the subtree at every living node."""
+    """The shape of the subtree at each node that is left."""
     left, right = state.arrays["left"].tolist(), state.arrays["right"].tolist()
     found: dict[int, TreeShape] = {}
     for node in np.flatnonzero(state.arrays["alive"])[::-1].tolist():
@@ -188,7 +188,7 @@ def _shapes(state: Raiser) -> dict[int, TreeShape]:
 
 
 def _candidate_shapes(state: Raiser, nodes: Ints, which: Iterable[int]) -> list[TreeShape]:
-    """The shape of the whole tree after some of the replacements, three to a node."""
+    """The shape of the whole tree after some of the replacements, three per node."""
     shapes = _shapes(state)
     left, right, parent = (state.arrays[name].tolist() for name in ("left", "right", "parent"))
     found = []

@@ -1,4 +1,4 @@
-"""How wrong every node of a tree is on other rows."""
+"""Errors of the nodes of a tree on validation rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["errors_on"]
 
 
 def errors_on(tree: Tree, sample: Sample) -> NDArray[np.float64]:
-    """Weight of the rows that every node, as a leaf, would get wrong."""
+    """Weight of the rows that each node would misclassify as a leaf."""
     counts, _ = tree.counts_on(sample)
     wrong: NDArray[np.float64] = counts.sum(axis=1) - counts[np.arange(tree.n_nodes), tree.label]
     return wrong

@@ -1,4 +1,4 @@
-"""Kearns-Mansour pruning: bottom-up, once, with a penalty from the growth function."""
+"""Kearns-Mansour pruning: one bottom-up pass with a penalty from the growth function."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _FINITE = Number(-inf)
 
 
 class KearnsMansourPruner(BasePruner):
-    """The bottom-up pruning of Kearns and Mansour (1998), with the growth functions of the paper.
+    """Bottom-up pruning of Kearns and Mansour (1998), with the growth functions of the paper.
 
-    In one pass from the leaves upwards, a node that n examples reach becomes a leaf unless its
-    subtree, as pruned so far, has a share of errors there that is smaller by more than
+    In one bottom-up pass, a node with n examples becomes a leaf unless its subtree, as pruned so
+    far, has an error rate that is smaller by more than
     ``C sqrt((ln tau_path(n) + ln tau_subtree(n) + ln(m / delta)) / n)`` (ERRATA 14).
-    The path class are the decision lists as long as the way from the root to the node, the subtree
-    class the trees of the subtree's shape.
+    The path class is the decision lists as long as the path from the root to the node, the
+    subtree class the trees of the subtree's shape.
 
     Parameters
     ----------
     constant : float or None
-        C. None finds it by cross-validation, for which ``prune`` needs the examples and ``grow``.
+        C. None chooses it by cross-validation, for which ``prune`` needs ``sample`` and ``grow``.
     constants : sequence of float
-        What cross-validation tries; by default ``10^-20, 10^-19, ..., 1``. Of equally good ones the
-        largest is taken.
+        Candidates for cross-validation; by default ``10^-20, 10^-19, ..., 1``. Ties go to the
+        largest.
     folds : int
         Number of folds.
     growth : {"closed", "chain", "fast", "tight", "best", "leaves"}
@@ -96,7 +96,7 @@ class KearnsMansourPruner(BasePruner):
         if tree.n_leaves == 1:
             return self._with(tree, constants[:1], None)
         given, grow_part = self._to_validate(sample, grow)
-        errors = np.zeros(len(constants) + 1)  # the first is of the unpruned tree
+        errors = np.zeros(len(constants) + 1)  # the first is the unpruned tree's
         for outside, inside in folds(given, self.folds, self.random_state):
             grown = grow_part(outside)
             wrong = errors_on(grown, inside)
@@ -113,13 +113,13 @@ class KearnsMansourPruner(BasePruner):
         return sorted(float(one) for one in tried)
 
     def _with(self, tree: Tree, constants: list[float], shares: Floats | None) -> Found:
-        """The path over the constants, stopped at the best; equal prunings are one step."""
+        """The path over the constants, with the best one chosen; equal prunings are one step."""
         every = [_NOTHING, *_Pass(tree, self.growth, self.delta).cuts_for(constants)]
         if shares is None:
             shares = np.array([_errors_of(tree, cut, tree.node_errors) for cut in every])
             shares = shares / max(float(tree.weight[0]), np.finfo(float).tiny)
             best = len(every) - 1
-        else:  # of equally good constants the largest
+        else:  # the largest constant on ties
             best = int(np.flatnonzero(shares[1:] == shares[1:].min())[-1]) + 1
         steps, scores, chosen = [every[0]], [shares[0]], 0
         for place in range(1, len(every)):
@@ -135,14 +135,14 @@ class KearnsMansourPruner(BasePruner):
 
 
 def _errors_of(tree: Tree, cut: NDArray[np.intp], errors: Floats) -> float:
-    """Errors of a pruning, from those of every node as a leaf."""
+    """Errors of a pruning, from those of each node as a leaf."""
     total = np.where(tree.is_leaf, errors, 0.0)[:, None].copy()
     _dp.add_up(tree.left, tree.right, total)
     return float(total[0, 0] + (errors[cut] - total[cut, 0]).sum())
 
 
 class _Pass:
-    """The one pass from below, for one constant after the other; growth functions are kept."""
+    """The bottom-up pass for several constants, with cached growth functions."""
 
     def __init__(self, tree: Tree, growth: str, delta: float) -> None:
         self.tree = tree
@@ -157,7 +157,7 @@ class _Pass:
         self._paths = {node: self._path_growth(node) for node in self.inner}
 
     def cuts_for(self, constants: list[float]) -> list[NDArray[np.intp]]:
-        """The topmost nodes made leaves, for every constant."""
+        """The topmost nodes that become leaves, for each constant."""
         return [self._cuts(constant) for constant in constants]
 
     def _cuts(self, constant: float) -> NDArray[np.intp]:
@@ -180,7 +180,7 @@ class _Pass:
         return _topmost(tree, cut)
 
     def _path_growth(self, node: int) -> float:
-        """Log growth of the lists that lead to a node: in or out, so two classes."""
+        """Log growth of the decision lists that lead to a node: two classes, in or out."""
         while len(self._lists) <= self.depth[node]:
             self._lists.append(TreeShape.node(self._lists[-1], TreeShape.leaf()))
         return self._growth(self._lists[self.depth[node]], self.examples[node], 2)

@@ -1,4 +1,4 @@
-"""Prunings with the least sum of a cost of their leaves (and nodes): one pass from below."""
+"""Prunings that minimise a sum of costs of leaves and inner nodes, in one bottom-up pass."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class LeastCostPath(NestedPath):
     """A path of collapses whose score is a sum over leaves and inner nodes."""
 
     def set_costs(self, as_leaf: Floats, as_node: Floats, *, chosen: int) -> None:
-        """Give the costs of every node, and the step they lead to."""
+        """Set the costs of each node, and the chosen step."""
         self._costs = as_leaf, as_node
         self.set_scores(self.along(as_leaf) + self.along_inner(as_node), chosen=chosen)
 
-    def _carried_on(self, leaves: int) -> PruningPath:
-        """The path with one step more: the least cost of at most so many leaves."""
+    def _extended(self, leaves: int) -> PruningPath:
+        """The path with one more step: the least cost with at most ``leaves`` leaves."""
         as_leaf, as_node = self._costs
         tree = self.first
         inside = np.where(tree.is_leaf, 0.0, as_node)[:, None]
         _dp.add_up(tree.left, tree.right, inside)
-        # All inner nodes are paid for, and a leaf gets back what lies below it.
+        # Charge for all inner nodes; a leaf gets back the cost of those below it.
         cost = as_leaf - inside[:, 0]
-        lift = max(0.0, -float(cost.min()))  # the same for every leaf
+        lift = max(0.0, -float(cost.min()))  # the same for each leaf
         sizes = BestBySize(tree, cost + lift)
         scores = sizes.errors(leaves) - lift * np.arange(1, leaves + 1) + inside[0, 0]
         size = int(np.argmin(scores)) + 1
@@ -48,17 +48,17 @@ def least_cost(
     slack: float = 0.0,
     unit: str = "errors",
 ) -> Found:
-    """Collapse, from below, every node that costs no more as a leaf than what is left under it.
+    """Collapse, bottom-up, each node that costs no more as a leaf than its pruned subtree.
 
-    The steps of the path are the collapses in the order they are made. With no slack the pruning
-    has the least cost of all; of equally good ones, the smallest.
+    The steps of the path are the collapses in order. Without slack the pruning has the least cost
+    of all; on ties, the smallest.
 
     Parameters
     ----------
-    as_leaf, as_node : ndarray of float, one a node
-        Cost of a leaf and of an inner node.
-    errors : ndarray of float, one a node
-        What the path shows as errors; by default the training errors of the tree.
+    as_leaf, as_node : ndarray of float, one per node
+        Cost as a leaf and as an inner node.
+    errors : ndarray of float, one per node
+        Errors shown by the path; by default the training errors of the tree.
     slack : float
         How much more a leaf may cost.
     """

@@ -1,4 +1,4 @@
-"""MDL pruning: the tree and the labels together in the fewest bits."""
+"""MDL pruning: minimise the description length of the tree and the labels."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Floats = NDArray[np.float64]
 class MDLPruner(BasePruner):
     """Minimum description length pruning of Mehta, Rissanen and Agrawal (1995).
 
-    The cost of a leaf is one bit to say so and the stochastic complexity of its labels; of a node,
-    one bit and its test: the column, and one of the tests the column offers at this node. The
-    pruning with the least sum is found exactly in one pass; its score is that sum, in bits.
+    A leaf costs one bit plus the stochastic complexity of its labels; an inner node, one bit plus
+    its split: the column, and one of the splits of that column at this node. The pruning with the
+    least total cost is found exactly in one pass; its score is that cost, in bits.
 
     Examples
     --------
@@ -39,12 +39,12 @@ class MDLPruner(BasePruner):
 
 
 def label_bits(counts: Floats) -> Floats:
-    """Stochastic complexity of the labels of every node, in bits (Krichevsky and Trofimov)."""
+    """Stochastic complexity of the labels of each node, in bits (Krichevsky and Trofimov)."""
     from scipy.special import gammaln, xlogy
 
     total, classes = counts.sum(axis=1), counts.shape[1]
     spread = xlogy(total, total) - xlogy(counts, counts).sum(axis=1)
-    # The last two terms are the price of not knowing the class frequencies beforehand.
+    # The last two terms are the cost of unknown class frequencies.
     unknown = 0.5 * (classes - 1) * np.log(np.maximum(total, 1.0) / 2.0)
     constant = 0.5 * classes * np.log(np.pi) - gammaln(0.5 * classes)
     bits: Floats = (spread + np.maximum(unknown + constant, 0.0)) / np.log(2.0)
@@ -52,12 +52,12 @@ def label_bits(counts: Floats) -> Floats:
 
 
 def test_bits(tree: Tree) -> Floats:
-    """Bits to name the test of every node: its column, and which of the tests it offers."""
+    """Bits to describe the split of each node: its column, and one of the column's splits."""
     offered = np.ones(tree.n_nodes)
     for at, column in enumerate(tree.columns):
         here = tree.feature == at
         if column.kind == "real":
-            offered[here] = tree.weight[here] - 1.0  # a row of weight two is the row twice
+            offered[here] = tree.weight[here] - 1.0  # a row of weight two counts twice
         else:
             size = len(column.categories or ()) + column.missing
             offered[here] = size - (column.kind == "ordinal")

@@ -1,4 +1,4 @@
-"""The exact search: the best pruning over every number of leaves."""
+"""Exact search: the best pruning over all numbers of leaves."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["OptimalPath", "optimal", "optimal_shape"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Below this size the whole curve costs less than finding out how much of it is needed.
+# Below this size the whole curve is cheaper than finding out how much of it is needed.
 SMALL = 256
 
 
 def optimal(sizes: BestBySize, objective: Objective) -> Found:
-    """The pruning with the least score, where the score depends on leaves and errors alone."""
+    """The pruning with the lowest score, if the score depends only on leaves and errors."""
     whole = sizes.tree.n_leaves
     if objective.score == "tail-inversion":
         size, score = _least_by_halves(sizes, objective)
@@ -32,7 +32,7 @@ def optimal(sizes: BestBySize, objective: Objective) -> Found:
         cap = whole if whole <= SMALL else _largest_size(sizes, objective)
         leaves = np.arange(1, cap + 1)
         scores = objective(leaves, sizes.errors(cap), objective.log_growth_leaves(leaves))
-        size = int(np.argmin(scores)) + 1  # of equal scores the first, that is the fewest leaves
+        size = int(np.argmin(scores)) + 1  # on ties the first, with the fewest leaves
         score = float(scores[size - 1])
     path = OptimalPath(sizes, objective, chosen=whole - size)
     gap = 0.0 if objective.monotone else np.nan
@@ -40,29 +40,29 @@ def optimal(sizes: BestBySize, objective: Objective) -> Found:
 
 
 def _largest_size(sizes: BestBySize, objective: Objective) -> int:
-    """No pruning with more leaves than this can be the best.
+    """An upper bound on the number of leaves of the best pruning.
 
-    No pruning lies below the convex hull of the error curve, which costs O(L log L) instead of
-    O(L^2); and the corners of the hull are prunings themselves.
+    The convex hull of the error curve bounds it from below, takes O(L log L) instead of O(L^2),
+    and its corners are prunings themselves.
     """
     whole = sizes.tree.n_leaves
     corners, errors = sizes.hull()
     many = float(objective.m) * (objective.n_classes - 1) / max(objective.n_classes, 1)
-    if not objective.monotone or errors.max() > many:  # past this the entropy falls again
+    if not objective.monotone or errors.max() > many:  # beyond it the entropy decreases
         return whole
     leaves = np.arange(1, whole + 1)
     log_tau = objective.log_growth_leaves(leaves)
     lower = objective(leaves, np.interp(leaves, corners, errors), log_tau)
     reached = objective(corners, errors, log_tau[corners - 1]).min()
-    slack = 1e-9 * (1.0 + abs(reached))  # the hull is rounded
+    slack = 1e-9 * (1.0 + abs(reached))  # for rounding errors of the hull
     return int(np.flatnonzero(lower <= reached + slack)[-1]) + 1
 
 
 def _least_by_halves(sizes: BestBySize, objective: Objective) -> tuple[int, float]:
-    """Least score where each costs much to compute, as the tail inversion does.
+    """The lowest score, if scores are expensive to compute (tail inversion).
 
-    The score of every size in a range is at least that of the errors at its upper end with the
-    growth function at its lower end; a range that cannot beat what is known is left out.
+    In a range of sizes no score is below that of the errors at its upper end with the growth
+    function at its lower end; ranges that cannot beat the best known score are skipped.
     """
     errors = sizes.errors()
     leaves = np.arange(1, len(errors) + 1)
@@ -85,10 +85,10 @@ def _least_by_halves(sizes: BestBySize, objective: Objective) -> tuple[int, floa
 
 
 def optimal_shape(sizes: BestBySize, objective: Objective) -> Found:
-    """The best of the prunings with the least errors of each size, where the shape counts too.
+    """The best of the prunings with the fewest errors of each size, if the shape matters too.
 
-    Sizes are tried in the order of what they can reach at best, and no longer than one could win.
-    The gap is the score found less the least score any pruning could have.
+    Sizes are tried in order of their lower bounds, until none can win. The gap is the score found
+    minus a lower bound on the score of any pruning.
     """
     whole = sizes.tree.n_leaves
     leaves = np.arange(1, whole + 1)
@@ -112,9 +112,9 @@ def optimal_shape(sizes: BestBySize, objective: Objective) -> Found:
 
 
 class OptimalPath(PruningPath):
-    """The best pruning of every size, from the whole tree down to a single leaf.
+    """The best pruning of each size, from the whole tree down to a single leaf.
 
-    The trees need not lie inside one another.
+    The trees need not be nested.
     """
 
     def __init__(self, sizes: BestBySize, objective: Objective, *, chosen: int) -> None:
@@ -136,7 +136,7 @@ class OptimalPath(PruningPath):
 
     @cached_property
     def log_growth(self) -> Floats:
-        """Log growth function of the tree (or of its class) at every step."""
+        """Log growth function of the tree (or of its class) at each step."""
         objective = self._objective
         if not objective.by_shape:
             return objective.log_growth_leaves(self.leaves)
@@ -151,7 +151,7 @@ class OptimalPath(PruningPath):
         return self._sizes.cuts(len(self) - step)
 
     def explain(self) -> str:
-        """In words: the neighbouring sizes, what each would gain and what it would pay."""
+        """Compare the chosen size with the neighbouring ones."""
         best = self._sight(self.chosen)
         lines = [
             f"{count(best.leaves, 'leaf')} with {count(best.errors, 'error')}: "
@@ -164,7 +164,7 @@ class OptimalPath(PruningPath):
         return "\n".join(lines)
 
     def _sight(self, step: int) -> _Sight:
-        """One size alone, so that a large tree is explained without its whole path."""
+        """A single size, to explain a large tree without computing its whole path."""
         objective, leaves = self._objective, len(self) - step
         errors = float(self._sizes.errors(leaves)[-1])
         if objective.by_shape:
@@ -174,7 +174,7 @@ class OptimalPath(PruningPath):
         return _Sight(leaves, errors, log_tau, objective.one(leaves, errors, log_tau))
 
     def _compare(self, other: _Sight, best: _Sight) -> str:
-        """A neighbouring size against the chosen one, errors and tree apart."""
+        """Compare a neighbouring size with the chosen one, by errors and by tree."""
         only_errors = self._objective.one(best.leaves, other.errors, best.log_growth)
         change = other.errors - best.errors
         words = f"{count(abs(change), 'error')} {'more' if change > 0 else 'fewer'} "

@@ -1,6 +1,6 @@
-"""The pruning path: every step a pruner could have stopped at, and the one it chose.
+"""The pruning path: the candidate steps of a pruner, and the chosen one.
 
-Step 0 is the tree that went in, the last step the smallest one. Trees are rebuilt when asked for.
+Step 0 is the input tree, the last step the smallest one. Trees are rebuilt on demand.
 """
 
 from __future__ import annotations
@@ -28,25 +28,24 @@ NEVER = np.iinfo(np.int32).max
 
 
 class PruningPath(ABC):
-    """Every step a pruner could have stopped at: leaves, errors and score of each.
+    """The candidate steps of a pruner, with their leaves, errors and scores.
 
     Attributes
     ----------
     leaves : ndarray of int64
-        Number of leaves at every step.
+        Number of leaves at each step.
     errors : ndarray of float64
-        What the pruner counted as errors at every step: training errors, their cost, or errors on
-        a validation part.
+        Errors at each step: training errors, their cost, or validation errors.
     scores : ndarray of float64
-        What the pruner compared, the smaller the better.
+        Score of each step; lower is better.
     chosen : int
-        The step the pruner stopped at.
+        The chosen step.
     unit : str
         What ``errors`` counts, in words.
     first : Tree
-        The tree that went in, at step 0.
+        The input tree, at step 0.
     limit : int or None
-        The most leaves that were allowed, where there was a limit.
+        Maximum number of leaves, if there was a limit.
     """
 
     unit: str = "errors"
@@ -68,7 +67,7 @@ class PruningPath(ABC):
 
     @abstractmethod
     def cuts(self, step: int) -> NDArray[np.intp] | None:
-        """The inner nodes of the first tree that are leaves at a step; None after a raise."""
+        """The inner nodes of the first tree that are leaves at a step; None after raising."""
 
     def _tree(self, step: int) -> Tree:
         cuts = self.cuts(step)
@@ -76,7 +75,7 @@ class PruningPath(ABC):
         return self.first.collapsed(cuts)
 
     def _replacements(self) -> list[tuple[int | None, str | None]]:
-        """For every step, the node (of the first tree) replaced and by what."""
+        """For each step, the replaced node (of the first tree) and its replacement."""
         rows: list[tuple[int | None, str | None]] = [(None, None)]
         for before, now in itertools.pairwise(map(self.cuts, range(len(self)))):
             rows.append(_replacement(self.first, before, now))
@@ -87,7 +86,7 @@ class PruningPath(ABC):
 
     @property
     def n_considered(self) -> int:
-        """Number of steps the pruner looked at; a model file may keep fewer of them."""
+        """Number of steps the pruner considered; a model file may keep fewer."""
         return len(self)
 
     def __repr__(self) -> str:
@@ -97,13 +96,13 @@ class PruningPath(ABC):
         )
 
     def tree(self, step: int | None = None) -> Tree:
-        """The tree at a step; by default at the chosen one."""
+        """The tree at a step, by default the chosen one; negative steps count from the end."""
         return self._tree(self.chosen if step is None else self.step(step))
 
     def step_with(self, leaves: int) -> int:
-        """The step with the most leaves that has at most ``leaves`` of them.
+        """The step with the largest tree of at most ``leaves`` leaves.
 
-        Of several such steps, the one with the least score.
+        On ties, the one with the lowest score.
         """
         check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
         fitting = np.flatnonzero(self.leaves <= leaves)
@@ -114,23 +113,23 @@ class PruningPath(ABC):
         return int(most[np.argmin(self.scores[most])])
 
     def within(self, leaves: int) -> PruningPath:
-        """The same path, stopped at its best step with at most so many leaves.
+        """The path with its best step of at most ``leaves`` leaves chosen.
 
-        Where it has no such step it gets one more, the pruning of that size with the least errors;
-        its score is NaN unless the pruner can tell.
+        A path without such a step is extended by the pruning of that size with the fewest errors;
+        its score is NaN if unknown.
         """
         fitting = np.flatnonzero(self.leaves <= leaves)
         if len(fitting):
             stopped = copy(self)
-            scores = self.scores[fitting][::-1]  # of equal scores the last, the smallest tree
+            scores = self.scores[fitting][::-1]  # on ties the last, the smallest tree
             stopped.chosen = int(fitting[len(fitting) - 1 - int(np.argmin(scores))])
         else:
-            stopped = self._carried_on(leaves)
+            stopped = self._extended(leaves)
         stopped.limit = leaves
         return stopped
 
-    def _carried_on(self, leaves: int) -> PruningPath:
-        """The path with one step more, of at most so many leaves."""
+    def _extended(self, leaves: int) -> PruningPath:
+        """The path with one more step, of at most ``leaves`` leaves."""
         from treebound.pruning.by_size import BestBySize
 
         sizes = BestBySize(self.first, self._errors_of_nodes())
@@ -147,15 +146,15 @@ class PruningPath(ABC):
         )  # fmt: skip
 
     def _errors_of_nodes(self) -> Floats:
-        """What every node of the first tree, as a leaf, gets wrong."""
+        """Errors of each node of the first tree as a leaf."""
         return self.first.node_errors
 
     def table(self) -> list[dict[str, Any]]:
-        """One row a step: step, node, replaced_by, leaves, errors, score.
+        """One dict per step: step, node, replaced_by, leaves, errors, score.
 
-        ``node`` is the node of the first tree that the step replaced and ``replaced_by`` is
-        ``"leaf"``, ``"left"`` or ``"right"`` (the child that took its place). Both are None at
-        step 0; a step that is no single replacement has ``"rearranged"`` and no node.
+        ``node`` is the node of the first tree that the step replaced, ``replaced_by`` is
+        ``"leaf"``, ``"left"`` or ``"right"`` (the raised child). Both are None at step 0; a step
+        of more than one replacement has ``"rearranged"`` and no node.
         """
         columns = (self._replacements(), self.leaves.tolist(), self.errors.tolist())
         return [
@@ -173,12 +172,12 @@ class PruningPath(ABC):
         ]
 
     def to_frame(self) -> Any:
-        """The table as a pandas frame, indexed by step."""
+        """The table as a pandas DataFrame, indexed by step."""
         pandas = require("pandas", extra="study", why="A pruning path as a frame")
         return pandas.DataFrame(self.table()).set_index("step")
 
     def explain(self) -> str:
-        """In words: the chosen step, and what its neighbours would have cost."""
+        """Describe the chosen step and its neighbours."""
         at = self.chosen
         among = f"{len(self)} steps" if self.limit is None else self._within()
         lines = [f"{self._describe(at)}, the least of {among}."]
@@ -202,7 +201,7 @@ class PruningPath(ABC):
         return words if np.isnan(score) else f"{words}: score {number(score)}"
 
     def step(self, step: int) -> int:
-        """A step by its number; negative ones count from the end."""
+        """Check a step number; negative ones count from the end."""
         whole = isinstance(step, Integral) and not isinstance(step, bool)
         if not whole or not -len(self) <= step < len(self):
             raise invalid("step", "", f"an int from 0 to {len(self) - 1}", step)
@@ -210,18 +209,17 @@ class PruningPath(ABC):
 
 
 class NestedPath(PruningPath):
-    """A path on which nodes become leaves one after the other (or several at a time).
+    """A path of nested trees: each step turns one or more nodes into leaves.
 
     Parameters
     ----------
     tree : Tree
     when : ndarray of int
-        The step at which each inner node becomes a leaf; a node that never does has ``NEVER``.
-        Leaves are ignored.
-    errors : ndarray of float, one a node
-        What the node, as a leaf, gets wrong.
-    scores : ndarray of float, one a step, or None
-        None takes the errors for scores.
+        The step at which each inner node becomes a leaf, or ``NEVER``. Leaves are ignored.
+    errors : ndarray of float, one per node
+        Errors of each node as a leaf.
+    scores : ndarray of float, one per step, or None
+        None uses the errors as scores.
     chosen : int
     unit : str
     """
@@ -259,7 +257,7 @@ class NestedPath(PruningPath):
         return int(happening.max(initial=0)) + 1
 
     def along(self, values: Floats) -> Floats:
-        """Sum of a value of the nodes over the leaves of the tree, at every step."""
+        """Sum of node values over the leaves of the tree, at each step."""
         here = self._when < np.minimum(self._until, self.n_steps)
         size = self.n_steps + 1
         change = np.bincount(self._when[here], weights=values[here], minlength=size)
@@ -268,7 +266,7 @@ class NestedPath(PruningPath):
         return np.asarray(change.cumsum()[: self.n_steps], dtype=np.float64)
 
     def along_inner(self, values: Floats) -> Floats:
-        """Sum of a value of the nodes over the inner nodes of the tree, at every step."""
+        """Sum of node values over the inner nodes of the tree, at each step."""
         inner = ~self.first.is_leaf
         gone = np.minimum(np.minimum(self._when, self._until)[inner], self.n_steps)
         lost = np.bincount(gone, weights=values[inner], minlength=self.n_steps + 1)
@@ -287,12 +285,12 @@ class NestedPath(PruningPath):
         return self.errors if self._scores is None else self._scores
 
     def set_scores(self, scores: Floats, *, chosen: int) -> None:
-        """Give the scores and the step they lead to, once both are known."""
+        """Set the scores and the chosen step."""
         self._scores = scores
         self.chosen = chosen
 
     def cuts(self, step: int) -> NDArray[np.intp]:
-        """The inner nodes that are leaves of the tree at a step."""
+        """The inner nodes that are leaves at a step."""
         cut = (self._when <= step) & (step < self._until) & ~self.first.is_leaf
         return np.flatnonzero(cut)
 
@@ -308,14 +306,14 @@ class NestedPath(PruningPath):
 
 
 class ListedPath(PruningPath):
-    """A path of given prunings, which need not lie inside one another.
+    """A path of given prunings, which need not be nested.
 
     Parameters
     ----------
     tree : Tree
     cuts : list of ndarray
-        The nodes made leaves at every step.
-    errors, scores : ndarray of float, one a step
+        The nodes that become leaves at each step.
+    errors, scores : ndarray of float, one per step
     """
 
     def __init__(
@@ -336,7 +334,7 @@ class ListedPath(PruningPath):
 
     @cached_property
     def leaves(self) -> Ints:
-        lost = (self.first.size - 1) // 2  # leaves that go when the node becomes one
+        lost = (self.first.size - 1) // 2  # leaves lost when the node becomes one
         return np.array([self.first.n_leaves - lost[cut].sum() for cut in self._cuts], np.int64)
 
     @property
@@ -352,7 +350,7 @@ class ListedPath(PruningPath):
 
 
 def leaves_after(tree: Tree, cuts: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which nodes of a tree are leaves once some nodes are."""
+    """Mask of the leaves of a tree after collapsing some nodes."""
     leaf = tree.is_leaf.copy()
     for node in cuts.tolist():
         leaf[node + 1 : node + tree.size[node]] = False
@@ -363,7 +361,7 @@ def leaves_after(tree: Tree, cuts: NDArray[np.intp]) -> NDArray[np.bool_]:
 def _replacement(
     tree: Tree, before: NDArray[np.intp] | None, now: NDArray[np.intp] | None
 ) -> tuple[int | None, str | None]:
-    """The single node whose collapse leads from one pruning to the next, if there is one."""
+    """The node whose collapse leads from one pruning to the next, if there is one."""
     if before is None or now is None:
         return None, "rearranged"
     new = np.setdiff1d(now, before)
@@ -380,7 +378,7 @@ def _replacement(
 
 
 def number(value: float) -> str:
-    """A number as people write it: whole where it is, else four digits."""
+    """Format a number: integers in full, others to four digits."""
     value = float(value)
     return f"{value:,.0f}" if value.is_integer() else f"{value:,.4g}"
 
@@ -392,7 +390,7 @@ def count(value: float, what: str) -> str:
 
 
 def signed(worse: float) -> str:
-    """How much worse a score is, in words; nothing where that is not known."""
+    """How much worse a score is, in words; empty if unknown."""
     if np.isnan(worse):
         return ""
     if worse == 0.0:

@@ -1,4 +1,4 @@
-"""Pessimistic pruning, as in C4.5: every leaf is believed to err more than it did."""
+"""Pessimistic pruning, as in C4.5."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ Floats = NDArray[np.float64]
 class PessimisticPruner(BasePruner):
     """Pessimistic pruning of Quinlan's C4.5 (1993).
 
-    The error of a leaf is taken at the upper end of its confidence interval, as if its examples
-    were a sample; a node becomes a leaf where the errors so estimated do not rise by more than 0.1.
-    No data are withheld and nothing is cross-validated.
+    The error of a leaf is the upper end of its confidence interval, as if its examples were a
+    random sample; a node becomes a leaf if that raises the estimated errors by at most 0.1.
+    There is no held-out data and no cross-validation.
 
     Parameters
     ----------
     confidence : float
-        The confidence factor: the probability of that many errors or fewer at the upper end.
-        Smaller prunes more.
+        The confidence factor: the probability of at most the observed errors at the upper end.
+        Smaller values prune more.
 
     Notes
     -----
-    The upper end is the exact binomial (Clopper-Pearson) one; C4.5 itself approximates it by a
-    normal law past one error. Subtree raising, an option of C4.5, is not part of this pruner.
+    The upper end is the exact binomial (Clopper-Pearson) one; C4.5 itself uses a normal
+    approximation for more than one error. Subtree raising, an option of C4.5, is not included.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Subtree raising: a node gives way to a leaf or to one of its children, again and again."""
+"""Subtree raising: nodes are replaced by a leaf or by one of their children."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BY = ("left", "right", "leaf")
 
 
 class Replacement(NamedTuple):
-    """One step: a node of the first tree, what took its place, and what was counted anew there."""
+    """One step: a node of the first tree, its replacement, and the recounted nodes."""
 
     node: int
     by: int
@@ -43,16 +43,16 @@ def raiser_for(
     costs: Costs | None = None,
     relabel: bool = True,
 ) -> Raiser:
-    """A copy of a tree that can be pruned in place, with the rows inside it.
+    """A mutable copy of a tree, with its rows.
 
     Parameters
     ----------
     sample : Sample or None
-        The rows that counts and labels come from; None keeps the labels and counts nothing.
+        The rows that counts and labels come from; None keeps the labels and does not recount.
     judge : Sample, optional
-        Where errors are counted; by default on ``sample``.
+        The rows on which errors are counted; by default ``sample``.
     relabel : bool
-        Whether nodes that get other rows get other labels.
+        Whether nodes that get other rows are relabelled.
     """
     X, y, learned, judged = _merged(sample, judge)
     matrix = 1.0 - np.eye(tree.n_classes) if costs is None else costs.matrix
@@ -66,7 +66,7 @@ def raiser_for(
 def _merged(
     sample: Sample | None, judge: Sample | None
 ) -> tuple[Matrix, NDArray[np.int32], Floats, Floats]:
-    """One set of rows and labels, with the weights to learn by and those to judge by."""
+    """The rows of both samples, with their training and validation weights."""
     if sample is not None and judge is None:
         weights = np.ascontiguousarray(sample.weights)
         return sample.X, np.ascontiguousarray(sample.y), weights, weights
@@ -83,7 +83,7 @@ def _merged(
 
 
 def replaced(state: Raiser, node: int, by: int) -> Replacement:
-    """Replace a node of the state, and write down what changed."""
+    """Replace a node of the state, and record the change."""
     changed = state.replace(node, by)
     return Replacement(
         node,
@@ -98,7 +98,7 @@ def replaced(state: Raiser, node: int, by: int) -> Replacement:
 def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
     """The tree after some replacements.
 
-    Where no sample was counted on the way, every leaf keeps the counts it was grown with.
+    If no sample was counted, leaves keep their original counts.
     """
     if not steps:
         return tree
@@ -120,7 +120,7 @@ def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
 def _linked(
     tree: Tree, steps: list[Replacement]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
-    """The children of every node after some replacements, and which nodes are left."""
+    """The children of each node after some replacements, and which nodes are left."""
     left, right = tree.left.copy(), tree.right.copy()
     alive = np.ones(tree.n_nodes, dtype=bool)
     for step in steps:
@@ -155,11 +155,11 @@ def _assembled(
     inner = left >= 0
     new = np.cumsum(alive) - 1
     weight = counts.sum(axis=1)
-    # A missing value that was never met goes to the larger child, which may be another one now.
+    # Without missing training values, missing goes to the larger child, which may have changed.
     unmet = np.array([not one.missing for one in tree.columns])
     moved = touched & inner & unmet[np.maximum(tree.feature, 0)]
     missing_left = np.where(moved, weight[left] >= weight[right], tree.missing_left)
-    # The row that named a split need not be in its left child any more.
+    # The row that named a split may no longer be in its left child.
     names = None if tree.names is None else np.where(touched, -1, tree.names)
 
     def blank(values: NDArray[Any], empty: Any) -> NDArray[Any]:
@@ -184,7 +184,7 @@ def _assembled(
 
 
 class RaisedPath(PruningPath):
-    """A path of replacements, each on the tree the one before left behind."""
+    """A path of replacements, each applied to the tree of the previous step."""
 
     def __init__(
         self,
@@ -221,22 +221,22 @@ class RaisedPath(PruningPath):
             return None
         nodes = np.array([one.node for one in self._steps[:step]], dtype=np.intp)
         ends = nodes + self.first.size[nodes]
-        # a node replaced later may lie above one replaced earlier
+        # a later replacement may be an ancestor of an earlier one
         inside = (nodes[:, None] > nodes) & (nodes[:, None] < ends)
         return np.sort(nodes[~inside.any(axis=1)])
 
     def _tree(self, step: int) -> Tree:
         return raised(self.first, self._steps[:step], counted=self._counted)
 
-    def _carried_on(self, leaves: int) -> PruningPath:
-        """The path with a step more for every subtree that becomes a leaf."""
+    def _extended(self, leaves: int) -> PruningPath:
+        """The path with one more step for each subtree that becomes a leaf."""
         last = self._tree(len(self._steps))
         sizes = BestBySize(last, last.node_errors)
         cuts = sizes.cuts(int(np.argmin(sizes.errors(leaves))) + 1)
         alive = np.flatnonzero(_linked(self.first, self._steps)[2])
         none: Any = np.empty(0)
         steps, table = list(self._steps), [column.tolist() for column in self._table]
-        plain = last.errors == self.errors[-1]  # not counted by cost, nor on other rows
+        plain = last.errors == self.errors[-1]  # no costs and no validation rows
         for at, node in enumerate(alive[cuts].tolist(), 1):
             steps.append(Replacement(node, BY.index("leaf"), none, none, none, none))
             smaller = last.collapsed(cuts[:at])

@@ -1,4 +1,4 @@
-"""Reduced-error pruning: the fewest errors on examples the tree has not seen."""
+"""Reduced-error pruning: minimise the errors on validation rows."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ __all__ = ["ReducedErrorPruner"]
 
 
 class ReducedErrorPruner(BasePruner):
-    """Reduced-error pruning (Quinlan 1987) on a validation part.
+    """Reduced-error pruning (Quinlan 1987) on validation rows.
 
     Parameters
     ----------
     validation_fraction : float or None
-        None: ``prune`` gets the rows to judge by as ``validation``. A float: that share of the
-        sample is set aside, a new tree is grown on the rest (``prune`` needs ``grow``) and pruned
-        on the part set aside. As ``pruning="reduced-error"`` of the classifier it is 0.15.
+        None: ``prune`` gets the validation rows as ``validation``. A float: that share of the
+        sample is held out, a new tree is grown on the rest (``prune`` needs ``grow``) and pruned
+        on the held-out part. ``pruning="reduced-error"`` of the classifier uses 0.15.
     search : {"collapse", "greedy"}
-        ``"collapse"``: from below, a node becomes a leaf unless its subtree makes fewer errors;
-        that is the pruning with the least errors, and the smallest of those. ``"greedy"``: the
-        paper's search, which may also put a child in the place of its parent.
+        ``"collapse"``: bottom-up, a node becomes a leaf unless its subtree makes fewer errors;
+        the result is the smallest pruning with the fewest errors. ``"greedy"``: the paper's
+        search, which may also replace a node by one of its children.
     random_state : int or None
-        Seed of the part set aside.
+        Seed of the held-out part.
 
     Notes
     -----
-    Counts and answers of the pruned tree are those of the sample; the validation rows only judge.
-    Where a child is raised and there is no sample to count again, answers stay as they are and the
-    tree is marked as not counted (``tree.counted``).
+    Counts and labels of the pruned tree come from the sample, not from the validation rows. If a
+    child is raised and there is no sample to recount on, labels are kept and the tree is marked as
+    not counted (``tree.counted``).
 
     Pruning on the test part, with ``validation_fraction=None``, is the study's Oracle.
 
@@ -76,7 +76,7 @@ class ReducedErrorPruner(BasePruner):
             if validation is not None:
                 raise ValueError(
                     "ReducedErrorPruner needs one of 'validation_fraction' and validation rows. "
-                    "Got both. Hint: set validation_fraction=None to judge by the rows given."
+                    "Got both. Hint: set validation_fraction=None to use the rows given."
                 )
             given, grow_part = self._to_validate(sample, grow)
             sample, validation = held_out(given, self.validation_fraction, self.random_state)

@@ -22,12 +22,22 @@ PRUNERS: dict[str, type] = {
     "pessimistic": PessimisticPruner,
     "mdl": MDLPruner,
 }
-# By name, a pruner gets the examples the tree was grown on, so one has to set a part aside.
+# By name, a pruner gets only the training rows, so reduced-error pruning must hold some out.
 _BY_NAME: dict[str, dict[str, Any]] = {"reduced-error": {"validation_fraction": 0.15}}
 
 
 def make_pruner(pruner: Any, **options: Any) -> Pruner | None:
-    """A pruner from its name, with options; a pruner object or None is handed back.
+    """Make a pruner from its name and options; a pruner object or None is returned as is.
+
+    Parameters
+    ----------
+    pruner : str, Pruner or None
+    **options
+        Parameters of the pruner, if it is given by name.
+
+    Returns
+    -------
+    Pruner or None
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the bound pruner minimises: a score of examples, errors, log growth and prior."""
+"""Scores that the bound pruner minimises, from examples, errors, log growth and prior."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def code_length(
     log_prior: ArrayLike = 0.0,
     weight: float = 0.6,
 ) -> Any:
-    """Nats to write the labels down: which examples are errors, their classes, and the tree.
+    """Code length of the labels in nats: the errors, their classes, and the tree.
 
-    ``m H(k/m) + k ln(n - 1) + w (ln tau(2m) - ln p)`` with H the natural binary entropy. It is
-    the Shawe-Taylor objective with an error prior set by the data instead of fixed beforehand.
+    ``m H(k/m) + k ln(n - 1) + w (ln tau(2m) - ln p)`` with H the binary entropy in nats. It is
+    the Shawe-Taylor objective with an error prior estimated from the data.
 
     Parameters
     ----------
@@ -57,9 +57,13 @@ def code_length(
         Natural log of the growth function at 2m.
     n_classes : int
     log_prior : float or array of float
-        ln p, the log of the share of the class of the tree.
+        ln p, the log prior of the class of the tree.
     weight : float
-        w, the price of a nat of the tree in nats of the labels.
+        w, the weight of the tree term.
+
+    Returns
+    -------
+    float or array of float
 
     Examples
     --------
@@ -77,8 +81,8 @@ def code_length(
 class Objective:
     """A score of the number of leaves, the errors and the growth function, on one data set.
 
-    ``m`` is the sum of the weights, rounded; ``growth`` says whether the growth function is that of
-    all trees with so many leaves or that of the shape.
+    ``m`` is the sum of the weights, rounded; ``growth`` selects the growth function of all trees
+    with that many leaves, or of the shape.
     """
 
     m: int
@@ -98,16 +102,16 @@ class Objective:
 
     @property
     def monotone(self) -> bool:
-        """Whether fewer errors, or a smaller growth function, never make the score worse."""
+        """Whether the score never rises with fewer errors or a smaller growth function."""
         return isinstance(self.score, str)
 
     @cached_property
     def sample(self) -> int:
-        """Number of examples the growth function is taken at: the sample and its ghost."""
+        """Number of examples of the growth function: the sample and its ghost."""
         return 5 * self.m if self.score == "tail-inversion" else 2 * self.m
 
     def log_prior(self, leaves: Ints) -> Floats:
-        """Log of the share of the class of trees with that many leaves (or of their shape)."""
+        """Log prior of the class of trees with that many leaves (or of their shape)."""
         prior = np.asarray(log_leaves_prior(leaves), dtype=np.float64)
         if self.size_prior == "shapes":
             prior = prior - log_wedderburn_etherington(leaves)
@@ -118,7 +122,7 @@ class Objective:
         return log_growth_leaves(leaves, self.sample, self.n_classes, self.landscape, form=form)
 
     def log_growth_shape(self, shape: TreeShape) -> float:
-        """Log growth function of one shape, in the form asked for."""
+        """Log growth function of one shape, in the chosen form."""
         if not self.by_shape:
             return float(self.log_growth_leaves(np.array([shape.leaves]))[0])
         return log_growth(shape, self.sample, self.n_classes, self.landscape, form=self.growth)
@@ -126,7 +130,7 @@ class Objective:
     def __call__(self, leaves: Ints, errors: Floats, log_tau: Floats) -> Floats:
         """The score, for arrays of leaves, errors and log growth."""
         prior = self.log_prior(leaves)
-        # The share of the errors may pass m by a rounding when weights are not whole.
+        # With fractional weights, rounding may raise the errors above m.
         errors = np.minimum(errors, float(self.m))
         if self.score == "code-length":
             found = code_length(
@@ -144,7 +148,7 @@ class Objective:
             found = [self._tail(*one) for one in np.broadcast(errors, log_tau, prior)]
         else:
             assert callable(self.score)
-            # One tree at a time, in plain floats: any function of four numbers will do.
+            # one tree at a time, in plain floats, for any function of four numbers
             found = [
                 float(self.score(self.m, *map(float, one)))
                 for one in np.broadcast(errors, log_tau, prior)
@@ -152,7 +156,7 @@ class Objective:
         return np.asarray(found, dtype=np.float64)
 
     def _tail(self, errors: float, log_tau: float, log_prior: float) -> float:
-        # The bound counts rows; a fraction of an error is taken as a whole one.
+        # The bound counts rows; fractional errors are rounded up.
         whole = float(np.ceil(errors - 1e-9))
         risk = tail_inversion(
             self.m, whole, lambda _: log_tau, delta=self.delta, log_prior=log_prior

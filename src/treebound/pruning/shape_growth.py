@@ -1,4 +1,4 @@
-"""Growth functions of many shapes at once: shortcuts, and what no shape of a size is below."""
+"""Growth functions of many shapes at once: shortcuts and lower bounds by size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["fast_prices", "least_log_growth", "log_orders", "uncut"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 LN2 = log(2.0)
-# Past this size the least fast growth is left to the simpler bound, which is linear.
+# Above this size, use the simpler lower bound of the fast growth, which takes linear time.
 MANY = 2000
 
 
@@ -27,7 +27,7 @@ def log_orders(leaves: Ints) -> Floats:
 
 
 def fast_prices(objective: Objective, height: int) -> Floats:
-    """Log of the factor of a node at depth 0 to ``height``, read off the growth of a stump.
+    """Log of the factor of a node at depth 0 to ``height``, from the growth of a stump.
 
     In the fast form a node makes ``G = n + 2^-[equal children] W (G_l G_r - n)`` of its children,
     W depends on its depth alone, and a stump has ``2 + W`` for two classes.
@@ -42,9 +42,9 @@ def fast_prices(objective: Objective, height: int) -> Floats:
 
 
 def uncut(objective: Objective, leaves: Ints) -> Floats:
-    """A fast growth function below this is as the product has it.
+    """Fast growth functions below this value are not capped.
 
-    Partitions into c parts are cut off at ``S(m, c) >= c^(m-c)`` at every node, where a node has at
+    Partitions into c parts are capped at ``S(m, c) >= c^(m-c)`` at each node, where a node has at
     least m - L examples; and no node has a smaller growth function than its children.
     """
     from scipy.special import gammaln
@@ -59,7 +59,7 @@ def uncut(objective: Objective, leaves: Ints) -> Floats:
 
 
 def least_log_growth(objective: Objective, most: int, height: int) -> Floats:
-    """A value that the log growth of no shape with 1, ..., ``most`` leaves is below.
+    """A lower bound on the log growth of the shapes with 1, ..., ``most`` leaves.
 
     Every shape labels points on a line by at most L intervals in every way, with one real feature,
     and every form of the growth function is at least the number of those labellings.
@@ -72,7 +72,7 @@ def least_log_growth(objective: Objective, most: int, height: int) -> Floats:
     Parameters
     ----------
     height : int
-        No shape is higher.
+        Maximum height of the shapes.
     """
     leaves = np.arange(1, most + 1)
     least = _intervals(objective, leaves)
@@ -98,7 +98,7 @@ def _intervals(objective: Objective, leaves: Ints) -> Floats:
 
 
 def _least_products(most: int, price: float, log_classes: float) -> Floats:
-    """Least fast growth of each size when every node costs the same; O(most^2)."""
+    """Smallest fast growth of each size if all nodes have the same factor; O(most^2)."""
     least = np.full(most, log_classes)
     for leaves in range(2, most + 1):
         one = np.arange(leaves // 2)  # leaves of the smaller child, less one

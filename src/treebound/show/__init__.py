@@ -1,4 +1,4 @@
-"""What people see: a tree as text, rules, pictures and a page."""
+"""Text, rules, figures and pages of trees."""
 
 from treebound.show import as_dot, as_html, as_latex, as_rules, as_text
 from treebound.show.as_dot import to_dot
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Forms:
-    """The forms as methods of a fitted classifier; the command line takes its list from here."""
+    """The forms as methods of a fitted classifier; also the list of the command line."""
 
     to_text = as_text.to_text
     to_rules = as_rules.to_rules

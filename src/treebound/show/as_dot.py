@@ -19,20 +19,24 @@ def to_dot(
     digits: int | None = None,
     unknown: Unknown = "other",
 ) -> str:
-    r"""The tree in the DOT language; ``dot -Tsvg`` draws it.
+    r"""The tree in the DOT language, for ``dot -Tsvg``.
 
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
-        A fitted classifier gives its tree, and ``unknown`` as it has it.
+        For a fitted classifier, its tree and ``unknown`` are used.
     max_depth : int, optional
-        Subtrees below this depth are one node that says how many nodes it stands for.
+        Subtrees below this depth are drawn as one node with the number of omitted nodes.
     digits : int, optional
-        Round thresholds to so many significant digits; those that change are marked with ``≈``.
-        By default they are written in full, as the tree compares.
+        Significant digits of thresholds; rounded ones are marked with ``≈``. By default they are
+        exact.
     unknown : {"other", "majority", "stop", "missing", "error"}
-        What becomes of a category that the column does not know; with ``"error"`` the other one
-        of two declared categories is named: ``= male`` rather than ``≠ female``.
+        How to handle unknown categories; with ``"error"`` a split on two declared categories
+        reads ``= male`` instead of ``≠ female``.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
@@ -83,5 +87,5 @@ def _label(tree: Tree, node: int, split: Split | None, whole: bool) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text inside a double-quoted DOT string: a backslash would start an escape of its own."""
+    """Text for a double-quoted DOT string, with backslashes escaped."""
     return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,4 +1,4 @@
-"""One self-contained page: the tree, and a report about it."""
+"""A self-contained HTML report of a tree."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ def to_html(
     title: str | None = None,
     max_steps: int = 150,
 ) -> str:
-    """A report on one page: the tree, why it has this size, and what it promises.
+    """A report on one HTML page: the tree, its size, and its certificate.
 
-    The page needs no network and no other file, and only its own script can run in it. Nodes can
-    be folded, zoomed and walked through with the keyboard; pointing at one shows its training
-    examples. A slider runs over the sizes of the pruning path, and all that the page says is about
-    the tree that is shown. A row that is typed or pasted is explained, and its path lights up. It
-    follows the light or dark setting of the reader and can be printed.
+    The page needs no network and no other files, and runs only its own script. Nodes can be
+    folded, zoomed and reached with the keyboard; a tooltip shows their training examples. A slider
+    selects a step of the pruning path, and the whole page describes the selected tree. A row that
+    is typed or pasted is explained, and its path is highlighted. The page follows the reader's
+    light or dark setting and can be printed.
 
     Parameters
     ----------
     source : Tree or BoundTreeClassifier
-        A fitted classifier brings its pruning path, its certificate and its parameters along.
+        For a fitted classifier the page includes its pruning path, certificate and parameters.
     path : str or path-like, optional
-        Where to write the page.
+        File to write the page to.
     test : tuple (X, y), optional
-        Rows that had no part in fitting, and their classes: the page has their confusion matrix.
+        Test rows and their classes, for a confusion matrix.
     pruning_path : PruningPath, optional
         The path to show; by default that of the classifier.
     certificate : Certificate, optional
-        By default that of the classifier. With one, the tree of every step is certified.
+        By default that of the classifier. If there is one, the tree of each step is certified.
     title : str, optional
         The heading of the page; by default it names the target.
     max_steps : int
-        On a longer path, about so many steps are shown.
+        Approximate number of steps to show of a longer path.
 
     Returns
     -------
     str
-        The page.
+        The HTML page.
 
     Examples
     --------

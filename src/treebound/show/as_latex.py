@@ -1,4 +1,4 @@
-"""A tree as LaTeX: a TikZ picture, laid out here, so that any depth and any TeX will do."""
+"""A tree as LaTeX: a TikZ picture with explicit positions, for any depth and any TeX."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from treebound.tree.split import Split, Unknown, splits_of
 
 __all__ = ["to_latex"]
 
-# The page is cut to the size of the tree by hand, so that no class beyond article is needed.
+# The page is cropped to the tree by hand, so that the article class suffices.
 _DOCUMENT = r"""\documentclass{article}
 \usepackage[T1]{fontenc}
 \usepackage{textcomp}
@@ -76,30 +76,33 @@ def to_latex(
     digits: int | None = None,
     unknown: Unknown = "other",
 ) -> str:
-    r"""The tree as a ``tikzpicture``, which compiles with pdflatex.
+    r"""The tree as a ``tikzpicture`` for pdflatex.
 
-    Names are escaped. Latin letters with accents and Greek letters are written in LaTeX's own
-    way; other characters that pdflatex has no type for come out as their code, such as U+6570.
+    Names are escaped. Accented Latin letters and Greek letters become LaTeX commands; other
+    characters that pdflatex cannot typeset are shown by their code point, such as U+6570.
 
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
-        A fitted classifier gives its tree, and ``unknown`` as it has it.
+        For a fitted classifier, its tree and ``unknown`` are used.
     document : bool
-        Whether to write a whole document, its page cut to the tree, rather than the picture alone.
+        Whether to write a whole document, cropped to the tree, instead of the picture alone.
     max_depth : int, optional
-        Subtrees below this depth are one node that says how many nodes it stands for.
+        Subtrees below this depth are drawn as one node with the number of omitted nodes.
     digits : int, optional
-        Round thresholds to so many significant digits; those that change are marked with ``≈``.
-        By default they are written in full, as the tree compares.
+        Significant digits of thresholds; rounded ones are marked with ``≈``. By default they are
+        exact.
     unknown : {"other", "majority", "stop", "missing", "error"}
-        What becomes of a category that the column does not know; with ``"error"`` the other one
-        of two declared categories is named: ``= male`` rather than ``≠ female``.
+        How to handle unknown categories; with ``"error"`` a split on two declared categories
+        reads ``= male`` instead of ``≠ female``.
+
+    Returns
+    -------
+    str
 
     Notes
     -----
-    TeX knows no length beyond 16383 points, about 5.7 metres: a tree that is larger than that
-    needs ``max_depth``.
+    TeX limits lengths to 16383 points, about 5.7 metres: larger trees need ``max_depth``.
 
     Examples
     --------
@@ -114,7 +117,7 @@ def to_latex(
     """
     splits = splits_of(tree, unknown=unknown)
     nodes, left, right = visible(tree, max_depth)
-    answers = [""] * len(nodes)  # what leads to each node
+    answers = [""] * len(nodes)  # the label of the edge to each node
     labels, fills = [], []
     for place, node in enumerate(nodes):
         split = splits[node] if left[place] >= 0 else None
@@ -147,7 +150,7 @@ def to_latex(
 
 
 def _label(tree: Tree, node: int, split: Split | None) -> list[str]:
-    """The lines of a node; without a split it ends there."""
+    """The lines of a node; without a split, those of an end."""
     if split is not None:
         return [one_line(split.column.name), counted(int(tree.rows[node]), "row")]
     hidden = int(tree.size[node]) - 1
@@ -167,7 +170,7 @@ def _bar(tree: Tree, node: int) -> list[str]:
 
 
 def _width(text: str) -> float:
-    """About how wide a line of eight-point sans serif is, in points; rather too much."""
+    """An upper estimate of the width of a line of eight-point sans serif, in points."""
     units = (
         0.35 if c in _NARROW else 0.95 if c in _WIDE else 0.72 if c.isupper() else 0.6 for c in text
     )

@@ -1,4 +1,4 @@
-"""A tree as if-then rules: one rule for each leaf, as objects, a data frame and exact text."""
+"""A tree as if-then rules, one per leaf."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _SIMPLE = re.compile(r"[^\W\d]\w*\Z")
 
 @dataclass(frozen=True)
 class Region:
-    """What a rule allows of one column: all splits on the path merged into one condition.
+    """The values of one column that a rule allows: all splits on the path, merged.
 
     Attributes
     ----------
     column : Column
         The column.
     low, high : float
-        A real value must be ``low < value <= high``; infinite where there is no bound.
+        For real values, ``low < value <= high``; infinite if there is no bound.
     codes : frozenset of int
-        The codes of the categories allowed; empty for a real column.
+        Codes of the allowed categories; empty for a real column.
     missing : bool
-        Whether a missing value is allowed.
+        Whether missing values are allowed.
     unknown : bool
-        Whether a category that the column does not know is allowed.
+        Whether unknown categories are allowed.
     """
 
     column: Column
@@ -73,16 +73,16 @@ class Region:
         return replace(own, low=max(self.low, bound))
 
     def only_unknown(self) -> Region:
-        """The unknown categories alone, those that stop at a node."""
+        """The part with unknown categories only, which stop at a node."""
         return replace(self, codes=frozenset(), missing=False)
 
     def values(self, *, inside: bool = True) -> list[Any]:
-        """The categories that are allowed, or those that are not."""
+        """The allowed categories, or the others."""
         known = enumerate(self.column.categories or ())
         return [plain(value) for code, value in known if (code in self.codes) == inside]
 
     def matches(self, value: Any) -> bool:
-        """Whether a value (None or NaN when missing) lies in the region."""
+        """Whether a value (None or NaN if missing) lies in the region."""
         if is_missing(value):
             return self.missing
         if self.column.kind == "real":
@@ -120,22 +120,22 @@ class Region:
 
 @dataclass(frozen=True)
 class Rule:
-    """One way through the tree: the conditions, and what the node at its end answers.
+    """A path through the tree: its conditions, and the prediction at its end.
 
     Attributes
     ----------
     node : int
-        The node reached: a leaf, or an inner node where unknown categories stop.
+        A leaf, or an inner node where unknown categories stop.
     regions : tuple of Region
-        What must hold: one region for each column, in the order in which the tree asks.
+        The conditions: one region for each column, in the order of the splits.
     label : object
-        The class answered.
+        The predicted class.
     probability : float
         The probability of that class.
     probabilities : tuple of float
         The probabilities of all classes, in the order of ``tree.classes``.
     rows : int
-        Training rows that reach the node.
+        Number of training rows at the node.
     counts : dict
         Training weight by class.
     """
@@ -150,16 +150,16 @@ class Rule:
 
     @property
     def weight(self) -> float:
-        """Training weight that reaches the node."""
+        """Training weight at the node."""
         return sum(self.counts.values())
 
     def matches(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row, given as values by column name, lies in every region."""
+        """Whether a row, a mapping by column name, satisfies the conditions."""
         return all(region.matches(row[region.column.name]) for region in self.regions)
 
     @property
     def premise(self) -> str:
-        """The conditions as text, ``true`` when there is none."""
+        """The conditions as text, ``true`` if there are none."""
         return " and ".join(map(str, self.regions)) or "true"
 
     def __str__(self) -> str:
@@ -173,9 +173,9 @@ class Rule:
 
 
 class Rules(Sequence[Rule]):
-    """The rules of a tree, in the order of its leaves; exactly one matches any row.
+    """The rules of a tree, in the order of its leaves; exactly one matches each row.
 
-    Written out (``str``), a rule is ``if CONDITIONS then LABEL  # rows, probability, counts``.
+    As text (``str``), a rule is ``if CONDITIONS then LABEL  # rows, probability, counts``.
     A condition is one of
 
     ======================================  =====================================================
@@ -185,7 +185,7 @@ class Rules(Sequence[Rule]):
     ``name != "a"``, ``name not in {...}``  any value but these, unknown categories included
     ``name is missing``                     also ``is present``: any value
     ``(name <= 1.5 or missing)``            a missing value too
-    ``false``                               no value: no row gets there
+    ``false``                               no value: no row matches
     ======================================  =====================================================
 
     joined by ``and``, or the word ``true``. Names that are not one plain word, and categories and
@@ -219,7 +219,7 @@ class Rules(Sequence[Rule]):
         return "\n".join(map(str, self._rules))
 
     def to_frame(self) -> Any:
-        """The rules as a pandas data frame, with a column of counts for each class."""
+        """The rules as a pandas DataFrame, with a column of counts for each class."""
         pandas = require("pandas", extra="study", why="A data frame of rules")
         labels = list(self._rules[0].counts) if self._rules else []
         table = {
@@ -239,17 +239,17 @@ class Rules(Sequence[Rule]):
 def to_rules(
     tree: Tree, *, smoothing: Smoothing | None = "m-estimate", unknown: Unknown = "other"
 ) -> Rules:
-    """The tree as if-then rules, one for each leaf, that together answer exactly as the tree does.
+    """The tree as if-then rules, one for each leaf, with the same predictions.
 
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
-        A fitted classifier gives its tree, and ``unknown`` and ``smoothing`` as it has them.
+        For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
     smoothing : {"laplace", "m-estimate", None}
         How counts become probabilities.
     unknown : {"other", "majority", "stop", "missing", "error"}
-        Where a category that the column does not know goes. With ``"stop"`` there is one more rule
-        for every node where such a row may stop; with ``"error"`` no rule matches it.
+        How to handle unknown categories. With ``"stop"`` there is one more rule for each node
+        where rows may stop; with ``"error"`` no rule matches them.
 
     Returns
     -------
@@ -284,7 +284,7 @@ def to_rules(
 
 
 def _ways(tree: Tree, unknown: Unknown) -> Iterator[tuple[int, tuple[Region, ...]]]:
-    """Every end of the tree with its regions; without recursion, so that any depth will do."""
+    """Every end of the tree with its regions, without recursion."""
     splits = splits_of(tree, unknown=unknown)
     stack: list[tuple[int, dict[int, Region]]] = [(0, {})]
     while stack:
@@ -315,5 +315,5 @@ def _value(value: Any) -> str:
     if not (value is None or isinstance(value, str | int | float)):
         value = str(value)
     text = json.dumps(value, ensure_ascii=False)
-    # Characters that would break the line, or could not be seen, are escaped as JSON does it.
+    # Line breaks and invisible characters are escaped as in JSON.
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)

@@ -1,4 +1,4 @@
-"""A tree as indented text, in the manner of C4.5: one line for each side of a split."""
+"""A tree as indented text, as in C4.5: one line for each side of a split."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def to_text(
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
-        A fitted classifier gives its tree, and ``unknown`` as it has it.
+        For a fitted classifier, its tree and ``unknown`` are used.
     max_depth : int, optional
-        Nodes deeper than this are left out and counted.
+        Deeper nodes are omitted and counted.
     digits : int, optional
-        Round thresholds to so many significant digits; those that change are marked with ``≈``.
-        By default they are written in full, as the tree compares.
+        Significant digits of thresholds; rounded ones are marked with ``≈``. By default they are
+        exact.
     unknown : {"other", "majority", "stop", "missing", "error"}
-        What becomes of a category that the column does not know; with ``"error"`` the other one
-        of two declared categories is named: ``= male`` rather than ``≠ female``.
+        How to handle unknown categories; with ``"error"`` a split on two declared categories
+        reads ``= male`` instead of ``≠ female``.
 
     Returns
     -------
     str
-        Leaves end in their class and ``(right / rows)``: the training weight of that class and
+        Leaves end in their class and ``(correct / all)``: the training weight of that class and
         of all classes.
 
     Examples
@@ -57,7 +57,7 @@ def to_text(
         return class_and_counts(tree, 0)
     splits = splits_of(tree, unknown=unknown)
     lines: list[str] = []
-    stack = [(0, False), (0, True)]  # a node, and which of its two sides to write
+    stack = [(0, False), (0, True)]  # a node, and the side to write
     while stack:
         node, left = stack.pop()
         split, depth = splits[node], int(tree.node_depth[node])
@@ -77,5 +77,5 @@ def to_text(
 
 
 def _indent(depth: int) -> str:
-    """Bars down to some depth, then a number, so that a very deep tree stays small."""
+    """Bars down to some depth, then a number, to keep the text of deep trees short."""
     return "|   " * depth if depth <= _DEEP else "|   " * _DEEP + f"... depth {depth}: "

@@ -9,13 +9,13 @@ from treebound.tree import Tree
 
 __all__ = ["class_colours", "fill_of", "mixed_with_white"]
 
-# Okabe and Ito's eight without black: told apart by people who see colours differently.
+# Okabe and Ito's eight colours without black, safe for colour-blind readers.
 _OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 
 
 @lru_cache(maxsize=32)
 def class_colours(count: int) -> tuple[str, ...]:
-    """A colour for each class, ``#rrggbb``; past seven they are spread over the colour circle.
+    """A colour for each class, ``#rrggbb``; beyond seven classes, spread over the hues.
 
     Examples
     --------
@@ -24,14 +24,14 @@ def class_colours(count: int) -> tuple[str, ...]:
     """
     colours = list(_OKABE_ITO[:count])
     for extra in range(count - len(colours)):
-        # Steps of the golden ratio never come back to a hue already taken.
+        # steps of the golden ratio never repeat a hue
         hue, light = (0.15 + extra * 0.61803398875) % 1.0, (0.45, 0.65)[extra % 2]
         colours.append(_hexadecimal(colorsys.hls_to_rgb(hue, light, 0.55)))
     return tuple(colours)
 
 
 def fill_of(tree: Tree, node: int) -> str:
-    """The colour of a node: that of its class, the paler the nearer it is to guessing."""
+    """The colour of a node: that of its class, paler for impure nodes."""
     weight = float(tree.weight[node])
     share = float(tree.counts[node, tree.label[node]]) / weight if weight > 0 else 0.0
     guess = 1 / max(tree.n_classes, 2)
@@ -42,7 +42,7 @@ def fill_of(tree: Tree, node: int) -> str:
 
 
 def mixed_with_white(colour: str, share: float) -> str:
-    """The colour diluted: ``share`` of it, the rest white."""
+    """Mix a colour with white: ``share`` of the colour, the rest white."""
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     red, green, blue = (1 - share + share * part for part in parts)
     return _hexadecimal((red, green, blue))

@@ -1,4 +1,4 @@
-"""The least change of a row that gives another answer, searched along the tree."""
+"""Counterfactuals: the smallest change of a row that changes the prediction."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from treebound.tree.split import Unknown, splits_of
 
 __all__ = ["Cell", "Found", "Move", "least_change", "moved_into"]
 
-# A value of a row: a number, NaN where it is missing; or a code, -1 missing, -2 unknown.
+# An encoded value: a number, NaN if missing; or a code, -1 if missing, -2 if unknown.
 Cell = float | int
 MISSING, UNKNOWN = -1, -2
 
 
 @dataclass(frozen=True)
 class Move:
-    """A value that lies in a region: the row's own, or the nearest one.
+    """The value in a region that is nearest to the row's own.
 
     Attributes
     ----------
     region : Region
-        What is allowed of the column.
+        The allowed values of the column.
     value : float or int
-        The nearest value there, encoded.
+        The nearest value, encoded.
     size : float
-        How large the change is, from 0 to 1.
+        Size of the change, from 0 to 1.
     changed : bool
     """
 
@@ -40,16 +40,16 @@ class Move:
 
 @dataclass(frozen=True)
 class Found:
-    """An end of the tree, and what of a row must change to get there.
+    """An end of the tree, and the changes of a row that lead to it.
 
     Attributes
     ----------
     node : int
-        The node that answers.
+        The node.
     moves : dict of int to Move
-        The columns to change, in their order.
+        The columns to change, in order.
     size : float
-        The sum of the sizes of the changes.
+        Sum of the sizes of the changes.
     """
 
     node: int
@@ -60,30 +60,30 @@ class Found:
 def least_change(
     tree: Tree, row: Sequence[Cell], label: int, *, unknown: Unknown = "other"
 ) -> Found | None:
-    """The least change of a row after which the tree answers something else than ``label``.
+    """The smallest change of a row after which the tree does not predict ``label``.
 
-    Least are the fewest columns; then the smallest sum of sizes; then the node with the most
-    training rows, and the first of those.
+    Smallest means the fewest columns; then the smallest sum of sizes; then the node with the most
+    training rows, the first on ties.
 
     Parameters
     ----------
     tree : Tree
     row : sequence of float or int
-        Its value in every column, encoded as in a :class:`~treebound.data.Matrix`.
+        Its values, encoded as in a :class:`~treebound.data.Matrix`.
     label : int
-        The class that is not wanted.
+        The class to avoid.
     unknown : {"other", "majority", "stop", "missing", "error"}
-        Where a category that the column does not know goes.
+        How to handle unknown categories.
 
     Returns
     -------
     Found or None
-        None where every end that known values can reach answers ``label``.
+        None if every end that known values can reach predicts ``label``.
 
     Notes
     -----
-    Every end is a box of values, so each column moves on its own to the nearest value inside.
-    Further down, boxes shrink and cost more: what costs more than the best end is left out.
+    Each end is a box of values, so each column independently moves to the nearest value inside.
+    Boxes shrink and cost more further down: subtrees that cost more than the best end are pruned.
     """
     splits = splits_of(tree, unknown=unknown)
     best: tuple[int, float, int, int] = (len(row) + 1, 0.0, 0, 0)
@@ -99,7 +99,7 @@ def least_change(
         if split is not None:
             here = moves[split.feature].region if split.feature in moves else None
             here = here or Region.all_of(split.column)
-            # an unknown category may rest at this node
+            # an unknown category may stop at this node
             stays = unknown == "stop" and row[split.feature] == UNKNOWN and here.unknown
         if split is None or stays:
             key = (*price, -int(tree.rows[node]), node)
@@ -116,16 +116,16 @@ def least_change(
 
 
 def _price(moves: dict[int, Move]) -> tuple[int, float]:
-    """How many columns change and by how much; added up in one order, so that more costs more."""
+    """Number and size of the changes, summed in a fixed order so that the price is monotone."""
     changed = [moves[at] for at in sorted(moves) if moves[at].changed]
     return len(changed), sum(move.size for move in changed)
 
 
 def moved_into(region: Region, value: Cell) -> Move | None:
-    """The nearest value to a value in a region; None where no known value lies there.
+    """The value of a region that is nearest to a value; None if it has no known values.
 
-    The size of a change is ``|new - old| / (|new| + |old|)`` for a number, the share of the steps
-    of the order for an ordinal category, and 1 for any other, such as from missing to present.
+    The size of a change is ``|new - old| / (|new| + |old|)`` for a number, the difference of ranks
+    relative to the largest for an ordinal category, and 1 otherwise, such as missing to present.
     """
     if region.column.kind == "real":
         return _moved_number(region, float(value))
@@ -160,7 +160,7 @@ def _moved_number(region: Region, value: float) -> Move | None:
 
 
 def _relative(old: float, new: float) -> float:
-    """The difference as a share of both numbers; scaled first, so that nothing overflows."""
+    """The difference relative to both numbers; scaled first to avoid overflow."""
     most = max(abs(old), abs(new))
     one, other = old / most, new / most
     return abs(one - other) / (abs(one) + abs(other))

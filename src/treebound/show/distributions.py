@@ -1,4 +1,4 @@
-"""How the values of the column a node asks about are distributed there, class by class."""
+"""Histograms, by class, of the column that each node splits on."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Distribution:
     counts : ndarray of shape (n_bars, n_classes)
         Weight of each class in each bar.
     cut : int or None
-        How many bars go left, the first ones; None where the split lies outside the values, or
+        Number of bars that go left, the first ones; None if the split lies outside the values, or
         for categories.
     left : tuple of bool
         Which bars go left, for categories; empty for a real column.
     ends : tuple of str
-        The least and the greatest value; for categories, the name of every bar.
+        The smallest and largest value; for categories, the name of each bar.
     """
 
     counts: NDArray[np.float64]
@@ -46,17 +46,17 @@ class Distribution:
 def distributions(
     tree: Tree, splits: list[Split | None], sample: Sample, unknown: str
 ) -> dict[int, Distribution]:
-    """The histogram of every inner node that rows of a sample reach.
+    """The histogram of each inner node that rows of a sample reach.
 
     Parameters
     ----------
     tree : Tree
     splits : list of Split or None
-        Those of the nodes.
+        The splits of the nodes.
     sample : Sample
         The rows to draw, in the columns and classes of the tree.
     unknown : str
-        How the tree routes categories that it does not know.
+        How to route unknown categories.
     """
     reached = tree.apply(sample.X, unknown)
     order = np.argsort(reached, kind="stable")
@@ -85,7 +85,7 @@ def _numbers(
     weights: NDArray[np.float64],
     classes: int,
 ) -> Distribution | None:
-    """Bins from the least to the greatest value; the threshold is an edge of two."""
+    """Bins from the smallest to the largest value; the threshold is a bin edge."""
     known = ~np.isnan(values)
     numbers = values[known].astype(np.float64)
     if not len(numbers):
@@ -98,7 +98,7 @@ def _numbers(
         cut = min(max(round(_BINS * share), 1), _BINS - 1)
         below = np.linspace(low, split.threshold, cut + 1)
         edges = np.concatenate([below, np.linspace(split.threshold, high, _BINS - cut + 1)[1:]])
-    # a value at an edge lies below it, as a value at the threshold goes left
+    # bins include their upper edge, as values at the threshold go left
     place = np.searchsorted(edges[1:-1], numbers, side="left")
     counts = np.zeros((len(edges) - 1, classes))
     np.add.at(counts, (place, labels[known]), weights[known])
@@ -112,10 +112,10 @@ def _categories(
     weights: NDArray[np.float64],
     classes: int,
 ) -> Distribution | None:
-    """A bar for each category: those of an order in order, others with the left ones first."""
+    """A bar for each category: ordinal ones in order, others with the left ones first."""
     column = split.column
     size = len(column.categories or ())
-    known = values >= MISSING  # of categories never seen there is no bar
+    known = values >= MISSING  # unknown categories have no bar
     counts = np.zeros((size + 1, classes))
     np.add.at(counts, (values[known].astype(int), labels[known]), weights[known])  # -1: the last
     total = counts.sum(axis=1)

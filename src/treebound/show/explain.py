@@ -1,4 +1,4 @@
-"""Explaining one row: its way through the tree, and the nearest way to another answer."""
+"""Explaining the prediction for a row: its path, and the nearest counterfactual."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["explain"]
 
 
 def explain(source: Any, row: Any) -> Explanation:
-    """Why a row is answered as it is, and what would have to change for another answer.
+    """Explain the prediction for a row, and the smallest change that would alter it.
 
     Parameters
     ----------
     source : BoundTreeClassifier or Tree
-        A fitted classifier brings how it treats unknown categories and smooths probabilities.
+        For a fitted classifier, its ``unknown`` and ``smoothing`` are used.
     row : mapping, sequence, pandas Series, or table of one row
         The values by column name, or in the order of the columns.
 
@@ -84,12 +84,12 @@ def explain(source: Any, row: Any) -> Explanation:
 
 
 def _cells(matrix: Matrix) -> list[Cell]:
-    """The values of the only row, as the tree compares them."""
+    """The encoded values of the only row."""
     return [column[0].item() for column in matrix.values]
 
 
 def _value(raw: RawColumn, cell: Cell, column: Column) -> Any:
-    """A value as the user knows it, None where it is missing."""
+    """A value in the user's form, None if missing."""
     if column.kind == "real":
         return None if math.isnan(cell) else float(cell)
     found, which = raw.distinct()
@@ -147,7 +147,7 @@ def _decoded(cell: Cell, column: Column) -> Any:
 
 
 def _order(name: str, codes: list[int], column: Column) -> str:
-    """A run of ordered categories by its ends."""
+    """A range of ordered categories."""
     categories = column.categories or ()
     low = f"> {one_line(categories[codes[0] - 1])}" if codes[0] > 0 else ""
     high = f"<= {one_line(categories[codes[-1]])}" if codes[-1] < len(categories) - 1 else ""
@@ -155,7 +155,7 @@ def _order(name: str, codes: list[int], column: Column) -> str:
 
 
 def _words(region: Region, unknown: Unknown) -> str:
-    """What a value must be to lie in a region, in words; missing values are another matter."""
+    """The condition for a value to lie in a region, in words, ignoring missing values."""
     name = one_line(region.column.name)
     if region.column.kind == "real":
         low, high = math.isfinite(region.low), math.isfinite(region.high)
@@ -172,7 +172,7 @@ def _words(region: Region, unknown: Unknown) -> str:
     if region.column.kind == "ordinal" and len(inside) > 1:
         return _order(name, sorted(region.codes), region.column)
     outside = [one_line(value) for value in region.values(inside=False)]
-    closed = region.unknown or unknown in ("error", "missing")  # nothing else is not one of them
+    closed = region.unknown or unknown in ("error", "missing")  # all other values are included
     if closed and outside and len(outside) < len(inside):
         return f"{name} ≠ {' and ≠ '.join(outside)}"
     return f"{name} = {' or '.join(inside)}"

@@ -1,4 +1,4 @@
-"""Why a row was answered as it was: an object to read, print and show."""
+"""The explanation of the prediction for a row."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _CELL = "text-align:left;padding:1px 14px 1px 0;white-space:nowrap"
 
 @dataclass(frozen=True)
 class Step:
-    """One split on the way of a row.
+    """One split on the path of a row.
 
     Attributes
     ----------
     node : int
     split : Split
-        What the node asks.
+        The split of the node.
     left : bool
-        Which way the row went.
+        Whether the row went left.
     value : object
-        The row's value of the column, None where it is missing.
+        The row's value in the column, None if missing.
     known : bool
-        Whether it is missing, a number, or a category that training knew.
+        Whether it is missing, a number, or a known category.
     rows, of : int
-        Training rows that went the same way, and those that reached the node.
+        Number of training rows that went the same way, and at the node.
     """
 
     node: int
@@ -53,12 +53,12 @@ class Step:
 
     @property
     def condition(self) -> str:
-        """What is true of the row, such as ``age <= 30``."""
+        """The condition that the row satisfies, such as ``age <= 30``."""
         return f"{one_line(self.column)} {answer(self.split, left=self.left)}"
 
     @property
     def shown_value(self) -> str:
-        """The value in words, with a note where training met none like it."""
+        """The value in words, with a note if it was never in training."""
         unmet = not self.known or (self.value is None and not self.split.column.missing)
         return value_in_words(self.value) + (" (never in training)" if unmet else "")
 
@@ -72,18 +72,18 @@ class Step:
 
 @dataclass(frozen=True)
 class Change:
-    """What of a row must change.
+    """A change of one value of a row.
 
     Attributes
     ----------
     column : str
     condition : str
-        What the value must be, such as ``age > 30``.
+        The condition on the value, such as ``age > 30``.
     old, new : object
-        The row's value, and the nearest that will do; None where it is missing.
+        The row's value, and the nearest one that satisfies it; None if missing.
     size : float
-        How large the change is: ``|new - old| / (|new| + |old|)`` for a number, the share of the
-        steps of the order for an ordinal category, 1 for any other.
+        Size of the change: ``|new - old| / (|new| + |old|)`` for a number, the difference of ranks
+        relative to the largest for an ordinal category, 1 otherwise.
     """
 
     column: str
@@ -98,14 +98,14 @@ class Change:
 
 @dataclass(frozen=True)
 class Counterfactual:
-    """The least change of a row that gives another answer.
+    """The smallest change of a row that changes the prediction.
 
     Attributes
     ----------
     answer : object
-        The class answered then.
+        The class predicted after the change.
     node : int
-        The node that answers then.
+        The node reached after the change.
     changes : tuple of Change
     row : dict
         The changed row, by column name.
@@ -122,31 +122,31 @@ class Counterfactual:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a row was answered as it was; made by :meth:`BoundTreeClassifier.explain`.
+    """The explanation of a prediction, made by :meth:`BoundTreeClassifier.explain`.
 
     Attributes
     ----------
     row : dict
-        The values of the row by column name, None where missing.
+        The values of the row by column name, None if missing.
     answer : object
-        The class answered, as by ``predict``.
+        The predicted class, as by ``predict``.
     target : str or None
-        The name of what is predicted.
+        The name of the target.
     node : int
-        The node that answered, as by ``apply``.
+        The node reached, as by ``apply``.
     path : tuple of Step
-        The splits on the way, from the root.
+        The splits on the path, from the root.
     rows : int
-        Training rows at that node.
+        Number of training rows at that node.
     counts, probabilities : dict
         Their weight by class, and the probabilities of ``predict_proba``.
     next_best : object
-        The most probable of the other classes; None where there is no other class.
+        The most probable other class; None if there is none.
     counterfactual : Counterfactual or None
-        The least change that gives another answer: the fewest columns, then the smallest sum of
-        sizes (see :class:`Change`). None where no known values give another answer.
+        The smallest change that changes the prediction: the fewest columns, then the smallest sum
+        of sizes (see :class:`Change`). None if no known values do.
     stopped : bool
-        Whether the row stopped at an inner node, at a category never seen.
+        Whether the row stopped at an inner node because of an unknown category.
     """
 
     row: dict[str, Any]
@@ -177,7 +177,7 @@ class Explanation:
 
     @property
     def _sentences(self) -> list[str]:
-        """What stands below the path."""
+        """The lines below the path."""
         lines = []
         if not self.path and not self.stopped:
             lines.append("The tree has no splits: every row gets this answer.")
@@ -263,7 +263,7 @@ class Explanation:
 
 
 def value_in_words(value: Any) -> str:
-    """A value of a row: a number in full, a category, or ``missing``.
+    """Format a value of a row: an exact number, a category, or ``missing``.
 
     Examples
     --------
@@ -276,5 +276,5 @@ def value_in_words(value: Any) -> str:
 
 
 def typeset_in(text: str) -> str:
-    """Words with the printed sign for at most."""
+    """Words with ``≤`` instead of ``<=``."""
     return text.replace(" <= ", " ≤ ")

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["TreeDisplay"]
 
-# Everything is laid out in points, the unit of type; a figure made here has just that size.
-_PAD = 0.45  # room around the words of a node, in lines
+# Layout is in points, and a new figure has that size.
+_PAD = 0.45  # padding of the text of a node, in lines
 _BAR = 0.55  # height of the bar of proportions, in lines
-_LINE = 1.25  # distance of two lines, in font sizes
+_LINE = 1.25  # line spacing, in font sizes
 _PLOT = 3.4  # height of a histogram, in lines
-_PLOT_WIDTH = 11.0  # and its least width, in font sizes
+_PLOT_WIDTH = 11.0  # minimum width of a histogram, in font sizes
 _LEGEND_CLASSES = 12
 
 
@@ -46,33 +46,32 @@ class _Box:
     width: float
     height: float
     bold: bool
-    hidden: int  # nodes that a depth limit leaves out below this one
+    hidden: int  # nodes below this one that the depth limit omits
     plot: Distribution | None = None
 
 
 class TreeDisplay:
     """A decision tree drawn with matplotlib.
 
-    Every node shows its split, a bar with the proportions of the classes in their colours
-    and the number of training rows; a leaf shows its class instead of a split. Rows
-    for which the answer is yes go left. Use :meth:`from_estimator` to draw a fitted classifier.
+    Each node shows its split (a leaf its class), a bar of the class proportions and the number of
+    training rows. Rows that satisfy the split go left. Use :meth:`from_estimator` to draw a
+    fitted classifier.
 
     Parameters
     ----------
     tree : Tree
     max_depth : int, optional
-        Nodes deeper than this are left out; the node above says "... 12 more".
+        Deeper nodes are omitted and counted.
     digits : int, optional
-        Round thresholds to so many significant digits; those that change are marked with ``≈``.
-        By default they are written in full, as the tree compares.
+        Significant digits of thresholds; rounded ones are marked with ``≈``. By default they are
+        exact.
     unknown : {"other", "majority", "stop", "missing", "error"}
-        What becomes of a category that the column does not know; with ``"error"`` the other one
-        of two declared categories is named.
+        How to handle unknown categories; with ``"error"`` a split on two declared categories
+        reads ``= male`` instead of ``≠ female``.
     target : str, optional
-        The name of what is predicted, as a title.
+        The name of the target, as a title.
     sample : Sample, optional
-        Rows whose values are drawn in the nodes: a histogram, by class, of the column that the
-        node asks about.
+        Rows for histograms in the nodes, by class, of the column that the node splits on.
 
     Attributes
     ----------
@@ -134,16 +133,16 @@ class TreeDisplay:
         estimator : BoundTreeClassifier
             Anything with a ``tree_`` that is a :class:`treebound.Tree`.
         X, y : table and labels, optional
-            Rows whose values are drawn in the nodes, such as the training rows: a small histogram,
-            by class, of the column that the node asks about.
+            Rows for histograms in the nodes, by class, of the column that the node splits on; for
+            example the training rows.
         max_depth : int, optional
-            Nodes deeper than this are left out and counted.
+            Deeper nodes are omitted and counted.
         digits : int, optional
-            Round thresholds to so many significant digits.
+            Significant digits of thresholds; by default they are exact.
         ax : matplotlib Axes, optional
-            Where to draw; by default a new figure of the size the tree needs.
+            Axes to draw in; by default those of a new figure of suitable size.
         fontsize : float, optional
-            In points; by default it depends on how many leaves there are.
+            In points; by default it depends on the number of leaves.
         """
         tree = tree_of(estimator, "TreeDisplay.from_estimator")
         unknown: Unknown = getattr(estimator, "unknown", "other")
@@ -168,9 +167,9 @@ class TreeDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default a new figure of the size the tree needs.
+            Axes to draw in; by default those of a new figure of suitable size.
         fontsize : float, optional
-            In points. In an ``ax`` that is too small for the tree, type is made smaller.
+            In points. If ``ax`` is too small for the tree, the text is shrunk.
 
         Returns
         -------
@@ -194,7 +193,7 @@ class TreeDisplay:
         return self
 
     def _boxes(self, nodes: list[int], left: list[int], size: float) -> list[_Box]:
-        """What stands in every node that is drawn, and how much room it takes."""
+        """The content and size of each drawn node."""
         tree, leaves = self.tree, left.count(-1)
         columns = 26 if leaves <= 16 else 18 if leaves <= 32 else 13
         splits = splits_of(tree, unknown=self.unknown)
@@ -229,11 +228,11 @@ def _fontsize(leaves: int) -> float:
     return 9.0 if leaves <= 16 else 8.0 if leaves <= 32 else 7.0
 
 
-# -- what stands in a node -------------------------------------------------------------------
+# -- content of a node -----------------------------------------------------------------------
 
 
 def _split_lines(split: Split, digits: int | None, columns: int) -> list[str]:
-    """The column's name, then the answer that leads left; numbers are never cut."""
+    """The column's name, then the condition of the left child; numbers are never cut."""
     name = wrapped(one_line(split.column.name), columns)
     words = typeset(answer(split, left=True, digits=digits))
     if len(name) == 1 and len(name[0]) + len(words) < columns:
@@ -242,24 +241,24 @@ def _split_lines(split: Split, digits: int | None, columns: int) -> list[str]:
 
 
 def wrapped(text: str, columns: int, *, most: int = 3) -> list[str]:
-    """Text in a few short lines; what does not fit ends in an ellipsis."""
+    """Wrap text in a few short lines, with an ellipsis if it does not fit."""
     lines = textwrap.wrap(text, columns, max_lines=most, placeholder=" …") or [text]
     return [line if len(line) <= columns else line[: columns - 1] + "…" for line in lines]
 
 
 def _text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Width of a line of type, in points."""
+    """Width of a line of text, in points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
     font = FontProperties(size=size, weight="bold" if bold else "normal")
-    with warnings.catch_warnings():  # a glyph that is missing is told once, when it is drawn
+    with warnings.catch_warnings():  # warn of missing glyphs once, when drawing
         warnings.simplefilter("ignore", UserWarning)
         return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
 def _levels(tree: Tree, boxes: list[_Box], size: float) -> NDArray[np.float64]:
-    """How far down the middle of each level is; a level is as high as its highest node."""
+    """Vertical centre of each level; a level is as high as its highest node."""
     depths = [int(tree.node_depth[box.node]) for box in boxes]
     heights = np.zeros(max(depths) + 1)
     np.maximum.at(heights, depths, [box.height for box in boxes])
@@ -302,7 +301,7 @@ class _Page:
         self.low, self.high = low, high
 
     def _legend_rows(self, room: float) -> list[list[tuple[int, float, float]]]:
-        """Classes in rows: which, where it begins, and how wide it is."""
+        """The classes in rows: index, offset and width of each."""
         rows: list[list[tuple[int, float, float]]] = [[]]
         at = 0.0
         for k, label in enumerate(self.labels):
@@ -315,12 +314,12 @@ class _Page:
         return rows
 
     def axes(self, ax: Axes | None) -> Axes:
-        """The axes to draw in, measured in points, with type in the right size for them."""
+        """The axes to draw in, in points, with the font size scaled to fit."""
         margin = self.size
         wide, tall = self.right - self.left + 2 * margin, self.high - self.low + 2 * margin
         if ax is None:
             pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a tree")
-            # Agg images may have at most 2**16 pixels a side.
+            # Agg images have at most 2**16 pixels per side.
             scale = min(1.0, 2**15 / (pyplot.rcParams["figure.dpi"] * max(wide, tall) / 72))
             figure = pyplot.figure(figsize=(wide * scale / 72, tall * scale / 72))
             ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -331,12 +330,12 @@ class _Page:
         frame = ax.get_window_extent()
         points = 72 / ax.figure.dpi
         self.scale = min(frame.width * points / wide, frame.height * points / tall)
-        if self.scale < 0.9:  # small type is drawn relatively wider
+        if self.scale < 0.9:  # small text is relatively wider
             self.scale *= 0.93
         return ax
 
     def draw(self, ax: Axes, left: list[int], right: list[int]) -> None:
-        """Edges below, then boxes with their bars, then words."""
+        """Draw edges, then boxes with their bars, then text."""
         self._edges(ax, left, right)
         for box in self.boxes:
             self._box(ax, box)
@@ -374,7 +373,7 @@ class _Page:
         )
 
     def _yes_no(self, ax: Axes, x: float, y: float, side: int) -> None:
-        """The answers, said once, at the root."""
+        """The words yes and no at the root."""
         ax.text(
             x, y, ("yes", "no")[side], ha="center", va="center", color="#555555", zorder=1.5,
             fontsize=0.9 * self.size * self.scale,
@@ -397,7 +396,7 @@ class _Page:
         )  # fmt: skip
 
     def _bars(self, ax: Axes) -> None:
-        """The proportions of the classes at the foot of every box."""
+        """The class proportions at the bottom of each box."""
         from matplotlib.collections import PatchCollection
         from matplotlib.patches import Rectangle
 
@@ -463,7 +462,7 @@ class _Page:
     def _plot_words(
         self, ax: Axes, plot: Distribution, begin: float, step: float, base: float
     ) -> None:
-        """The ends of the axis below a histogram; the categories where they have room."""
+        """Label the ends of the axis below a histogram, or its categories if they fit."""
         style: dict[str, Any] = {
             "fontsize": 0.75 * self.size * self.scale, "color": "#444444", "va": "top",
             "parse_math": False, "zorder": 4,

@@ -1,4 +1,4 @@
-"""Tidy drawings of trees: parents centred over children, subtrees as close as they can be."""
+"""Tidy tree layout: parents centred over children, subtrees as close as possible."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["tidy", "visible"]
 
 @dataclass
 class _Contour:
-    """The outline of a subtree on one side: a number for each level, the deepest first.
+    """The outline of a subtree on one side: a position for each level, the deepest first.
 
-    ``shift`` is added to every number when it is read, so that moving a subtree costs nothing.
+    ``shift`` is added on access, so that moving a subtree is free.
     """
 
     edges: list[float]
@@ -27,7 +27,7 @@ class _Contour:
         return self.edges[-1 - level] + self.shift
 
     def over(self, other: _Contour) -> _Contour:
-        """This contour where it has a level, ``other`` below; costs the shorter of the two."""
+        """This contour, continued by ``other`` below; takes the time of the shorter one."""
         if len(self.edges) >= len(other.edges):
             return self
         count = len(self.edges)
@@ -42,25 +42,24 @@ def tidy(
     width: ArrayLike = 1.0,
     gap: float = 0.0,
 ) -> NDArray[np.float64]:
-    """Horizontal places of the nodes of a binary tree, after Reingold and Tilford.
+    """Horizontal positions of the nodes of a binary tree, after Reingold and Tilford.
 
-    A parent stands in the middle over its children, no two nodes of one level come nearer than
-    ``gap``, and equal subtrees are drawn equally. It takes time linear in the number of nodes
-    and no recursion.
+    Parents are centred over their children, nodes of a level are at least ``gap`` apart, and
+    equal subtrees are drawn equally. Linear time, no recursion.
 
     Parameters
     ----------
     left, right : sequence of int
-        The children of every node, in pre-order; -1 for a leaf.
+        The children of each node, in pre-order; -1 for a leaf.
     width : array-like
-        The width of every node, or one for all.
+        The width of each node, or one for all.
     gap : float
-        Room between neighbours.
+        Minimum distance of neighbours.
 
     Returns
     -------
     ndarray
-        The centre of every node; the leftmost edge of all is at 0.
+        The centre of each node; the leftmost edge is at 0.
 
     References
     ----------
@@ -98,7 +97,7 @@ def _joined(
     offset: NDArray[np.float64],
     gap: float,
 ) -> tuple[_Contour, _Contour]:
-    """Push two subtrees together until they touch; their common outline, seen from the parent."""
+    """Move two subtrees together until they touch; return their joint outline."""
     one, two = outlines[first], outlines[second]
     outlines[first] = outlines[second] = None
     assert one is not None
@@ -114,7 +113,7 @@ def _joined(
 
 
 def visible(tree: Tree, max_depth: int | None) -> tuple[list[int], list[int], list[int]]:
-    """The nodes down to a depth, and their children by their places in that list."""
+    """The nodes down to a depth, and the indices of their children in that list."""
     shown = tree.node_depth <= (tree.depth if max_depth is None else max_depth)
     place = np.where(shown, np.cumsum(shown) - 1, -1)
     nodes = np.flatnonzero(shown)

@@ -1,4 +1,4 @@
-"""A small picture of a tree for notebooks: plain HTML, no script."""
+"""A compact view of a tree for notebooks: plain HTML without scripts."""
 
 from __future__ import annotations
 
@@ -25,21 +25,25 @@ def to_notebook(
     unknown: Unknown = "other",
     target: str | None = None,
 ) -> str:
-    """The tree as a few lines of HTML: one for each node, with a bar of class proportions.
+    """The tree as lines of HTML, one for each node, with a bar of class proportions.
 
     Parameters
     ----------
     tree : Tree or BoundTreeClassifier
-        A fitted classifier gives its tree, and ``unknown`` as it has it.
+        For a fitted classifier, its tree and ``unknown`` are used.
     max_depth : int
-        Nodes deeper than this are left out and counted.
+        Deeper nodes are omitted and counted.
     max_lines : int
-        So are those past this many lines.
+        Maximum number of lines; the remaining nodes are counted.
     unknown : {"other", "majority", "stop", "missing", "error"}
-        What becomes of a category that the column does not know; with ``"error"`` the other one
-        of two declared categories is named: ``= male`` rather than ``≠ female``.
+        How to handle unknown categories; with ``"error"`` a split on two declared categories
+        reads ``= male`` instead of ``≠ female``.
     target : str, optional
-        The name of what is predicted.
+        The name of the target.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
@@ -73,7 +77,7 @@ def to_notebook(
 
 
 def _line(tree: Tree, node: int, words: str, whole: bool) -> str:
-    """One node: where it hangs, its bar, and its class if it is an end."""
+    """One node: its condition, its bar, and its class if it is an end."""
     ends = bool(tree.left[node] < 0)
     text = html.escape(words)
     if ends or not whole:

@@ -31,7 +31,7 @@ class PruningPathDisplay:
     scores, errors, leaves : array-like
         One value for each step.
     chosen : int
-        The step the pruner stopped at.
+        The chosen step.
     unit : str
         What ``errors`` counts.
 
@@ -143,13 +143,13 @@ class CertificateDisplay:
     leaves : array-like of int
         Sizes of the trees.
     bounds : array-like of float
-        What is certified of the risk of each.
+        The certified risk of each tree.
     risks : array-like of float
-        The training error of each, as a share of the examples.
+        The training error rate of each tree.
     chosen : int
         Index of the tree that was chosen.
     delta : float, optional
-        The certificate fails with at most this probability.
+        Probability that the certificate fails.
 
     Attributes
     ----------
@@ -186,16 +186,16 @@ class CertificateDisplay:
     def from_estimator(
         cls, estimator: Any, *, max_points: int = 60, ax: Axes | None = None
     ) -> CertificateDisplay:
-        """Draw the certificate of every size along the path of a fitted classifier.
+        """Draw the certificates of the trees on the path of a fitted classifier.
 
         Parameters
         ----------
         estimator : BoundTreeClassifier
             Anything with a ``pruning_path_``; its ``delta`` is used if it has one.
         max_points : int
-            At most so many trees along the path are certified, spread over their sizes.
+            Maximum number of trees to certify, spread over the sizes.
         ax : matplotlib Axes, optional
-            Where to draw; by default a new figure.
+            Axes to draw in; by default those of a new figure.
         """
         path = _path_of(estimator, "CertificateDisplay")
         delta = float(getattr(estimator, "delta", 0.05))
@@ -207,12 +207,12 @@ class CertificateDisplay:
         return cls(leaves, bounds, risks, chosen=chosen, delta=delta).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> CertificateDisplay:
-        """Draw the certificate and the training error against the leaves.
+        """Draw the certificate and the training error against the number of leaves.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default a new figure.
+            Axes to draw in; by default those of a new figure.
         """
         pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a certificate")
         if ax is None:
@@ -243,10 +243,10 @@ class CertificateDisplay:
 
 
 def spread(path: Any, most: int) -> list[int]:
-    """About so many steps of a path: those near the chosen step, the others spread out.
+    """Select about ``most`` steps of a path: those near the chosen one, and others spread out.
 
-    Half of the others are spread evenly over the logarithm of the leaves, so that small trees are
-    among them, the rest over the steps. The first, the last and the chosen step always are.
+    Half of the others are spread evenly over the logarithm of the leaves, to include small trees,
+    the rest over the steps. The first, the last and the chosen step are always included.
     """
     count, chosen = len(path), int(path.chosen)
     if count <= most:
@@ -263,9 +263,9 @@ def spread(path: Any, most: int) -> list[int]:
 def certified_steps(
     source: Any, path: Any, steps: list[int], *, delta: float | None
 ) -> Iterator[tuple[Tree, Certificate | None]]:
-    """The tree at each of some steps, and its certificate where it has one.
+    """The tree at each of some steps, and its certificate if it has one.
 
-    A classifier certifies its steps itself: by training rows or by rows that it set aside.
+    A classifier certifies its steps itself, from training rows or held-out rows.
     """
     own = hasattr(source, "prune_to") and getattr(source, "pruning_path_", None) is path
     for step in steps:
@@ -290,7 +290,7 @@ def _path_of(estimator: Any, caller: str) -> Any:
 
 
 def _split(ax: Axes) -> tuple[Figure, list[Axes]]:
-    """Three axes one above the other in the place of one."""
+    """Replace one axes by three stacked ones."""
     from matplotlib.gridspec import GridSpecFromSubplotSpec
 
     figure, place = ax.figure, ax.get_subplotspec()

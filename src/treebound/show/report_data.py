@@ -1,4 +1,4 @@
-"""What the report page is given: trees, columns, certificates and parameters as plain values."""
+"""The data of the report page: trees, columns, certificates and parameters as plain values."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def report_data(
     max_steps: int,
     test: Sample | None,
 ) -> dict[str, Any]:
-    """The data of the page; see the script ``report_model.js`` for how they are read.
+    """The data of the page, as read by ``report_model.js``.
 
     Parameters
     ----------
     source : Tree or BoundTreeClassifier
     tree : Tree
-        The tree at which the page opens.
+        The tree to show first.
     path : PruningPath or None
     certificate : Certificate or None
     max_steps : int
@@ -103,7 +103,7 @@ def report_data(
 
 
 def _start(root: int, steps: list[dict[str, Any]], chosen: int) -> int:
-    """The step of the tree itself, which may have been pruned to another than the chosen one."""
+    """The step of the tree itself, which may differ from the chosen one."""
     if steps[chosen]["root"] == root:
         return chosen
     return next((k for k, step in enumerate(steps) if step["root"] == root), chosen)
@@ -128,7 +128,7 @@ def _column(column: Column) -> dict[str, Any]:
 
 
 def _parameters(source: Any) -> list[list[Any]]:
-    """Name and value of every parameter, and whether it is the default."""
+    """Name and value of each parameter, and whether it is the default."""
     if not hasattr(source, "get_params"):
         return []
     usual = type(source)().get_params(deep=False)
@@ -139,7 +139,7 @@ def _parameters(source: Any) -> list[list[Any]]:
 
 
 def _confusion(tree: Tree, test: Sample, routing: str) -> list[list[int]]:
-    """How many test rows of a class got an answer: (class, answer, rows), where there are any."""
+    """The nonzero cells of the confusion matrix: (true class, predicted class, rows)."""
     answers = tree.label[tree.apply(test.X, routing)]
     counts = np.zeros((tree.n_classes, tree.n_classes), dtype=np.int64)
     np.add.at(counts, (test.y, answers), 1)
@@ -147,7 +147,7 @@ def _confusion(tree: Tree, test: Sample, routing: str) -> list[list[int]]:
 
 
 class _Lines:
-    """The lines of many certificates, each different one once."""
+    """The distinct lines of many certificates."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -165,10 +165,10 @@ class _Lines:
 
 
 class _Store:
-    """The nodes of many trees, each different one once; equal subtrees share a number.
+    """The distinct nodes of many trees; equal subtrees share a number.
 
-    Pruning a node changes it and those above it, so a path of many steps costs little more than
-    its first tree. Children always have smaller numbers than their parents.
+    Pruning a node changes only it and its ancestors, so a path of many steps takes little more
+    space than its first tree. Children have smaller numbers than their parents.
     """
 
     def __init__(self, unknown: Unknown) -> None:
@@ -179,7 +179,7 @@ class _Store:
         self._known: dict[Any, int] = {}
 
     def add(self, tree: Tree) -> int:
-        """Take a tree in; the number of its root."""
+        """Add a tree; return the number of its root."""
         numbers = [0] * tree.n_nodes
         rows, label, counts = tree.rows.tolist(), tree.label.tolist(), tree.counts.tolist()
         left, right = tree.left.tolist(), tree.right.tolist()
@@ -200,13 +200,13 @@ class _Store:
         return number
 
     def _splits(self, tree: Tree) -> dict[int, int]:
-        """The numbers of the splits of the inner nodes; the words of each are made once."""
+        """The numbers of the splits of the inner nodes; each split is described once."""
         numbers = {}
         inner = np.flatnonzero(~tree.is_leaf)
         heavier = tree.weight[tree.left[inner]] >= tree.weight[tree.right[inner]]
-        heavier &= self._unknown == "majority"  # else it decides nothing
+        heavier &= self._unknown == "majority"  # otherwise irrelevant
         fields = (tree.feature, tree.threshold, tree.category, tree.missing_left)
-        # NaN is not equal to itself: thresholds by their bytes
+        # compare thresholds by their bytes, as NaN does not equal itself
         columns = [inner.tolist(), heavier.tolist()]
         columns += [field[inner].view(np.int64).tolist() if field.dtype == np.float64
                     else field[inner].tolist() for field in fields]  # fmt: skip
@@ -222,7 +222,7 @@ class _Store:
 
 
 def _rule(split: Split) -> list[Any]:
-    """Where a value goes: threshold and its text, codes, and the sides of missing and unknown."""
+    """The routing rule: threshold and its text, codes, and the sides of missing and unknown."""
     bound: Any = None
     if split.is_real:
         bound = split.threshold

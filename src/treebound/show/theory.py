@@ -1,4 +1,4 @@
-"""Pictures for theorists: a Ferrers diagram, and the forms of the growth function."""
+"""Figures of the theory: a Ferrers diagram, and the forms of the growth function."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FerrersDisplay", "GrowthDisplay"]
 
-# Okabe and Ito's colours, which most people tell apart, and dashes for those who do not.
+# Okabe and Ito's colours, safe for colour-blind readers, and dashes.
 _STYLES = {
     "fast": ("#d55e00", (0, (1, 1.2))),
     "tight": ("#009e73", (0, (5, 2))),
@@ -33,16 +33,16 @@ _BEST = "#c8c8c8"
 
 
 class FerrersDisplay:
-    """The Ferrers diagram of an ordinal stump and who gets which cell.
+    """The Ferrers diagram of an ordinal stump, with the attribution of its cells.
 
     A row is a feature, a cell one of its thresholds; its colour is the size of the smaller part of
-    the 2-partition it was given to by the greedy procedure of the ordinal stump theorem. Use
+    the 2-partition that the greedy procedure of the ordinal stump theorem assigns it to. Use
     :meth:`from_landscape` or :meth:`from_attribution` to draw one.
 
     Parameters
     ----------
     attribution : OrdinalAttribution
-        What :func:`treebound.bounds.stumps.ordinal_attribution` returned.
+        The result of :func:`treebound.bounds.stumps.ordinal_attribution`.
 
     Attributes
     ----------
@@ -77,9 +77,9 @@ class FerrersDisplay:
         m : int
             Number of examples.
         ordinal : sequence of int or Landscape
-            Category counts of the ordinal features; of a landscape only these are drawn.
+            Category counts of the ordinal features; other features of a landscape are ignored.
         ax : matplotlib Axes, optional
-            Where to draw; by default a new figure.
+            Axes to draw in; by default those of a new figure.
         """
         counts = ordinal.ordinal if isinstance(ordinal, Landscape) else tuple(ordinal)
         return cls.from_attribution(ordinal_attribution(m, counts), ax=ax)
@@ -93,9 +93,9 @@ class FerrersDisplay:
         Parameters
         ----------
         attribution : OrdinalAttribution
-            What :func:`treebound.bounds.stumps.ordinal_attribution` returned.
+            The result of :func:`treebound.bounds.stumps.ordinal_attribution`.
         ax : matplotlib Axes, optional
-            Where to draw; by default a new figure.
+            Axes to draw in; by default those of a new figure.
         """
         return cls(attribution).plot(ax=ax)
 
@@ -105,7 +105,7 @@ class FerrersDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default a new figure.
+            Axes to draw in; by default those of a new figure.
 
         Returns
         -------
@@ -135,7 +135,7 @@ class FerrersDisplay:
                 self.cells_.append(self.ax_.add_patch(cell))
 
     def _colours(self) -> dict[int, Any]:
-        """A colour for each part size that got a cell, none for 0: sizes are ordered, so a ramp."""
+        """A sequential colour for each part size that occurs, none for 0."""
         from matplotlib import colormaps
 
         used = [k for k, count in enumerate(self.attribution.per_size, start=1) if count]
@@ -147,7 +147,7 @@ class FerrersDisplay:
         ax = self.ax_
         ax.set_aspect("equal")
         ax.set_xlim(-0.7, max(columns, 1) - 0.3)
-        ax.set_ylim(max(rows, 3) - 0.3, -0.7)  # a single row is not blown up
+        ax.set_ylim(max(rows, 3) - 0.3, -0.7)  # do not enlarge a single row
         ax.set_xticks(range(columns), [str(count) for count in self.attribution.conjugate])
         ax.set_yticks(range(rows), [str(count) for count in self.attribution.ordinal])
         ax.tick_params(length=0, top=False, labeltop=True, labelbottom=False)
@@ -186,11 +186,11 @@ class GrowthDisplay:
     examples : array of int
         The numbers of examples, m.
     log_growth : dict of str to array
-        For each form its natural log at every m.
+        For each form its natural log at each m.
     n_classes : int
-        Number of classes; the dashed line is ``m ln n``, all labellings there are.
+        Number of classes; the dashed line is ``m ln n``, the log of all labellings.
     title : str
-        What the lines are about.
+        Title of the figure.
 
     Attributes
     ----------
@@ -251,9 +251,9 @@ class GrowthDisplay:
         examples : sequence of int, optional
             The numbers of examples; by default from 2 to 1,000, evenly on a log scale.
         forms : sequence of str
-            Which forms of :func:`treebound.bounds.log_growth`.
+            Forms of :func:`treebound.bounds.log_growth`.
         ax : matplotlib Axes, optional
-            Where to draw; by default a new figure.
+            Axes to draw in; by default those of a new figure.
         """
         if examples is None:
             examples = sorted({round(m) for m in np.geomspace(2, 1000, 28)})
@@ -274,7 +274,7 @@ class GrowthDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default a new figure.
+            Axes to draw in; by default those of a new figure.
 
         Returns
         -------
@@ -293,7 +293,7 @@ class GrowthDisplay:
         highest = max((float(np.max(v)) for v in self.log_growth.values()), default=1.0)
         ax.plot(self.examples, everything, color="#888888", lw=0.9, ls="dashed", label="m ln n")
         ax.set_xscale("log")
-        ax.set_ylim(0.0, 1.08 * highest)  # m ln n leaves the picture; the forms stay in it
+        ax.set_ylim(0.0, 1.08 * highest)  # m ln n may leave the figure, the forms do not
         ax.set_xlabel("examples m")
         ax.set_ylabel("ln of the growth function (nats)")
         ax.set_title(self.title)
@@ -304,7 +304,7 @@ class GrowthDisplay:
         return self
 
     def _line(self, form: str, values: NDArray[np.float64]) -> Any:
-        if form == "best":  # a broad band below the others, which it follows
+        if form == "best":  # a broad band behind the others
             style: dict[str, Any] = {"color": _BEST, "lw": 6.0, "zorder": 1}
         else:
             colour, dashes = _STYLES.get(form, ("#000000", "dashdot"))

@@ -1,4 +1,4 @@
-"""How names, numbers and splits read: the words that all forms for people share."""
+"""Formatting of names, numbers and splits, shared by all readable forms."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = [
 def answer(split: Split, *, left: bool, digits: int | None = None) -> str:
     """One side of a split without the column's name, such as ``<= 30``, ``= red``, ``> M``.
 
-    Missing values are named where the column had some in training, or where the split is about
-    them: ``<= 30 or missing``, ``is missing``. The other one of two categories is named where no
-    third value can come: ``= male`` rather than ``≠ female`` (see ``Split.closed``).
+    Missing values are mentioned if the column had any in training, or if the split is on them:
+    ``<= 30 or missing``, ``is missing``. If only two categories can occur, the other one is named:
+    ``= male`` instead of ``≠ female`` (see ``Split.closed``).
 
     Parameters
     ----------
     split : Split
     left : bool
-        Which side: that of the left or of the right child.
+        Whether to describe the left side.
     digits : int, optional
-        Significant digits of a threshold; by default all of them.
+        Significant digits of a threshold; by default it is exact.
     """
     takes_missing = left == split.missing_left
     if split.kind == "missing":
@@ -47,12 +47,12 @@ def answer(split: Split, *, left: bool, digits: int | None = None) -> str:
 
 
 def typeset(words: str) -> str:
-    """An answer with the printed sign for at most, for forms that only people read."""
+    """A condition with ``≤`` instead of ``<=``, for forms that are not parsed."""
     return f"≤{words[2:]}" if words.startswith("<=") else words
 
 
 def class_and_counts(tree: Tree, node: int) -> str:
-    """The class of a node and how often it was right, such as ``setosa (50 / 50)``."""
+    """The class of a node and its training weight, such as ``setosa (50 / 50)``."""
     label = int(tree.label[node])
     right = count(float(tree.counts[node, label]))
     return f"{one_line(tree.classes[label])} ({right} / {count(float(tree.weight[node]))})"
@@ -85,13 +85,13 @@ def one_line(value: Any) -> str:
 
 
 def number(value: float, digits: int | None = None) -> str:
-    """A threshold: all its digits, so that it reads back as the same float.
+    """Format a threshold exactly, so that it reads back as the same float.
 
     Parameters
     ----------
     value : float
     digits : int, optional
-        Round to so many significant digits; a number that this changes is marked with ``≈``.
+        Significant digits; a rounded number is marked with ``≈``.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def number(value: float, digits: int | None = None) -> str:
 
 
 def count(value: float) -> str:
-    """A count or a weight: whole numbers in full, others to four digits or one decimal.
+    """Format a count or a weight: integers in full, others to four digits or one decimal.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The learned object: splits, counts, and where a row goes."""
+"""Trees: splits, counts and routing."""
 
 from treebound.tree.model import Tree
 

@@ -1,4 +1,4 @@
-"""Send rows down a tree, a block at a time."""
+"""Route rows through a tree, block by block."""
 
 from libc.stdint cimport int32_t, uint32_t
 
@@ -39,10 +39,10 @@ cdef extern from "_walk.h":
     ) noexcept nogil
 
 cdef enum:
-    BLOCK = 256   # rows under way at once: their values stay in the nearest caches
-    AHEAD = 64    # rows
+    BLOCK = 256   # rows routed together, so that their values stay in cache
+    AHEAD = 64    # rows to prefetch ahead
     MOST_LINES = 8
-    AT_ONCE = 6   # steps before those at rest are left behind
+    AT_ONCE = 6   # steps between removals of rows that have reached a leaf
 
 
 ctypedef fused value_t:
@@ -53,7 +53,7 @@ ctypedef fused value_t:
 def walk_plain(
     const value_t[:, ::1] X, const Plain[::1] steps, const int32_t[::1] ids, int32_t[::1] reached
 ):
-    """Write the node that every row of real values reaches, where none is missing."""
+    """Write the node that each row reaches; all columns are real and no value is missing."""
     cdef Py_ssize_t n = X.shape[0]
     if n == 0:
         return
@@ -67,10 +67,9 @@ def walk_plain(
 def walk(
     const value_t[:, :] X, const Step[::1] steps, int32_t[::1] reached, bint codes
 ):
-    """Write the node that every row reaches.
+    """Write the node that each row reaches.
 
-    ``codes`` says whether columns other than real ones are among them, whose unknown values go
-    right.
+    ``codes``: whether there are columns that are not real; unknown categories go right.
     """
     cdef Py_ssize_t n = X.shape[0], start = 0
     with nogil:
@@ -91,7 +90,7 @@ cdef void walk_block(
     cdef int32_t node
     cdef Py_ssize_t i, kept, n_under_way = n, stride = X.strides[1]
     cdef const char* first = <const char*>&X[start, 0]
-    # of rows that lie side by side, those of the next block come into the cache meanwhile
+    # prefetch the rows of the next block if rows are contiguous
     cdef Py_ssize_t ahead = AHEAD * X.strides[0]
     cdef int lines = 0
     if X.strides[1] == sizeof(value_t) and start + n + AHEAD <= X.shape[0]:
@@ -100,7 +99,7 @@ cdef void walk_block(
         rows[i] = first + i * X.strides[0]
         nodes[i] = 0
         who[i] = <int32_t>i
-    # invariant: rows, nodes and who hold the rows under way; the others have reached their node
+    # invariant: rows, nodes and who hold the unfinished rows; the others have reached their node
     while n_under_way:
         if value_t is float:
             walk_float(rows, n_under_way, stride, steps, AT_ONCE, nodes, ahead, lines)
@@ -121,7 +120,7 @@ cdef void walk_block(
 
 
 def route(const value_t[:, :] X, const Split[::1] splits, int32_t[::1] reached):
-    """The same for any rule about unknown categories."""
+    """The same for any policy for unknown categories."""
     cdef Py_ssize_t n = X.shape[0], i
     cdef int32_t node, target
     with nogil:

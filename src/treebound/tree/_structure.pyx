@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t
 
 
 def sizes_and_depths(const int32_t[::1] left, const int32_t[::1] right):
-    """Size of the subtree and depth of every node, and the first node out of pre-order (or -1).
+    """Subtree size and depth of each node, and the first node out of pre-order (or -1).
 
     In pre-order the left child of a node follows it and its right child follows the left subtree.
     """
@@ -18,7 +18,7 @@ def sizes_and_depths(const int32_t[::1] left, const int32_t[::1] right):
     for node in range(n - 1, -1, -1):
         if left[node] < 0 and right[node] < 0:
             continue
-        # invariant: the sizes of all nodes after this one are those of whole subtrees
+        # invariant: the sizes of all later nodes are final
         if left[node] != node + 1 or node + 1 >= n or right[node] != node + 1 + size[node + 1] \
                 or right[node] >= n:
             wrong = node
@@ -39,10 +39,10 @@ def first_fault(
     const double[::1] threshold, const int32_t[::1] category, const int32_t[::1] label,
     const double[:, ::1] counts, const int64_t[::1] rows, const int64_t[::1] limits, double slack,
 ):
-    """What is wrong with the first node that contradicts itself or its children, and the node.
+    """The first node that is inconsistent with itself or its children, and the kind of fault.
 
-    ``limits[column]`` is the number of categories a split may compare with, -1 for a threshold.
-    Counts and rows of two children add up to their parent's, up to ``slack``.
+    ``limits[column]`` is the number of categories of a column, -1 for threshold splits.
+    Counts and rows of two children must sum to their parent's, up to ``slack``.
     """
     cdef Py_ssize_t node, k, n_classes = counts.shape[1]
     cdef int32_t column
@@ -77,7 +77,7 @@ def first_fault(
 def add_to_parents(
     const int32_t[::1] left, const int32_t[::1] right, double[:, ::1] counts, int64_t[::1] rows
 ):
-    """Give every inner node the sum of its children; what it had before is lost."""
+    """Set each inner node to the sum of its children, in place."""
     cdef Py_ssize_t node, k
     for node in range(left.shape[0] - 1, -1, -1):
         if left[node] < 0:

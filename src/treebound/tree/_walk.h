@@ -1,5 +1,5 @@
-/* Rows walk down a tree eight at a time: their loads do not wait for each other, and which child is
-   next is computed and not jumped to. A row that has reached a leaf stays there, so no step asks. */
+/* Route rows eight at a time, so that their loads overlap; the next child is computed without a
+   branch. A leaf is its own child, so no step checks for leaves. */
 
 #ifndef TREEBOUND_WALK_H
 #define TREEBOUND_WALK_H
@@ -7,15 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A node with its children side by side. A value goes right where it is above `high` or below
-   `low`, and a missing one where `missing` is 1. A leaf is its own child, and takes all values. */
+/* A node; its children are adjacent. A value goes right if it is above `high` or below `low`, a
+   missing one if `missing` is 1. A leaf is its own child and accepts all values. */
 typedef struct {
     double low;
     double high;
     int32_t column;
-    int32_t child; /* the left one; the right one is the next */
+    int32_t child; /* left child; the right one follows */
     int32_t missing;
-    int32_t id; /* number of the node in the tree */
+    int32_t id; /* node index in the tree */
 } Step;
 
 #define TOGETHER 8
@@ -32,8 +32,8 @@ typedef struct {
 #define AHEAD(place)
 #endif
 
-/* `rows` are where rows begin; `stride` bytes are between two columns. Rows `ahead` bytes from
-   these, `lines` cache lines each, are asked for. */
+/* `rows` point to the rows; `stride` is the distance of two columns in bytes. Rows `ahead` bytes
+   further, `lines` cache lines each, are prefetched. */
 #define WALK(name, value_t, BELOW)                                                                 \
     static inline int32_t name##_step(const char *row, const Step *step, ptrdiff_t stride)         \
     {                                                                                              \
@@ -66,13 +66,13 @@ typedef struct {
                 nodes[i] = name##_step(rows[i], steps + nodes[i], stride);                         \
     }
 
-/* Real columns have no lower end; others do, and values as double. */
+/* Real columns have no lower bound; the others do, and are read as double. */
 WALK(walk_double, double, 0)
 WALK(walk_float, float, 0)
 WALK(walk_codes, double, (value < step->low))
 
-/* The same for rows of real values that lie side by side, none of them missing. Children are places
-   in bytes. All rows of a block take some steps; then those that are not at a leaf take more. */
+/* The same for contiguous rows of real values, none missing. Children are byte offsets. All rows of
+   a block take FIRST_STEPS steps; then those that are not at a leaf continue. */
 typedef struct {
     double threshold; /* infinity for a leaf */
     int32_t column;

@@ -1,4 +1,4 @@
-"""A tree, or a fitted classifier that has one: what shows and exports trees takes both."""
+"""Accept a tree or a fitted classifier."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ R = TypeVar("R")
 
 
 def tree_of(model: Any, caller: str) -> Tree:
-    """The tree of a fitted classifier; a tree is its own.
+    """The tree of a fitted classifier; a tree is returned as is.
 
     Parameters
     ----------
     model : Tree or classifier
     caller : str
-        Who asks, for the error.
+        Name of the caller, for the error message.
     """
     if isinstance(model, Tree):
         return model
@@ -44,9 +44,9 @@ def tree_of(model: Any, caller: str) -> Tree:
 def takes_classifier(
     function: Callable[Concatenate[Tree, P], R],
 ) -> Callable[Concatenate[Any, P], R]:
-    """Let a function of a tree take a fitted classifier too.
+    """Let a function of a tree also accept a fitted classifier.
 
-    It gets the tree, how the classifier answers, and what the target is called.
+    The function gets its tree, ``unknown``, ``smoothing`` and target name.
     """
     parameters = signature(function).parameters
     answering = {

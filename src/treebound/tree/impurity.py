@@ -1,4 +1,4 @@
-"""The impurity of nodes, and how much each column lowers it."""
+"""Impurity of nodes, and feature importances."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 
 
 def impurity(counts: NDArray[np.float64], criterion: Criterion) -> NDArray[np.float64]:
-    """The impurity of nodes with these class weights.
+    """Impurity of nodes from their class weights.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ def impurity(counts: NDArray[np.float64], criterion: Criterion) -> NDArray[np.fl
 
 
 def importances(tree: Tree, criterion: Criterion) -> NDArray[np.float64]:
-    """The share of each column in the decrease of impurity, summed over the tests on it.
+    """Share of each column in the total decrease of impurity.
 
-    They add up to one, or are all zero for a tree that is a single leaf.
+    The shares sum to one; all are zero for a tree of a single leaf.
     """
     mass = tree.weight * impurity(tree.counts, criterion)
     inner = np.flatnonzero(~tree.is_leaf)

@@ -1,4 +1,4 @@
-"""The learned object: a tree as named arrays, checked when it is made and never changed."""
+"""A tree as named arrays: checked when created, immutable."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _DTYPES = {
     "feature": np.int32, "threshold": np.float64, "category": np.int32, "missing_left": np.bool_,
     "left": np.int32, "right": np.int32, "counts": np.float64, "rows": np.int64,
 }  # fmt: skip
-# Sums of weights that are not whole are equal up to rounding: this share of the whole weight.
+# Relative tolerance for sums of weights that are not integers.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A decision tree: a structure of arrays, one entry a node, in pre-order.
+    """A decision tree: a structure of arrays, one entry per node, in pre-order.
 
     Node 0 is the root; the left child of an inner node ``i`` is ``i + 1`` and its subtree is the
     contiguous slice ``i : i + size[i]``, so a bottom-up pass is a plain reversed loop.
@@ -42,41 +42,41 @@ class Tree:
     Attributes
     ----------
     feature : ndarray of int32
-        Column tested by the node; -1 for a leaf.
+        Column that the node splits on; -1 for a leaf.
     threshold : ndarray of float64
-        Threshold of a real or ordinal test; NaN elsewhere.
+        Threshold of a real or ordinal split; NaN elsewhere.
     category : ndarray of int32
-        Category code of a nominal test; -1 elsewhere. In a column with missing values the code
+        Category code of a nominal split; -1 elsewhere. In a column with missing values the code
         ``len(categories)`` stands for missing.
     missing_left : ndarray of bool
-        Where a missing value goes. Learned where values were missing in training, else towards
-        the larger child.
+        Whether missing values go left. Learned if values were missing in training; otherwise
+        they go to the larger child.
     left, right : ndarray of int32
         The children; -1 for a leaf.
     counts : ndarray of float64, shape (n_nodes, n_classes)
-        Weight of the training examples of each class that reach each node.
+        Weight of the training examples of each class at each node.
     rows : ndarray of int64
-        Number of training rows (of positive weight) that reach each node.
+        Number of training rows (of positive weight) at each node.
     label : ndarray of int32
-        The answer of each node, an index into ``classes``: the class with the greatest count, the
-        first one of a tie, unless a pruner counted errors by cost.
+        The class of each node, an index into ``classes``: the class with the largest count, the
+        first one on ties, unless a pruner used misclassification costs.
     columns : tuple of Column
-        What the tree knows of its input columns.
+        The input columns.
     classes : ndarray
         The class labels, sorted.
     weighted : bool
         Whether the rows had weights.
     counted : bool
-        Whether counts, rows and labels are those of one sample. False after a subtree was moved
-        without a sample to count it again; such a tree answers, but has no certificate.
+        Whether counts, rows and labels come from one sample. False after a subtree was raised
+        without a sample to recount; such a tree predicts, but has no certificate.
     names : ndarray of int64, or None
-        The row of the sample that names the split of each node: the last one of its left child,
-        by value and row number; -1 where there is none. None where it is not known.
+        The training row that names the split of each node: the last one of its left child,
+        by value and row number; -1 if there is none. None if not known.
 
     Raises
     ------
     ValueError
-        If nodes are not in pre-order, the counts of two children do not add up to their parent's,
+        If nodes are not in pre-order, the counts of two children do not sum to their parent's,
         or a label, column or category does not exist.
     """
 
@@ -94,12 +94,12 @@ class Tree:
     weighted: bool = False
     counted: bool = True
     names: NDArray[np.int64] | None = None
-    # Worked out from the others: nodes in the subtree of every node, and its depth (the root's 0).
+    # Derived: number of nodes in the subtree of each node, and its depth (0 for the root).
     size: NDArray[np.int32] = field(init=False, repr=False)
     node_depth: NDArray[np.int32] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        state = vars(self)  # a frozen dataclass sets its fields here
+        state = vars(self)  # how a frozen dataclass can set its fields
         for name, dtype in _DTYPES.items():
             state[name] = _frozen(state[name], dtype)
         label = self.counts.argmax(axis=1) if self.label is None else self.label
@@ -111,7 +111,7 @@ class Tree:
         self._check()
 
     def _check(self) -> None:
-        """Raise a ValueError where the arrays contradict each other."""
+        """Raise a ValueError if the arrays are inconsistent."""
         n, n_classes = len(self.feature), len(self.classes)
         state = vars(self)
         lengths = {len(state[name]) for name in _DTYPES} | {len(self.label)}
@@ -135,7 +135,7 @@ class Tree:
             raise ValueError(self._fault(fault, node))
 
     def _fault(self, fault: str, node: int) -> str:
-        """What is wrong with a node, in words."""
+        """Describe what is wrong with a node."""
         if fault == "label":
             return (
                 f"The 'label' of node {node} of a Tree must be a class from 0 to "
@@ -174,9 +174,9 @@ class Tree:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self.__post_init__()  # arrays that were stored come back writeable
+        self.__post_init__()  # unpickled arrays are writeable
 
-    # -- size and form ---------------------------------------------------------------------
+    # -- size and shape --------------------------------------------------------------------
 
     @property
     def n_nodes(self) -> int:
@@ -195,17 +195,17 @@ class Tree:
 
     @property
     def is_leaf(self) -> NDArray[np.bool_]:
-        """Which nodes are leaves."""
+        """Mask of the leaves."""
         return self.left < 0
 
     @property
     def leaves(self) -> NDArray[np.intp]:
-        """The leaf nodes, from left to right."""
+        """Indices of the leaves, from left to right."""
         return np.flatnonzero(self.is_leaf)
 
     @property
     def depth(self) -> int:
-        """Longest path from the root to a leaf."""
+        """Length of the longest path from the root to a leaf."""
         return int(self.node_depth.max())
 
     @cached_property
@@ -214,7 +214,7 @@ class Tree:
         return self.subtree_shapes()[0]
 
     def subtree_shapes(self) -> list[TreeShape]:
-        """The shape of the subtree at every node."""
+        """The shape of the subtree at each node."""
         shapes = [TreeShape.leaf()] * self.n_nodes
         for node in np.flatnonzero(~self.is_leaf)[::-1].tolist():
             shapes[node] = TreeShape.node(shapes[self.left[node]], shapes[self.right[node]])
@@ -229,17 +229,17 @@ class Tree:
 
     @cached_property
     def weight(self) -> NDArray[np.float64]:
-        """Weight of the training examples that reach every node; ``weight[0]`` is m."""
+        """Weight of the training examples at each node; ``weight[0]`` is m."""
         return np.asarray(self.counts.sum(axis=1))
 
     @cached_property
     def node_errors(self) -> NDArray[np.float64]:
-        """Weight of the training examples that every node, as a leaf, would get wrong."""
+        """Weight of the training examples that each node would misclassify as a leaf."""
         return self.weight - self.counts[np.arange(self.n_nodes), self.label]
 
     @property
     def errors(self) -> float:
-        """Weight of the training examples that the tree gets wrong."""
+        """Weight of the training examples that the tree misclassifies."""
         return float(self.node_errors[self.is_leaf].sum())
 
     # -- rows --------------------------------------------------------------------------------
@@ -247,28 +247,31 @@ class Tree:
     def apply(
         self, X: Matrix, unknown: str = "other", n_jobs: int | None = None
     ) -> NDArray[np.int32]:
-        """The node that every row reaches.
+        """The node that each row reaches.
 
         Parameters
         ----------
         X : Matrix
             Rows in the columns of the tree.
         unknown : {"other", "majority", "stop"}
-            What a category that the column does not know answers: no, as any other category; what
-            most training rows answered (left on a tie); or nothing, so that the row stays at the
-            node, which then is not a leaf.
+            Where an unknown category goes: right, like any other category; to the child with more
+            training rows (left on ties); or nowhere, so that the row stays at the inner node.
         n_jobs : int, optional
-            Number of threads; None is one, -1 all processors.
+            Number of threads; None means 1, -1 all processors.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_rows,)
         """
         return route.apply(self, X, unknown, n_jobs)
 
     @cached_property
     def _splits(self) -> dict[str, NDArray[Any]]:
-        """What routing has prepared, for each rule about unknown categories."""
+        """Cache of routing, by policy for unknown categories."""
         return {}
 
     def counts_on(self, sample: Sample) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Weight of each class, and number of rows, that reach every node."""
+        """Weight of each class, and number of rows of a sample, at each node."""
         reached = self.apply(sample.X).astype(np.int64)
         cells = reached * self.n_classes + sample.y
         size = self.n_nodes * self.n_classes
@@ -279,19 +282,19 @@ class Tree:
         return counts, rows
 
     def predict(self, X: Matrix, unknown: str = "other") -> NDArray[Any]:
-        """The class of every row."""
+        """The class label of each row; see :meth:`apply` for the parameters."""
         return self.classes[self.label][self.apply(X, unknown)]
 
     def decision_path(self, X: Matrix, unknown: str = "other") -> csr_matrix:
-        """Which nodes every row passes: an indicator of shape (n_rows, n_nodes)."""
+        """The nodes on the path of each row: a sparse indicator of shape (n_rows, n_nodes)."""
         return route.decision_path(self, X, unknown)
 
     # -- new trees from this one -----------------------------------------------------------
 
     def recounted(self, sample: Sample) -> Tree:
-        """The same splits, with the counts, rows and labels of a sample.
+        """A tree with the same splits and the counts, rows and labels of a sample.
 
-        A column that has missing values in the sample counts as one that may be missing.
+        Columns with missing values in the sample are marked as such.
         """
         moved = self._with_columns(sample.columns)
         counts, rows = moved.counts_on(sample)
@@ -306,19 +309,19 @@ class Tree:
         )
 
     def _with_columns(self, columns: tuple[Column, ...]) -> Tree:
-        """The tree with columns that differ in nothing but whether values may be missing."""
+        """The tree with columns that differ only in whether values may be missing."""
         if columns == self.columns:
             return self
         known = tuple(a.with_missing(a.missing or b.missing)
                       for a, b in zip(self.columns, columns, strict=True))  # fmt: skip
         newly = [b.missing and not a.missing and a.kind == "nominal"
                  for a, b in zip(self.columns, known, strict=True)]  # fmt: skip
-        # Missing is now a category of its own there, and no node asks for it.
+        # Missing is now a category of its own in these columns, and no node splits on it.
         to_right = np.array([*newly, False])[self.feature]
         return replace(self, columns=known, missing_left=self.missing_left & ~to_right)
 
     def collapsed(self, nodes: NDArray[np.intp] | list[int]) -> Tree:
-        """The tree with the subtree of each of ``nodes`` replaced by a leaf."""
+        """The tree with the subtree at each of ``nodes`` replaced by a leaf."""
         cut = np.zeros(self.n_nodes, dtype=bool)
         cut[np.asarray(nodes, dtype=np.intp)] = True
         keep = np.ones(self.n_nodes, dtype=bool)
@@ -327,7 +330,7 @@ class Tree:
         return self._select(keep, cut)
 
     def _select(self, keep: NDArray[np.bool_], cut: NDArray[np.bool_]) -> Tree:
-        """Keep some nodes; the kept ones that are ``cut`` become leaves."""
+        """Keep some nodes; those that are also ``cut`` become leaves."""
         kept = np.flatnonzero(keep)
         new = np.empty(self.n_nodes, dtype=np.int32)
         new[kept] = np.arange(len(kept), dtype=np.int32)
@@ -357,7 +360,7 @@ class Tree:
 
 
 def _frozen(values: Any, dtype: Any) -> NDArray[Any]:
-    """An array that cannot be written to."""
+    """A read-only array."""
     array = np.ascontiguousarray(values, dtype=dtype)
     if array.base is not None or array.flags.writeable:
         array = array.view()
@@ -371,12 +374,12 @@ def _spans(tree: Tree, chosen: NDArray[np.bool_]) -> tuple[list[int], list[int]]
     return nodes.tolist(), (nodes + tree.size[nodes]).tolist()
 
 
-# What splits may compare with, for the columns met last: many trees have the same columns.
+# Category limits of recent columns: many trees share their columns.
 _KNOWN_LIMITS: dict[int, tuple[tuple[Column, ...], NDArray[np.int64]]] = {}
 
 
 def _limits(columns: tuple[Column, ...]) -> NDArray[np.int64]:
-    """The number of categories of each column, missing included; -1 where splits are thresholds."""
+    """Number of categories of each column, missing included; -1 for threshold splits."""
     known = _KNOWN_LIMITS.get(id(columns))
     if known is not None and known[0] is columns:
         return known[1]

@@ -1,4 +1,4 @@
-"""Sending rows down a tree, and how a node's split is written for the kernel."""
+"""Routing rows through a tree, and splits in the form that the kernel reads."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ROUTED", "apply", "decision_path", "float_rows", "path_to", "splits"]
 
-# The policies about unknown categories that are a matter of routing; the others are of reading.
+# The policies for unknown categories that routing handles; reading handles the others.
 ROUTED = ("other", "majority", "stop")
-# One node as the kernel reads it; the same fields in the same order as in ``_split.pxd``.
+# A node as the kernel reads it; the fields of ``_split.pxd`` in the same order.
 _SPLIT = np.dtype(
     [
         ("low", np.float64),
@@ -48,13 +48,13 @@ _STEP = np.dtype(
 _PLAIN = np.dtype([("threshold", np.float64), ("column", np.int32), ("child", np.uint32)])
 RIGHT, LEFT, STAY = 0, 1, 2
 _ROWS_A_THREAD = 20_000
-_BLOCK = 8192  # rows of mixed columns that are brought side by side at a time
+_BLOCK = 8192  # rows of mixed columns copied into one array at a time
 
 
 def apply(
     tree: Tree, X: Matrix, unknown: str = "other", n_jobs: int | None = None
 ) -> NDArray[np.int32]:
-    """The node every row reaches; see `Tree.apply`."""
+    """The node that each row reaches; see `Tree.apply`."""
     if len(X.columns) != len(tree.columns):
         raise ValueError(
             f"The 'X' parameter of Tree.apply must be a Matrix of {len(tree.columns)} columns. "
@@ -94,7 +94,7 @@ def _walk_rows(
     start: int,
     stop: int,
 ) -> None:
-    """Walk the rows from start to stop; of mixed columns, some rows at a time side by side."""
+    """Route the rows from start to stop; mixed columns are copied block by block."""
     if X.dense is not None:
         _walk_dense(tree, X, reached, start, stop)
         return
@@ -133,14 +133,14 @@ def _any_unknown(X: Matrix, used: NDArray[np.int32]) -> bool:
 
 
 def _among(steps: NDArray[np.void], used: NDArray[np.int32]) -> NDArray[np.void]:
-    """The steps with their columns counted among those that are used."""
+    """The steps with columns renumbered among those that are used."""
     steps = steps.copy()
     steps["column"] = np.searchsorted(used, steps["column"])
     return steps
 
 
 def _steps(tree: Tree) -> NDArray[np.void]:
-    """The nodes as ``_walk.h`` has them, the children of a node side by side."""
+    """The nodes in the layout of ``_walk.h``, siblings next to each other."""
     if "steps" in tree._splits:
         return tree._splits["steps"]
     records = splits(tree, "other")
@@ -150,7 +150,7 @@ def _steps(tree: Tree) -> NDArray[np.void]:
     place[tree.right[inner]] = 2 + 2 * np.arange(len(inner))
     steps = np.zeros(tree.n_nodes, dtype=_STEP)
     steps["id"][place] = np.arange(tree.n_nodes)
-    # a leaf is its own child and takes any value of any column
+    # a leaf is its own child and accepts any value
     steps["low"], steps["high"], steps["child"] = -np.inf, np.inf, np.arange(tree.n_nodes)
     steps["column"] = tree.feature[inner[0]]
     at = place[inner]
@@ -164,7 +164,7 @@ def _steps(tree: Tree) -> NDArray[np.void]:
 
 
 def float_rows(tree: Tree, X: Matrix) -> NDArray[np.floating]:
-    """The columns the tree asks for as floats in one array: NaN missing, -2 an unknown category."""
+    """The columns that the tree uses as one float array: NaN is missing, -2 unknown."""
     if X.dense is not None:
         return X.dense
     rows = np.empty((X.n_rows, len(X.columns)), order="F")
@@ -177,12 +177,12 @@ def float_rows(tree: Tree, X: Matrix) -> NDArray[np.floating]:
 
 
 def decision_path(tree: Tree, X: Matrix, unknown: str = "other") -> csr_matrix:
-    """The nodes every row passes; see `Tree.decision_path`."""
+    """The nodes on the path of each row; see `Tree.decision_path`."""
     from scipy.sparse import csr_matrix
 
     reached = apply(tree, X, unknown)
     parent = _parents(tree)
-    # the path to each node, one after the other, from its own place in ``paths``
+    # the paths to all nodes, concatenated in ``paths``
     length = tree.node_depth.astype(np.int64) + 1
     start = np.cumsum(length) - length
     paths = np.empty(int(length.sum()), dtype=np.int32)
@@ -217,7 +217,7 @@ def _parents(tree: Tree) -> NDArray[np.int32]:
 
 
 def splits(tree: Tree, unknown: str = "other") -> NDArray[np.void]:
-    """The splits of all nodes, with the rules for missing and unknown values written out."""
+    """The splits of all nodes, with the sides of missing and unknown values filled in."""
     if unknown in tree._splits:
         return tree._splits[unknown]
     records = np.zeros(tree.n_nodes, dtype=_SPLIT)
@@ -227,7 +227,7 @@ def splits(tree: Tree, unknown: str = "other") -> NDArray[np.void]:
     column = tree.feature[inner]
     nominal = np.array([c.kind == "nominal" for c in tree.columns], dtype=bool)[column]
     real = np.array([c.kind == "real" for c in tree.columns], dtype=bool)[column]
-    # in a nominal column that was missing in training, missing is the category after the last
+    # in a nominal column with missing training values, missing is the code after the last one
     last = np.array([len(c.categories or ()) for c in tree.columns], dtype=np.int64)[column]
     as_category = nominal & np.array([c.missing for c in tree.columns], dtype=bool)[column]
     missing_left = np.where(as_category, tree.category[inner] == last, tree.missing_left[inner])

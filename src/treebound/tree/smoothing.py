@@ -12,36 +12,40 @@ __all__ = ["SMOOTHINGS", "Smoothing", "probabilities"]
 Smoothing = Literal["laplace", "m-estimate"]
 SMOOTHINGS: tuple[Smoothing | None, ...] = ("laplace", "m-estimate", None)
 
-# Examples that knowing nothing is worth in the m-estimate.
+# The m of the m-estimate: the weight of the uniform prior, in examples.
 _WORTH = 4.0
 
 
 def probabilities(
     counts: ArrayLike, smoothing: Smoothing | None = "m-estimate"
 ) -> NDArray[np.float64]:
-    """Class probabilities of nodes, from the weight of each class in them.
+    """Class probabilities of nodes from their class weights.
 
-    A leaf with few examples knows little: its frequencies are drawn towards equal ones. The most
-    probable class stays the most frequent one.
+    Smoothing shrinks the frequencies of small leaves towards uniform ones. The most probable
+    class stays the most frequent one.
 
     Parameters
     ----------
     counts : array-like of shape (n_nodes, n_classes)
         Weight of each class in each node, as in ``Tree.counts``.
     smoothing : {"m-estimate", "laplace"} or None
-        "m-estimate": four examples more, spread evenly over the K classes,
-        ``(n_k + 4 / K) / (n + 4)``. "laplace": one example of each class more,
-        ``(n_k + 1) / (n + K)``. None: the frequencies as they are.
+        "m-estimate": four extra examples, spread evenly over the K classes,
+        ``(n_k + 4 / K) / (n + 4)``. "laplace": one extra example of each class,
+        ``(n_k + 1) / (n + K)``. None: the plain frequencies.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, n_classes)
 
     Notes
     -----
-    The default has the least log-loss on the paper's 25 data sets (8 splits of 85/15, trees pruned
+    The default has the lowest log-loss on the paper's 25 data sets (8 splits of 85/15, trees pruned
     by the bound): 0.460 for the m-estimate, 0.472 for Laplace (18 of the 25 sets are better with
     the m-estimate, the mean difference is 0.012 with a standard error of 0.005), 1.55 without.
-    Shares of the root instead of equal ones gave 0.464, and a most probable class that is not
-    always the answer. The worth of four is the best of some seventeen variants tried on these same
-    sets, so the figures flatter it a little; three and five are within 0.002 of it.
-    ``benchmarks/smoothing.py`` repeats most of them.
+    A prior of the root's frequencies gave 0.464, but its most probable class is not always the
+    predicted one. m = 4 is the best of some seventeen variants tried on these same sets, so the
+    figures are slightly optimistic; 3 and 5 are within 0.002. ``benchmarks/smoothing.py``
+    repeats most of them.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a node asks of its column: the one description that every form of a tree is written from."""
+"""Splits: the one description of a node from which text, rules and code are written."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SplitKind = Literal["threshold", "category", "missing"]
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The split of an inner node, and where each kind of value goes.
+    """The split of an inner node, and the side of each value.
 
-    A new kind of split changes this file and what makes, stores and routes it; the words, the rules
-    and the code for categories are written from ``codes`` and need no change.
+    A new kind of split changes this file and the code that finds, stores and routes it; text,
+    rules and code are written from ``codes`` and need no change.
 
     Attributes
     ----------
@@ -34,21 +34,21 @@ class Split:
     column : Column
         That column.
     kind : {"threshold", "category", "missing"}
-        ``"threshold"``: a value at most the threshold goes left; of an ordinal column, a category
-        in ``codes``, the first ones of its order. ``"category"``: the category in ``codes`` goes
-        left. ``"missing"``: all present values go to one side and the missing ones to the other.
+        ``"threshold"``: values up to the threshold go left; in an ordinal column, the categories
+        in ``codes``, the first in order. ``"category"``: the category in ``codes`` goes left.
+        ``"missing"``: present values go to one side and missing ones to the other.
     threshold : float
         The threshold of a real column; NaN for the other columns and kinds.
     codes : sequence of int
-        The codes of the categories that go left; empty for a real column.
+        Codes of the categories that go left; empty for a real column.
     missing_left : bool
-        Whether a missing value goes left.
+        Whether missing values go left.
     unknown_left : bool or None
-        Whether a category that the column does not know goes left; None where it stops at the
-        node, is an error, or cannot occur.
+        Whether unknown categories go left; None if they stop at the node, are an error, or
+        cannot occur.
     closed : bool
-        Whether no value but the column's own categories is to be expected: they were declared,
-        none was missing in training, and any other is an error.
+        Whether only the column's own categories can occur: they were declared, none was missing
+        in training, and any other value is an error.
     """
 
     node: int
@@ -68,7 +68,7 @@ class Split:
 
     @property
     def present_left(self) -> bool:
-        """Whether the values of a real column go left in a split of the kind "missing"."""
+        """Whether present values of a real column go left in a "missing" split."""
         return not self.missing_left
 
     def values(self, *, left: bool = True) -> list[Any]:
@@ -95,7 +95,7 @@ def split_of(tree: Tree, node: int, *, unknown: Unknown = "other") -> Split:
     node : int
         An inner node.
     unknown : {"other", "majority", "stop", "missing", "error"}
-        The policy for categories that the column does not know.
+        The policy for unknown categories.
     """
     left, right = int(tree.left[node]), int(tree.right[node])
     if left < 0:
@@ -115,7 +115,7 @@ def split_of(tree: Tree, node: int, *, unknown: Unknown = "other") -> Split:
 
 
 def splits_of(tree: Tree, *, unknown: Unknown = "other") -> list[Split | None]:
-    """The splits of all nodes, None for a leaf; faster than one after the other."""
+    """The splits of all nodes, None for leaves; faster than one by one."""
     inner = ~tree.is_leaf
     heavier = np.zeros(tree.n_nodes, dtype=bool)
     heavier[inner] = tree.weight[tree.left[inner]] >= tree.weight[tree.right[inner]]
@@ -158,7 +158,7 @@ def _made(
     else:
         kind = "category"
         codes = (category,) if category < size else ()
-        # With missing values in training, missing is one more category.
+        # if values were missing in training, missing is one more category
         missing_left = category == size if column.missing else missing_left
     if column.kind != "real" and not codes and missing_left:
         kind = "missing"
@@ -170,10 +170,10 @@ def _made(
 
 
 def plain(value: Any) -> Any:
-    """The Python value of a NumPy scalar; any other value as it is."""
+    """The Python value of a NumPy scalar; other values unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def check_unknown(unknown: str, *, caller: str) -> None:
-    """Raise unless ``unknown`` is one of the policies for unknown categories."""
+    """Raise unless ``unknown`` is a policy for unknown categories."""
     check(caller, {"unknown": unknown}, {"unknown": OneOf(UNKNOWNS)})

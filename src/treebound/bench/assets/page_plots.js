@@ -191,7 +191,7 @@ function differencesView() {
   redraw();
   return [make("h2", {}, "Two models, data set by data set"),
     make("div", { class: "bar" }, pick("one"), "minus", pick("other")), box,
-    make("p", { class: "note" }, "Difference of mean test accuracy in points, with 95 % intervals; over draws the variance is corrected for overlapping training parts. Filled: the interval leaves out zero.")];
+    make("p", { class: "note" }, "Difference of mean test accuracy in points, with 95 % intervals; over draws the variance is corrected for overlapping training parts. Filled: the interval excludes zero.")];
 }
 
 function forest(one, other) {

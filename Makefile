@@ -17,10 +17,9 @@ demo: $(STAMP)
 
 test: lint doctest unit docs
 
-# What is heavy: Spark, ray, SHAP, LaTeX, a second scikit-learn, and every example of the gallery.
+# What is heavy: Spark, ray, SHAP, LaTeX and a second scikit-learn.
 test-all: test $(VENV)/.installed-heavy
 	$(BIN)/python -m pytest tests -m heavy
-	TREEBOUND_GALLERY=all $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 bench: $(STAMP)
 	for name in theory oracle growth predict pruning; do \
@@ -43,6 +42,7 @@ doctest: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/python -m pytest -q -n $(JOBS) tests -m "not heavy"
 
+# Runs every example of the gallery that has changed since the last build.
 docs: $(STAMP)
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 

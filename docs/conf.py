@@ -22,7 +22,7 @@ extensions = [
     "mathml",
 ]
 html_math_renderer = "mathml"
-exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "**/sg_execution_times.rst"]
+exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "**sg_execution_times.rst"]
 templates_path = ["_templates"]
 html_theme = "pydata_sphinx_theme"
 html_title = f"treebound {version}"

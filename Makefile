@@ -17,11 +17,9 @@ demo: $(STAMP)
 
 test: lint doctest unit docs
 
-# What is heavy: Spark, ray, SHAP, LaTeX, every example of the gallery, the oldest versions of what we
-# depend on, and a wheel.
+# What is heavy: Spark, ray, SHAP, LaTeX, the oldest versions of what we depend on, and a wheel.
 test-all: test $(VENV)/.installed-heavy test-oldest wheel-test
 	$(BIN)/python -m pytest tests -m heavy
-	TREEBOUND_GALLERY=all $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 # The suite once against the oldest versions that pyproject.toml admits, in an environment of its own.
 OLDEST := .venv-oldest
@@ -76,6 +74,7 @@ doctest: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/python -m pytest -q -n $(JOBS) tests -m "not heavy"
 
+# Runs every example of the gallery that has changed since the last build.
 docs: $(STAMP)
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 

@@ -2,7 +2,7 @@
 Five lines on iris
 ==================
 
-Grow a tree, prune it, read it, draw it. Nothing has to be tuned, and no row is set aside.
+Grow a tree, prune it, read it, draw it. Nothing is tuned, and no row is held out.
 """
 
 from sklearn.datasets import load_iris
@@ -14,19 +14,19 @@ clf = tb.BoundTreeClassifier().fit(iris.data, iris.target_names[iris.target])
 print(clf.to_text())
 
 # %%
-# Behind each answer stands how many training rows of that leaf were right, and how many there
-# were. The same tree as a picture: yes goes left.
+# The two numbers after a class are the training rows of that class in the leaf, and all training
+# rows in the leaf. The same tree as a picture: yes goes left.
 
 tb.show.TreeDisplay.from_estimator(clf)
 
 # %%
-# What does it promise? With 150 rows not much, but what it says is true of new flowers of the same
-# kind, whatever their distribution.
+# The certificate is an upper limit on the error rate. With 150 rows it is large, but it holds for
+# new flowers from the same source, for any distribution.
 
 print(clf.certificate_)
 
 # %%
-# Why seven leaves? Because six would cost more in errors than they save in size, and eight the
-# other way round. The numbers are nats.
+# Why seven leaves? Six leaves would cost more in errors than they save in size; eight leaves would
+# cost more in size than they save in errors. The numbers are nats.
 
 print(clf.pruning_result_.explain())

@@ -1,9 +1,9 @@
 """
-Pruning a tree of scikit-learn
-==============================
+Pruning a scikit-learn tree
+===========================
 
-A ``DecisionTreeClassifier`` goes in, and a smaller ``DecisionTreeClassifier`` comes out, without
-cross-validation. It is a real one: ``plot_tree`` and whatever else reads such trees go on working.
+``prune`` takes a fitted ``DecisionTreeClassifier`` and returns a smaller one, without
+cross-validation. ``plot_tree`` and all other tools of scikit-learn work with the result.
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +25,7 @@ for name, tree in (("grown", grown), ("pruned", pruned)):
     )
 
 # %%
-# scikit-learn draws it as it draws its own.
+# scikit-learn can draw it.
 
 figure, ax = plt.subplots(figsize=(9, 5))
 plot_tree(
@@ -40,7 +40,7 @@ plot_tree(
 figure.tight_layout()
 
 # %%
-# The tree that went in is as it was. Other pruners go by name, with their options:
+# The original tree is not changed. Other pruners are chosen by name, with their options:
 
 gentle = tb.prune(grown, X, y, pruner="pessimistic", confidence=0.25)
 validated = tb.prune(grown, X, y, pruner="cost-complexity", folds=5)

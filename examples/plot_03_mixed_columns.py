@@ -1,9 +1,9 @@
 """
-Mixed columns, missing values, unknown categories
-=================================================
+Mixed columns, missing values, new categories
+=============================================
 
-Real, ordinal and nominal columns as they are: no one-hot encoding, no imputation. The table is
-made up: parcels, and whether they came late.
+Real, ordinal and nominal columns without one-hot encoding or imputation. The table is invented:
+parcels, and whether they arrived late.
 """
 
 import numpy as np
@@ -27,8 +27,7 @@ late = (parcels["country"] == "IS") | ((parcels["weight"] > 4) & slow)
 late ^= rng.random(rows) < 0.05
 
 # %%
-# Some values are missing. Those of late parcels more often: that is information, and the tree may
-# use it.
+# Some values are missing, more often those of late parcels. The tree can use that information.
 
 parcels.loc[rng.random(rows) < np.where(late, 0.3, 0.02), "weight"] = np.nan
 parcels.loc[rng.random(rows) < 0.1, "country"] = None
@@ -52,7 +51,7 @@ print(clf.to_text())
 tb.show.TreeDisplay.from_estimator(clf)
 
 # %%
-# Norway was never seen. What happens then is a choice, made by ``unknown``.
+# Norway is not in the training rows. ``unknown`` says what happens to such a row.
 
 new = pd.DataFrame({"weight": [1.2], "service": ["express"], "country": ["NO"], "insured": [False]})
 for choice in ("majority", "stop", "missing"):

@@ -2,8 +2,8 @@
 The pruning path, and why this size
 ===================================
 
-The pruner looks at the best tree of every size and keeps the one with the least score. All of them
-can be looked at afterwards, without fitting again.
+The pruner compares the best trees of every size and keeps the one with the least score. All of them
+remain available, without fitting again.
 """
 
 import matplotlib.pyplot as plt
@@ -23,12 +23,12 @@ print(clf.pruning_result_.explain())
 tb.show.PruningPathDisplay.from_estimator(clf)
 
 # %%
-# As a table, one row a step.
+# As a table, with one row for each step.
 
 print(clf.pruning_path_.to_frame().round(1).to_string())
 
 # %%
-# Was it a good choice? The other half of the rows, which took no part, can tell.
+# Was it a good choice? The other half of the rows was not used, so it is a fair test.
 
 sizes = clf.pruning_path_.leaves
 seen = [clf.prune_to(step=step).score(X, y) for step in range(len(sizes))]
@@ -42,6 +42,6 @@ ax.set(xlabel="leaves", ylabel="accuracy")
 ax.legend()
 
 # %%
-# A smaller tree to talk about is one call away; the classifier itself is not changed.
+# ``prune_to`` returns a smaller tree; the classifier itself is not changed.
 
 print(clf.prune_to(leaves=3).to_text())

@@ -1,9 +1,9 @@
 """
-Certificates, and what declaring categories gains
-=================================================
+Certificates and declared categories
+====================================
 
-A certificate bounds how often a tree will be wrong on new examples, from the training rows alone.
-Here the source of the rows is known, so that the promise can be held against the truth.
+A certificate bounds the error rate on new examples, from the training rows alone. Here the source
+of the rows is known, so the limit can be compared with the true error rate.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ depots = [f"depot {number}" for number in range(12)]
 
 
 def draw(rows, seed):
-    """Parcels, and whether they came late; one in ten is an accident."""
+    """Parcels, and whether they arrived late, with 10 % noise."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
@@ -36,8 +36,8 @@ clf = tb.BoundTreeClassifier().fit(X, y)
 print(clf.certificate_.explain())
 
 # %%
-# The texts of ``service`` and ``depot`` were only *found* in the data. There might be any number
-# of others, and the bound allows for that. Declare them and it need not:
+# The categories of ``service`` and ``depot`` are undeclared. There might be any number of others,
+# and the bound allows for that. Declare them for a smaller limit:
 
 kinds = {
     "service": pd.CategoricalDtype(speeds, ordered=True),
@@ -47,14 +47,14 @@ better = tb.BoundTreeClassifier().fit(X.astype(kinds), y)
 print(better.certificate_)
 
 # %%
-# What each size could promise. Larger trees make fewer errors on the training rows and promise
-# less.
+# The certificate of each size. Larger trees make fewer errors on the training rows, but more leaves
+# make the limit larger.
 
 tb.show.CertificateDisplay.from_estimator(better)
 
 # %%
-# The promise, the training error and the truth (from 100,000 new parcels) as the rows get more.
-# The certificate is far above the truth at first, and comes down to it.
+# The certificate, the training error and the true error rate (from 100,000 new parcels) against the
+# number of training rows. The certificate is far above the true rate at first, and approaches it.
 
 X_new, y_new = draw(100_000, seed=99)
 sizes = [100, 300, 1000, 3000, 10_000, 30_000]
@@ -68,13 +68,13 @@ for rows in sizes:
 
 figure, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 ax.plot(sizes, promised, marker="o", label="certificate, 95 %")
-ax.plot(sizes, true, marker="o", label="truth")
+ax.plot(sizes, true, marker="o", label="true error rate")
 ax.plot(sizes, on_training, marker="o", label="training error")
 ax.set(xscale="log", xlabel="training rows", ylabel="share of errors", ylim=(0, 1))
 ax.legend()
 
 # %%
-# With labelled rows to spare there is a simpler promise, from those rows alone.
+# With extra labelled rows there is a simpler limit, from those rows alone.
 
 rows, labels = draw(2000, seed=5)
 errors = int((better.predict(rows.astype(kinds)) != labels).sum())

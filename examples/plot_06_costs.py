@@ -2,8 +2,8 @@
 Costs and class weights
 =======================
 
-A missed tumour is worse than a false alarm. Two things can say so: ``class_weight`` changes what
-the tree is grown for, ``costs`` what it answers and how it is pruned.
+A missed tumour is worse than a false alarm. There are two ways to say so: ``class_weight`` changes
+how the tree is grown, ``costs`` how it is pruned and what it predicts.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ models = {
 }
 
 # %%
-# Every row is answered by a tree that has not seen it.
+# Cross-validation: every row is predicted by a tree that was fitted without it.
 
 answers = {name: cross_val_predict(model, X, y, cv=10) for name, model in models.items()}
 for name, model in models.items():
@@ -38,8 +38,7 @@ for name, model in models.items():
     print(f"{name:12} {leaves:2} leaves, {missed:2} missed, {alarms:2} alarms, cost {cost:.0f}")
 
 # %%
-# Here pruning by cost is the cheapest. Growing for the weights chases the malignant rows down to
-# the last one, which does not carry over to new rows.
+# Here pruning by cost is the cheapest. Growing with weights overfits the malignant rows.
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.2), layout="constrained")
 for ax, name in zip(axes, ("plain", "class_weight", "costs"), strict=True):
@@ -47,15 +46,15 @@ for ax, name in zip(axes, ("plain", "class_weight", "costs"), strict=True):
     ax.set_title(name)
 
 # %%
-# A matrix can price each kind of mistake: rows are the true class, columns the answer. Each leaf
-# then gives the answer that is cheapest on average, and the certificate is still one of plain
-# errors.
+# A matrix gives each kind of error its own cost: rows are the true class, columns the predicted
+# class. Each leaf then predicts the class with the least mean cost. The certificate still counts
+# errors, not costs.
 
 matrix = np.array([[0.0, 1.0], [8.0, 0.0]])  # benign, malignant
 clf = tb.BoundTreeClassifier(pruning=BoundPruner(costs=matrix)).fit(X, y)
 print(clf.to_text())
 
 # %%
-# With weights there is no certificate, and the classifier says why.
+# With weights there is no certificate, and ``certificate_reason_`` says why.
 
 print(models["class_weight"].certificate_, "-", models["class_weight"].certificate_reason_)

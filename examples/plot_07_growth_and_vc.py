@@ -2,8 +2,8 @@
 Growth functions and VC dimensions
 ==================================
 
-In how many ways can trees of a shape label a sample? That number, the growth function, is what the
-pruning score and the certificate rest on.
+The growth function is the number of ways in which trees of a shape can label a sample. The pruning
+score and the certificate use it.
 """
 
 import matplotlib.pyplot as plt
@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import treebound as tb
 
 # %%
-# A shape is a tree without tests and labels; a landscape is what a tree may test.
+# A shape is a tree without tests and labels; a landscape is the set of features that it may test.
 
 shape = tb.TreeShape.parse("((..)(..))")
 landscape = tb.Landscape(real=10, ordinal=(3, 5), nominal=(2, 4))
@@ -19,7 +19,7 @@ print(shape.leaves, shape.nodes, shape.depth, shape.symmetries)
 
 # %%
 # Four bounds on the growth function. *fast* is the form of the paper, *tight* sums over the sizes
-# of the parts, *closed* is a formula, *best* the least of all that is known.
+# of the parts, *closed* is a formula, *best* the least of all.
 
 tb.show.GrowthDisplay.from_shape(shape, 3, landscape)
 
@@ -53,7 +53,7 @@ ax.legend(title="at least and at most")
 
 # %%
 # All trees with L leaves together have a closed form too. It grows by about the same amount with
-# each leaf, which is what a leaf costs in the pruning score.
+# each leaf; this is the cost of a leaf in the pruning score.
 
 for leaves in (2, 5, 10, 20, 50):
     nats = tb.bounds.log_growth_leaves(leaves, 2000, 2, landscape)

@@ -2,8 +2,8 @@
 Worst samples and witnesses
 ===========================
 
-A bound is as good as the sample that comes nearest to it. Such samples can be searched for, and
-for real stumps they can be built.
+How tight is a bound? A sample that attains it, or comes close, gives the answer. Such samples can
+be searched for, and for real stumps they can be constructed.
 """
 
 import matplotlib.pyplot as plt
@@ -12,7 +12,7 @@ import numpy as np
 import treebound as tb
 
 # %%
-# What can a shape do on one given sample? The oracle lists every partition it realizes.
+# All partitions that a shape realizes on one given sample.
 
 sample = [[0, 1], [1, 3], [2, 0], [3, 2]]
 shape = tb.TreeShape.parse("(..)")
@@ -20,7 +20,8 @@ for partition in sorted(tb.bounds.realizable_partitions(sample, ["real", "real"]
     print(partition)
 
 # %%
-# And on the worst sample of a size? Here all samples that matter are tried, so the count is exact.
+# The sample of a given size with the most partitions. Here the search is exhaustive, so the count
+# is exact.
 
 landscape = tb.Landscape(nominal=(3, 2))
 shape = tb.TreeShape.parse("((..).)")
@@ -30,9 +31,9 @@ print("at most", tb.bounds.partitions(shape, 2, 5, landscape))
 print(np.array(worst.X))
 
 # %%
-# For stumps on real features the paper conjectured that its bound is attained. It is: for every
-# number of examples there is one list of features whose first l attain it, for each l. Every
-# column below orders the examples in its own way.
+# For stumps on real features the paper conjectured that its bound is attained. This is true: for
+# every number of examples there is one list of features whose first l attain the bound, for each
+# l. Every column below is one order of the examples.
 
 X = tb.bounds.witness(8, 12)
 check = tb.bounds.check_witness(X)
@@ -55,7 +56,7 @@ ax.set(xlabel="real features", ylabel="2-partitions of 8 examples")
 ax.legend()
 
 # %%
-# Ordinal features have few thresholds, and the bound hands them out greedily. A row is a feature,
-# a cell one of its thresholds, the colour the size of the smaller part that it was given to.
+# Ordinal features have few thresholds, and the bound assigns them greedily. A row is a feature, a
+# cell one of its thresholds, the colour the size of the smaller part that it is assigned to.
 
 tb.show.FerrersDisplay.from_landscape(6, (6, 6, 6, 6, 5, 5, 5, 2, 2))

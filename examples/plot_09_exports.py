@@ -1,9 +1,9 @@
 """
-SQL, C, ONNX, JSON, and back
-============================
+SQL, C, ONNX, JSON and Python
+=============================
 
-One tree in five forms. Each must answer exactly as ``predict`` does, also for missing values and
-for categories never seen.
+One tree in five forms. Each must give the predictions of ``predict``, also for missing values and
+for new categories.
 """
 
 import shutil
@@ -30,7 +30,7 @@ clf = tb.BoundTreeClassifier().fit(parcels, np.where(late, "late", "on time"))
 tb.show.TreeDisplay.from_estimator(clf)
 
 # %%
-# New rows, with a gap and a country that training did not have.
+# New rows, with a missing value and a new country.
 
 new = pd.DataFrame(
     {"weight": [0.5, 6.1, None, 1.0, 2.2], "country": ["FR", "DE", "IT", "NO", None]}
@@ -48,7 +48,7 @@ with sqlite3.connect(":memory:") as database:
 print(answers == expected)
 
 # %%
-# **C**: a function over a struct, without any library. It is compiled here if there is a compiler.
+# **C**: a function of a struct, without any library. It is compiled here if there is a compiler.
 
 source = clf.to_c(name="arrival")
 print("\n".join(source.splitlines()[-16:]))
@@ -70,7 +70,7 @@ if shutil.which("cc"):
         print(done.stdout.strip() == expected[1])
 
 # %%
-# **ONNX**: one input a column; a missing text is the empty one. It needs the extra ``onnx``.
+# **ONNX**: one input for each column; a missing text is the empty one. It needs the extra ``onnx``.
 
 try:
     import onnxruntime
@@ -87,7 +87,7 @@ else:
     print(np.abs(probabilities - clf.predict_proba(new)).max() < 1e-6)
 
 # %%
-# **JSON**, and back: the written format of the documentation. Reading it executes nothing.
+# **JSON**: the documented model format. Reading it executes nothing.
 
 with tempfile.TemporaryDirectory() as folder:
     clf.save(f"{folder}/model.json")

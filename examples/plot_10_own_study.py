@@ -1,9 +1,9 @@
 """
-The study on one's own data
-===========================
+The study on your own data
+==========================
 
-Which pruner suits *your* data? The study that compares them on the 25 data sets of the paper takes
-any table: here a CSV file with a schema of a few lines beside it.
+Which pruner is best for *your* data? The study that compares them on the 25 data sets of the paper
+accepts any table: here a CSV file with a schema file beside it.
 """
 
 import tempfile
@@ -24,12 +24,12 @@ from treebound.growing import GrowOptions
 from treebound.pruning import BoundPruner, PessimisticPruner
 
 # %%
-# The schema says what the columns are. What it leaves out is inferred.
+# The schema declares the columns. What it leaves out is inferred.
 
 print(Path("parcels.toml").read_text())
 
 # %%
-# ``parcels.toml`` is found by its name. A second table, for company, ships with scikit-learn.
+# ``parcels.toml`` is found by its name. A second table ships with scikit-learn.
 
 sets = [bench.load_sample("parcels.csv"), bench.load_sample("sklearn:wine")]
 for one in sets:
@@ -37,8 +37,8 @@ for one in sets:
     print(f"{one.name}: {one.sample.n_rows} rows, {one.sample.n_classes} classes, {kinds}")
 
 # %%
-# A model is a declaration. Any classifier of scikit-learn can take part; this one needs
-# its columns filled and scaled.
+# Models are declared. Any scikit-learn classifier can be one; logistic regression needs imputed and
+# scaled columns.
 
 logistic = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression())
 grown = GrowOptions("entropy")
@@ -52,7 +52,7 @@ models = [
 mine = bench.Protocol("mine", models=lambda: models, draws=10)
 
 # %%
-# Results go to a SQLite file, one transaction each. Run it again and it has nothing left to do.
+# Results go to a SQLite file, one transaction each. A second run finds nothing left to do.
 
 with tempfile.TemporaryDirectory() as folder:
     for _ in range(2):
@@ -67,7 +67,7 @@ print_sheet(accuracy_table(results), console)
 print_sheet(cost_table(results), console)
 
 # %%
-# And a picture: accuracy against size of the trees, a point a draw.
+# Accuracy against size of the trees, with one point for each draw.
 
 accuracy, leaves = results.cube("test_accuracy"), results.cube("leaves")
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")

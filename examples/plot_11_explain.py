@@ -1,9 +1,10 @@
 """
-Why this answer
-===============
+Explaining a row
+================
 
-One row explained: the splits it met, with its own values; the next best class; and the least change
-that gives another answer. The table is made up: loans, and whether they were paid back.
+Why does a row get its prediction? The splits on its path, with its own values; the next best class;
+and the smallest change that gives another prediction. The table is invented: loans, and whether
+they were paid back.
 """
 
 import numpy as np
@@ -29,19 +30,19 @@ good ^= rng.random(rows) < 0.07
 paid = pd.Series(np.where(good, "paid", "lost"), name="loan")
 
 # %%
-# With rows given, every node shows how the values of its column are spread over the classes. The
-# dotted line is where it splits.
+# With rows given, every inner node shows a histogram of its column by class. The dotted line is the
+# threshold.
 
 clf = tb.BoundTreeClassifier(max_leaves=7, unknown="error").fit(loans, paid)
 ax = clf.plot(loans, paid)
 
 # %%
-# The first loan, and why it is answered as it is. In a notebook this is a table.
+# The explanation of the first loan. In a notebook this is a table.
 
 found = clf.explain(loans.iloc[0])
 print(found)
 
 # %%
-# The changed row really gets the other answer.
+# The changed row gets the other prediction.
 
 print(clf.explain(found.counterfactual.row))

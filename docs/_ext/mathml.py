@@ -13,6 +13,7 @@ _REPLACED = (
     (r"(?<=[\w})])\s*\\ln\b", r"\\,\\ln"),
     (r"\\ln\s+(?=[\\\w])", r"\\ln\\,"),
 )
+_LONG = 40  # characters of TeX; about what fits on a phone
 
 
 def _formula(node: nodes.Element, *, as_block: bool) -> str:
@@ -23,7 +24,10 @@ def _formula(node: nodes.Element, *, as_block: bool) -> str:
 
 
 def _inline(writer: Any, node: nodes.Element) -> NoReturn:
-    writer.body.append(_formula(node, as_block=False))
+    # A long formula may scroll by itself, where the page is narrow.
+    size = " long" if len(node.astext()) > _LONG else ""
+    formula = _formula(node, as_block=False)
+    writer.body.append(f'<span class="formula{size}">{formula}</span>')
     raise nodes.SkipNode
 
 

@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from treebound._extras import require
+from treebound._jobs import effective_jobs
 from treebound.classifier import BoundTreeClassifier
-from treebound.classifier.estimator import unchanged_on_error
 from treebound.classifier.in_rounds import fit_in_rounds, refuse_what_needs_rows
+from treebound.classifier.model import unchanged_on_error
 from treebound.dask.collections import (
     is_array,
     is_frame,
@@ -125,7 +125,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             named = isinstance(name, str) and bool(name) and not is_array(y)
             self.target_name_ = name if named else None
             if client is None:
-                threads = int(effective_n_jobs(self.n_jobs))
+                threads = effective_jobs(self.n_jobs)
                 local = stream_engine(_computed(raw, read), bins, n_threads=threads)
                 self._grow(local, schema, pruner, options)
                 return self

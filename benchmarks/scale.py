@@ -10,7 +10,7 @@ imports included, and the peak of their memory in all, what pages of files they 
 - in memory: ``BoundTreeClassifier.fit`` on the table that pyarrow reads;
 - streamed: ``BoundTreeClassifier.fit`` on the ``pyarrow.dataset``;
 - Dask with one and two workers of one thread: ``DaskBoundTreeClassifier``;
-- ``lightgbm.dask`` and ``xgboost.dask`` with one tree, two workers: approximate trees of 255 or 256 bins.
+- ``lightgbm.dask`` and ``xgboost.dask`` with one tree, two workers: approximate trees, 256 bins.
 
 The trees of treebound must be one tree: their nodes are compared. ``--quick`` is 10^5 rows,
 ``--huge`` adds 10^7. How cost grows with rows, columns, classes, leaves and workers is measured on

@@ -70,9 +70,46 @@ def draw_certificates() -> None:
     figure.savefig(HERE / "certificates.png", dpi=130)
 
 
+def draw_round() -> None:
+    """One round of growth on rows that are not in memory at once."""
+    figure, ax = plt.subplots(figsize=(8, 3.4), layout="constrained")
+    ax.set_xlim(0, 10)
+    ax.set_ylim(0, 4.3)
+    ax.axis("off")
+    grey, blue, orange = "#555555", "#0072b2", "#d55e00"
+    for k, name in enumerate(("shard 1", "shard 2", "shard n")):
+        y = 2.9 - 1.2 * k
+        ax.add_patch(plt.Rectangle((0.1, y), 2.5, 0.9, fill=False, edgecolor=grey))
+        ax.text(1.35, y + 0.6, name, ha="center", va="center", color=grey)
+        ax.text(1.35, y + 0.25, "codes, rows of nodes", ha="center", va="center", size=8)
+    ax.text(1.35, 4.1, "values in a file, read when asked for", ha="center", size=8, color=grey)
+    ax.add_patch(plt.Rectangle((6.7, 0.5), 3.2, 3.3, fill=False, edgecolor=blue, linewidth=1.6))
+    ax.text(8.3, 3.55, "driver", ha="center", va="center", color=blue)
+    steps = (
+        ("scores between bins,\nbounds inside them", "counts of bins, smaller children only"),
+        ("live bins cut into slices\nor values: the split", "classes of slices and values"),
+        ("best-first order says which\nleaves are split next", "tests of the nodes that are split"),
+    )
+    for k, (what, message) in enumerate(steps):
+        y = 3.0 - 1.05 * k
+        ax.text(8.3, y - 0.05, f"{k + 1}. {what}", ha="center", va="center", size=9)
+        to_driver = k < 2
+        ends = ((2.75, y), (6.55, y)) if to_driver else ((6.55, y), (2.75, y))
+        ax.annotate(
+            "",
+            xy=ends[1],
+            xytext=ends[0],
+            arrowprops={"arrowstyle": "->", "color": blue if to_driver else orange},
+        )
+        ax.text(4.65, y + 0.14, message, ha="center", size=8)
+    figure.savefig(HERE / "round.png", dpi=150)
+    plt.close(figure)
+
+
 def main() -> None:
-    """One data set, its tree and its pruning path; and what certificates depend on."""
+    """One data set, its tree and its pruning path; what certificates depend on; a round."""
     draw_certificates()
+    draw_round()
     data = load_breast_cancer(as_frame=True)
     y = data.target.map(dict(enumerate(data.target_names))).rename("diagnosis")
     clf = BoundTreeClassifier().fit(data.data, y)

@@ -36,7 +36,8 @@ class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEsti
         Most leaves of the tree that is returned; None is no limit. With pruning, growing goes on
         past it and the best tree on the pruning path with at most so many leaves is kept.
     max_grown_leaves : int or None
-        Most leaves of the tree that is grown before it is pruned; None is no limit.
+        Most leaves of the tree that is grown before it is pruned; None is no limit, or 2^16 where
+        the rows are not in memory.
     max_depth : int or None
         Greatest depth of the grown tree; None is no limit.
     min_samples_leaf, min_samples_split : int

@@ -22,6 +22,7 @@ from treebound.data.folds import folds
 from treebound.data.frames import Table, read_table
 from treebound.data.oddities import warn_of_oddities
 from treebound.data.sample import ClassWeight
+from treebound.data.streams import open_stream
 from treebound.data.weights import warn_if_light
 from treebound.growing import GrowOptions, grow
 from treebound.growing.options import GrowthOrder, Thresholds
@@ -31,7 +32,7 @@ from treebound.tree.impurity import Criterion, importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import SMOOTHINGS, Smoothing, probabilities
 
-__all__ = ["Fold", "TreeModel", "cross_validated", "fit_sample"]
+__all__ = ["Fold", "TreeModel", "cross_validated", "fit_sample", "unchanged_on_error"]
 
 # What the parameters may be that are not about growing; those are in GrowOptions.
 _CONSTRAINTS: dict[str, Constraint] = {
@@ -113,17 +114,25 @@ class TreeModel(TreeExports, Parameters):
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            A data frame of any library that narwhals knows, an array, or nested lists.
-        y : array-like of shape (n_rows,)
-            The class of every row.
-        sample_weight : array-like of shape (n_rows,), optional
-            The weight of every row.
+            A data frame of any library that narwhals knows, an array, or nested lists; or a
+            ``pyarrow.dataset.Dataset`` or a lazy frame of polars, which are read batch by batch
+            and never held in memory as a whole.
+        y : array-like of shape (n_rows,), or str
+            The class of every row; of a table that is read in batches, the name of its column.
+        sample_weight : array-like of shape (n_rows,), or str, optional
+            The weight of every row, or the name of its column.
 
         Returns
         -------
         self
         """
-        with _unchanged_on_error(self):
+        with unchanged_on_error(self):
+            batches = open_stream(X)
+            if batches is not None:
+                from treebound.classifier.in_rounds import fit_stream
+
+                fit_stream(self, batches, y, sample_weight)
+                return self
             pruner, options = self._checked()
             table = read_table(X)
             self._take(X, table, y)
@@ -351,7 +360,7 @@ class TreeModel(TreeExports, Parameters):
 
 
 @contextmanager
-def _unchanged_on_error(estimator: Any) -> Iterator[None]:
+def unchanged_on_error(estimator: Any) -> Iterator[None]:
     """Leave an estimator as it was if fitting it fails."""
     before = dict(vars(estimator))
     try:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
 
 from treebound.cli.app import app
 from treebound.cli.options import Data, Force, Output, Quiet, TableOptions, read_training
 from treebound.cli.overwrite import check_output
 from treebound.cli.speaking import aside, plain_table, progress, say
+from treebound.cli.streams import fit_files, must_stream, warnings_as_lines
 
 if TYPE_CHECKING:
     from treebound.classifier.model import TreeModel
@@ -29,6 +32,7 @@ _EXAMPLES = """\
 Examples:
 
     treebound fit data.csv --target label
+    treebound fit folder/*.parquet --target label -o model.json
     treebound fit data.csv --target label --cv 5 -o model.json --report page.html
     treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L
     treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"\
@@ -39,7 +43,7 @@ Examples:
 def fit(
     data: Data,
     /,
-    *,
+    *more: Path,
     target: str | None = None,
     pruning: Pruning = "bound",
     criterion: Criterion = "entropy",
@@ -52,14 +56,20 @@ def fit(
     cv: int | None = None,
     output: Output = None,
     report: Path | None = None,
+    stream: Annotated[bool, Parameter(negative="")] = False,
+    checkpoint: Path | None = None,
     force: Force = False,
     quiet: Quiet = False,
     options: TableOptions = TableOptions(),  # noqa: B008  # frozen
 ) -> None:
     """Fit a tree to a table: a CSV or Parquet file, or '-' for standard input.
 
+    Several files, a folder, and a file that does not fit in memory are read batch by batch.
+
     Parameters
     ----------
+    more
+        Further files with rows of the same table.
     target
         The column to predict; not needed if the schema names it.
     pruning
@@ -85,14 +95,18 @@ def fit(
         Where to write the model (JSON). Without it the tree is printed.
     report
         Where to write a page that shows the tree.
+    stream
+        Read a single file batch by batch too.
+    checkpoint
+        A file that keeps the tree as far as it is grown, for tables that are read batch by batch:
+        the same command goes on from it.
     """
-    from treebound.classifier.model import TreeModel, fit_sample
+    from treebound.classifier.model import TreeModel
     from treebound.cli.models import save_model, summary
-    from treebound.cli.odd import brief_lines
     from treebound.cli.output import write_result
 
-    check_output(output, "model", reads=[data, options.schema], force=force)
-    check_output(report, "html", reads=[data, options.schema], force=force)
+    check_output(output, "model", reads=[data, *more, options.schema], force=force)
+    check_output(report, "html", reads=[data, *more, options.schema], force=force)
     if output is not None and output == report:
         raise ValueError(f"The model and the page cannot both be {output}.")
     if cv is not None and cv < 2:
@@ -109,6 +123,39 @@ def fit(
         n_jobs=jobs,
     )
     model._checked()  # before the table is read
+    if must_stream([data, *more], stream or checkpoint is not None):
+        if target is None or cv is not None or options != TableOptions():
+            raise ValueError(
+                "A table that is read batch by batch needs --target, and takes neither --cv nor "
+                "options that say how to read it. Hint: write it as Parquet, with the types it "
+                "should have."
+            )
+        with progress(f"fitting {data}", quiet) as tell, warnings_as_lines(quiet):
+            fit_files(model, [data, *more], target, tell, checkpoint)
+        sample = None
+    else:
+        sample = _fit_in_memory(model, data, options, target, quiet)
+    if not quiet:
+        say(summary(model))
+    if cv is not None and sample is not None:
+        with progress(f"cross-validating, {cv} folds", quiet):
+            words = _cross_validated(model, sample, cv)
+        say(words)
+    if output is not None:
+        save_model(model, output)
+    if report is not None:
+        model.to_html(report)
+    if output is None:
+        write_result(model.to_text(), None)
+
+
+def _fit_in_memory(
+    model: TreeModel, data: Path, options: TableOptions, target: str | None, quiet: bool
+) -> Sample:
+    """Read the whole table, say what it is, and fit."""
+    from treebound.classifier.model import fit_sample
+    from treebound.cli.odd import brief_lines
+
     with progress(f"reading {data}", quiet):
         table = read_training(data, options, target)
         sample = table.sample()
@@ -120,18 +167,7 @@ def fit(
             say(line)
     with progress(f"fitting {sample.n_rows:,} rows", quiet):
         fit_sample(model, sample, target_name=table.schema.target)
-    if not quiet:
-        say(summary(model))
-    if cv is not None:
-        with progress(f"cross-validating, {cv} folds", quiet):
-            words = _cross_validated(model, sample, cv)
-        say(words)
-    if output is not None:
-        save_model(model, output)
-    if report is not None:
-        model.to_html(report)
-    if output is None:
-        write_result(model.to_text(), None)
+    return sample
 
 
 def _cross_validated(model: TreeModel, sample: Sample, folds: int) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Family", "RawColumn", "Table", "coded_column", "column_of", "family_of", "is_missing",
-    "read_table", "smallest_ints",
+    "read_columns", "read_table", "smallest_ints",
 ]  # fmt: skip
 
 # Type of the values of a column; "empty" when every value is missing.
@@ -270,14 +270,19 @@ def _frame(X: Any) -> Any:
     return frame
 
 
-def _read_frame(frame: Any) -> Table:
+def read_columns(X: Any) -> Table:
+    """Read a data frame column by column, without making one array of them."""
+    return _read_frame(_frame(X), as_matrix=False)
+
+
+def _read_frame(frame: Any, *, as_matrix: bool = True) -> Table:
     _not_empty(frame.shape)
     names = frame.columns
     dtypes = list(frame.schema.values())
     strings = all(isinstance(name, str) for name in names)
     labels = tuple(names) if strings else tuple(f"x{i}" for i in range(len(names)))
     known = tuple(names) if strings else None
-    if all(dtype.is_float() for dtype in dtypes) and len(set(dtypes)) == 1:
+    if as_matrix and all(dtype.is_float() for dtype in dtypes) and len(set(dtypes)) == 1:
         numbers = frame.to_numpy()
         if numbers.dtype in (np.float64, np.float32):
             return Table(known, frame.shape, numbers)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from numbers import Real
 from typing import Any
 
@@ -12,10 +13,21 @@ from numpy.typing import NDArray
 
 from treebound._validation import invalid
 
-__all__ = ["class_weights", "row_weights", "warn_if_light"]
+__all__ = [
+    "balancing_factors",
+    "class_totals",
+    "class_weights",
+    "declared_factors",
+    "exact_sum",
+    "row_weights",
+    "warn_if_light",
+    "warn_if_total_is_light",
+]
 
 # Sums of weights outside this range lose precision.
 _LEAST, _MOST = 1e-300, 2.0**52
+# So many numbers of 26 bits have a sum below 2^53.
+_EXACT_ROWS = 1 << 26
 
 
 def row_weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
@@ -54,6 +66,30 @@ def _in_range(weight: NDArray[np.float64]) -> NDArray[np.float64]:
     return weight
 
 
+def exact_sum(weight: NDArray[np.float64]) -> Fraction:
+    """The sum without rounding, so that it does not depend on how the rows are cut in parts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treebound.data.weights import exact_sum
+    >>> exact_sum(np.array([0.1] * 10)) == 1, float(exact_sum(np.array([2.0**60, 1.0, -(2.0**60)])))
+    (False, 1.0)
+    """
+    total = Fraction(0)
+    for start in range(0, len(weight), _EXACT_ROWS):
+        digits, power = np.frexp(weight[start : start + _EXACT_ROWS])
+        whole = np.ldexp(digits, 53).astype(np.int64)
+        shift = int(power.min())
+        places = power - shift
+        # halves of 27 and 26 bits, so that floats hold their sums
+        for half, more in ((whole >> 26, 26), (whole & (2**26 - 1), 0)):
+            sums = np.bincount(places, weights=half.astype(np.float64))
+            for place in np.flatnonzero(sums).tolist():
+                total += int(sums[place]) * Fraction(2) ** (place + shift - 53 + more)
+    return total
+
+
 def class_weights(
     class_weight: Any,
     classes: NDArray[Any],
@@ -68,15 +104,28 @@ def class_weights(
     if class_weight is None:
         return weight
     if isinstance(class_weight, Mapping):
-        factor = _declared(class_weight, classes)
+        factor = declared_factors(class_weight, classes)
     else:
-        per_class = np.bincount(codes, weights=weight, minlength=len(classes))
-        factor = per_class.sum() / (len(classes) * per_class)
+        per_class = class_totals(codes, weight, len(classes))
+        factor = balancing_factors(per_class)
     rows = factor[codes]
     return _in_range(rows if weight is None else rows * weight)
 
 
-def _declared(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> NDArray[np.float64]:
+def class_totals(codes: NDArray[np.int32], weight: Any, n_classes: int) -> list[Fraction]:
+    """The weight of every class, without rounding."""
+    if weight is None:
+        return [Fraction(count) for count in np.bincount(codes, minlength=n_classes).tolist()]
+    return [exact_sum(weight[codes == k]) for k in range(n_classes)]
+
+
+def balancing_factors(per_class: Sequence[Fraction]) -> NDArray[np.float64]:
+    """What to multiply the weights of each class by so that all classes weigh the same."""
+    whole = float(sum(per_class))
+    return np.array([whole / (len(per_class) * float(one)) for one in per_class])
+
+
+def declared_factors(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> NDArray[np.float64]:
     labels = classes.tolist()
     if class_weight and not any(label in class_weight for label in labels):
         must = f"a mapping with classes of y as keys, that is {labels[:10]}"
@@ -94,11 +143,17 @@ def warn_if_light(weight: NDArray[np.float64] | None) -> None:
 
     Pruners use the sum of the weights as the number of examples.
     """
-    if weight is not None and weight.sum() < 0.5 * len(weight):
+    if weight is not None:
+        warn_if_total_is_light(float(weight.sum()), len(weight), stacklevel=4)
+
+
+def warn_if_total_is_light(total: float, rows: int, *, stacklevel: int) -> None:
+    """The same for weights that were added up."""
+    if total < 0.5 * rows:
         warnings.warn(
-            f"The sample weights add up to {weight.sum():.4g}, far below the {len(weight)} rows. "
+            f"The sample weights add up to {total:.4g}, far below the {rows} rows. "
             "Pruning takes the sum for the number of examples, so it will prune hard. "
             "Hint: scale the weights so that their mean is 1, or use pruning=None.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )

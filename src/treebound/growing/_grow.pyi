@@ -25,4 +25,7 @@ def grow(
     n_threads: int,
     crossing: int | None = None,
     most_bins: int | None = None,
+    whole: int = 0,
+    spans: Sequence[float] | None = None,
+    least_priority: float = ...,
 ) -> tuple[dict[str, Any], list[bool]]: ...

@@ -6,6 +6,7 @@ smaller ones by sorting (`_sorted`). The tree does not depend on the crossing.
 """
 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memset
@@ -43,6 +44,8 @@ cdef class Grower(Leaves):
     cdef Large* large           # NULL: all nodes are sorted
     cdef Search search
     cdef object arrays          # keeps the memory of the sources alive
+    cdef object spans           # of the columns of the whole sample; None: of this one
+    cdef double least_priority  # with a limit of leaves: leaves below it are not expanded
     cdef Py_ssize_t max_leaves, n_leaves, root_crossing, crossing, most_bins
     cdef Watch watch
     cdef bint sorts_when_needed  # False: always use histograms above the crossing
@@ -79,6 +82,8 @@ cdef class Grower(Leaves):
             index = self.tree.pop()
             home = self.tree.nodes[index].home
             try:
+                if self.tree.in_order and self.tree.nodes[index].priority < self.least_priority:
+                    return 0
                 if self.tree.nodes[index].state != FOUND:
                     self.look_at(index)
                 elif home != NULL:
@@ -107,7 +112,16 @@ cdef class Grower(Leaves):
             self.tree.nodes[0].home = new_sorted(
                 &self.problem, self.sources, self.n_columns, NULL, n, self.scratch
             )
+        self.set_spans()
         self.wait(0)
+        return 0
+
+    cdef int set_spans(self) except -1 nogil:
+        """The spans of the whole sample, where this one is a part of it."""
+        with gil:
+            if self.spans is not None:
+                for j in range(self.n_columns):
+                    self.sources[j].span = self.spans[j]
         return 0
 
     cdef bint make_large(self, Py_ssize_t most_bins) except -1 nogil:
@@ -233,6 +247,7 @@ cdef class Grower(Leaves):
             &self.problem, self.sources, self.n_columns, NULL, self.problem.n_rows, self.scratch
         )
         root.home.users = 1
+        self.set_spans()
         self.search_alone(0)
         leave(root.home)
         return 0
@@ -416,13 +431,17 @@ cdef class Grower(Leaves):
 def grow(
     columns, y, weights, n_classes, kinds, n_categories, may_miss, *, criterion, by_impurity,
     max_leaves, max_depth, min_samples_leaf, min_weight, min_samples_split, min_gain, thresholds,
-    n_threads, crossing=None, most_bins=None,
+    n_threads, crossing=None, most_bins=None, whole=0, spans=None,
+    least_priority=-INFINITY,
 ):
     """The arrays of the grown tree, and which columns have missing values.
 
     ``columns`` are one-dimensional arrays of float64, float32, int8, int16 or int32; ``y`` is int32
     and ``weights`` int64 or None. ``max_leaves`` is -1 for no limit. ``crossing`` is the least
     number of rows of a node that is searched by histograms, ``most_bins`` the number of bins.
+    Where the rows are those of a node of a larger sample, ``whole`` is its weight and ``spans``
+    are the spans of its columns: then the tree is what that sample has below the node. Of its leaves
+    none is expanded whose priority is below ``least_priority``, if the number of leaves is limited.
     """
     cdef Py_ssize_t n = len(y), j
     cdef const int32_t[::1] labels = y
@@ -451,6 +470,9 @@ def grow(
     grower.min_split = max(min_samples_split, 2 * min_samples_leaf)
     grower.min_gain = min_gain
     grower.thresholds = thresholds
+    grower.whole = whole
+    grower.spans = spans
+    grower.least_priority = least_priority
     set_crossing(grower, crossing, most_bins, n_categories)
     with nogil:
         grower.grow()

@@ -13,25 +13,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import ceil
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
 from treebound.data import Sample
 from treebound.growing._grow import grow as grow_arrays
 from treebound.growing.naming import naming_rows
 from treebound.growing.options import GrowOptions
+from treebound.growing.units import WeightTotal
 from treebound.tree.model import Tree
 
 __all__ = ["grow"]
 
 _CRITERIA = {"gini": 0, "entropy": 1, "misclassification": 2}
-_KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
+KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
 _THRESHOLDS = {"decimal": 0, "midpoint": 1, "observed": 2}
 _NO_LIMIT = 2**31 - 1
-# Weights that are not integers are scaled to integers of this sum: as many bits as a float has.
-_WEIGHT_BITS = 52
 
 
 def grow(
@@ -87,32 +86,24 @@ def grow(
     (2, 2)
     """
     options = options or GrowOptions()
-    units, unit = (None, 1.0) if sample.weight is None else _integer_weights(sample.weight)
+    total = WeightTotal.of(sample.weight, sample.n_rows)
+    units = total.integers(sample.weight, sample.n_rows)
     whole = sample.n_rows if units is None else int(units.sum())
-    least = _least_weight(options.min_weight_fraction_leaf, whole)
-    leaf_rows = max(options.min_samples_leaf, least if units is None else 1)
     columns = sample.columns
     arrays, _ = grow_arrays(
         sample.X.values,
         np.ascontiguousarray(sample.y, dtype=np.int32),
         units,
         sample.n_classes,
-        [_KINDS[column.kind] for column in columns],
+        [KINDS[column.kind] for column in columns],
         [len(column.categories or ()) for column in columns],
         [column.missing for column in columns],
-        criterion=_CRITERIA[options.criterion],
-        by_impurity=options.growth_order == "impurity",
+        **kernel_options(options, whole, weighted=units is not None),
         max_leaves=-1 if options.max_leaves is None else options.max_leaves,
-        max_depth=_NO_LIMIT if options.max_depth is None else min(options.max_depth, _NO_LIMIT),
-        min_samples_leaf=min(leaf_rows, _NO_LIMIT),
-        min_weight=0 if units is None else least,
-        min_samples_split=min(options.min_samples_split, _NO_LIMIT),
-        min_gain=options.min_gain,
-        thresholds=_THRESHOLDS[options.thresholds],
         n_threads=effective_jobs(options.n_jobs),
         crossing=crossing,
     )
-    arrays["counts"] = arrays["counts"] * unit
+    arrays["counts"] = arrays["counts"] * total.unit
     tree = Tree(
         **arrays, columns=columns, classes=sample.classes, weighted=sample.weight is not None
     )
@@ -121,16 +112,20 @@ def grow(
     return tree
 
 
-def _integer_weights(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, float]:
-    """Weights as integers and what one of them stands for; None where every weight is one."""
-    if (weight == 1.0).all():
-        return None, 1.0
-    total = weight.sum()
-    if total <= 2.0**_WEIGHT_BITS and (weight == np.rint(weight)).all():
-        return weight.astype(np.int64), 1.0
-    shift = _WEIGHT_BITS - 1 - int(np.floor(np.log2(total)))
-    scaled = np.rint(np.ldexp(weight, shift))
-    return np.maximum(scaled, 1.0).astype(np.int64), float(np.ldexp(1.0, -shift))
+def kernel_options(options: GrowOptions, whole: int, *, weighted: bool) -> dict[str, Any]:
+    """The options as the kernels take them; ``whole`` is the weight of all rows."""
+    least = _least_weight(options.min_weight_fraction_leaf, whole)
+    leaf_rows = max(options.min_samples_leaf, 1 if weighted else least)
+    return {
+        "criterion": _CRITERIA[options.criterion],
+        "by_impurity": options.growth_order == "impurity",
+        "max_depth": min(options.max_depth or _NO_LIMIT, _NO_LIMIT),
+        "min_samples_leaf": min(leaf_rows, _NO_LIMIT),
+        "min_weight": least if weighted else 0,
+        "min_samples_split": min(options.min_samples_split, _NO_LIMIT),
+        "min_gain": options.min_gain,
+        "thresholds": _THRESHOLDS[options.thresholds],
+    }
 
 
 def _least_weight(fraction: float, total: int) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data import Sample
+from treebound.data import Matrix, Sample
 from treebound.tree.model import Tree
 
-__all__ = ["naming_rows", "needs_name"]
+__all__ = ["naming_rows", "naming_rows_of_part", "needs_name", "row_numbers"]
 
 # Seed of the shuffle that numbers the rows: a table may be sorted by its values.
 _SEED = 20_220
@@ -43,8 +43,15 @@ def naming_rows(tree: Tree, sample: Sample) -> NDArray[np.int64]:
         Grown on the sample.
     sample : Sample
     """
-    reached = tree.apply(sample.X)
-    number = row_numbers(sample.n_rows)
+    return naming_rows_of_part(tree, sample.X, row_numbers(sample.n_rows))
+
+
+def naming_rows_of_part(tree: Tree, X: Matrix, number: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same where only these rows are known, whose shuffled numbers are given.
+
+    Of the rows that parts of a sample give for a node, the one of the greatest number names it.
+    """
+    reached = tree.apply(X)
     order = np.argsort(reached, kind="stable")  # the rows of a subtree lie side by side
     ends = np.searchsorted(reached[order], np.arange(tree.n_nodes + 1))
     names = np.full(tree.n_nodes, -1, dtype=np.int64)
@@ -52,7 +59,7 @@ def naming_rows(tree: Tree, sample: Sample) -> NDArray[np.int64]:
         first = tree.left[node]
         rows = order[ends[first] : ends[first + tree.size[first]]]
         if tree.columns[tree.feature[node]].kind != "nominal":
-            values = sample.X.values[tree.feature[node]][rows]
+            values = X.values[tree.feature[node]][rows]
             rows = rows[values == tree.threshold[node]]
         if len(rows):
             names[node] = rows[np.argmax(number[rows])]

@@ -111,6 +111,11 @@ class BasePruner(Parameters, ABC):
 
     _constraints: ClassVar[dict[str, Constraint]] = {}
 
+    @property
+    def needs_rows(self) -> bool:
+        """Whether pruning looks at rows again; else the counts in the tree are enough."""
+        return False
+
     def prune(
         self,
         tree: Tree,

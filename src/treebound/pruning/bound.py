@@ -128,6 +128,11 @@ class BoundPruner(BasePruner):
         if not callable(self.score):
             check(type(self).__name__, {"score": self.score}, {"score": OneOf(SCORES)})
 
+    @property
+    def needs_rows(self) -> bool:
+        """Whether pruning looks at rows again; else the counts in the tree are enough."""
+        return self.search != "optimal"
+
     def _search(
         self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
     ) -> Found:

@@ -167,6 +167,11 @@ class CostComplexityPruner(BasePruner):
         self.folds = folds
         self.random_state = random_state
 
+    @property
+    def needs_rows(self) -> bool:
+        """Whether pruning looks at rows again; else the counts in the tree are enough."""
+        return self.alpha is None
+
     def _search(
         self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
     ) -> Found:

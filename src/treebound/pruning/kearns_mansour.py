@@ -87,6 +87,11 @@ class KearnsMansourPruner(BasePruner):
         self.delta = delta
         self.random_state = random_state
 
+    @property
+    def needs_rows(self) -> bool:
+        """Whether pruning looks at rows again; else the counts in the tree are enough."""
+        return self.constant is None
+
     def _search(
         self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
     ) -> Found:

@@ -69,6 +69,11 @@ class ReducedErrorPruner(BasePruner):
         self.search = search
         self.random_state = random_state
 
+    @property
+    def needs_rows(self) -> bool:
+        """Whether pruning looks at rows again; else the counts in the tree are enough."""
+        return True
+
     def _search(
         self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
     ) -> Found:

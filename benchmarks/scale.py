@@ -1,0 +1,274 @@
+"""What trees on data larger than memory cost: in memory, streamed, and on Dask, beside peers.
+
+    python benchmarks/scale.py [--quick] [--huge] [--only NAME ...]
+
+Prints a table and keeps it as benchmarks/results/scale.json. Every side reads the same Parquet
+files (20 real columns, two classes, row groups of 125,000 rows), in a process of its own, and grows
+one tree of 75 leaves. Counted are processor seconds of all processes of that side, reading and
+imports included, and the peak of their memory in all, what pages of files they map apart.
+
+- in memory: ``BoundTreeClassifier.fit`` on the table that pyarrow reads;
+- streamed: ``BoundTreeClassifier.fit`` on the ``pyarrow.dataset``;
+- Dask with one and two workers of one thread: ``DaskBoundTreeClassifier``;
+- ``lightgbm.dask`` and ``xgboost.dask`` with one tree, two workers: approximate trees, 256 bins.
+
+The trees of treebound must be one tree: their nodes are compared. ``--quick`` is 10^5 rows,
+``--huge`` adds 10^7. How cost grows with rows, columns, classes, leaves and workers is measured on
+the streamed side and on Dask.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+RESULTS = Path(__file__).parent / "results"
+LEAVES = 75
+FILE_ROWS = 250_000
+GROUP_ROWS = 125_000
+SIDES = ("memory", "streamed", "dask-1", "dask-2", "lightgbm.dask", "xgboost.dask")
+OURS = ("memory", "streamed", "dask-1", "dask-2")
+
+
+# -- data ----------------------------------------------------------------------------------
+
+
+def write_files(folder: Path, rows: int, columns: int = 20, classes: int = 2) -> None:
+    """Parquet files of real columns; the class depends on a few of them, and on chance."""
+    import pyarrow
+    import pyarrow.parquet
+
+    rng = np.random.default_rng(0)
+    for start in range(0, rows, FILE_ROWS):
+        n = min(FILE_ROWS, rows - start)
+        X = rng.normal(size=(n, columns))
+        score = X[:, 0] + X[:, 1] * X[:, 2] + np.abs(X[:, 3]) + 0.5 * rng.normal(size=n)
+        cuts = np.linspace(-1.5, 3.0, classes + 1)[1:-1]
+        table = {f"x{j}": X[:, j] for j in range(columns)} | {"y": np.searchsorted(cuts, score)}
+        path = folder / f"part{start // FILE_ROWS:05d}.parquet"
+        pyarrow.parquet.write_table(pyarrow.table(table), path, row_group_size=GROUP_ROWS)
+
+
+# -- sides, each in a process of its own ---------------------------------------------------
+
+
+def fit_side(side: str, folder: str, leaves: int) -> str:
+    """Fit, and tell which tree it was; nothing for peers."""
+    options = {"criterion": "gini", "pruning": None, "max_leaves": leaves}
+    if side == "memory":
+        return fingerprint(fit_in_memory(folder, options))
+    if side == "streamed":
+        import pyarrow.dataset
+
+        import treebound as tb
+
+        dataset = pyarrow.dataset.dataset(folder)
+        return fingerprint(tb.BoundTreeClassifier(n_jobs=2, **options).fit(dataset, "y").tree_)
+    import dask
+    from distributed import Client, LocalCluster
+
+    dask.config.set({"dataframe.convert-string": False})
+    workers = 1 if side == "dask-1" else 2
+    with (
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        return fit_on_dask(side, folder, leaves, options, client)
+
+
+def fit_in_memory(folder: str, options: dict[str, Any]) -> Any:
+    import pyarrow.dataset
+
+    import treebound as tb
+
+    table = pyarrow.dataset.dataset(folder).to_table()
+    labels = table.column("y").to_numpy()
+    X = table.drop_columns("y")
+    return tb.BoundTreeClassifier(n_jobs=2, **options).fit(X, labels).tree_
+
+
+def fit_on_dask(side: str, folder: str, leaves: int, options: dict[str, Any], client: Any) -> str:
+    import dask.dataframe as dd
+
+    frame = dd.read_parquet(folder, split_row_groups=True)
+    if not side.startswith("dask"):
+        # they hold the rows anyway, and else Dask reads y in other partitions than X
+        frame = frame.persist()
+    X, y = frame.drop(columns="y"), frame["y"]
+    if side.startswith("dask"):
+        from treebound.dask import DaskBoundTreeClassifier
+
+        return fingerprint(DaskBoundTreeClassifier(client=client, **options).fit(X, y).tree_)
+    if side == "lightgbm.dask":
+        from lightgbm import DaskLGBMClassifier
+
+        model = DaskLGBMClassifier(
+            client=client, n_estimators=1, num_leaves=leaves, min_child_samples=1, verbosity=-1
+        )
+        model.fit(X.to_dask_array(lengths=True), y.to_dask_array(lengths=True))
+        return ""
+    from xgboost import dask as xgboost_dask
+
+    matrix = xgboost_dask.DaskQuantileDMatrix(client, X, y)
+    parameters = {
+        "objective": "binary:logistic", "tree_method": "hist", "max_depth": 0,
+        "grow_policy": "lossguide", "max_leaves": leaves, "nthread": 1,
+    }  # fmt: skip
+    xgboost_dask.train(client, parameters, matrix, num_boost_round=1)
+    return ""
+
+
+def fingerprint(tree: Any) -> str:
+    names = ("feature", "threshold", "category", "missing_left", "left", "right", "counts", "rows")
+    digest = hashlib.sha256()
+    for name in names:
+        digest.update(np.ascontiguousarray(getattr(tree, name)).tobytes())
+    return digest.hexdigest()[:16]
+
+
+# -- measuring -----------------------------------------------------------------------------
+
+
+class Watch(threading.Thread):
+    """Looks at a process and all below it: private memory in all at its peak, and processor time.
+
+    The time of a process that is gone is that of its last look.
+    """
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        import psutil
+
+        self._root, self.peak, self.running = psutil.Process(pid), 0.0, True
+        self._seconds: dict[int, float] = {}
+
+    def run(self) -> None:
+        import psutil
+
+        while self.running:
+            memory = 0.0
+            try:
+                processes = [self._root, *self._root.children(recursive=True)]
+            except psutil.NoSuchProcess:
+                return
+            for process in processes:
+                try:
+                    found = process.memory_info()
+                    memory += found.rss - found.shared
+                    times = process.cpu_times()
+                    self._seconds[process.pid] = times.user + times.system
+                except psutil.Error:
+                    continue
+            self.peak = max(self.peak, memory / 2**20)
+            time.sleep(0.02)
+
+    @property
+    def seconds(self) -> float:
+        return sum(self._seconds.values())
+
+
+def measure(side: str, folder: Path, leaves: int = LEAVES) -> dict[str, Any]:
+    """Run a side in a new process: its seconds, its megabytes, and its tree."""
+    command = [sys.executable, __file__, "--side", side, "--folder", str(folder)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [*command, "--leaves", str(leaves)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, env=environment,
+    )  # fmt: skip
+    watch = Watch(process.pid)
+    watch.start()
+    out, err = process.communicate(timeout=1800)
+    watch.running = False
+    watch.join()
+    if process.returncode:
+        return {"failed": (err.strip().splitlines() or ["?"])[-1][:200]}
+    return {
+        "cpu_s": round(watch.seconds, 2),
+        "clock_s": round(time.perf_counter() - start, 2),
+        "peak_mb": round(watch.peak),
+        "tree": out.strip().splitlines()[-1].removeprefix("tree").strip(),
+    }
+
+
+def compare(rows: int, sides: list[str]) -> dict[str, dict[str, Any]]:
+    """All sides on the same files."""
+    with tempfile.TemporaryDirectory() as name:
+        write_files(Path(name), rows)
+        found = {}
+        for side in sides:
+            found[side] = measure(side, Path(name))
+            print(f"{rows:>10,} rows  {side:<14} {line(found[side])}", flush=True)
+    trees = {found[side]["tree"] for side in OURS if "tree" in found.get(side, {})}
+    if len(trees) > 1:
+        raise AssertionError(f"treebound grew different trees: {trees}")
+    return found
+
+
+def line(result: dict[str, Any]) -> str:
+    if "failed" in result:
+        return f"failed: {result['failed']}"
+    return (
+        f"{result['cpu_s']:8.1f} cpu s {result['clock_s']:8.1f} s {result['peak_mb']:8,} MB"
+        f"  {result['tree']}"
+    )
+
+
+def growth_of_cost(base: int) -> dict[str, dict[str, Any]]:
+    """The streamed side, one thing changed at a time, and Dask with more workers."""
+    cases = {
+        "base": {},
+        "rows x 2": {"rows": 2 * base},
+        "columns x 2": {"columns": 40},
+        "classes x 5": {"classes": 10},
+        "leaves x 4": {"leaves": 4 * LEAVES},
+    }
+    found = {}
+    for name, changes in cases.items():
+        with tempfile.TemporaryDirectory() as folder:
+            shape = {"rows": base} | {k: v for k, v in changes.items() if k != "leaves"}
+            write_files(Path(folder), **shape)
+            found[name] = measure("streamed", Path(folder), changes.get("leaves", LEAVES))
+            print(f"streamed, {name:<14} {line(found[name])}", flush=True)
+    return found
+
+
+def main() -> None:
+    """Measure, print, keep."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--huge", action="store_true")
+    parser.add_argument("--only", nargs="*", default=list(SIDES), choices=SIDES)
+    parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", help=argparse.SUPPRESS)
+    parser.add_argument("--leaves", type=int, default=LEAVES, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.side:
+        print("tree", fit_side(options.side, options.folder, options.leaves))
+        return
+    sizes = [100_000] if options.quick else [1_000_000]
+    sizes += [10_000_000] if options.huge else []
+    results: dict[str, Any] = {str(rows): compare(rows, options.only) for rows in sizes}
+    if set(options.only) == set(SIDES):
+        results["growth of cost"] = growth_of_cost(sizes[0])
+        RESULTS.mkdir(exist_ok=True)
+        path = RESULTS / "scale.json"
+        known = json.loads(path.read_text()) if path.exists() else {}
+        path.write_text(json.dumps(known | results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,349 @@
+"""DaskBoundTreeClassifier: fit and predict on Dask DataFrames and Arrays."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from treebound._extras import require
+from treebound._jobs import effective_jobs
+from treebound.classifier import BoundTreeClassifier
+from treebound.classifier.in_rounds import fit_in_rounds, refuse_what_needs_rows
+from treebound.classifier.model import unchanged_on_error
+from treebound.dask.collections import (
+    is_array,
+    is_frame,
+    map_rows,
+    partitions,
+    partitions_of,
+    plain_numbers,
+)
+from treebound.data import Sample
+from treebound.data.parts import (
+    PartFacts,
+    Schema,
+    learn_part,
+    nothing_but_rows,
+    put_together,
+    read_part,
+    some_numbers,
+    with_numbers,
+)
+from treebound.growing import GrowOptions
+from treebound.growing.rounds import Engine, make_bins, stream_engine
+from treebound.growing.rounds.on_dask import DaskEngine, PartitionError, in_partition
+from treebound.pruning import Pruner
+
+__all__ = ["DaskBoundTreeClassifier"]
+
+# Values of real columns that bins are chosen from, in all partitions.
+_SAMPLE_ROWS = 1 << 17
+# Partitions that are read for these where nothing else must be learned.
+_SAMPLED = 16
+# Parameters that a classifier without Dask has not.
+_OWN = ("client", "checkpoint")
+
+
+class DaskBoundTreeClassifier(BoundTreeClassifier):
+    """:class:`treebound.BoundTreeClassifier` on a Dask cluster: exactly the same tree.
+
+    Partitions are read where they are and kept as codes, a byte or two a value; the client sees
+    only counts. Whatever the partitions and the number of workers, the tree is that of the rows in
+    memory. Workers may come and go while it grows.
+
+    Parameters
+    ----------
+    client : distributed.Client or None
+        The cluster; None takes the current client, or Dask's local scheduler if there is none.
+    checkpoint : str, path-like or None
+        A file that keeps the tree as far as it is grown, written after every round. Where it
+        exists, ``fit`` goes on from it; it is removed when the tree is grown.
+    **parameters
+        Those of :class:`treebound.BoundTreeClassifier`.
+
+    Notes
+    -----
+    ``predict``, ``predict_proba`` and ``apply`` are lazy on Dask collections and as usual on
+    tables in memory. Pruners that look at rows again are refused before anything is grown.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_wine
+    >>> from treebound.dask import DaskBoundTreeClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X, y = da.from_array(X, chunks=(50, -1)), da.from_array(y, chunks=50)
+    >>> clf = DaskBoundTreeClassifier().fit(X, y)
+    >>> clf.n_leaves_, clf.predict(X)[:3].compute().tolist()
+    (6, [0, 0, 0])
+    """
+
+    def __init__(self, *, client: Any = None, checkpoint: Any = None, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self.client = client
+        self.checkpoint = checkpoint
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A client cannot be sent or kept."""
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "client": None}
+
+    # -- learning --------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DaskBoundTreeClassifier:
+        """Grow a tree on the workers and prune it.
+
+        Parameters
+        ----------
+        X : dask DataFrame or Array
+        y : dask Series or Array, or str
+            The class of every row, in the partitions of X; or the name of a column of X.
+        sample_weight : dask Series or Array, or str, optional
+            The weight of every row, in the partitions of X; or the name of a column of X.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            pruner, options = self._checked()
+            refuse_what_needs_rows(self, pruner)
+            raw = partitions(X, y, sample_weight)
+            client = self._client()
+            plain = [c for c in plain_numbers(X) if c not in _names(y, sample_weight)]
+            schema = self._learn(client, raw, plain, (X, y, sample_weight))
+            bins = make_bins(schema.columns, schema.sample)
+            read = partial(_read, schema=replace(schema, sample=()))
+            name = y if isinstance(y, str) else getattr(y, "name", None)
+            # the name of an array is that of its graph
+            named = isinstance(name, str) and bool(name) and not is_array(y)
+            self.target_name_ = name if named else None
+            if client is None:
+                threads = effective_jobs(self.n_jobs)
+                local = stream_engine(_computed(raw, read), bins, n_threads=threads)
+                self._grow(local, schema, pruner, options)
+                return self
+            engine = DaskEngine(client, [(part,) for part in raw], read, bins, len(schema.classes))
+            try:
+                self._grow(engine, schema, pruner, options)
+            finally:
+                engine.close()
+        return self
+
+    def _grow(
+        self, engine: Engine, schema: Schema, pruner: Pruner | None, options: GrowOptions
+    ) -> None:
+        fit_in_rounds(self, engine, schema, pruner, options, checkpoint=self.checkpoint)
+
+    def _client(self) -> Any:
+        """The client given, or the current one; None where there is no cluster."""
+        if self.client is not None:
+            return self.client
+        try:
+            return _dask("distributed").default_client()
+        except (ImportError, ValueError):
+            return None
+
+    def _learn(
+        self, client: Any, raw: list[Any], plain: list[str], given: tuple[Any, Any, Any]
+    ) -> Schema:
+        """What columns and classes are.
+
+        Columns of plain numbers are looked at in a few partitions only. Where that fails, all are
+        read for an error with the number of the partition.
+        """
+        if plain and self.ordinal_features is None and isinstance(self.categorical_features, str):
+            try:
+                return self._learn_rest(client, raw, plain, given)
+            except (ValueError, TypeError, PartitionError):
+                return self._learn_all(client, raw)
+        return self._learn_all(client, raw)
+
+    def _learn_all(self, client: Any, raw: list[Any]) -> Schema:
+        options = {
+            "categorical_features": self.categorical_features,
+            "ordinal_features": self.ordinal_features,
+            "sample_rows": max(256, _SAMPLE_ROWS // len(raw)),
+        }
+        learn = _dask().delayed(in_partition, pure=False)
+        tasks = [
+            learn(number, _learn, part, number=number, **options) for number, part in enumerate(raw)
+        ]
+        return put_together(_results(client, tasks), class_weight=self.class_weight)
+
+    def _learn_rest(
+        self, client: Any, raw: list[Any], plain: list[str], given: tuple[Any, Any, Any]
+    ) -> Schema:
+        X, y, weight = given
+        names = [c for c in X.columns if c not in _names(y, weight)]
+        rest = [name for name in names if name not in plain]
+        delayed = _dask().delayed
+        learn, look = delayed(_learn, pure=False), delayed(_numbers, pure=False)
+        known = partitions_of(X, y, weight, rest)
+        tasks = [learn(part, number=number) for number, part in enumerate(known)]
+        chosen = np.unique(np.linspace(0, len(raw) - 1, min(len(raw), _SAMPLED)).astype(int))
+        tasks += [look(raw[at], plain) for at in chosen]
+        found = _results(client, tasks)
+        schema = put_together(found[: len(known)], class_weight=self.class_weight)
+        return with_numbers(schema, names, found[len(known) :])
+
+    # -- answering -------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Any:
+        """The class of every row: lazy for a Dask collection."""
+        check_is_fitted(self)
+        if not _is_lazy(X):
+            return super().predict(X)
+        return self._mapped(X, "predict", self.classes_[:0])
+
+    def predict_proba(self, X: Any) -> Any:
+        """The probability of every class, for every row: lazy for a Dask collection."""
+        check_is_fitted(self)
+        if not _is_lazy(X):
+            return super().predict_proba(X)
+        return self._mapped(X, "predict_proba", np.empty((0, len(self.classes_))))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """The logarithm of :meth:`predict_proba`: lazy for a Dask collection."""
+        check_is_fitted(self)
+        if not _is_lazy(X):
+            return super().predict_log_proba(X)
+        return self._mapped(X, "predict_log_proba", np.empty((0, len(self.classes_))))
+
+    def apply(self, X: Any) -> Any:
+        """The node of ``tree_`` that answers for every row: lazy for a Dask collection."""
+        check_is_fitted(self)
+        if not _is_lazy(X):
+            return super().apply(X)
+        return self._mapped(X, "apply", np.empty(0, dtype=np.int32))
+
+    def _mapped(self, X: Any, method: str, nothing: Any) -> Any:
+        name = self.target_name_ if method == "predict" else None
+        answer = partial(_answers, self.to_local(), method, nothing, name)
+        if is_frame(X):
+            return map_rows(X, answer, answer(X._meta))
+        width = nothing.shape[1] if nothing.ndim == 2 else None
+        return map_rows(X, answer, nothing.dtype, width)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows, by weight, that get their class; computed at once.
+
+        Parameters
+        ----------
+        X : dask DataFrame or Array
+        y : dask Series or Array, or the name of a column of X
+        sample_weight : dask Series or Array, or the name of a column of X, optional
+        """
+        check_is_fitted(self)
+        if not _is_lazy(X):
+            return float(super().score(X, y, sample_weight))
+        dask = _dask()
+        count = dask.delayed(in_partition, pure=False)
+        local = dask.delayed(self.to_local())
+        tasks = [
+            count(number, _right, local, part)
+            for number, part in enumerate(partitions(X, y, sample_weight))
+        ]
+        found = _results(self._client(), tasks)
+        right, total = np.sum(found, axis=0)
+        return float(right / total)
+
+    # -- keeping ---------------------------------------------------------------------------
+
+    def to_local(self) -> BoundTreeClassifier:
+        """The same model without Dask."""
+        check_is_fitted(self)
+        parameters = self.get_params(deep=False)
+        for name in _OWN:
+            parameters.pop(name)
+        local = BoundTreeClassifier(**parameters)
+        kept = {name: value for name, value in vars(self).items() if name not in _OWN}
+        local.__dict__.update(kept)
+        return local
+
+    def save(self, path: Any) -> None:
+        """Write the model as JSON, as :meth:`treebound.BoundTreeClassifier.save` does."""
+        self.to_local().save(path)
+
+
+def _parameters() -> inspect.Signature:
+    """Our own and those of BoundTreeClassifier: what scikit-learn asks for."""
+    *own, _ = inspect.signature(DaskBoundTreeClassifier.__init__).parameters.values()
+    _, *others = inspect.signature(BoundTreeClassifier.__init__).parameters.values()
+    return inspect.Signature([*own, *others])
+
+
+DaskBoundTreeClassifier.__init__.__signature__ = _parameters()  # type: ignore[attr-defined]
+
+
+def _dask(module: str = "dask") -> Any:
+    return require(module, extra="dask", why="DaskBoundTreeClassifier")
+
+
+def _is_lazy(X: Any) -> bool:
+    return is_frame(X) or is_array(X)
+
+
+def _computed(raw: list[Any], read: Any) -> Iterator[Sample]:
+    """Partitions one after the other, by the local scheduler."""
+    for number, part in enumerate(raw):
+        yield in_partition(number, read, part.compute())
+
+
+def _names(*given: Any) -> set[str]:
+    """Those that are names of columns."""
+    return {name for name in given if isinstance(name, str)}
+
+
+def _results(client: Any, tasks: list[Any]) -> list[Any]:
+    """What tasks give, on the cluster or by the local scheduler."""
+    if client is None:
+        return [task.compute() for task in tasks]
+    return list(client.gather(client.compute(tasks)))
+
+
+def _learn(part: tuple[Any, Any, Any], **options: Any) -> PartFacts:
+    X, y, weight = part
+    if not len(X.columns if hasattr(X, "columns") else X[:1].T):
+        X = nothing_but_rows(len(y))
+    return learn_part(X, y, weight, **options)
+
+
+def _numbers(part: tuple[Any, Any, Any], names: list[str]) -> dict[str, Any]:
+    X, _, weight = part
+    return some_numbers(X[names], weight, names)
+
+
+def _read(part: tuple[Any, Any, Any], schema: Schema) -> Sample:
+    return read_part(*part, schema)
+
+
+def _answers(
+    local: BoundTreeClassifier, method: str, nothing: Any, name: str | None, rows: Any
+) -> Any:
+    """What a classifier says of a partition: a pandas object with its index, or an array."""
+    found = getattr(local, method)(rows) if len(rows) else nothing
+    if isinstance(rows, np.ndarray):
+        return found
+    import pandas
+
+    if found.ndim == 2:
+        return pandas.DataFrame(found, index=rows.index, columns=local.classes_)
+    kind = pandas.Series(local.classes_).dtype if method == "predict" else found.dtype
+    return pandas.Series(found, index=rows.index, name=name, dtype=kind)
+
+
+def _right(local: BoundTreeClassifier, part: tuple[Any, Any, Any]) -> tuple[float, float]:
+    """The weight of rows that get their class, and of all."""
+    X, y, weight = part
+    if not len(y):
+        return 0.0, 0.0
+    weights = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
+    right = local.predict(X) == np.asarray(y)
+    return float(weights[right].sum()), float(weights.sum())

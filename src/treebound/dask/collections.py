@@ -1,0 +1,142 @@
+"""Dask collections as partitions of rows, labels and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from treebound._extras import require
+from treebound._validation import invalid
+
+__all__ = ["is_array", "is_frame", "map_rows", "partitions", "partitions_of", "plain_numbers"]
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a Dask DataFrame."""
+    return hasattr(X, "dask") and hasattr(X, "map_partitions") and hasattr(X, "columns")
+
+
+def is_array(X: Any) -> bool:
+    """Whether X is a Dask Array."""
+    return hasattr(X, "dask") and hasattr(X, "rechunk")
+
+
+def partitions(X: Any, y: Any, weight: Any) -> list[Any]:
+    """Rows, labels and weights of every partition: delayed objects of three parts.
+
+    Parameters
+    ----------
+    X : dask DataFrame or Array
+    y : dask Series or Array, or the name of a column of a DataFrame
+    weight : the same, or None
+    """
+    if not (is_frame(X) or is_array(X)):
+        raise invalid("X", "fit", "a Dask DataFrame or a Dask Array", type(X).__name__)
+    for parameter, given in (("y", y), ("sample_weight", weight)):
+        if isinstance(given, str) and not (is_frame(X) and given in X.columns):
+            must = f"one of the columns {list(getattr(X, 'columns', []))[:10]} or a Dask collection"
+            raise invalid(parameter, "fit", must, given)
+        if not isinstance(given, str) and given is not None and not hasattr(given, "dask"):
+            raise invalid(parameter, "fit", "a Dask collection", type(given).__name__)
+    delayed = require("dask", extra="dask", why="DaskBoundTreeClassifier").delayed
+    joint = _joint(X, y, weight) if is_frame(X) else None
+    if joint is not None:
+        frame, names = joint
+        return [delayed(_apart)(part, *names) for part in frame.to_delayed()]
+    parts = [_delayed(one) for one in (X, y, weight) if one is not None]
+    sizes = [len(part) for part in parts]
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "X, y and sample_weight must have the same partitions. Got "
+            f"{', '.join(map(str, sizes))} partitions instead. Hint: make them from one DataFrame, "
+            "or rechunk them alike."
+        )
+    return [delayed(_three)(*some) for some in zip(*parts, strict=True)]
+
+
+def plain_numbers(X: Any) -> list[str]:
+    """Columns of a DataFrame of which nothing must be learned but a few values."""
+    if not is_frame(X) or not all(isinstance(name, str) for name in X.columns):
+        return []
+    kinds = X.dtypes
+    return [
+        name
+        for name in X.columns
+        if isinstance(kinds[name], np.dtype) and kinds[name].kind in "fiu"
+    ]
+
+
+def partitions_of(X: Any, y: Any, weight: Any, columns: list[str]) -> list[Any]:
+    """The same of some columns only, in any partitions; Dask need not read the others."""
+    others = [name for name in (y, weight) if isinstance(name, str)]
+    return partitions(X[[*columns, *others]], y, weight)
+
+
+def _joint(X: Any, y: Any, weight: Any) -> tuple[Any, tuple[str, str | None]] | None:
+    """One DataFrame with labels and weights as columns, so that each partition is read once.
+
+    None where Dask does not know that their partitions fit.
+    """
+    names: list[str | None] = []
+    for given, name in ((y, _LABEL), (weight, _WEIGHT)):
+        if given is None or isinstance(given, str):
+            names.append(given)
+            continue
+        try:
+            X = X.assign(**{name: given})
+        except (ValueError, TypeError, AssertionError, NotImplementedError):
+            return None
+        names.append(name)
+    label, weights = names
+    assert label is not None
+    return X, (label, weights)
+
+
+# Names that no table has.
+_LABEL, _WEIGHT = "\0treebound label", "\0treebound weight"
+
+
+def _apart(frame: Any, label: str, weight: str | None) -> tuple[Any, Any, Any]:
+    """The columns of a partition, its labels and its weights."""
+    rows = frame.drop(columns=[name for name in (label, weight) if name is not None])
+    return rows, frame[label], None if weight is None else frame[weight]
+
+
+def _three(rows: Any, labels: Any, weight: Any = None) -> tuple[Any, Any, Any]:
+    return rows, labels, weight
+
+
+def _delayed(collection: Any) -> list[Any]:
+    """A delayed object for every partition, none of them put together."""
+    if is_array(collection) and collection.ndim == 2:
+        return list(collection.rechunk({1: collection.shape[1]}).to_delayed()[:, 0])
+    if is_array(collection):
+        return list(collection.to_delayed())
+    return list(collection.to_delayed(optimize_graph=False))
+
+
+def map_rows(X: Any, function: Callable[[Any], Any], meta: Any, width: int | None = None) -> Any:
+    """A lazy collection with what a function gives for every partition.
+
+    Parameters
+    ----------
+    X : dask DataFrame or Array
+    function : callable
+        Takes a data frame or an array.
+    meta : pandas object or dtype
+        What it gives: for a DataFrame an empty Series or DataFrame, for an Array a type.
+    width : int, optional
+        Columns of what it gives, where that is a matrix of an Array.
+    """
+    if is_frame(X):
+        return X.map_partitions(function, meta=meta)
+    if not is_array(X):
+        raise invalid("X", "predict", "a Dask DataFrame or a Dask Array", type(X).__name__)
+    X = X.rechunk({1: X.shape[1]})
+    if width is None:
+        return X.map_blocks(function, dtype=meta, drop_axis=1, meta=np.empty(0, dtype=meta))
+    return X.map_blocks(
+        function, dtype=meta, chunks=(X.chunks[0], (width,)), meta=np.empty((0, 0), dtype=meta)
+    )

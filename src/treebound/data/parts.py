@@ -1,0 +1,377 @@
+"""Learning a table in parts: what each part knows of its columns and classes, put together.
+
+The result is what :meth:`Sample.learn` finds on all rows at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data.columns import Column
+from treebound.data.encoding import learn_matrix, read_matrix
+from treebound.data.frames import Table, family_of, read_columns, read_table, smallest_ints
+from treebound.data.matrix import Matrix
+from treebound.data.sample import Sample, same_length
+from treebound.data.targets import learn_classes, read_classes
+from treebound.data.weights import balancing_factors, class_totals, declared_factors, row_weights
+
+__all__ = [
+    "PartFacts",
+    "Schema",
+    "learn_part",
+    "nothing_but_rows",
+    "put_together",
+    "read_part",
+    "some_numbers",
+    "with_numbers",
+]
+
+
+@dataclass(frozen=True)
+class PartFacts:
+    """What is learned from one part of the rows, those of weight zero left out.
+
+    Attributes
+    ----------
+    number : int
+        The number of the part, for errors.
+    n_rows : int
+    names : tuple of str or None
+        The names of the columns, where the table has them.
+    columns : tuple of Column
+        As far as this part tells.
+    classes : ndarray
+        Labels that occur.
+    totals : list of Fraction
+        The weight of each of them.
+    sample : tuple of ndarray
+        Values of some rows of each real column; nothing for the others.
+    """
+
+    number: int
+    n_rows: int
+    names: tuple[str, ...] | None = None
+    columns: tuple[Column, ...] = ()
+    classes: NDArray[Any] | None = None
+    totals: tuple[Fraction, ...] = ()
+    sample: tuple[NDArray[Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What all parts together are.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+    names : tuple of str or None
+        The names of the columns, where the table has them.
+    classes : ndarray
+        The labels, sorted.
+    factors : ndarray or None
+        What the weight of a row of each class is multiplied by.
+    sample : tuple of ndarray
+        Values of some rows of each real column; nothing for the others.
+    n_rows : int
+    """
+
+    columns: tuple[Column, ...]
+    names: tuple[str, ...] | None
+    classes: NDArray[Any]
+    factors: NDArray[np.float64] | None
+    sample: tuple[NDArray[Any], ...]
+    n_rows: int
+
+
+def learn_part(
+    X: Any,
+    y: Any,
+    weight: Any = None,
+    *,
+    number: int = 0,
+    categorical_features: Any = "from_dtype",
+    ordinal_features: Any = None,
+    sample_rows: int = 4096,
+) -> PartFacts:
+    """Learn from one part of the rows.
+
+    Parameters
+    ----------
+    X : table
+    y : array-like of shape (n_rows,)
+    weight : array-like of shape (n_rows,), optional
+    number : int
+        The number of the part.
+    categorical_features, ordinal_features
+        See :func:`learn_matrix`.
+    sample_rows : int
+        About how many values of real columns are kept.
+    """
+    found = _kept(X, y, weight)
+    if found is None:
+        return PartFacts(number, 0)
+    table, labels, weights = found
+    classes, codes = learn_classes(labels)
+    matrix = learn_matrix(
+        table, categorical_features=categorical_features, ordinal_features=ordinal_features
+    )
+    n = len(codes)
+    some = np.unique(np.linspace(0, n - 1, min(n, max(sample_rows, 1))).astype(np.int64))
+    sample = tuple(
+        values[some].astype(np.float64) if column.kind == "real" else np.empty(0)
+        for column, values in zip(matrix.columns, matrix.values, strict=True)
+    )
+    totals = tuple(class_totals(codes, weights, len(classes)))
+    return PartFacts(number, n, table.names, matrix.columns, classes, totals, sample)
+
+
+def _kept(X: Any, y: Any, weight: Any) -> tuple[Table, Any, NDArray[np.float64] | None] | None:
+    """The rows whose weight is not zero; None where there is none."""
+    n = len(y)
+    if n == 0:
+        return None
+    if weight is not None and not np.any(np.asarray(weight)):
+        return None
+    table = read_table(X)
+    same_length(table.shape[0], n)
+    weights = row_weights(weight, n)
+    if weights is None or weights.all():
+        return table, y, weights
+    keep = weights > 0
+    labels = _chosen(y, keep)
+    return table.rows(keep), labels, row_weights(weights[keep], int(keep.sum()))
+
+
+def _chosen(y: Any, keep: NDArray[np.bool_]) -> NDArray[Any]:
+    classes, codes = learn_classes(y)
+    chosen: NDArray[Any] = classes[codes[keep]]
+    return chosen
+
+
+# -- putting together --------------------------------------------------------------------------
+
+
+def put_together(
+    parts: Sequence[PartFacts], *, class_weight: Any = None, sample_rows: int = 65536
+) -> Schema:
+    """What all parts are.
+
+    Parameters
+    ----------
+    parts : sequence of PartFacts
+    class_weight : "balanced", mapping of class to weight, or None
+    sample_rows : int
+        About how many values are kept in all.
+    """
+    full = [part for part in parts if part.n_rows]
+    if not full:
+        raise ValueError(
+            f"Found no rows of a weight above zero in {len(parts)} parts while a minimum of 1 is "
+            "required."
+        )
+    first = full[0]
+    for part in full[1:]:
+        if [c.name for c in part.columns] != [c.name for c in first.columns]:
+            raise ValueError(
+                f"Every part must have the same columns in the same order. Part {first.number} has "
+                f"{[c.name for c in first.columns]}, part {part.number} has "
+                f"{[c.name for c in part.columns]}."
+            )
+    columns = tuple(
+        _one_column([(part.number, part.columns[j]) for part in full])
+        for j in range(len(first.columns))
+    )
+    classes = _all_classes(full)
+    n_rows = sum(part.n_rows for part in full)
+    sample = _samples(full, columns, n_rows, sample_rows)
+    return Schema(
+        columns, first.names, classes, _factors(class_weight, classes, full), sample, n_rows
+    )
+
+
+def _one_column(found: Sequence[tuple[int, Column]]) -> Column:
+    """A column as all parts know it; a part where every value is missing knows nothing."""
+    telling = [(number, column) for number, column in found if not _is_empty(column)]
+    missing = any(column.missing for _, column in found)
+    if not telling:
+        return found[0][1].with_missing(missing)
+    number, first = telling[0]
+    for other, column in telling[1:]:
+        if _what(column) != _what(first):
+            raise ValueError(
+                f"Column {first.name!r} must be of one type in every part. It is {_what(first)} "
+                f"in part {number} and {_what(column)} in part {other}. "
+                "Hint: read it with one type."
+            )
+    if first.kind == "real" or all(c.categories == first.categories for _, c in telling):
+        declared = all(column.declared for _, column in telling)
+        return replace(first, declared=declared, missing=missing)
+    if first.kind == "ordinal" and any(column.declared for _, column in telling):
+        raise ValueError(
+            f"Column {first.name!r} has categories in an order that differs from part to part. "
+            "Hint: declare them with 'ordinal_features'."
+        )
+    union = {value for _, column in telling for value in column.categories or ()}
+    return replace(first, categories=_in_order(union), declared=False, missing=missing)
+
+
+def _is_empty(column: Column) -> bool:
+    return column.kind == "nominal" and not column.categories and not column.declared
+
+
+def _what(column: Column) -> str:
+    """Kind and type, in words."""
+    if column.kind == "real":
+        return "numbers"
+    return f"{column.kind} with {family_of(column.categories or ())} categories"
+
+
+def _in_order(values: set[Any]) -> tuple[Any, ...]:
+    """Sorted; a fraction among whole numbers makes all of them floats."""
+    if any(isinstance(value, float) for value in values):
+        return tuple(sorted(float(value) for value in values))
+    return tuple(sorted(values))
+
+
+def _all_classes(parts: Sequence[PartFacts]) -> NDArray[Any]:
+    found = [part.classes for part in parts if part.classes is not None]
+    kinds = {"number" if one.dtype.kind in "iuf" else one.dtype.kind for one in found}
+    if len(kinds) > 1:
+        raise ValueError(
+            "Unknown label type: y must hold labels of one type in every part. Got arrays of "
+            f"{', '.join(sorted({str(one.dtype) for one in found}))} instead. "
+            "Hint: convert y with astype(str)."
+        )
+    classes, _ = learn_classes(np.concatenate(found))
+    return classes
+
+
+def _samples(
+    parts: Sequence[PartFacts], columns: Sequence[Column], n_rows: int, most: int
+) -> tuple[NDArray[Any], ...]:
+    """Values of real columns, from every part in proportion to its rows."""
+    chosen: list[list[NDArray[Any]]] = [[] for _ in columns]
+    for part in parts:
+        share = int(np.ceil(most * (part.n_rows / n_rows)))
+        for j, values in enumerate(part.sample):
+            at = np.linspace(0, len(values) - 1, min(share, len(values))).astype(np.int64)
+            chosen[j].append(values[at])
+    return tuple(np.concatenate(some) for some in chosen)
+
+
+def _factors(
+    class_weight: Any, classes: NDArray[Any], parts: Sequence[PartFacts]
+) -> NDArray[np.float64] | None:
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, Mapping):
+        return declared_factors(class_weight, classes)
+    totals = dict.fromkeys(classes.tolist(), Fraction(0))
+    for part in parts:
+        assert part.classes is not None
+        for label, total in zip(part.classes.tolist(), part.totals, strict=True):
+            totals[label] += total
+    return balancing_factors(list(totals.values()))
+
+
+# -- columns of numbers ------------------------------------------------------------------------
+
+
+def nothing_but_rows(n_rows: int) -> Table:
+    """A table to learn from where only labels are of interest."""
+    return Table(None, (n_rows, 1), np.zeros((n_rows, 1)))
+
+
+def some_numbers(
+    X: Any, weight: Any, names: Sequence[str], most: int = 4096
+) -> dict[str, NDArray[np.float64]]:
+    """Values of some rows of real columns, those of weight zero left out.
+
+    Parameters
+    ----------
+    X : data frame
+        With these columns only.
+    weight : array-like or None
+    names : sequence of str
+    most : int
+        How many values of each.
+    """
+    if not len(X):
+        return {name: np.empty(0) for name in names}
+    table = read_columns(X)
+    kept = np.arange(len(X)) if weight is None else np.flatnonzero(np.asarray(weight) > 0)
+    rows = kept[np.linspace(0, len(kept) - 1, min(most, len(kept))).astype(np.int64)]
+    return {name: table.column(j).floats()[rows].astype(np.float64) for j, name in enumerate(names)}
+
+
+def with_numbers(
+    schema: Schema,
+    names: Sequence[str],
+    samples: Sequence[Mapping[str, NDArray[np.float64]]],
+) -> Schema:
+    """A schema of other columns, and columns of numbers that nothing must be learned of.
+
+    Parameters
+    ----------
+    schema : Schema
+        Of the columns that are not in ``samples``.
+    names : sequence of str
+        All columns in their order.
+    samples : sequence of mapping
+        What :func:`some_numbers` gave.
+    """
+    plain = samples[0].keys()
+    rest = [name for name in names if name not in plain]
+    found: dict[str, tuple[Column, NDArray[Any]]] = {
+        name: (Column(name), np.concatenate([some[name] for some in samples])) for name in plain
+    }
+    known = zip(schema.columns, schema.sample, strict=True)
+    found |= dict(zip(rest, known, strict=False))  # of labels alone, what was learned is left out
+    return replace(
+        schema,
+        columns=tuple(found[name][0] for name in names),
+        sample=tuple(found[name][1] for name in names),
+        names=tuple(names),
+    )
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def read_part(X: Any, y: Any, weight: Any, schema: Schema) -> Sample:
+    """One part of the rows with the columns and classes of all; it may have no rows.
+
+    Parameters
+    ----------
+    X : table
+    y : array-like of shape (n_rows,)
+    weight : array-like of shape (n_rows,) or None
+    schema : Schema
+    """
+    found = _kept(X, y, weight)
+    if found is None:
+        return empty_sample(schema)
+    table, labels, weights = found
+    codes = read_classes(labels, schema.classes)
+    if schema.factors is not None:
+        factors = schema.factors[codes]
+        weights = factors if weights is None else factors * weights
+    matrix = read_matrix(table, schema.columns, unknown="error")
+    return Sample(matrix, codes, weights, schema.classes)
+
+
+def empty_sample(schema: Schema) -> Sample:
+    """No rows."""
+    values = tuple(
+        np.empty(
+            0, dtype=np.float64 if c.kind == "real" else smallest_ints(len(c.categories or ()))
+        )
+        for c in schema.columns
+    )
+    return Sample(Matrix(schema.columns, values), np.empty(0, dtype=np.int32), None, schema.classes)

@@ -1,0 +1,221 @@
+"""Where shards are and who works on them: the few verbs that the driver needs.
+
+An engine for another system has these verbs and nothing else; each is a map of a function of
+``shard.py`` over the shards and a reduction of what comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data import Sample
+from treebound.growing._bins import Bins
+from treebound.growing.naming import row_numbers
+from treebound.growing.rounds.shard import (
+    Answer,
+    Facts,
+    Question,
+    Rows,
+    Shard,
+    ShardSplit,
+    Subtree,
+    add_answers,
+    code_sample,
+    count_bins,
+    gather_rows,
+    grow_subtree,
+    last_names,
+    look_into,
+    name_splits,
+    part_rows,
+    recode,
+    weigh,
+)
+from treebound.tree.model import Tree
+
+__all__ = ["Engine", "LocalEngine"]
+
+T = TypeVar("T")
+# Answers of shards that are held before they are put together.
+_AT_ONCE = 8
+
+
+class Engine(Protocol):
+    """Shards of coded rows, and for each the rows of every node that is still of interest.
+
+    Nodes are known by their slots: at first all rows are in slot 0; after :meth:`part` the
+    children that were kept have the slots 0, 1, ... in the order of the splits.
+    """
+
+    @property
+    def bins(self) -> Bins:
+        """The bins of all shards."""
+        ...
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of all rows."""
+        ...
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The weight of every class, as integers."""
+        ...
+
+    def recode(self, bins: Bins) -> None:
+        """Code all rows in other bins, before they are parted; see :func:`recode`."""
+        ...
+
+    def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
+        """The histograms of some nodes, one a row; see :func:`count_bins`."""
+        ...
+
+    def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
+        """What is inside intervals of columns; see :func:`look_into`."""
+        ...
+
+    def part(self, splits: Sequence[ShardSplit]) -> None:
+        """Go on with the children of nodes; see :func:`part_rows`."""
+        ...
+
+    def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
+        """What is below small nodes; see :func:`gather_rows` and :func:`grow_subtree`."""
+        ...
+
+    def name(self, tree: Tree) -> NDArray[np.int64]:
+        """The rows that name the splits of a tree; see :func:`name_splits`."""
+        ...
+
+
+class LocalEngine:
+    """Shards in this process, worked on by threads: the kernels need no interpreter lock.
+
+    Parameters
+    ----------
+    shards : sequence of Shard
+    facts : Facts
+        Of all shards.
+    bins : Bins
+    n_threads : int
+    """
+
+    def __init__(
+        self,
+        shards: Sequence[Shard],
+        facts: Facts,
+        bins: Bins,
+        n_classes: int,
+        *,
+        n_threads: int = 1,
+    ) -> None:
+        self.bins = bins
+        self.facts = facts
+        self.counts = np.zeros(n_classes, dtype=np.int64)
+        self._shards = []
+        for shard in shards:
+            weighed, counts = weigh(shard, facts.total, n_classes)
+            self._shards.append(weighed)
+            self.counts += counts
+        self._rows = [Rows.all(len(shard.labels)) for shard in shards]
+        self._n_classes = n_classes
+        self._n_threads = max(1, min(n_threads, len(shards)))
+
+    @classmethod
+    def of_samples(
+        cls, samples: Sequence[Sample], bins: Bins, *, n_threads: int = 1
+    ) -> LocalEngine:
+        """Parts of a sample that are all in memory."""
+        coded = [code_sample(sample, bins) for sample in samples]
+        facts = reduce(add, [more for _, more in coded])
+        shards = [shard for shard, _ in coded]
+        return cls(shards, facts, bins, samples[0].n_classes, n_threads=n_threads)
+
+    def _run(self, function: Callable[..., T], *items: Iterable[Any]) -> list[T]:
+        if self._n_threads == 1:
+            return list(map(function, *items))
+        with ThreadPoolExecutor(self._n_threads) as pool:
+            return list(pool.map(function, *items))
+
+    def _map(self, function: Callable[[Shard, Rows], T]) -> list[T]:
+        return self._run(function, self._shards, self._rows)
+
+    def recode(self, bins: Bins) -> None:
+        """Code all rows in other bins."""
+        found = self._map(lambda shard, rows: recode(shard, self.bins, bins))
+        facts = reduce(add, [more for _, more in found])
+        self._shards = [shard for shard, _ in found]
+        self.bins, self.facts = bins, replace(facts, total=self.facts.total)
+
+    def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
+        """The histograms of some nodes."""
+
+        def count_some(thread: int) -> NDArray[Any]:
+            table = None
+            for at in range(thread, len(self._shards), self._n_threads):
+                one = (self._shards[at], self._rows[at])
+                if self.facts.n_rows < 2**32:
+                    table = count_bins(*one, self.bins, self._n_classes, slots, table)
+                else:
+                    more = count_bins(*one, self.bins, self._n_classes, slots).astype(np.int64)
+                    table = more if table is None else table + more
+            assert table is not None
+            return table
+
+        return sum_of(self._run(count_some, range(self._n_threads)))
+
+    def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
+        """What is inside intervals of columns."""
+
+        def look_some(thread: int) -> dict[int, Answer]:
+            found: list[dict[int, Answer]] = []
+            for at in range(thread, len(self._shards), self._n_threads):
+                one = (self._shards[at], self._rows[at])
+                found.append(look_into(*one, self.bins, self._n_classes, questions))
+                if len(found) == _AT_ONCE:
+                    found = [add_answers(found)]
+            return add_answers(found)
+
+        return add_answers(self._run(look_some, range(self._n_threads)))
+
+    def part(self, splits: Sequence[ShardSplit]) -> None:
+        """Go on with the children of nodes."""
+        self._rows = self._map(lambda shard, rows: part_rows(shard, rows, self.bins, splits))
+
+    def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
+        """What is below small nodes."""
+        slots = [subtree.slot for subtree in subtrees]
+        pieces = self._map(lambda shard, rows: gather_rows(shard, rows, self.bins, slots))
+        kernels = [subtree.kernel for subtree in subtrees]
+        return self._run(grow_subtree, list(zip(*pieces, strict=True)), kernels)
+
+    def name(self, tree: Tree) -> NDArray[np.int64]:
+        """The rows that name the splits of a tree."""
+        numbers = row_numbers(self.facts.n_rows)
+        stops = np.cumsum([len(shard.labels) for shard in self._shards]).tolist()
+        starts = [0, *stops[:-1]]
+        return last_names(
+            self._run(
+                lambda shard, start, stop: name_splits(
+                    shard, self.bins, tree, np.arange(start, stop), numbers[start:stop]
+                ),
+                self._shards,
+                starts,
+                stops,
+            )
+        )
+
+
+def sum_of(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The sum of histograms."""
+    total = tables[0]
+    for table in tables[1:]:
+        total += table
+    return total

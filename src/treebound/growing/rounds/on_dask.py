@@ -1,0 +1,459 @@
+"""Shards on the workers of a Dask cluster: the verbs of an engine as tasks.
+
+A shard is the result of tasks that read and code partitions, some of one worker together; which
+rows a node has is the result of another, made anew in every round. Tasks are pure, so what a lost
+worker had is computed again by Dask. Values are in files on the worker that coded the partition;
+where a shard was moved away from its file, its partitions are read and coded again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._extras import require
+from treebound.data import Sample
+from treebound.growing._bins import Bins
+from treebound.growing.naming import row_numbers
+from treebound.growing.rounds.shard import (
+    Answer,
+    Facts,
+    Names,
+    Piece,
+    Question,
+    Rows,
+    Shard,
+    ShardSplit,
+    Subtree,
+    add_answers,
+    code_sample,
+    count_bins,
+    gather_rows,
+    grow_subtree,
+    last_names,
+    look_into,
+    merge,
+    name_splits,
+    part_rows,
+    recode,
+    weigh,
+)
+from treebound.growing.units import WeightTotal
+from treebound.tree.model import Tree
+
+__all__ = ["DaskEngine", "PartitionError"]
+
+_WHO = {"extra": "dask", "why": "Growing on Dask"}
+# Results that one task puts together.
+_FAN = 8
+# Shards for each thread of a worker, and rows of one at most.
+_SHARDS_A_THREAD = 3
+_SHARD_ROWS = 1 << 23
+# How often a partition is coded again, or a verb tried again, before the error is the user's.
+_TRIES = 5
+
+
+class PartitionError(RuntimeError):
+    """A partition could not be read or coded; the message has its number."""
+
+
+class ValuesLost(Exception):
+    """The file with the values of a shard is not on this machine."""
+
+
+@dataclass(frozen=True)
+class FileValues:
+    """The values of a shard in a file of the worker that coded it."""
+
+    path: str
+    n_rows: int
+    places: tuple[tuple[int, str] | None, ...]
+
+    @classmethod
+    def write(cls, folder: str, columns: Sequence[NDArray[Any] | None]) -> FileValues:
+        """Keep the values of some rows, a column each; None where they are not needed."""
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, uuid.uuid4().hex)
+        places: list[tuple[int, str] | None] = []
+        n_rows = 0
+        with open(path, "wb") as file:
+            for values in columns:
+                if values is None:
+                    places.append(None)
+                    continue
+                n_rows = len(values)
+                places.append((file.tell(), values.dtype.str))
+                np.ascontiguousarray(values).tofile(file)
+        return cls(path, n_rows, tuple(places))
+
+    def column(self, j: int) -> NDArray[Any]:
+        """The values of a column."""
+        place = self.places[j]
+        assert place is not None
+        if not self.n_rows:
+            return np.empty(0, dtype=place[1])
+        try:
+            return np.memmap(self.path, np.dtype(place[1]), "r", place[0], (self.n_rows,))
+        except FileNotFoundError:
+            raise ValuesLost(self.path) from None
+
+
+# -- tasks -------------------------------------------------------------------------------------
+
+
+def _folder(worker: Any, token: str) -> str:
+    """Where a worker keeps files of a fit; gone with the worker."""
+    return os.path.join(worker.local_directory, f"treebound-{token}")
+
+
+def _clean(token: str, dask_worker: Any = None) -> None:
+    shutil.rmtree(_folder(dask_worker, token), ignore_errors=True)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def in_partition(number: int, function: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
+    """Call a function; an error tells the number of the partition."""
+    try:
+        return function(*args, **options)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"Partition {number}: {error}") from error
+    except Exception as error:
+        raise PartitionError(
+            f"Partition {number} failed with {type(error).__name__}: {error}"
+        ) from error
+
+
+def _coded(
+    number: int, read: Callable[..., Sample], raw: Sequence[Any], bins: Bins, token: str
+) -> tuple[Shard, Facts]:
+    sample = in_partition(number, read, *raw)
+    kept = [
+        None if by_code else values
+        for by_code, values in zip(bins.by_code, sample.X.values, strict=True)
+    ]
+    folder = _folder(require("distributed", **_WHO).get_worker(), token)
+    return code_sample(sample, bins, FileValues.write(folder, kept))
+
+
+def _weighed(
+    coded: Sequence[tuple[Shard, Facts]], total: WeightTotal, n_classes: int
+) -> tuple[Shard, NDArray[np.int64]]:
+    """Coded partitions as one shard."""
+    return weigh(merge([shard for shard, _ in coded]), total, n_classes)
+
+
+def _recoded(pair: tuple[Shard, NDArray[np.int64]], bins: Bins, finer: Bins) -> tuple[Shard, Facts]:
+    return recode(pair[0], bins, finer)
+
+
+def _facts_of(coded: tuple[Shard, Facts]) -> Facts:
+    return coded[1]
+
+
+def _second(pair: tuple[Any, Any]) -> Any:
+    return pair[1]
+
+
+def _all_rows(pair: tuple[Shard, Any]) -> Rows:
+    return Rows.all(len(pair[0].labels))
+
+
+def _count(
+    pair: tuple[Shard, Any],
+    rows: Rows,
+    bins: Bins,
+    n_classes: int,
+    slots: NDArray[np.int32],
+    wide: bool,
+) -> NDArray[Any]:
+    table = count_bins(pair[0], rows, bins, n_classes, slots)
+    return table.astype(np.int64) if wide else table
+
+
+def _look(
+    pair: tuple[Shard, Any],
+    rows: Rows,
+    bins: Bins,
+    n_classes: int,
+    questions: Mapping[int, Question],
+) -> dict[int, Answer]:
+    return look_into(pair[0], rows, bins, n_classes, questions)
+
+
+def _part(pair: tuple[Shard, Any], rows: Rows, bins: Bins, splits: Sequence[ShardSplit]) -> Rows:
+    return part_rows(pair[0], rows, bins, splits)
+
+
+def _gather(pair: tuple[Shard, Any], rows: Rows, bins: Bins, slots: Sequence[int]) -> list[Piece]:
+    return gather_rows(pair[0], rows, bins, slots)
+
+
+def _finish(
+    pieces: Sequence[Sequence[Piece]], places: Sequence[int], kernels: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    return [
+        grow_subtree([some[place] for some in pieces], kernel)
+        for place, kernel in zip(places, kernels, strict=True)
+    ]
+
+
+def _name(
+    pair: tuple[Shard, Any],
+    bins: Bins,
+    tree: Tree,
+    ids: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+) -> Names:
+    return name_splits(pair[0], bins, tree, ids, numbers)
+
+
+def _sum(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    total: NDArray[Any] = np.add.reduce(list(tables), dtype=tables[0].dtype)
+    return total
+
+
+def _finished(wait: Callable[[Any], Any], futures: list[Any]) -> list[Any]:
+    """The futures once all are done; the first error is raised."""
+    wait(futures)
+    for future in futures:
+        if future.status == "error":
+            future.result()
+    return list(futures)
+
+
+# -- the engine --------------------------------------------------------------------------------
+
+
+class DaskEngine:
+    """Shards as futures of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    raw : sequence of tuple
+        What ``read`` takes, for each partition: delayed objects.
+    read : callable
+        Makes a ``Sample`` of a partition; it is sent to the workers.
+    bins : Bins
+    n_classes : int
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        raw: Sequence[tuple[Any, ...]],
+        read: Callable[..., Sample],
+        bins: Bins,
+        n_classes: int,
+    ) -> None:
+        self._client, self._raw = client, raw
+        self.bins, self._n_classes = bins, n_classes
+        self._token = uuid.uuid4().hex
+        self._bins = self._submit(_same, bins)
+        self._read = self._submit(_same, read)
+        self._shards: list[Any] = []
+        self._rows: list[Any] = []
+        self._history: list[Any] = []  # the splits of every round
+        coded = [self._code(i) for i in range(len(raw))]
+        try:
+            self._start(coded)
+        except BaseException:
+            self._client.cancel(coded)
+            self.close()
+            raise
+
+    def _start(self, coded: list[Any]) -> None:
+        """Wait for the codes; weights are made integers once their sum is known."""
+        facts = self._gathered([self._submit(_facts_of, one) for one in coded])
+        self.facts: Facts = reduce(add, facts)
+        self._sizes = [one.n_rows for one in facts]
+        self._groups = self._grouped(coded)
+        self._shards = [self._weigh([coded[i] for i in group]) for group in self._groups]
+        self._rows = [self._submit(_all_rows, shard) for shard in self._shards]
+        counts = self._gathered([self._submit(_second, shard) for shard in self._shards])
+        self.counts = np.zeros(self._n_classes, dtype=np.int64)
+        for some in counts:
+            self.counts += some
+
+    def close(self) -> None:
+        """Let go of everything on the workers."""
+        self._shards, self._rows, self._history = [], [], []
+        try:
+            self._client.run(_clean, self._token, on_error="ignore")
+        except Exception:  # a cluster that is gone has nothing to clean
+            return
+
+    # -- tasks -----------------------------------------------------------------------------
+
+    def _submit(self, function: Callable[..., Any], *args: Any) -> Any:
+        return self._client.submit(function, *args, pure=False)
+
+    def _code(self, i: int) -> Any:
+        """A future of a coded partition; its rows and labels are read in one task."""
+        delayed = require("dask", **_WHO).delayed
+        task = delayed(_coded, pure=False)(
+            i, self._read, list(self._raw[i]), self._bins, self._token
+        )
+        return self._client.compute(task)
+
+    def _grouped(self, coded: list[Any]) -> list[list[int]]:
+        """Partitions that become one shard: of one worker, so few that all threads have some.
+
+        A task costs milliseconds whatever it does, and every verb is a task for each shard.
+        """
+        holders = self._client.who_has(coded)
+        by_worker: dict[str, list[int]] = {}
+        for i, one in enumerate(coded):
+            by_worker.setdefault(min(holders.get(one.key) or ("",)), []).append(i)
+        n_threads = self._client.nthreads()
+        groups = []
+        for worker, mine in by_worker.items():
+            rows = sum(self._sizes[i] for i in mine)
+            many = max(_SHARDS_A_THREAD * n_threads.get(worker, 1), rows // _SHARD_ROWS)
+            share, held = max(1, rows // many), 0
+            group: list[int] = []
+            for i in mine:
+                group.append(i)
+                held += self._sizes[i]
+                if held >= share:
+                    groups.append(group)
+                    group, held = [], 0
+            if group:
+                groups.append(group)
+        return groups
+
+    def _weigh(self, coded: list[Any]) -> Any:
+        return self._submit(_weighed, coded, self.facts.total, self._n_classes)
+
+    def _gathered(self, futures: list[Any]) -> list[Any]:
+        return list(self._client.gather(futures))
+
+    def _tried(self, start: Callable[[int], Any], end: Callable[[list[Any]], Any]) -> Any:
+        """Start a task for every shard and end with all of them; lost values are read again."""
+        futures = [start(i) for i in range(len(self._shards))]
+        for left in reversed(range(_TRIES)):
+            try:
+                return end(futures)
+            except ValuesLost:
+                if not left:
+                    raise PartitionError(
+                        "The files with the values of some partitions are lost again and again. "
+                        "Hint: do not let workers share or empty their local directories."
+                    ) from None
+            for i, future in enumerate(futures):
+                if future.status == "error" and isinstance(future.exception(), ValuesLost):
+                    self._renew(i)
+                    futures[i] = start(i)
+        raise AssertionError
+
+    def _renew(self, i: int) -> None:
+        """Read and code the partitions of a shard again, and part its rows as they were."""
+        self._shards[i] = self._weigh([self._code(k) for k in self._groups[i]])
+        rows = self._submit(_all_rows, self._shards[i])
+        for splits in self._history:
+            rows = self._submit(_part, self._shards[i], rows, self._bins, splits)
+        self._rows[i] = rows
+
+    def _reduced(self, function: Callable[[Any], Any], futures: list[Any]) -> Any:
+        """Put results together, some at a time."""
+        while len(futures) > 1:
+            futures = [
+                self._submit(function, futures[i : i + _FAN]) for i in range(0, len(futures), _FAN)
+            ]
+        return futures[0].result()
+
+    # -- verbs -----------------------------------------------------------------------------
+
+    def recode(self, bins: Bins) -> None:
+        """Code all rows in other bins."""
+        wait = require("distributed", **_WHO).wait
+        finer, total = self._submit(_same, bins), self.facts.total
+        coded = self._tried(
+            lambda i: self._submit(_recoded, self._shards[i], self._bins, finer),
+            lambda futures: _finished(wait, futures),
+        )
+        facts = self._gathered([self._submit(_facts_of, one) for one in coded])
+        self.bins, self._bins = bins, finer
+        self.facts = replace(reduce(add, facts), total=total)
+        self._shards = coded
+
+    def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
+        """The histograms of some nodes."""
+        wide = self.facts.n_rows >= 2**32
+        asked = self._submit(_same, slots)
+        found: NDArray[Any] = self._tried(
+            lambda i: self._submit(
+                _count, self._shards[i], self._rows[i], self._bins, self._n_classes, asked, wide
+            ),
+            lambda futures: self._reduced(_sum, futures),
+        )
+        return found
+
+    def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
+        """What is inside intervals of columns."""
+        asked = self._submit(_same, dict(questions))
+        found: dict[int, Answer] = self._tried(
+            lambda i: self._submit(
+                _look, self._shards[i], self._rows[i], self._bins, self._n_classes, asked
+            ),
+            lambda futures: self._reduced(add_answers, futures),
+        )
+        return found
+
+    def part(self, splits: Sequence[ShardSplit]) -> None:
+        """Go on with the children of nodes."""
+        wait = require("distributed", **_WHO).wait
+        asked = self._submit(_same, list(splits))
+
+        self._rows = self._tried(
+            lambda i: self._submit(_part, self._shards[i], self._rows[i], self._bins, asked),
+            lambda futures: _finished(wait, futures),
+        )
+        self._history.append(asked)
+
+    def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
+        """What is below small nodes: every worker gets the rows of some of them."""
+        n_groups = max(1, min(len(subtrees), 2 * len(self._client.nthreads())))
+        places = [list(range(k, len(subtrees), n_groups)) for k in range(n_groups)]
+        slots = [subtree.slot for subtree in subtrees]
+        found = self._tried(
+            lambda i: self._submit(_gather, self._shards[i], self._rows[i], self._bins, slots),
+            lambda futures: self._gathered(
+                [
+                    self._submit(_finish, futures, some, [subtrees[k].kernel for k in some])
+                    for some in places
+                ]
+            ),
+        )
+        arrays = {
+            k: one
+            for some, group in zip(places, found, strict=True)
+            for k, one in zip(some, group, strict=True)
+        }
+        return [arrays[k] for k in range(len(subtrees))]
+
+    def name(self, tree: Tree) -> NDArray[np.int64]:
+        """The rows that name the splits of a tree."""
+        numbers = row_numbers(self.facts.n_rows)
+        stops = np.cumsum(self._sizes)
+        sent = self._submit(_same, tree)
+
+        def start(i: int) -> Any:
+            ids = np.concatenate(
+                [np.arange(stops[k] - self._sizes[k], stops[k]) for k in self._groups[i]]
+            )
+            return self._submit(_name, self._shards[i], self._bins, sent, ids, numbers[ids])
+
+        return last_names(self._tried(start, self._gathered))

@@ -1,0 +1,121 @@
+"""``treebound fit`` on files that are read batch by batch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from shell import run
+
+import treebound as tb
+from treebound.cli import streams
+from treebound.growing.rounds import Progress
+
+pytest.importorskip("pyarrow.dataset")
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"colour": rng.choice(["red", "green"], 900), "x": rng.normal(size=900)})
+    table["label"] = np.where((table.colour == "red") ^ (table.x > 0.3), "yes", "no")
+    return table
+
+
+@pytest.fixture
+def folder(frame, tmp_path) -> Path:
+    path = tmp_path / "parts"
+    path.mkdir()
+    for k in range(3):
+        frame.iloc[300 * k : 300 * k + 300].to_parquet(path / f"{k}.parquet")
+    return path
+
+
+def same_tree(path: Path, frame: pd.DataFrame) -> bool:
+    found = tb.BoundTreeClassifier.load(path).tree_
+    expected = tb.BoundTreeClassifier().fit(frame.drop(columns="label"), frame.label).tree_
+    return np.array_equal(found.counts, expected.counts) and np.array_equal(
+        found.threshold, expected.threshold, equal_nan=True
+    )
+
+
+def test_files_of_one_table(frame, folder, tmp_path, capsys):
+    model = tmp_path / "model.json"
+    code, out, err = run(capsys, "fit", *sorted(folder.iterdir()), "--target", "label", "-o", model)
+    assert (code, out) == (0, "")
+    assert "leaves grown" in err
+    assert same_tree(model, frame)
+
+
+def test_a_folder(frame, folder, tmp_path, capsys):
+    model = tmp_path / "model.json"
+    assert run(capsys, "fit", folder, "--target", "label", "-o", model, "--quiet") == (0, "", "")
+    assert same_tree(model, frame)
+
+
+def test_a_single_csv_file_if_asked_or_large(frame, tmp_path, capsys, monkeypatch):
+    path, model = tmp_path / "rows.csv", tmp_path / "model.json"
+    frame.to_csv(path, index=False)
+    code, *_ = run(capsys, "fit", path, "--target", "label", "--stream", "-o", model, "--quiet")
+    assert code == 0
+    assert same_tree(model, frame)
+    assert not streams.must_stream([path], False)
+    monkeypatch.setattr(streams, "_free_memory", lambda: 1000.0)
+    assert streams.must_stream([path], False)
+
+
+def test_a_checkpoint_of_another_table_is_refused(folder, tmp_path, capsys):
+    path = tmp_path / "checkpoint"
+    path.write_text("{}")
+    code, _, err = run(capsys, "fit", folder, "--target", "label", "--checkpoint", path)
+    assert code == 2
+    assert "cannot be read" in err
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        ([], "needs --target"),
+        (["--target", "label", "--schema", "x.toml"], "neither --cv nor options"),
+        (["--target", "nothing"], "one of its columns"),
+        (["--target", "label", "--pruning", "reduced-error"], "looks at the rows again"),
+    ],
+)
+def test_what_is_refused(folder, capsys, argv, words):
+    code, out, err = run(capsys, "fit", folder, *argv)
+    assert (code, out) == (2, "")
+    assert words in " ".join(err.split())
+
+
+def test_files_must_be_of_one_kind(frame, folder, capsys):
+    frame.to_csv(folder / "more.csv", index=False)
+    code, _, err = run(capsys, "fit", folder, "--target", "label")
+    assert code == 2
+    assert "CSV and Parquet files together" in " ".join(err.split())
+
+
+def test_lines_tell_speed_leaves_and_what_is_left():
+    said, now = [], [0.0]
+    lines = streams.ProgressLines(said.append, 1000, lambda: now[0])
+    for what, seconds, rows in (("learning", 0.0, 1), ("learning", 2.0, 500), ("coding", 3.0, 1)):
+        now[0] = seconds
+        lines.read(what, rows)
+    assert said[1] == "learning: 500 rows, 250 rows a second, about 2 s left"
+    for seconds, passes in ((4.0, 1), (5.0, 2)):
+        now[0] = seconds
+        lines.grown(Progress(1, passes, 7, 250, 1000))
+    assert said[-1] == ("growing: pass 2, 1,000 rows a second, 7 leaves so far, about 0 s left")
+
+
+def test_predict_streams_in_and_out(frame, folder, tmp_path, capsys):
+    """Rows in memory are never more than a chunk."""
+    model, answers = tmp_path / "model.json", tmp_path / "answers.csv"
+    run(capsys, "fit", folder, "--target", "label", "-o", model, "--quiet")
+    part = folder / "0.parquet"
+    code, *_ = run(capsys, "predict", model, part, "-o", answers, "--chunk-rows", "50", "--quiet")
+    assert code == 0
+    assert len(pd.read_csv(answers)) == 300
+    assert json.loads(model.read_text())

@@ -1,0 +1,227 @@
+"""DaskBoundTreeClassifier: the model of BoundTreeClassifier, whatever the partitions."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from random_samples import ARRAYS
+from sklearn.base import clone
+
+from treebound import BoundTreeClassifier
+
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+pytest.importorskip("distributed")
+
+from dask import delayed  # noqa: E402
+
+from treebound.dask import DaskBoundTreeClassifier  # noqa: E402
+
+
+def frame(n=1200, seed=0):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n).astype(np.float32)})
+    table["count"] = rng.integers(0, 9, n)
+    table["colour"] = rng.choice(["red", "green", "blue"], n)
+    table["size"] = pd.Categorical(
+        rng.choice(["s", "m", "l"], n), categories=["s", "m", "l", "xl"], ordered=True
+    )
+    table["flag"] = rng.random(n) < 0.5
+    table.loc[rng.random(n) < 0.1, "a"] = np.nan
+    table.loc[rng.random(n) < 0.1, "colour"] = None
+    score = table["a"].fillna(1.0) + (table["colour"] == "red") - (table["size"] == "l")
+    table["label"] = np.where(score + 0.3 * rng.normal(size=n) > 0.3, "yes", "no")
+    table["weight"] = rng.integers(0, 3, n) * 0.7
+    return table
+
+
+def assert_same(model, expected):
+    for name in ARRAYS:
+        for one in ("grown_tree_", "tree_"):
+            np.testing.assert_array_equal(
+                getattr(getattr(model, one), name), getattr(getattr(expected, one), name)
+            )
+    assert model.tree_.columns == expected.tree_.columns
+    assert model.classes_.tolist() == expected.classes_.tolist()
+    assert model.certificate_ == expected.certificate_
+
+
+OPTIONS = [
+    {},
+    {"thresholds": "observed", "max_leaves": 6},
+    {"class_weight": "balanced", "pruning": "mdl"},
+    {"criterion": "gini", "pruning": None, "max_leaves": 9, "growth_order": "impurity"},
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "with_client", "weight"),
+    [
+        *((options, True, "weight") for options in OPTIONS),
+        (OPTIONS[0], True, None),
+        (OPTIONS[0], False, None),
+        (OPTIONS[1], False, "weight"),
+    ],
+)
+def test_frames_give_the_model_of_memory(request, options, with_client, weight):
+    client = request.getfixturevalue("client") if with_client else None
+    table = frame()
+    rows = table.drop(columns=["label", "weight"])
+    weights = None if weight is None else table[weight]
+    expected = BoundTreeClassifier(**options).fit(rows, table["label"], weights)
+    lazy = dd.from_pandas(table, npartitions=5, sort=False)
+    lazy = lazy if weight else lazy.drop(columns=["weight"])
+    model = DaskBoundTreeClassifier(client=client, **options).fit(lazy, "label", weight)
+    assert_same(model, expected)
+    assert model.target_name_ == "label"
+    assert model.feature_names_in_.tolist() == rows.columns.tolist()
+
+
+def test_arrays_give_the_model_of_memory(client):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(900, 5))
+    y = (X[:, 0] > X[:, 1]).astype(int) + (X[:, 2] > 1)
+    expected = BoundTreeClassifier().fit(X, y)
+    lazy = da.from_array(X, chunks=(250, 2)), da.from_array(y, chunks=250)
+    model = DaskBoundTreeClassifier().fit(*lazy)
+    assert_same(model, expected)
+    for method in ("predict", "predict_proba", "predict_log_proba", "apply"):
+        answers = getattr(model, method)(lazy[0])
+        assert isinstance(answers, da.Array)
+        np.testing.assert_array_equal(answers.compute(), getattr(expected, method)(X))
+    assert model.score(*lazy) == expected.score(X, y)
+
+
+def test_answers_for_frames_are_lazy_and_keep_the_index(client):
+    table = frame()
+    rows = table.drop(columns=["label", "weight"])
+    lazy = dd.from_pandas(rows, npartitions=3)
+    model = DaskBoundTreeClassifier(max_leaves=6).fit(
+        lazy, dd.from_pandas(table["label"], npartitions=3)
+    )
+    local = model.to_local()
+    assert type(local) is BoundTreeClassifier
+    predicted = model.predict(lazy)
+    assert isinstance(predicted, dd.Series)
+    pd.testing.assert_series_equal(
+        predicted.compute(), pd.Series(local.predict(rows), rows.index, name="label")
+    )
+    shares = model.predict_proba(lazy).compute()
+    np.testing.assert_array_equal(shares.to_numpy(), local.predict_proba(rows))
+    assert shares.columns.tolist() == ["no", "yes"]
+    np.testing.assert_array_equal(model.apply(lazy).compute(), local.apply(rows))
+    np.testing.assert_array_equal(model.predict(rows), local.predict(rows))
+    expected = local.score(rows, table["label"], table["weight"])
+    weight = dd.from_pandas(table["weight"], npartitions=3)
+    label = dd.from_pandas(table["label"], npartitions=3)
+    assert model.score(lazy, label, weight) == pytest.approx(expected, rel=1e-12)
+
+
+def test_odd_partitions(client):
+    """Empty, of one class, all missing, of other categories, int here and float there."""
+    table = frame(600).drop(columns=["weight", "size"])
+    table = table.sort_values(["label", "colour"], ignore_index=True)
+    table.loc[:99, "a"] = np.nan
+    cuts = [0, 100, 100, 101, 350, 600]
+    parts = [table.iloc[a:b].copy() for a, b in pairwise(cuts)]
+    parts[3]["count"] = parts[3]["count"].astype(float)
+    meta = table.iloc[:0]
+    lazy = dd.from_delayed([delayed(part) for part in parts], meta=meta, verify_meta=False)
+    model = DaskBoundTreeClassifier().fit(lazy, "label")
+    expected = BoundTreeClassifier().fit(table.drop(columns="label"), table["label"])
+    assert_same(model, expected)
+    assert len(model.predict(lazy.drop(columns="label")).compute()) == 600
+
+
+def test_categories_that_are_not_known_beforehand(client):
+    """A dtype that differs from partition to partition declares nothing."""
+    table = frame(400)[["a", "colour", "label"]]
+    lazy = dd.from_pandas(table.sort_values("colour"), npartitions=4, sort=False)
+    lazy = lazy.map_partitions(lambda part: part.astype({"colour": "category"}))
+    model = DaskBoundTreeClassifier().fit(lazy, "label")
+    expected = BoundTreeClassifier().fit(
+        table.sort_values("colour").drop(columns="label"), table.sort_values("colour")["label"]
+    )
+    assert_same(model, expected)
+
+
+def test_arrow_columns(client):
+    pytest.importorskip("pyarrow")
+    table = frame(400)[["a", "count", "colour", "flag", "label"]]
+    arrow = table.convert_dtypes(dtype_backend="pyarrow")
+    model = DaskBoundTreeClassifier().fit(dd.from_pandas(arrow, npartitions=3), "label")
+    assert_same(model, BoundTreeClassifier().fit(table.drop(columns="label"), table["label"]))
+
+
+def test_what_needs_rows_is_refused_before_anything_is_read(client):
+    X = da.from_delayed(delayed(_boom)(), (5, 2), float)
+    y = da.zeros(5, chunks=5)
+    for options in (
+        {"pruning": "reduced-error"},
+        {"pruning": "cost-complexity"},
+        {"pruning": "kearns-mansour"},
+    ):
+        with pytest.raises(ValueError, match=r"'bound'.*'pessimistic', 'mdl', None"):
+            DaskBoundTreeClassifier(**options).fit(X, y)
+    with pytest.raises(ValueError, match="certify"):
+        DaskBoundTreeClassifier(certify="holdout").fit(X, y)
+
+
+def _boom():
+    raise AssertionError("was read")
+
+
+def test_partitions_must_fit(client):
+    X, y = da.zeros((8, 2), chunks=(4, 2)), da.zeros(8, chunks=3)
+    with pytest.raises(ValueError, match="same partitions"):
+        DaskBoundTreeClassifier().fit(X, y)
+    with pytest.raises(ValueError, match=r"'X'.*Dask"):
+        DaskBoundTreeClassifier().fit(np.zeros((8, 2)), y)
+
+
+def test_a_column_of_two_types_is_refused_with_its_partition(client):
+    parts = [
+        pd.DataFrame({"x": [1.0, 2.0], "y": [0, 1]}),
+        pd.DataFrame({"x": ["a", "b"], "y": [0, 1]}),
+    ]
+    lazy = dd.from_delayed([delayed(p) for p in parts], meta=parts[0], verify_meta=False)
+    with pytest.raises(ValueError, match=r"Partition 1: Column 'x' changed its type"):
+        DaskBoundTreeClassifier().fit(lazy, "y")
+
+
+def test_it_is_an_estimator(client, tmp_path):
+    table = frame(300)
+    lazy = dd.from_pandas(table.drop(columns="weight"), npartitions=2)
+    model = DaskBoundTreeClassifier(client=client, max_leaves=5)
+    assert clone(model.set_params(client=None)).get_params() == model.get_params()
+    assert set(model.get_params()) == {*BoundTreeClassifier().get_params(), "client", "checkpoint"}
+    assert repr(model) == "DaskBoundTreeClassifier(max_leaves=5)"
+    model.set_params(client=client).fit(lazy, "label")
+    rows = table.drop(columns=["label", "weight"])
+    kept = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(kept.predict(rows), model.predict(rows))
+    model.save(tmp_path / "model.json")
+    again = BoundTreeClassifier.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+    assert model.prune_to(2).n_leaves_ == 2
+
+
+def test_parquet_files_whose_columns_dask_reads_in_other_partitions(client, tmp_path):
+    """Dask puts small partitions together; rows, labels and weights must stay side by side."""
+    table = frame(2000)
+    for k in range(4):
+        part = table.iloc[500 * k : 500 * k + 500]
+        part.to_parquet(tmp_path / f"{k}.parquet", row_group_size=250)
+    lazy = dd.read_parquet(tmp_path, split_row_groups=True)
+    rows, label, weight = lazy.drop(columns=["label", "weight"]), lazy["label"], lazy["weight"]
+    model = DaskBoundTreeClassifier().fit(rows, label, weight)
+    X = table.drop(columns=["label", "weight"])
+    assert_same(model, BoundTreeClassifier().fit(X, table["label"], table["weight"]))
+    assert model.target_name_ == "label"
+    assert model.score(rows, label, weight) == pytest.approx(
+        model.to_local().score(X, table["label"], table["weight"]), rel=1e-12
+    )

@@ -1,0 +1,66 @@
+"""Trees grown on a Dask cluster are those of memory, in every array."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from random_samples import (
+    ARRAYS,
+    random_bins,
+    random_limits,
+    random_options,
+    random_parts,
+    random_sample,
+)
+
+from treebound.growing import grow
+from treebound.growing.rounds import grow_in_rounds
+
+dask = pytest.importorskip("dask")
+pytest.importorskip("distributed")
+
+
+def same(sample):
+    return sample
+
+
+def grown_on_dask(client, sample, parts, bins, options, limits, finer):
+    from treebound.growing.rounds.on_dask import DaskEngine
+
+    raw = [(dask.delayed(part),) for part in parts]
+    engine = DaskEngine(client, raw, same, bins, sample.n_classes)
+    try:
+        return grow_in_rounds(
+            engine, sample.columns, sample.classes, options,
+            weighted=sample.weight is not None, limits=limits, finer=finer,
+        )  # fmt: skip
+    finally:
+        engine.close()
+
+
+def assert_same_tree(client, seed, most_rows):
+    rng = np.random.default_rng(seed)
+    sample, options = random_sample(rng, most_rows), random_options(rng, most_leaves=12)
+    bins, limits, parts = random_bins(rng, sample), random_limits(rng), random_parts(rng, sample)
+    finer = partial(random_bins, rng, sample, 1000)
+    tree = grown_on_dask(client, sample, parts, bins, options, limits, finer)
+    expected = grow(sample, options)
+    for name in ARRAYS:
+        np.testing.assert_array_equal(
+            getattr(tree, name), getattr(expected, name), err_msg=f"{seed} {options} {limits}"
+        )
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_dask_grows_the_tree_of_memory(client, part):
+    for seed in range(50):
+        assert_same_tree(client, [200 + part, seed], 60)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("part", range(10))
+def test_a_thousand_trees_on_dask_are_those_of_memory(client, part):
+    for seed in range(100):
+        assert_same_tree(client, [300 + part, seed], 200)

@@ -1,0 +1,184 @@
+"""A cluster that loses workers, files and patience: the same tree, or an error that says why."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+from random_samples import ARRAYS
+
+from treebound.data import Sample
+from treebound.growing import GrowOptions, grow
+from treebound.growing.rounds import Limits, grow_in_rounds, make_bins
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+
+OPTIONS = GrowOptions(max_leaves=25)
+# every round looks into bins, parts rows and gathers some
+LIMITS = Limits(gather_rows=300, most_values=500, few_values=20)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Workers in processes of their own, which can be killed."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield cluster, client
+
+
+@pytest.fixture(scope="module")
+def sample():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 4))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + 0.4 * rng.normal(size=6000) > 0).astype(int)
+    return Sample.learn(X, y)
+
+
+@pytest.fixture(scope="module")
+def expected(sample):
+    return grow(sample, OPTIONS)
+
+
+def the_part(sample, part):
+    return sample.part(part)
+
+
+def engine_of(client, sample, read=the_part, n_parts=6):
+    from treebound.growing.rounds.on_dask import DaskEngine
+
+    parts = np.array_split(np.arange(sample.n_rows), n_parts)
+    raw = [(dask.delayed(sample), part) for part in parts]
+    bins = make_bins(sample.columns, sample.X.part(np.arange(0, 6000, 7)).values, 32)
+    return DaskEngine(client, raw, read, bins, sample.n_classes)
+
+
+def grown(engine, sample, progress=None):
+    try:
+        return grow_in_rounds(
+            engine, sample.columns, sample.classes, OPTIONS, weighted=False, limits=LIMITS,
+            progress=progress,
+        )  # fmt: skip
+    finally:
+        engine.close()
+
+
+def assert_same(tree, expected):
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(tree, name), getattr(expected, name))
+
+
+def kill(client, which=0):
+    pids = sorted(client.run(os.getpid).values())
+    os.kill(pids[which], signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    "when", [6, *(pytest.param(n, marks=pytest.mark.heavy) for n in (1, 3, 9))]
+)
+def test_a_worker_that_is_killed_does_not_change_the_tree(cluster, sample, expected, when):
+    _, client = cluster
+    client.wait_for_workers(2, timeout=60)
+
+    def progress(state):
+        if state.passes == when:
+            kill(client)
+
+    assert_same(grown(engine_of(client, sample), sample, progress), expected)
+
+
+def killed_once(sample, part, flag):
+    if part[0] == 0 and not os.path.exists(flag):
+        with open(flag, "w"):
+            pass
+        os.kill(os.getpid(), signal.SIGKILL)
+    return sample.part(part)
+
+
+@pytest.mark.heavy
+def test_a_worker_that_is_killed_while_it_reads(cluster, sample, expected, tmp_path):
+    from functools import partial
+
+    _, client = cluster
+    client.wait_for_workers(2, timeout=60)
+    read = partial(killed_once, flag=str(tmp_path / "killed"))
+    engine = engine_of(client, sample, read)
+    assert (tmp_path / "killed").exists()
+    assert_same(grown(engine, sample), expected)
+
+
+def lose_files(dask_worker=None):
+    for name in os.listdir(dask_worker.local_directory):
+        if name.startswith("treebound-"):
+            shutil.rmtree(os.path.join(dask_worker.local_directory, name))
+
+
+def files_left(dask_worker=None):
+    return [n for n in os.listdir(dask_worker.local_directory) if n.startswith("treebound-")]
+
+
+def test_values_that_are_lost_are_read_again(client, sample, expected):
+
+    def progress(state):
+        if state.passes in (1, 4, 7):
+            client.run(lose_files)
+
+    assert_same(grown(engine_of(client, sample), sample, progress), expected)
+    assert not any(client.run(files_left).values())
+
+
+@pytest.mark.heavy
+def test_a_worker_that_comes_late_helps(cluster, sample, expected):
+    local, client = cluster
+
+    def progress(state):
+        if state.passes == 2:
+            local.scale(3)
+            client.wait_for_workers(3, timeout=60)
+
+    try:
+        assert_same(grown(engine_of(client, sample), sample, progress), expected)
+    finally:
+        local.scale(2)
+
+
+def broken(sample, part):
+    if part[0] == 3000:
+        raise OSError("no such block")
+    return sample.part(part)
+
+
+def test_an_error_names_its_partition(client, sample):
+    with pytest.raises(RuntimeError, match="Partition 3 failed with OSError: no such block"):
+        engine_of(client, sample, broken)
+
+
+def test_an_interrupt_leaves_nothing_behind(client, sample, expected):
+
+    def progress(state):
+        if state.passes == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        grown(engine_of(client, sample), sample, progress)
+    assert not any(client.run(files_left).values())
+    assert_same(grown(engine_of(client, sample), sample), expected)
+
+
+def test_a_wrong_partition_of_a_frame_is_named(client):
+    dd = pytest.importorskip("dask.dataframe")
+    from treebound.dask import DaskBoundTreeClassifier
+
+    frame = pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40) % 2})
+    frame.loc[25, "x"] = np.inf
+    lazy = dd.from_pandas(frame, npartitions=4)
+    with pytest.raises(ValueError, match="Partition 2: Input X contains infinity"):
+        DaskBoundTreeClassifier(client=client).fit(lazy[["x"]], lazy["y"])

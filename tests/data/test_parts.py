@@ -1,0 +1,135 @@
+"""Learning a table in parts gives what learning it at once gives."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treebound.data import Sample
+from treebound.data.parts import learn_part, put_together, read_part
+from treebound.data.weights import exact_sum
+
+
+def learned(frames, labels, weights=None, **options):
+    class_weight = options.pop("class_weight", None)
+    weights = weights or [None] * len(frames)
+    facts = [
+        learn_part(frame, label, weight, number=number, **options)
+        for number, (frame, label, weight) in enumerate(zip(frames, labels, weights, strict=True))
+    ]
+    schema = put_together(facts, class_weight=class_weight)
+    return schema, [
+        read_part(frame, label, weight, schema)
+        for frame, label, weight in zip(frames, labels, weights, strict=True)
+    ]
+
+
+def table(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"x": rng.normal(size=n), "n": rng.integers(0, 5, n)})
+    frame["text"] = rng.choice(["b", "a", "c"], n)
+    frame["size"] = pd.Categorical(rng.choice(["s", "m"], n), ["s", "m", "l"], ordered=True)
+    frame.loc[rng.random(n) < 0.1, "text"] = None
+    frame.loc[rng.random(n) < 0.1, "x"] = np.nan
+    return frame, rng.choice(["yes", "no", "maybe"], n), np.round(rng.random(n), 1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"class_weight": "balanced"},
+        {"class_weight": {"yes": 3.0}},
+        {"categorical_features": ["n"]},
+        {"ordinal_features": ["n", "text"]},
+        {"ordinal_features": {"text": ["c", "b", "a"]}},
+    ],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_parts_are_a_sample(options, weighted):
+    frame, y, weight = table()
+    cuts = [0, 0, 40, 41, 200, 300]
+    spans = list(pairwise(cuts))
+    schema, samples = learned(
+        [frame.iloc[a:b] for a, b in spans],
+        [y[a:b] for a, b in spans],
+        [weight[a:b] for a, b in spans] if weighted else None,
+        **options,
+    )
+    whole = Sample.learn(frame, y, weight if weighted else None, **options)
+    assert schema.columns == whole.columns
+    assert schema.classes.tolist() == whole.classes.tolist()
+    assert np.concatenate([s.y for s in samples]).tolist() == whole.y.tolist()
+    for j in range(4):
+        found = np.concatenate([s.X.values[j].astype(float) for s in samples])
+        np.testing.assert_array_equal(found, whole.X.values[j].astype(float))
+    if whole.weight is None:
+        assert all(s.weight is None for s in samples)
+    else:
+        np.testing.assert_array_equal(np.concatenate([s.weights for s in samples]), whole.weight)
+
+
+def test_a_part_where_all_is_missing_says_nothing_of_a_column():
+    frames = [pd.DataFrame({"x": [None, None]}), pd.DataFrame({"x": [1.5, 2.5]})]
+    schema, _ = learned(frames, [[0, 1], [0, 1]])
+    assert schema.columns[0].kind == "real"
+    frames = [pd.DataFrame({"x": ["a", "b"]}), pd.DataFrame({"x": pd.Series([None], dtype=object)})]
+    schema, samples = learned(frames, [[0, 1], [0]])
+    assert (schema.columns[0].categories, schema.columns[0].missing) == (("a", "b"), True)
+    assert samples[1].X.values[0].tolist() == [-1]
+
+
+def test_categories_found_late_are_known_everywhere():
+    frames = [pd.DataFrame({"x": ["c"]}), pd.DataFrame({"x": ["a", "c"]})]
+    schema, samples = learned(frames, [[0], [0, 1]])
+    assert schema.columns[0].categories == ("a", "c")
+    assert [s.X.values[0].tolist() for s in samples] == [[1], [0, 1]]
+    assert schema.classes.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("frames", "labels", "words"),
+    [
+        (
+            [pd.DataFrame({"x": [1.0]}), pd.DataFrame({"x": ["a"]})],
+            [[0], [1]],
+            "'x' must be of one type in every part. It is numbers in part 0 and nominal",
+        ),
+        (
+            [pd.DataFrame({"x": [1.0]}), pd.DataFrame({"z": [1.0]})],
+            [[0], [1]],
+            "same columns in the same order",
+        ),
+        (
+            [pd.DataFrame({"x": [1.0]}), pd.DataFrame({"x": [2.0]})],
+            [["a"], [1]],
+            "labels of one type in every part",
+        ),
+        (
+            [
+                pd.DataFrame({"x": pd.Categorical(["s"], ["s", "m"], ordered=True)}),
+                pd.DataFrame({"x": pd.Categorical(["s"], ["m", "s"], ordered=True)}),
+            ],
+            [[0], [1]],
+            "an order that differs from part to part",
+        ),
+        ([pd.DataFrame({"x": []})], [[]], "no rows of a weight above zero"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(frames, labels, words):
+    with pytest.raises(ValueError, match=words):
+        learned(frames, labels)
+
+
+def test_an_exact_sum_does_not_depend_on_the_order():
+    rng = np.random.default_rng(0)
+    weight = np.exp(30.0 * rng.normal(size=500))
+    weight[:3] = [5e-324, 1e-300, 2.0**1000]
+    slow = sum((Fraction(value) for value in weight.tolist()), Fraction(0))
+    assert exact_sum(weight) == slow == exact_sum(weight[::-1])
+    assert exact_sum(weight[:100]) + exact_sum(weight[100:]) == slow
+    assert exact_sum(np.empty(0)) == 0

@@ -151,16 +151,35 @@ class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEsti
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
-            The classes in the order of ``classes_``. A frame if :meth:`set_output` said so.
+            The classes in the order of ``classes_``. A frame after :meth:`set_output`.
         """
         return self._framed(self._probabilities(X), X)
 
     def predict_log_proba(self, X: Any) -> Any:
-        """Predict log-probabilities; see :meth:`predict_proba`."""
+        """Predict the log-probability of each class for each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            See :meth:`predict_proba`.
+        """
         with np.errstate(divide="ignore"):
             return self._framed(np.log(self._probabilities(X)), X)
 
     def decision_path(self, X: Any) -> csr_matrix:
-        """The nodes on the path of each row, as a sparse indicator of shape (n_rows, n_nodes)."""
+        """The nodes on the path of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        csr_matrix of shape (n_rows, n_nodes)
+        """
         matrix = self._read(X)
         return self.tree_.decision_path(matrix, unknown=self._routing)

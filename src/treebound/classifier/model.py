@@ -233,7 +233,17 @@ class TreeModel(TreeExports, Parameters):
         return probabilities(self.tree_.counts, self.smoothing).take(nodes, axis=0)
 
     def apply(self, X: Any) -> NDArray[np.int32]:
-        """The node of ``tree_`` that each row reaches: a leaf, or where ``unknown`` stops."""
+        """The node of ``tree_`` that each row reaches.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of int32, shape (n_rows,)
+            Leaves, or inner nodes with ``unknown="stop"``.
+        """
         return self._nodes(X)
 
     def _check_fitted(self) -> None:

@@ -164,7 +164,7 @@ class Certificate:
 
     def _how(self) -> str:
         if self.kind == "held-out rows":
-            return "Kind: held-out rows. They had no part in the tree (exact binomial bound)."
+            return "Kind: held-out rows. The tree was not fitted on them (exact binomial bound)."
         if self.kind == "compression":
             return (
                 f"Kind: compression. {count(self.named_rows, 'training row')} and a message encode "

@@ -1,4 +1,4 @@
-"""How many threads a number of jobs means."""
+"""Number of threads."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["effective_jobs"]
 
 
 def effective_jobs(n_jobs: int | None) -> int:
-    """The threads that ``n_jobs`` asks for, as joblib counts them.
+    """The number of threads for ``n_jobs``, as in joblib.
 
-    joblib is not loaded for one thread: where nobody has loaded it, no ``parallel_config`` can say
-    what None means.
+    joblib is not imported for one thread: unless it is loaded, no ``parallel_config`` can change
+    the meaning of None.
     """
     if n_jobs == 1 or (n_jobs is None and "joblib" not in sys.modules):
         return 1

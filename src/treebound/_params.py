@@ -1,4 +1,4 @@
-"""Parameters as scikit-learn has them, without importing it."""
+"""Parameters with scikit-learn's interface, without importing it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ __all__ = ["Parameters"]
 
 
 class Parameters:
-    """An object whose parameters are the arguments of ``__init__``, kept under their names.
+    """An object whose parameters are the arguments of ``__init__``, stored as attributes.
 
-    ``sklearn.base.clone``, model selection and nested parameters such as ``pruning__weight`` need
-    no more.
+    This supports ``sklearn.base.clone``, model selection and nested parameters such as
+    ``pruning__weight``.
     """
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
-        """Every parameter and its default."""
+        """All parameters and their defaults."""
         if cls.__init__ is object.__init__:
             return {}
         given = list(signature(cls.__init__).parameters.values())[1:]
@@ -29,7 +29,7 @@ class Parameters:
         Parameters
         ----------
         deep : bool
-            Whether the parameters of parameters come along, as ``outer__inner``.
+            Whether to include nested parameters, as ``outer__inner``.
         """
         found: dict[str, Any] = {}
         for name in sorted(self._defaults()):
@@ -46,7 +46,7 @@ class Parameters:
         Parameters
         ----------
         **params
-            By name; ``outer__inner`` is a parameter of a parameter.
+            By name; ``outer__inner`` is a nested parameter.
 
         Returns
         -------
@@ -70,7 +70,7 @@ class Parameters:
         return self
 
     def __repr__(self) -> str:
-        """The call that makes it again; parameters that have their defaults are left out."""
+        """The constructor call, without default parameters."""
         changed = [
             f"{name}={getattr(self, name)!r}"
             for name, default in self._defaults().items()

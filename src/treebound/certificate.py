@@ -18,6 +18,7 @@ from treebound.data import Column
 from treebound.growing.naming import needs_name
 from treebound.landscape import Landscape
 from treebound.pruning import merge_equal_leaves
+from treebound.pruning.path import count
 from treebound.tree.model import Tree
 
 __all__ = [
@@ -117,8 +118,8 @@ class Certificate:
         if self.kind == "held-out rows":
             seen = f"{self.errors:,} of {self.m:,} held-out examples were"
         else:
-            size = "1 leaf" if self.leaves == 1 else f"{self.leaves:,} leaves"
-            seen = f"{_percent(self.training_error)} on the {self.m:,} training examples, {size}"
+            error, size = _percent(self.training_error), count(self.leaves or 0, "leaf")
+            seen = f"{error} on the {self.m:,} training examples, {size}"
         if self.vacuous:
             return f"Too few examples to promise anything about new ones ({seen})."
         return (
@@ -163,10 +164,10 @@ class Certificate:
 
     def _how(self) -> str:
         if self.kind == "held-out rows":
-            return "Kind: held-out rows. They had no part in the tree (exact binomial bound)."
+            return "Kind: held-out rows. The tree was not fitted on them (exact binomial bound)."
         if self.kind == "compression":
             return (
-                f"Kind: compression. {_many(self.named_rows, 'training row')} and a message encode "
+                f"Kind: compression. {count(self.named_rows, 'training row')} and a message encode "
                 f"the tree, at {self.log_price:.1f} nats; the other rows test it."
             )
         return (
@@ -418,7 +419,3 @@ def _percent(share: float, *, short: bool = False) -> str:
     if short:
         text = f"{100 * share:.6g}"
     return f"{text} %"
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number:,} {what}" + ("" if number == 1 else "s")

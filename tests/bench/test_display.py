@@ -33,7 +33,7 @@ def test_lines_tell_what_is_complete_and_who_is_best():
     assert [line.split(":")[0] for line in rest] == ["toy0", "toy1"]
     assert "best full" in rest[0] or "best stump" in rest[0]
     assert "8 of 8 results, 0 left" in rest[-1]
-    assert "a second" in rest[-1]
+    assert "per second" in rest[-1]
 
 
 def test_live_table_has_a_line_a_set_and_a_column_a_model():

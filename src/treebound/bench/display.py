@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -208,19 +209,9 @@ def _leader(best: tuple[str, float] | None) -> Text:
     return Text(f"{100 * best[1]:5.1f}  {best[0]}", style="bold green")
 
 
-class _Lined(Lines):
-    """Plain lines as a context manager, like the live table."""
-
-    def __enter__(self) -> _Lined:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-
-def display_for(console: Console) -> LiveTable | _Lined:
+def display_for(console: Console) -> AbstractContextManager[LiveTable | Lines]:
     """The display for a console, as a context manager."""
-    return LiveTable(console) if console.is_terminal else _Lined(console)
+    return LiveTable(console) if console.is_terminal else nullcontext(Lines(console))
 
 
 def _duration(seconds: float) -> str:

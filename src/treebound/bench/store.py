@@ -11,13 +11,12 @@ import shutil
 import sqlite3
 import struct
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
 
 from treebound._files import check_writable, may_write
@@ -222,12 +221,7 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -314,8 +308,16 @@ class Store:
             )
         return cursor.rowcount
 
-    def _transaction(self) -> _Transaction:
-        return _Transaction(self._connection)
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """BEGIN IMMEDIATE ... COMMIT, or ROLLBACK on an error."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
     # -- reading ---------------------------------------------------------------------------
 
@@ -365,29 +367,6 @@ class Store:
             f"The store {str(self.path)!r} holds the studies: {names}{wanted}. "
             "Hint: name one with --protocol."
         )
-
-
-class _Transaction:
-    """BEGIN IMMEDIATE ... COMMIT, or ROLLBACK on an error."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            if kind is None:
-                self._connection.execute("COMMIT")
-        finally:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
 
 
 def _columns(connection: sqlite3.Connection) -> dict[str, list[str]]:

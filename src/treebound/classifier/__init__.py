@@ -1,4 +1,4 @@
-"""The estimator that most people meet, and the model under it that needs no scikit-learn."""
+"""The estimator, and the model behind it, which does not need scikit-learn."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class TreeExports(Forms, Exports):
     def _check_fitted(self) -> None:
         raise NotImplementedError
 
-    # -- to understand ---------------------------------------------------------------------
+    # -- explanations and figures ----------------------------------------------------------
 
     def explain(self, row: Any) -> Explanation:
         """Explain the prediction for a row, and the smallest change that would alter it.

@@ -1,4 +1,4 @@
-"""The model under the estimator: grow, prune, answer, certify. Nothing here loads scikit-learn."""
+"""The model behind the estimator: grow, prune, predict, certify, without scikit-learn."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from treebound.tree.smoothing import SMOOTHINGS, Smoothing, probabilities
 
 __all__ = ["Fold", "TreeModel", "cross_validated", "fit_sample", "unchanged_on_error"]
 
-# What the parameters may be that are not about growing; those are in GrowOptions.
+# Constraints on the parameters that are not options of growing.
 _CONSTRAINTS: dict[str, Constraint] = {
     "max_leaves": Whole(1, optional=True),
     "max_grown_leaves": Whole(1, optional=True),
@@ -47,7 +47,7 @@ _CONSTRAINTS: dict[str, Constraint] = {
 
 
 class Fold(NamedTuple):
-    """How a tree does on rows that it was not fitted to."""
+    """Results of a tree on a validation fold."""
 
     rows: int
     errors: int
@@ -55,10 +55,10 @@ class Fold(NamedTuple):
 
 
 class TreeModel(TreeExports, Parameters):
-    """A tree that is grown and pruned, and all that is known of it.
+    """A grown and pruned tree, its parameters and its certificate.
 
-    :class:`~treebound.BoundTreeClassifier` is this with the manners of scikit-learn, and documents
-    the parameters and attributes; the command line uses it as it is, for the sake of its start.
+    :class:`~treebound.BoundTreeClassifier` adds the interface of scikit-learn, and documents the
+    parameters and attributes; the command line uses this class, which is faster to import.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class TreeModel(TreeExports, Parameters):
         return self
 
     def _take(self, X: Any, table: Table, y: Any) -> None:
-        """Remember the columns of a training table."""
+        """Store the column names of a training table."""
         vars(self).pop("feature_names_in_", None)
         self.n_features_in_ = table.shape[1]
         if table.names is not None:
@@ -165,7 +165,7 @@ class TreeModel(TreeExports, Parameters):
         """Check the columns of another table; reading it does so already."""
 
     def _fit_sample(self, sample: Sample, aside: Sample | None, pruner: Pruner | None) -> None:
-        """Grow and prune, and count the rows set aside."""
+        """Grow and prune, and count the held-out rows."""
         self._delta, self._unknown = self.delta, self.unknown
         self._held_out = None
         grown = grow(sample, self.grow_options_)
@@ -182,7 +182,7 @@ class TreeModel(TreeExports, Parameters):
             self._held_out = HeldOut.of(aside, tree, grown, self._routing)
 
     def _checked(self) -> tuple[Pruner | None, GrowOptions]:
-        """The pruner and the options of growing; a ValueError names the parameter that is wrong."""
+        """The pruner and the options of growing; a ValueError names an invalid parameter."""
         check(type(self).__name__, vars(self), _CONSTRAINTS)
         weight = self.class_weight
         if not (weight is None or weight == "balanced" or isinstance(weight, Mapping)):
@@ -196,7 +196,7 @@ class TreeModel(TreeExports, Parameters):
     def _set_tree(
         self, tree: Tree, *, grown: Tree, result: PruningResult | None, step: int | None = None
     ) -> None:
-        """Take a tree, what it was pruned from, and the step of the path if it was moved there."""
+        """Set the tree, the grown tree, and the step of the path selected by ``prune_to``."""
         self._step = step
         self.tree_ = tree
         self.grown_tree_ = grown
@@ -205,7 +205,7 @@ class TreeModel(TreeExports, Parameters):
         self.pruning_result_ = result
         self._certificate: Certificate | None = None
 
-    # -- answering -------------------------------------------------------------------------
+    # -- prediction ------------------------------------------------------------------------
 
     def _read(self, X: Any) -> Matrix:
         self._check_fitted()
@@ -215,7 +215,7 @@ class TreeModel(TreeExports, Parameters):
 
     @property
     def _routing(self) -> str:
-        """What the tree does where it meets an unknown category; reading does the rest."""
+        """How routing handles unknown categories; reading handles the other policies."""
         return self.unknown if self.unknown in ("majority", "stop") else "other"
 
     def _nodes(self, X: Any) -> NDArray[np.int32]:
@@ -223,7 +223,7 @@ class TreeModel(TreeExports, Parameters):
         return self.tree_.apply(matrix, unknown=self._routing, n_jobs=self.n_jobs)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of every row of a table.
+        """Predict the class of each row of a table.
 
         Parameters
         ----------
@@ -242,21 +242,31 @@ class TreeModel(TreeExports, Parameters):
         return probabilities(self.tree_.counts, self.smoothing).take(nodes, axis=0)
 
     def apply(self, X: Any) -> NDArray[np.int32]:
-        """The node of ``tree_`` that answers for every row: a leaf, or where ``unknown`` stops."""
+        """The node of ``tree_`` that each row reaches.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of int32, shape (n_rows,)
+            Leaves, or inner nodes with ``unknown="stop"``.
+        """
         return self._nodes(X)
 
     def _check_fitted(self) -> None:
-        """Raise scikit-learn's error unless there is a tree."""
+        """Raise scikit-learn's error if there is no tree."""
         if not hasattr(self, "tree_"):
             from sklearn.utils.validation import check_is_fitted
 
             check_is_fitted(self)
 
-    # -- what was learned ------------------------------------------------------------------
+    # -- learned attributes ----------------------------------------------------------------
 
     @property
     def landscape_(self) -> Landscape:
-        """What the columns mean to the theory; undeclared categories count as unbounded."""
+        """The landscape of the columns; undeclared categories count as unbounded."""
         self._check_fitted()
         return self.tree_.landscape
 
@@ -268,25 +278,25 @@ class TreeModel(TreeExports, Parameters):
 
     @property
     def depth_(self) -> int:
-        """Longest path from the root to a leaf."""
+        """Length of the longest path from the root to a leaf."""
         self._check_fitted()
         return self.tree_.depth
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """The share of each column in the decrease of impurity; they add up to one."""
+        """Share of each column in the total decrease of impurity; the shares sum to one."""
         self._check_fitted()
         return importances(self.tree_, self.grow_options_.criterion)
 
     @property
     def pruning_path_(self) -> PruningPath | None:
-        """Every step of the pruning and its score; None without pruning."""
+        """The candidate steps of pruning with their scores; None without pruning."""
         self._check_fitted()
         return None if self.pruning_result_ is None else self.pruning_result_.path
 
     @property
     def certificate_(self) -> Certificate | None:
-        """An upper bound on the true risk; None where it would not hold.
+        """An upper bound on the true risk; None if it would not hold.
 
         Then ``certificate_reason_`` says why.
         """
@@ -307,28 +317,28 @@ class TreeModel(TreeExports, Parameters):
 
     @property
     def certificate_reason_(self) -> str | None:
-        """Why there is no certificate, in words; None where there is one."""
+        """Why there is no certificate, in words; None if there is one."""
         if self.certificate_ is not None:
             return None
         return reason_against(self.tree_) or (
-            "The rows set aside were counted on the grown tree; this tree has raised subtrees."
+            "The held-out rows were counted on the grown tree; this tree has raised subtrees."
         )
 
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
-        """A copy of this classifier at another place of the pruning path, without refitting.
+        """A copy of this classifier at another step of the pruning path, without refitting.
 
         Parameters
         ----------
         leaves : int
-            The largest tree on the path that has at most so many leaves. This is the way to a
-            small tree: better than to stop growing there.
+            The largest tree on the path with at most this many leaves; usually better than a tree
+            that was stopped at this size while growing.
         step : int
             The tree at this step of ``pruning_path_``.
 
         Returns
         -------
         BoundTreeClassifier
-            Fitted; this one is not changed.
+            A fitted copy; this classifier is not changed.
 
         Examples
         --------
@@ -361,7 +371,7 @@ class TreeModel(TreeExports, Parameters):
 
 @contextmanager
 def unchanged_on_error(estimator: Any) -> Iterator[None]:
-    """Leave an estimator as it was if fitting it fails."""
+    """Restore the state of an estimator if fitting fails."""
     before = dict(vars(estimator))
     try:
         yield
@@ -371,13 +381,13 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
         raise
 
 
-# -- for the command line, which has a sample already ----------------------------------------------
+# -- for the command line --------------------------------------------------------------------------
 
 
 def fit_sample(model: TreeModel, sample: Sample, *, target_name: str | None = None) -> None:
     """Grow a tree and prune it on a sample of a table with named columns.
 
-    Nothing is said of odd columns, and no rows are set aside.
+    There are no warnings of odd columns and no held-out rows.
 
     Parameters
     ----------
@@ -385,7 +395,7 @@ def fit_sample(model: TreeModel, sample: Sample, *, target_name: str | None = No
         Fitted in place.
     sample : Sample
     target_name : str, optional
-        What is predicted.
+        The name of the target.
     """
     pruner, model.grow_options_ = model._checked()
     model.n_features_in_ = len(sample.columns)
@@ -395,12 +405,12 @@ def fit_sample(model: TreeModel, sample: Sample, *, target_name: str | None = No
 
 
 def cross_validated(model: TreeModel, sample: Sample, k: int) -> list[Fold]:
-    """Fit to the rows outside of each of k folds, and try the tree on those inside.
+    """Cross-validate a model with k folds.
 
     Parameters
     ----------
     model : TreeModel
-        Fitted or not; it is not changed.
+        Not changed.
     sample : Sample
     k : int
         Number of folds.

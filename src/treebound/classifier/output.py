@@ -1,4 +1,4 @@
-"""What scikit-learn's users see: probabilities as frames, a picture in notebooks."""
+"""Output for users of scikit-learn: probabilities as frames, a tree in notebooks."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ class FrameOutput:
 
 
 class NotebookOutput:
-    """A classifier that notebooks show with its tree."""
+    """Mixin to show the tree of a classifier in notebooks."""
 
     def _picture(self) -> str:
-        """The small picture for notebooks, nothing before fitting."""
+        """The tree as HTML, empty before fitting."""
         return to_notebook(self) if hasattr(self, "tree_") else ""
 
     def _repr_html_inner(self) -> str:

@@ -61,6 +61,10 @@ def landscape_of(columns: Sequence[Column], *, observed: bool = False) -> Landsc
         column is None in the landscape, an undeclared ordinal one counts as real. If True,
         categories found in the data are treated as declared: valid for a pruning score, not for
         a certificate.
+
+    Returns
+    -------
+    Landscape
     """
     real = 0
     ordinal: list[int] = []

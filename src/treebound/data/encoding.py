@@ -22,7 +22,7 @@ from treebound.data.frames import (
 )
 from treebound.data.matrix import Matrix
 
-__all__ = ["learn_matrix", "read_matrix"]
+__all__ = ["learn_matrix", "read_matrix", "some_names"]
 
 
 # -- training ----------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def _position(item: str | int, labels: tuple[str, ...], parameter: str) -> int:
         return item
     raise ValueError(
         f"The {parameter!r} parameter names a column that is not in the table: {item!r}. "
-        f"Hint: the {len(labels)} columns are {_some(labels)}."
+        f"Hint: the {len(labels)} columns are {some_names(labels)}."
     )
 
 
@@ -223,17 +223,18 @@ def _same_columns(table: Table, columns: Sequence[Column]) -> None:
     if table.shape[1] != len(columns):
         raise ValueError(
             f"X has {table.shape[1]} columns, but the tree was grown on {len(columns)}. "
-            f"Hint: give exactly these, in this order: {_some(c.name for c in columns)}."
+            f"Hint: give exactly these, in this order: {some_names(c.name for c in columns)}."
         )
     for at, (label, column) in enumerate(zip(table.names or (), columns, strict=False)):
         if label != column.name and column.name != f"x{at}":
             raise ValueError(
-                f"Column {at} of X is {label!r}, but the tree was grown with {column.name!r} "
-                f"there. Hint: give exactly these, in this order: {_some(c.name for c in columns)}."
+                f"Column {at} of X is {label!r}, but {column.name!r} in the training table. "
+                f"Hint: give exactly these, in this order: {some_names(c.name for c in columns)}."
             )
 
 
-def _some(names: Iterable[str]) -> str:
+def some_names(names: Iterable[str]) -> str:
+    """The first few names, for an error message."""
     names = list(names)
     return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
 

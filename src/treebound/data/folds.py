@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from treebound.data.matrix import Matrix
 from treebound.data.sample import Sample
 
-__all__ = ["folds", "held_out"]
+__all__ = ["folds", "held_out", "mixed_bits"]
 
 Keys = NDArray[np.uint64]
 Ints = NDArray[np.int64]
@@ -163,7 +163,11 @@ def row_keys(matrix: Matrix, seed: int | None) -> Keys:
 
 def _mixed(keys: Keys) -> Keys:
     """Hash 64-bit integers (splitmix64, a bijection)."""
-    keys = keys + np.uint64(0x9E3779B97F4A7C15)
+    return mixed_bits(keys + np.uint64(0x9E3779B97F4A7C15))
+
+
+def mixed_bits(keys: Keys) -> Keys:
+    """The finaliser of splitmix64."""
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return keys ^ (keys >> np.uint64(31))

@@ -69,7 +69,7 @@ class RawColumn:
         return RawColumn(self.family if found else "empty", _narrow(codes, len(found)), found)
 
     def take(self, rows: NDArray[Any]) -> RawColumn:
-        """The column with some rows, by number; what is known of it stays as it is."""
+        """Select rows by index; the categories are kept."""
         missing = None if self.missing is None else self.missing[rows]
         return replace(self, values=self.values[rows], missing=missing)
 
@@ -154,7 +154,7 @@ class Table:
         return self.matrix.astype(np.float32 if self.matrix.dtype == np.float16 else np.float64)
 
     def row(self, at: int) -> Table:
-        """The table as if it had one row only."""
+        """The table restricted to one row."""
         return self.rows(np.arange(self.shape[0]) == at)
 
     def rows(self, keep: NDArray[np.bool_]) -> Table:

@@ -54,7 +54,16 @@ class Matrix:
         return len(self.given[0] if self.dense is None else self.dense)
 
     def part(self, rows: NDArray[Any]) -> Matrix:
-        """Select rows by index or mask."""
+        """Select rows.
+
+        Parameters
+        ----------
+        rows : index array, slice or mask
+
+        Returns
+        -------
+        Matrix
+        """
         if self.dense is not None:
             return Matrix(self.columns, dense=self.dense[rows])
         return Matrix(self.columns, tuple(column[rows] for column in self.given))

@@ -1,7 +1,7 @@
-"""Columns and rows that are probably not what they seem: told once, with what to do about it.
+"""Warnings of columns and rows that are probably not what they seem, with remedies.
 
-Everything is looked at in a sample of rows or categories first, and in full only where that
-already looks odd.
+Each check first looks at a sample of rows or categories, and at all of them only if that looks
+odd.
 """
 
 from __future__ import annotations
@@ -16,27 +16,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.columns import Column
+from treebound.data.folds import mixed_bits
 from treebound.data.sample import Sample
 
 __all__ = ["Oddity", "oddities", "target_oddities", "warn_of_oddities"]
 
 _FEW_ROWS = 20  # with fewer, nothing is odd
-_PROBE = 64  # rows looked at first
-_CATEGORIES = 100  # categories looked at
+_PROBE = 64  # rows checked first
+_CATEGORIES = 100  # categories checked
 _MANY_VALUES = 100
 _LOOKED_THROUGH = 5_000  # rows compared with each other
-_LOOKED_AT = 4  # columns that are searched for copies
-_FIRST_ROWS = 1_000  # that tell whether a column has many values
+_LOOKED_AT = 4  # columns searched for copies
+_FIRST_ROWS = 1_000  # rows checked for many values
 _SHOWN = 5
 _REPEATED = 0.1
 _MANY_CLASSES = 100
 _FEW_OF_A_CLASS = 5
-_TOLD_ROWS = 20_000  # that tell whether a column may give the class away
-_TOLD = 0.005  # share of rows whose class such a column may get wrong
+_TOLD_ROWS = 20_000  # rows checked for columns that determine the class
+_TOLD = 0.005  # error rate allowed for such a column
 
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([ T].*)?")
 _PLAIN = re.compile(r"\s*[-+]?\d*\.?\d+(e[-+]?\d+)?\s*", re.IGNORECASE)
-# Digits in groups, a decimal comma, a currency or a unit: a number to people, not to a program.
+# Grouped digits, a decimal comma, a currency or a unit: a number that programs do not parse.
 _WRITTEN = re.compile(
     r"\s*[-+(]?[$€£¥]?\s?(\d{1,3}([,'. ]\d{3})+([.,]\d+)?|\d+,\d+|\d+(\.\d+)?\s?[%€$£]|"
     r"(?<=[$€£¥])\d+(\.\d+)?)\)?\s*"
@@ -51,7 +52,7 @@ class Oddity:
     Attributes
     ----------
     column : str or None
-        The column; None where it is the rows.
+        The column; None for the rows.
     what : str
         What was found.
     remedy : str
@@ -64,7 +65,7 @@ class Oddity:
 
     @property
     def subject(self) -> str:
-        """What is odd, in words."""
+        """The odd thing, in words."""
         return "The table" if self.column is None else f"Column {self.column!r}"
 
     def __str__(self) -> str:
@@ -72,7 +73,7 @@ class Oddity:
 
 
 def warn_of_oddities(sample: Sample, *, stacklevel: int = 2) -> None:
-    """Warn of the oddities of a training sample, of the first few by name."""
+    """Warn of the oddities of a training sample, the first few by name."""
     found = oddities(sample)
     for one in found[:_SHOWN]:
         warnings.warn(str(one), UserWarning, stacklevel=stacklevel)
@@ -82,11 +83,11 @@ def warn_of_oddities(sample: Sample, *, stacklevel: int = 2) -> None:
 
 
 def oddities(sample: Sample) -> list[Oddity]:
-    """What is odd about the columns and rows of a training sample.
+    """Find oddities in the columns and rows of a training sample.
 
-    Numbers and dates written as text, columns with one value, columns with another value in almost
-    every row, and a table in which more than a tenth of the rows repeat others (and some column has
-    over 100 values, so that this is no accident).
+    Numbers and dates written as text, columns with one value, columns with a different value in
+    almost every row, and a table in which more than a tenth of the rows repeat others (and some
+    column has over 100 values, so that this is not by chance).
 
     Examples
     --------
@@ -108,10 +109,10 @@ def oddities(sample: Sample) -> list[Oddity]:
 
 
 def target_oddities(sample: Sample, target: str) -> list[Oddity]:
-    """What is odd about the target, and columns that give it away.
+    """Find oddities in the target, and columns that determine it.
 
-    One class only, very many classes, classes of very few rows, and columns that alone tell the
-    class of almost every row: such a column is often a consequence of the class, or its code.
+    A single class, very many classes, classes of very few rows, and columns that alone determine
+    the class of almost every row: such a column is often a consequence of the class, or its code.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ def _classes(target: str, counts: NDArray[np.intp]) -> Iterator[Oddity]:
 def _told(
     column: Column, values: NDArray[Any], sample: Sample, step: int, target: str
 ) -> Oddity | None:
-    """Whether a column alone tells the class: in some rows first, then in all."""
+    """Whether a column alone determines the class: in some rows first, then in all."""
     wrong = _wrong_by_lookup(column, values[::step], sample.y[::step], sample.n_classes)
     if wrong is None:
         return None
@@ -178,10 +179,10 @@ def _told(
 def _wrong_by_lookup(
     column: Column, values: NDArray[Any], y: NDArray[np.int32], n_classes: int
 ) -> int | None:
-    """Rows wrong when every value answers with its commonest class; None if that is no rule.
+    """Errors of predicting the most frequent class of each value; None if that is not a rule.
 
-    It is a rule if few rows are wrong, far fewer than with one answer for all; and if it is short:
-    of few categories, or, along a number, of about as many pieces as there are classes.
+    It is a rule if few rows are wrong, far fewer than with a constant prediction; and if it is
+    short: of few categories, or, along a number, of about as many pieces as there are classes.
     """
     rows = len(y)
     order = np.lexsort((y, values))
@@ -191,12 +192,12 @@ def _wrong_by_lookup(
     count = np.diff(new_pair, append=rows)
     first_pair = np.searchsorted(new_pair, new_value)
     wrong = rows - int(np.maximum.reduceat(count, first_pair).sum())
-    least = rows - int(np.bincount(y).max())  # with one answer for all
+    least = rows - int(np.bincount(y).max())  # with a constant prediction
     if wrong > min(_TOLD * rows, 0.1 * least):
         return None
     if column.kind != "real":
         return wrong if len(new_value) <= max(rows // 20, 2) else None
-    # the answer of every value: the class of its longest run
+    # the class of each value: that of its longest run
     longest = np.repeat(
         np.maximum.reduceat(count, first_pair), np.diff(first_pair, append=len(count))
     )
@@ -208,7 +209,7 @@ def _wrong_by_lookup(
 
 
 def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where a sorted array has another value than before, the first place among them."""
+    """Mask of the entries of a sorted array that differ from the previous one; the first does."""
     changed = np.ones(len(values), dtype=bool)
     same = values[1:] == values[:-1]
     if values.dtype.kind == "f":
@@ -262,7 +263,7 @@ def _constant(values: NDArray[Any]) -> bool:
 
 
 def _numbers_rows(values: NDArray[Any]) -> bool:
-    """Whether the values are consecutive whole numbers, in any order."""
+    """Whether the values are consecutive integers, in any order."""
     low, high = values.min(), values.max()
     if high - low != len(values) - 1 or not (values == np.rint(values)).all():
         return False
@@ -291,10 +292,10 @@ def _categories(column: Column, codes: NDArray[Any]) -> Iterator[Oddity]:
 
 
 def _text_of(texts: list[str], n_categories: int) -> tuple[str, str]:
-    """What the texts of a column are, if not names, and what to do about it."""
+    """The kind of the texts of a column, if not names, and the remedy."""
 
     def most(pattern: re.Pattern[str]) -> str:
-        """A text of a kind, if almost all are of it."""
+        """A text that matches, if almost all do."""
         of_it = [text for text in texts if pattern.fullmatch(text)]
         return repr(of_it[0]) if len(of_it) >= 0.9 * len(texts) else ""
 
@@ -304,7 +305,7 @@ def _text_of(texts: list[str], n_categories: int) -> tuple[str, str]:
     what, remedy = "holds numbers written as text, such as ", "convert it to numbers"
     if example := most(_WRITTEN):
         return what + example, remedy
-    # A few plain numbers as text are how people say that they are names.
+    # A few plain numbers as text are probably meant as names.
     if n_categories > _SHOWN**2 and (example := most(_PLAIN)):
         others = [repr(text) for text in texts if _PLAIN.fullmatch(text) is None][:3]
         if others:
@@ -332,7 +333,7 @@ def _repeated_rows(sample: Sample) -> Iterator[Oddity]:
         if parts > 1:
             rows = _rows_that_share(values, parts)
             distinct = _distinct(values[rows])
-        # Rows that repeat others repeat their values in every column.
+        # repeated rows have repeated values in every column
         if 1.0 - distinct / max(len(values[rows]), 1) <= _REPEATED:
             return
         chosen = rows if chosen is None else chosen
@@ -347,9 +348,9 @@ def _repeated_rows(sample: Sample) -> Iterator[Oddity]:
 
 
 def _row_hashes(sample: Sample) -> NDArray[np.uint64]:
-    """A number for every row, the same for equal rows and, in practice, for no others."""
+    """A hash of each row."""
     steps = np.arange(1, len(sample.columns) + 2, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    factors = _mixed(steps) | np.uint64(1)
+    factors = mixed_bits(steps) | np.uint64(1)
     found: NDArray[np.uint64] = _bits(sample.y) * factors[0]
     if sample.X.dense is not None:
         bits = _bits(sample.X.dense)
@@ -362,15 +363,15 @@ def _row_hashes(sample: Sample) -> NDArray[np.uint64]:
 
 
 def _distinct(values: NDArray[Any]) -> int:
-    """How many values are different; missing is one."""
+    """Number of distinct values; missing counts as one."""
     ordered = np.sort(values)  # missing last
     below, above = ordered[:-1], ordered[1:]
     return len(ordered) and 1 + int(np.count_nonzero((below != above) & (below == below)))
 
 
 def _rows_that_share(values: NDArray[Any], parts: int) -> Any:
-    """About one row in so many, chosen by value: all copies of a row, or none."""
-    return np.flatnonzero(_mixed(_bits(values)) % np.uint64(parts) == 0)
+    """About one row in ``parts``, chosen by value: all copies of a row, or none."""
+    return np.flatnonzero(mixed_bits(_bits(values)) % np.uint64(parts) == 0)
 
 
 def _bits(values: NDArray[Any]) -> NDArray[np.uint64]:
@@ -378,10 +379,3 @@ def _bits(values: NDArray[Any]) -> NDArray[np.uint64]:
         plain = np.ascontiguousarray(values, dtype=np.float64) + 0.0  # -0 is 0
         return plain.view(np.uint64)
     return values.astype(np.int64).view(np.uint64)
-
-
-def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Bits that depend on all bits (the finaliser of splitmix64)."""
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))

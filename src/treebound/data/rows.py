@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from treebound.data.encoding import some_names
 from treebound.data.frames import Table, read_table
 
 __all__ = ["read_row"]
@@ -34,7 +35,7 @@ def read_row(row: Any, names: Sequence[str]) -> Table:
         if lacking:
             raise ValueError(
                 f"The row has no value for column {lacking[0]!r}. Hint: give a value, or None "
-                f"where it is missing, for each of {_some(names)}."
+                f"where it is missing, for each of {some_names(names)}."
             )
         values = [row[name] for name in names]
     elif isinstance(row, list | tuple | np.ndarray) and not any(map(_has_many, row)):
@@ -50,7 +51,7 @@ def read_row(row: Any, names: Sequence[str]) -> Table:
     if len(values) != len(names):
         raise ValueError(
             f"The row has {len(values)} values, but there are {len(names)} columns. Hint: give one "
-            f"for each, in this order: {_some(names)}."
+            f"for each, in this order: {some_names(names)}."
         )
     cells = [np.array([[value]], dtype=object) for value in values]
     raw = []
@@ -64,7 +65,3 @@ def read_row(row: Any, names: Sequence[str]) -> Table:
 
 def _has_many(value: Any) -> bool:
     return isinstance(value, list | tuple | np.ndarray | Mapping)
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")

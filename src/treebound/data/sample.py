@@ -97,7 +97,16 @@ class Sample:
         return counted.astype(np.float64)
 
     def part(self, rows: NDArray[Any]) -> Sample:
-        """Select rows by index, slice or mask."""
+        """Select rows.
+
+        Parameters
+        ----------
+        rows : index array, slice or mask
+
+        Returns
+        -------
+        Sample
+        """
         weight = None if self.weight is None else self.weight[rows]
         return Sample(self.X.part(rows), self.y[rows], weight, self.classes)
 

@@ -24,7 +24,7 @@ __all__ = [
     "typed_series",
 ]  # fmt: skip
 
-# Values, and for every row which of them it has; None: one value a row.
+# Values, and the index of each row's value; None: one value per row.
 _Coded = tuple[list[Any], NDArray[np.int64] | None]
 
 
@@ -46,7 +46,7 @@ def typed_series(
     first_row: int = 1,
     unknown: str = "error",
 ) -> pd.Series:
-    """One column with the dtype its kind asks for.
+    """One column with the dtype of its kind.
 
     Real columns become float64, declared categories a CategoricalDtype (ordered for ordinal
     columns), categories that are only found in the data plain text.
@@ -86,7 +86,7 @@ def typed_column(
     first_row: int = 1,
     unknown: str = "error",
 ) -> RawColumn:
-    """What :func:`typed_series` has as a series, without pandas."""
+    """The column of :func:`typed_series`, without pandas."""
     if column.kind == "real":
         return RawColumn("number", numbers(values, column.name, schema, first_row))
     if column.categories is not None and column.declared and unknown != "keep":
@@ -107,7 +107,7 @@ def _declared_codes(
 
 
 def _plain_values(values: Sequence[Any], column: Column, schema: Schema, first_row: int) -> _Coded:
-    """Texts, or the categories and beside them values that are no category; None if missing."""
+    """Texts, or categories and other values; None if missing."""
     markers = frozenset(schema.missing)
     coded = values.codes if isinstance(values, TextColumn) else None
     if column.categories is not None:
@@ -117,7 +117,7 @@ def _plain_values(values: Sequence[Any], column: Column, schema: Schema, first_r
 
 
 def plain_series(values: Sequence[Any]) -> pd.Series:
-    """The values as they are."""
+    """The values, unchanged."""
     found: Any = values.texts.to_pandas() if isinstance(values, TextColumn) else values
     return pandas().Series(found)
 
@@ -125,7 +125,7 @@ def plain_series(values: Sequence[Any]) -> pd.Series:
 def _with_unknown(
     values: Sequence[Any], column: Column, markers: frozenset[str], first_row: int
 ) -> list[Any]:
-    """The categories as plain values, and beside them values that are no category."""
+    """Categories and other values as plain values."""
     each = values.distinct if isinstance(values, TextColumn) else values
     categories = column.categories or ()
     codes, strange = _codes(each, categories, markers)

@@ -164,7 +164,7 @@ def infer_schema(frame: Any, *, target: str | None = None) -> Schema:
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """Some rows of a table as they were read, and what their columns mean.
+    """Raw rows of a table, and their schema.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class RawTable:
         return len(next(iter(self.raw.values()))) if self.raw else 0
 
     def table(self) -> Table:
-        """The typed columns as ``fit`` and ``predict`` take them."""
+        """The typed columns, for ``fit`` and ``predict``."""
         how = {"first_row": self.first_row, "unknown": self.unknown}
         _need(self.raw, self.schema.names, self.name)
         columns = tuple(
@@ -203,7 +203,7 @@ class RawTable:
         return Table(tuple(self.schema.names), shape, raw=columns)
 
     def frame(self, *, others: bool = False) -> pd.DataFrame:
-        """The typed columns as a pandas frame, the other ones among them if they are wanted."""
+        """The typed columns as a pandas frame, with the other columns if requested."""
         pd = pandas()
         how = {"first_row": self.first_row, "unknown": self.unknown}
         _need(self.raw, self.schema.names, self.name)
@@ -219,13 +219,13 @@ class RawTable:
         return pd.DataFrame(typed, index=pd.RangeIndex(len(self)))
 
     def labels(self) -> Labels | None:
-        """The target; None where the schema has none."""
+        """The target; None if the schema has none."""
         if self.schema.target is None:
             return None
         return labels_of(self.target_values(), self.schema.target, self.schema)
 
     def target_values(self) -> Sequence[Any]:
-        """The target as it was read."""
+        """The raw target."""
         target = str(self.schema.target)
         _need(self.raw, [target], self.name)
         return self.raw[target]
@@ -234,7 +234,7 @@ class RawTable:
 def read_raw(
     table: Any, schema: Any = None, *, target: str | None = None, unknown: str = "error"
 ) -> RawTable:
-    """What :func:`read_table` reads; every column is in the schema of the result."""
+    """Read the raw table of :func:`read_table`, with all columns in its schema."""
     given = _schema(schema).with_target(target)
     with _raw_chunks(table, given, None) as (chunks, from_text, name):
         raw = next(iter(chunks))
@@ -244,7 +244,7 @@ def read_raw(
 def iter_raw(
     table: Any, schema: Any, chunk_rows: int, *, unknown: str = "keep"
 ) -> Iterator[RawTable]:
-    """What :func:`iter_table` reads, chunk by chunk."""
+    """Read the raw chunks of :func:`iter_table`."""
     given = _schema(schema)
     done = 0
     with _raw_chunks(table, given, chunk_rows) as (chunks, _, name):

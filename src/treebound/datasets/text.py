@@ -100,7 +100,7 @@ class _Reader:
     """Reads the records of a text file once."""
 
     def __init__(self, file: IO[bytes], layout: Layout, name: str) -> None:
-        self._layout, self._name = layout, name
+        self._name = name
         self._read = _utf8(file, layout)
         self._held = b""
         self._ended = False

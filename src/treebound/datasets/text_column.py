@@ -84,11 +84,11 @@ class TextColumn(Sequence[str]):
         return np.concatenate(parts) if parts else np.empty(0)
 
 
-# pyarrow's own conversions from and to Python load pandas, which takes longer than small tables.
+# pyarrow's conversions from and to Python import pandas, which takes longer than small tables.
 
 
 def _as_numpy(array: Any, dtype: Any) -> NDArray[Any]:
-    """The values of an array of numbers, none of which is missing."""
+    """The values of an array of numbers without missing ones."""
     stop = array.offset + len(array)
     return np.frombuffer(array.buffers()[1], dtype=dtype, count=stop)[array.offset :]
 

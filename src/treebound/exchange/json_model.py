@@ -99,6 +99,14 @@ def dumps(model: SavedModel) -> str:
     """Serialize a model to JSON text.
 
     Numbers round-trip exactly and keys have a fixed order, so equal models give equal texts.
+
+    Parameters
+    ----------
+    model : SavedModel
+
+    Returns
+    -------
+    str
     """
     tree = model.tree
     document = {
@@ -137,6 +145,14 @@ def save(model: SavedModel, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> SavedModel:
     """Read and check a model file.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    SavedModel
 
     Raises
     ------

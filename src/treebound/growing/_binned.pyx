@@ -350,7 +350,7 @@ cdef void count_node(
 cdef bint discount_node(
     const Binned* data, Py_ssize_t start, Py_ssize_t stop, void* histogram
 ) noexcept nogil:
-    """Take rows out of a histogram, if they are few beside its counts; whether that was done."""
+    """Subtract rows from a histogram if they are few; return whether that was done."""
     cdef Py_ssize_t p
     if 2 * (stop - start) * data.n_columns > data.counted.n_cells:
         return False

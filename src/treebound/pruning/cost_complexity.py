@@ -90,6 +90,10 @@ def weakest_link_path(
         ``cost_complexity_pruning_path`` on the same tree).
     criterion : {"gini", "entropy", "misclassification"}
         The impurity.
+
+    Returns
+    -------
+    CostComplexityPath
     """
     total = max(float(tree.weight[0]), np.finfo(float).tiny)
     if measure == "error":

@@ -67,7 +67,17 @@ class PruningPath(ABC):
 
     @abstractmethod
     def cuts(self, step: int) -> NDArray[np.intp] | None:
-        """The inner nodes of the first tree that are leaves at a step; None after raising."""
+        """The inner nodes of the first tree that are leaves at a step.
+
+        Parameters
+        ----------
+        step : int
+
+        Returns
+        -------
+        ndarray or None
+            None if subtrees were raised.
+        """
 
     def _tree(self, step: int) -> Tree:
         cuts = self.cuts(step)
@@ -96,13 +106,30 @@ class PruningPath(ABC):
         )
 
     def tree(self, step: int | None = None) -> Tree:
-        """The tree at a step, by default the chosen one; negative steps count from the end."""
+        """The tree at a step.
+
+        Parameters
+        ----------
+        step : int, optional
+            By default the chosen one; negative steps count from the end.
+
+        Returns
+        -------
+        Tree
+        """
         return self._tree(self.chosen if step is None else self.step(step))
 
     def step_with(self, leaves: int) -> int:
         """The step with the largest tree of at most ``leaves`` leaves.
 
-        On ties, the one with the lowest score.
+        Parameters
+        ----------
+        leaves : int
+
+        Returns
+        -------
+        int
+            On ties, the step with the lowest score.
         """
         check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
         fitting = np.flatnonzero(self.leaves <= leaves)
@@ -115,8 +142,15 @@ class PruningPath(ABC):
     def within(self, leaves: int) -> PruningPath:
         """The path with its best step of at most ``leaves`` leaves chosen.
 
-        A path without such a step is extended by the pruning of that size with the fewest errors;
-        its score is NaN if unknown.
+        Parameters
+        ----------
+        leaves : int
+
+        Returns
+        -------
+        PruningPath
+            A path without such a step is extended by the pruning of that size with the fewest
+            errors; its score is NaN if unknown.
         """
         fitting = np.flatnonzero(self.leaves <= leaves)
         if len(fitting):
@@ -150,11 +184,15 @@ class PruningPath(ABC):
         return self.first.node_errors
 
     def table(self) -> list[dict[str, Any]]:
-        """One dict per step: step, node, replaced_by, leaves, errors, score.
+        """The steps as a table.
 
-        ``node`` is the node of the first tree that the step replaced, ``replaced_by`` is
-        ``"leaf"``, ``"left"`` or ``"right"`` (the raised child). Both are None at step 0; a step
-        of more than one replacement has ``"rearranged"`` and no node.
+        Returns
+        -------
+        list of dict
+            For each step: step, node, replaced_by, leaves, errors, score. ``node`` is the node of
+            the first tree that the step replaced, ``replaced_by`` is ``"leaf"``, ``"left"`` or
+            ``"right"`` (the raised child). Both are None at step 0; a step of more than one
+            replacement has ``"rearranged"`` and no node.
         """
         columns = (self._replacements(), self.leaves.tolist(), self.errors.tolist())
         return [

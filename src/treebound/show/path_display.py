@@ -136,7 +136,7 @@ class PruningPathDisplay:
 
 
 class CertificateDisplay:
-    """The risk certificate against the number of leaves, beside the training error.
+    """The certified risk and the training error against the number of leaves.
 
     Parameters
     ----------

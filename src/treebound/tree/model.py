@@ -271,7 +271,19 @@ class Tree:
         return {}
 
     def counts_on(self, sample: Sample) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Weight of each class, and number of rows of a sample, at each node."""
+        """Count the rows of a sample at each node.
+
+        Parameters
+        ----------
+        sample : Sample
+
+        Returns
+        -------
+        counts : ndarray of float64, shape (n_nodes, n_classes)
+            Weight of each class.
+        rows : ndarray of int64, shape (n_nodes,)
+            Number of rows.
+        """
         reached = self.apply(sample.X).astype(np.int64)
         cells = reached * self.n_classes + sample.y
         size = self.n_nodes * self.n_classes
@@ -282,11 +294,31 @@ class Tree:
         return counts, rows
 
     def predict(self, X: Matrix, unknown: str = "other") -> NDArray[Any]:
-        """The class label of each row; see :meth:`apply` for the parameters."""
+        """Predict the class label of each row.
+
+        Parameters
+        ----------
+        X, unknown
+            See :meth:`apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         return self.classes[self.label][self.apply(X, unknown)]
 
     def decision_path(self, X: Matrix, unknown: str = "other") -> csr_matrix:
-        """The nodes on the path of each row: a sparse indicator of shape (n_rows, n_nodes)."""
+        """The nodes on the path of each row.
+
+        Parameters
+        ----------
+        X, unknown
+            See :meth:`apply`.
+
+        Returns
+        -------
+        csr_matrix of shape (n_rows, n_nodes)
+        """
         return route.decision_path(self, X, unknown)
 
     # -- new trees from this one -----------------------------------------------------------
@@ -294,7 +326,14 @@ class Tree:
     def recounted(self, sample: Sample) -> Tree:
         """A tree with the same splits and the counts, rows and labels of a sample.
 
-        Columns with missing values in the sample are marked as such.
+        Parameters
+        ----------
+        sample : Sample
+
+        Returns
+        -------
+        Tree
+            Columns with missing values in the sample are marked as such.
         """
         moved = self._with_columns(sample.columns)
         counts, rows = moved.counts_on(sample)
@@ -321,7 +360,17 @@ class Tree:
         return replace(self, columns=known, missing_left=self.missing_left & ~to_right)
 
     def collapsed(self, nodes: NDArray[np.intp] | list[int]) -> Tree:
-        """The tree with the subtree at each of ``nodes`` replaced by a leaf."""
+        """Replace subtrees by leaves.
+
+        Parameters
+        ----------
+        nodes : sequence of int
+            Roots of the subtrees.
+
+        Returns
+        -------
+        Tree
+        """
         cut = np.zeros(self.n_nodes, dtype=bool)
         cut[np.asarray(nodes, dtype=np.intp)] = True
         keep = np.ones(self.n_nodes, dtype=bool)

@@ -1,6 +1,7 @@
 """How the documentation is built."""
 
 import sys
+import warnings
 from importlib.metadata import metadata
 from pathlib import Path
 
@@ -51,6 +52,8 @@ autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
+# A warning would be printed on the page, with the path of a file.
+warnings.filterwarnings("error", module="__main__")
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",

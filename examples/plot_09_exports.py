@@ -20,7 +20,7 @@ import treebound as tb
 rng = np.random.default_rng(3)
 parcels = pd.DataFrame(
     {
-        "weight": rng.gamma(2.0, 1.5, 800).round(2),
+        "weight": rng.gamma(2.0, 1.5, 800).round(4),
         "country": rng.choice(["FR", "DE", "IT", "IS"], 800, p=[0.4, 0.3, 0.2, 0.1]),
     }
 )

@@ -17,17 +17,16 @@ def replace_name(model, name):
 
 
 def watched(display, study):
-    with Store(":memory:") as store, display:
-        study.run(store, observer=display)
-    return display
+    with Store(":memory:") as store, display as observer:
+        study.run(store, observer=observer)
+    return observer
 
 
 def test_lines_tell_what_is_complete_and_who_is_best():
     stream = io.StringIO()
     console = Console(file=stream, width=200)
-    display = display_for(console)
-    assert isinstance(display, Lines)
-    watched(display, stand_ins.study(stand_ins.trees(), draws=2))
+    study = stand_ins.study(stand_ins.trees(), draws=2)
+    assert isinstance(watched(display_for(console), study), Lines)
     first, *rest = stream.getvalue().splitlines()
     assert first == "toy: 0 of 8 results, 8 left"
     assert [line.split(":")[0] for line in rest] == ["toy0", "toy1"]

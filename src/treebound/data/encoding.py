@@ -228,7 +228,7 @@ def _same_columns(table: Table, columns: Sequence[Column]) -> None:
     for at, (label, column) in enumerate(zip(table.names or (), columns, strict=False)):
         if label != column.name and column.name != f"x{at}":
             raise ValueError(
-                f"Column {at} of X is {label!r}, but {column.name!r} in the training table. "
+                f"Column {at} of X is {label!r}, but the tree was grown with {column.name!r}. "
                 f"Hint: give exactly these, in this order: {some_names(c.name for c in columns)}."
             )
 

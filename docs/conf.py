@@ -36,13 +36,14 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_nav_level": 1,
     "show_toc_level": 2,
+    "header_links_before_dropdown": 6,
     "footer_start": ["copyright"],
     "footer_end": [],
     # The links of the package's metadata, so that they are written down once.
     "external_links": [
-        {"name": name, "url": url}
+        {"name": name.replace("Homepage", "Source"), "url": url}
         for name, url in (line.split(", ", 1) for line in _about.get_all("Project-URL") or ())
-        if name in ("Homepage", "Changelog", "Issues")
+        if name != "Documentation"
     ],
 }
 html_sidebars = {"index": []}

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_settings_of_a_user_change_no_page(tmp_path):
     cache = tmp_path / "cache" / "treebound" / "amphibians"
     cache.mkdir(parents=True)

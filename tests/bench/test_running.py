@@ -96,7 +96,7 @@ def test_a_model_that_fails_is_a_row_with_the_error():
     ("how", "said", "jobs"),
     [
         ("exit", "SystemExit: done", 1),
-        ("die", "its process died, exit code 3", 2),
+        pytest.param("die", "its process died, exit code 3", 2, marks=pytest.mark.heavy),
         ("killed", "its process died, signal SIGSEGV", 1),
         ("hang", "no result within 5 s. Hint: allow more with --timeout", 1),
     ],
@@ -144,7 +144,8 @@ def test_stopping_a_study_ends_its_processes():
     assert alive == idle
 
 
-@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.heavy
+@pytest.mark.parametrize("jobs", [1, 2])
 def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path, jobs):
     path = tmp_path / "results.sqlite"
     command = [sys.executable, str(Path(stand_ins.__file__)), str(path), str(jobs)]

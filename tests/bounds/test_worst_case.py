@@ -53,7 +53,7 @@ def test_symmetry_and_maximality_lose_no_sample(text, real, ordinal, nominal, on
     assert worst.count == brute_force(shape, 2, m, kinds, codes, one_sided)
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize(("key", "one_sided"), [("exact_pi", False), ("exact_pi_trivial", True)])
 def test_exact_partitioning_functions_of_the_vectors(key, one_sided):
     for row in vectors("pi"):

@@ -51,6 +51,7 @@ def test_every_data_set_is_learned(name, typing):
     )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 def test_as_accurate_as_scikit_learn_with_one_hot_columns(criterion):
     # Small sets get many splits: with 4 splits each, Gini came out 2.04 standard errors below

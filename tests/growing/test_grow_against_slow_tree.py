@@ -87,20 +87,20 @@ def check(table, **kwargs):
 
 
 @given(tables(), options())
-@settings(max_examples=400)
+@settings(max_examples=250)
 def test_grows_the_tree_of_the_slow_twin(table, kwargs):
     check(table, **kwargs)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 @given(tables(min_rows=30, max_rows=60), st.sampled_from([None, 4]))
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_larger_tables_of_few_values_agree_too(criterion, table, max_leaves):
     check(table, criterion=criterion, max_leaves=max_leaves)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 @given(tables(kinds=("real",), weighted=False))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_default_growth_agrees_on_real_columns(criterion, table):
     check(table, criterion=criterion)

@@ -64,7 +64,8 @@ def real_sample(
     informative = min(10, columns)
     X, y = make_classification(
         rows, columns, n_informative=informative, n_redundant=min(2, columns - informative),
-        n_classes=n_classes, flip_y=0.05, random_state=0,
+        n_classes=n_classes, n_clusters_per_class=2 if n_classes <= 500 else 1, flip_y=0.05,
+        random_state=0,
     )  # fmt: skip
     return X.astype(np.float32).astype(np.float64), y  # scikit-learn looks at 32 bits
 

@@ -498,17 +498,21 @@ cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
     """Set the number of bins and the crossing, as measured; see ``benchmarks/growth.py``.
 
     A bin costs time at every node but narrows the search: a few hundred rows make up for one.
-    Bins take longer to bound with more classes, and with logarithms than with squares.
+    Bins take longer to bound with more classes, and with logarithms than with squares. Every
+    category of a nominal column has a bin, and splits on one leave most rows together.
     """
     cdef Py_ssize_t n_classes = grower.problem.n_classes, n_rows = grower.problem.n_rows
-    cdef Py_ssize_t rows_a_bin = 240, bins = 31
+    cdef Py_ssize_t rows_a_bin = 240, bins = 31, categories = 0, j
     if grower.problem.criterion == ENTROPY:
         rows_a_bin = 400 * n_classes
     while bins < (255 if n_classes == 2 else 127) and bins * rows_a_bin < n_rows:
         bins = 2 * bins + 1
     grower.most_bins = most_bins or bins
     grower.crossing = bins // 2 + 1 if n_classes == 2 else 32 * n_classes
-    grower.root_crossing = 4096 * (n_classes - 1)
+    for j in range(grower.n_columns):
+        if grower.sources[j].kind == NOMINAL:
+            categories += grower.sources[j].n_categories
+    grower.root_crossing = max(4096 * (n_classes - 1), 100 * categories)
     grower.sorts_when_needed = crossing is None
     if crossing is not None:
         grower.crossing = grower.root_crossing = crossing

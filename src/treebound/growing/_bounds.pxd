@@ -1,30 +1,7 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport uint8_t
 
-from treebound.growing._counting cimport Counted
 from treebound.growing._layout cimport NodeView, Problem
-
-
-cdef struct Family:
-    # The splits of a column with missing rows on one side.
-    const int64_t* base     # counts on the left besides the bins: class counts, then rows
-    double* scores          # after each bin
-    double* bounds          # inside it, if known
-    Py_ssize_t first        # the boundaries from here
-    Py_ssize_t last         # to here have enough on both sides
-
-
-cdef struct Profile:
-    # A threshold column at a node: counts left of each bin that holds rows.
-    Py_ssize_t n_bins
-    int32_t* bins           # their codes
-    int64_t* left           # (n_bins + 1) times class counts, then rows
-    int64_t* missing        # class counts, then rows, of the rows without a value
-    int64_t* none           # the same of no rows
-    int n_families          # 2 where rows are missing: on the right, on the left
-    Family families[2]
-    double* a               # two classes: the counts left of each bin as floats
-    double* b
-    int64_t* scratch        # n_classes
+from treebound.growing._profile cimport Family, Profile
 
 
 cdef struct Reach:
@@ -33,24 +10,6 @@ cdef struct Reach:
     double bound            # on the splits inside bins; -inf if none can win
     Py_ssize_t live_rows    # in bins that may hold the best split
 
-
-cdef int init_profile(Profile* profile, Py_ssize_t most_bins, Py_ssize_t n_classes) except -1 nogil
-
-cdef void free_profile(Profile* profile) noexcept nogil
-
-cdef void read_profile(
-    Profile* profile, const void* histogram, Py_ssize_t offset, Py_ssize_t n_bins,
-    const Counted* counted, const NodeView* node, const Problem* problem,
-) noexcept nogil
-
-cdef bint may_stand(
-    const int64_t* left, const int64_t* base, const NodeView* node, const Problem* problem
-) noexcept nogil
-
-cdef double score_left(
-    const int64_t* left, const int64_t* base, const NodeView* node, const Problem* problem,
-    int64_t* total,
-) noexcept nogil
 
 cdef double bound_bin(
     const Profile* profile, const Family* family, Py_ssize_t t, double bar, const NodeView* node,

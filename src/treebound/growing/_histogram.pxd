@@ -1,8 +1,9 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from treebound.growing._binned cimport Binned
-from treebound.growing._bounds cimport Profile, Reach
+from treebound.growing._bounds cimport Reach
 from treebound.growing._layout cimport NodeView, Problem, Scratch, Split
+from treebound.growing._profile cimport Profile
 
 
 cdef struct Finder:

@@ -12,12 +12,12 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from treebound.growing._binned cimport Binned, Bins
-from treebound.growing._bounds cimport (
-    Family, Profile, Reach, bound_bin, free_profile, init_profile, may_stand, reach_of,
-    read_profile, score_left,
-)
+from treebound.growing._bounds cimport Reach, bound_bin, reach_of
 from treebound.growing._layout cimport (
     NOMINAL, NodeView, Packing, Problem, Scratch, Source, Split, row_of, value_at, zeros,
+)
+from treebound.growing._profile cimport (
+    Family, Profile, free_profile, init_profile, may_stand, read_profile, score_left,
 )
 from treebound.growing._presort cimport Presorted, key_of, presort
 from treebound.growing._scan cimport Segment, scan

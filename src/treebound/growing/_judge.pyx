@@ -5,21 +5,23 @@ Bins here are any intervals that follow each other: bins of codes, slices of the
 
 import numpy as np
 
-from libc.math cimport INFINITY, ceil, log2
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from treebound.growing._bounds cimport (
-    Family, Profile, Reach, bound_bin, free_profile, init_profile, may_stand, reach_of,
-    read_profile, score_left,
-)
+from treebound.growing._bounds cimport Reach, bound_bin, reach_of
 from treebound.growing._counting cimport Counted
 from treebound.growing._layout cimport (
-    ENTROPY, MISCLASSIFICATION, Criterion, NodeView, Problem, allocate, purity_of,
+    Criterion, NodeView, Problem, allocate, purity_of,
 )
-
-cdef double TOLERANCE = 2.0**-45
+from treebound.growing._profile cimport (
+    Family, Profile, free_profile, init_profile, may_stand, read_profile, score_left,
+)
+from treebound.growing._rules cimport (
+    least_gain, left_is_heavier, most_priority, order_tolerance, priority_of, set_scale,
+    tolerance_of,
+)
 
 
 cdef class Judge:
@@ -50,7 +52,6 @@ cdef class Judge:
         self, Py_ssize_t n_classes, int criterion, bint by_impurity, int64_t whole,
         Py_ssize_t min_leaf, int64_t min_weight, double min_gain,
     ):
-        cdef double largest
         memset(&self.problem, 0, sizeof(Problem))
         memset(&self.profile, 0, sizeof(Profile))
         self.counts = <int64_t*>allocate(n_classes, sizeof(int64_t))
@@ -58,11 +59,7 @@ cdef class Judge:
         self.problem.criterion = <Criterion>criterion
         self.problem.min_leaf = min_leaf
         self.problem.min_weight = min_weight
-        self.problem.wide = whole >= <int64_t>1 << 31
-        self.problem.xlogx_unit = 1.0
-        if criterion == ENTROPY:
-            largest = <double>whole * max(1.0, log2(<double>whole))
-            self.problem.xlogx_unit = 2.0 ** (60.0 - ceil(log2(largest)))
+        set_scale(&self.problem, whole)
         # counts of 64 bits, with the rows of a bin after its classes
         self.counted.weights = &self.unit
         self.counted.n_classes = n_classes
@@ -78,11 +75,10 @@ cdef class Judge:
     @property
     def order_tolerance(self):
         """Priorities closer than this are a tie."""
-        return TOLERANCE * (1.0 if self.by_impurity else <double>self.whole)
+        return order_tolerance(self.whole, self.by_impurity)
 
     def take(self, const int64_t[::1] counts, Py_ssize_t n_rows):
         """Judge this node from now on."""
-        cdef double least
         cdef Py_ssize_t k
         self.node.start = 0
         self.node.stop = n_rows
@@ -92,30 +88,22 @@ cdef class Judge:
             self.node.weight += counts[k]
         self.node.counts = self.counts
         self.node.purity = purity_of(self.counts, self.node.weight, &self.problem)
-        self.tolerance = TOLERANCE * <double>self.node.weight
-        if self.problem.criterion == ENTROPY:
-            self.tolerance += (2 * self.problem.n_classes + 2) / self.problem.xlogx_unit
-        self.node.tolerance = self.tolerance
-        least = self.min_gain * <double>self.whole - self.tolerance
-        if self.by_impurity or self.problem.criterion == MISCLASSIFICATION:
-            least = max(least, self.tolerance)
-        self.least = self.node.purity + least
+        self.node.tolerance = self.tolerance = tolerance_of(self.node.weight, &self.problem)
+        self.least = self.node.purity + least_gain(
+            self.min_gain, self.whole, self.tolerance, self.by_impurity, &self.problem
+        )
 
     def priority(self, double score):
         """The gain, or in the paper's order minus the mean impurity of the children."""
-        if not self.by_impurity:
-            return score - self.node.purity
-        if self.problem.criterion == ENTROPY:
-            return score / <double>self.node.weight
-        return score / <double>self.node.weight - 1.0
+        return priority_of(
+            score, self.node.weight, self.node.purity, self.by_impurity, &self.problem
+        )
 
     def most(self):
         """The priority if both children were pure."""
-        if self.by_impurity:
-            return 0.0
-        if self.problem.criterion == ENTROPY:
-            return -self.node.purity
-        return <double>self.node.weight - self.node.purity
+        return most_priority(
+            self.node.weight, self.node.purity, self.by_impurity, &self.problem
+        )
 
     def split_score(self, const int64_t[::1] left):
         """The score of a split of the node with these class counts on the left."""
@@ -125,7 +113,7 @@ cdef class Judge:
 
     def left_is_heavier(self, int64_t left):
         """Where missing goes that was not seen; rounded weights may miss a tie by some units."""
-        return <double>(2 * left - self.node.weight) >= -TOLERANCE * <double>self.node.weight
+        return left_is_heavier(left, self.node.weight)
 
     # -- columns with an order ---------------------------------------------------------------
 

@@ -27,12 +27,11 @@ cdef class Leaves:
     cdef void set_quest(self, Quest* quest, int32_t index, bint wanted) noexcept nogil
     cdef void conclude(self, const Quest* quest) noexcept nogil
     cdef bint choose(self, Node* node, const Quest* quest) noexcept nogil
-    cdef double priority_of(self, const Node* node, double score) noexcept nogil
+    cdef double priority_with(self, const Node* node, double score) noexcept nogil
 
     # private
     cdef bint ends(self, Node* node, Split* split, double* low, double* high) noexcept nogil
     cdef bint misses(self, const Node* node) noexcept nogil
-    cdef double tolerance_of(self, int64_t weight) noexcept nogil
     cdef bint wins(self, Node* node, Split* split, double tolerance) noexcept nogil
     cdef int64_t weight_left(self, const Node* node, const Split* split) noexcept nogil
     cdef double gap_of(self, Node* node, Split* split) noexcept nogil

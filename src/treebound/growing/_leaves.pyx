@@ -1,21 +1,22 @@
 """Leaves: whether one may be split, its best split, and the gain."""
 
-from libc.math cimport INFINITY, ceil, floor, log2
+from libc.math cimport INFINITY, floor, log2
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 
 from treebound.growing._binned cimport code_at, find_ends
 from treebound.growing._layout cimport (
-    ENTROPY, GINI, MISCLASSIFICATION, NOMINAL, REAL, Problem, Source, Split, allocate, purity_of,
-    xlogx, zeros,
+    ENTROPY, GINI, NOMINAL, REAL, Problem, Source, Split, allocate, purity_of, xlogx, zeros,
 )
 from treebound.growing._nodes cimport FOUND, WAITING, Node, Nodes
+from treebound.growing._rules cimport (
+    least_gain, left_is_heavier, most_priority, order_tolerance, priority_of, set_scale,
+    tolerance_of,
+)
 from treebound.growing._search cimport Quest
 from treebound.growing._sorted cimport category_of, ends_of, has_missing_rows, left_weight
 from treebound.growing._thresholds cimport OBSERVED, pick
 
-# Scores closer than this share of a node's weight are tied; a gain below it is a rounding error.
-cdef double TOLERANCE = 2.0**-45
 cdef double LOG2_E = 1.4426950408889634
 
 cdef enum:
@@ -40,21 +41,15 @@ cdef class Leaves:
         """From the counts of the root: tolerances, the width of sums, the table of c log c."""
         cdef int64_t total = 0, count
         cdef Py_ssize_t k
-        cdef double largest
         for k in range(self.problem.n_classes):
             total += self.tree.counts_of(0)[k]
         self.whole = max(self.whole, total)
-        # the paper's priorities are impurities, at most a few units; gains are weights
-        self.tree.tolerance = TOLERANCE * (1.0 if self.by_impurity else <double>self.whole)
-        self.problem.wide = self.whole >= <int64_t>1 << 31
+        self.tree.tolerance = order_tolerance(self.whole, self.by_impurity)
         self.problem.xlogx = NULL
-        self.problem.xlogx_unit = 1.0
-        if self.problem.criterion != ENTROPY:
-            return 0
-        # a sum of c log c is at most whole log2 whole: leave it 60 bits
-        largest = <double>self.whole * max(1.0, log2(<double>self.whole))
-        self.problem.xlogx_unit = 2.0 ** (60.0 - ceil(log2(largest)))
-        if total > max(MOST_LOGARITHMS, 4 * <int64_t>self.problem.n_rows):
+        set_scale(&self.problem, self.whole)
+        if self.problem.criterion != ENTROPY or total > max(
+            MOST_LOGARITHMS, 4 * <int64_t>self.problem.n_rows
+        ):
             return 0
         self.xlogx_table = <int64_t*>allocate(total + 1, sizeof(int64_t))
         for count in range(total + 1):
@@ -82,11 +77,9 @@ cdef class Leaves:
         """Push a leaf on the frontier with its gain if both children were pure."""
         cdef Node* node = &self.tree.nodes[index]
         node.state = WAITING
-        node.priority = -node.purity
-        if self.by_impurity:
-            node.priority = 0.0
-        elif self.problem.criterion != ENTROPY:
-            node.priority += <double>node.weight
+        node.priority = most_priority(
+            node.weight, node.purity, self.by_impurity, &self.problem
+        )
         self.tree.push(index)
 
     # -- the split ---------------------------------------------------------------------------
@@ -110,10 +103,8 @@ cdef class Leaves:
                 node.threshold = floor(0.5 * low + 0.5 * high)
             learned = learned and self.misses(node)
         if not learned:
-            # weights that were rounded to integers may miss a tie by a few units
-            node.split.missing_left = (
-                <double>(self.tree.nodes[node.left].weight - self.tree.nodes[node.right].weight)
-                >= -TOLERANCE * <double>node.weight
+            node.split.missing_left = left_is_heavier(
+                self.tree.nodes[node.left].weight, node.weight
             )
         return 0
 
@@ -142,8 +133,7 @@ cdef class Leaves:
     cdef void set_quest(self, Quest* quest, int32_t index, bint wanted) noexcept nogil:
         """Prepare the search of a node; its tables are set already."""
         cdef const Node* node = &self.tree.nodes[index]
-        cdef double tolerance = self.tolerance_of(node.weight)
-        cdef double least = self.min_gain * <double>self.whole - tolerance
+        cdef double tolerance = tolerance_of(node.weight, &self.problem)
         quest.index = index
         quest.wanted = wanted
         quest.view.start = node.start
@@ -154,18 +144,9 @@ cdef class Leaves:
         quest.view.rows = NULL if node.home == NULL else node.home.rows
         quest.view.tolerance = tolerance
         quest.view.rise = rise_of(node.weight, &self.problem)
-        # A split without gain may lead to splits that gain (exclusive or); if impurities are not
-        # strictly concave, or leaves are ordered by impurity, it would only delay them.
-        if self.by_impurity or self.problem.criterion == MISCLASSIFICATION:
-            least = max(least, tolerance)
-        quest.least = node.purity + least
-
-    cdef double tolerance_of(self, int64_t weight) noexcept nogil:
-        """Scores closer than this are a tie: rounding of floats, and of c log c to integers."""
-        cdef double tolerance = TOLERANCE * <double>weight
-        if self.problem.criterion == ENTROPY:
-            tolerance += (2 * self.tree.n_classes + 2) / self.problem.xlogx_unit
-        return tolerance
+        quest.least = node.purity + least_gain(
+            self.min_gain, self.whole, tolerance, self.by_impurity, &self.problem
+        )
 
     cdef void conclude(self, const Quest* quest) noexcept nogil:
         """Push a sorted leaf on the frontier if a split gains enough; else free its tables."""
@@ -189,7 +170,7 @@ cdef class Leaves:
         if not node.split.score > quest.least:
             node.split.column = -1
             return False
-        node.priority = self.priority_of(node, node.split.score)
+        node.priority = self.priority_with(node, node.split.score)
         node.state = FOUND
         return True
 
@@ -221,13 +202,8 @@ cdef class Leaves:
             return 0.0
         return (high - low) / self.sources[split.column].span
 
-    cdef double priority_of(self, const Node* node, double score) noexcept nogil:
-        """The gain, or in the paper's order minus the mean impurity of the children (ERRATA 15)."""
-        if not self.by_impurity:
-            return score - node.purity
-        if self.problem.criterion == ENTROPY:
-            return score / <double>node.weight
-        return score / <double>node.weight - 1.0
+    cdef double priority_with(self, const Node* node, double score) noexcept nogil:
+        return priority_of(score, node.weight, node.purity, self.by_impurity, &self.problem)
 
 
 cdef double rise_of(int64_t weight, const Problem* problem) noexcept nogil:

@@ -4,27 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from random_samples import random_values
 
 from treebound.growing._grow import grow
 
 NO_LIMIT = 2**31 - 1
 KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
-
-
-def random_values(rng, n):
-    """A real column: smooth, heavy-tailed, of few values, with runs, nearly constant."""
-    values = [
-        lambda: rng.normal(size=n),
-        lambda: rng.standard_cauchy(n) * 10.0 ** rng.integers(-5, 200),
-        lambda: rng.integers(0, rng.integers(1, 60), n).astype(float),
-        lambda: np.where(rng.random(n) < 0.5, 0.0, np.exp(rng.normal(size=n))),
-        lambda: rng.normal(size=n).round(int(rng.integers(0, 3))),
-        lambda: 1.0 + rng.integers(0, 5 * n, n) * 2.0**-50,
-        lambda: np.full(n, 3.5),
-        lambda: np.nextafter(0, 1) * rng.integers(-n, n, n),
-    ]
-    values = values[rng.integers(len(values))]()
-    return np.clip(values, -1e38, 1e38).astype(np.float32) if rng.random() < 0.3 else values
 
 
 def random_column(rng, n):

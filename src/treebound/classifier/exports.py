@@ -23,8 +23,9 @@ class TreeExports(Forms, Exports):
 
     tree_: Tree
 
-    def _check_fitted(self) -> None:
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def _check_fitted(self) -> None: ...
 
     # -- explanations and figures ----------------------------------------------------------
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from treebound._extras import require
 from treebound._files import atomic_write
-from treebound.data.frames import is_missing
+from treebound.data.raw import is_missing
 from treebound.datasets.reading import RawTable
 from treebound.datasets.text_column import TextColumn
 

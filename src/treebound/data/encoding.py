@@ -10,17 +10,9 @@ from numpy.typing import NDArray
 
 from treebound._validation import invalid
 from treebound.data.columns import Column, Kind, Unknown
-from treebound.data.frames import (
-    MISSING,
-    UNKNOWN,
-    Family,
-    RawColumn,
-    Table,
-    family_of,
-    read_table,
-    smallest_ints,
-)
+from treebound.data.frames import Table, read_table
 from treebound.data.matrix import Matrix
+from treebound.data.raw import MISSING, UNKNOWN, Family, RawColumn, family_of, smallest_ints
 
 __all__ = ["learn_matrix", "read_matrix", "some_names"]
 

@@ -1,4 +1,4 @@
-"""Reading a table: columns of any library become numbers or category codes.
+"""Reading a table: a data frame of any library, an array or nested lists become raw columns.
 
 The kind of a column is decided elsewhere (see ``encoding.py``). Numbers keep their dtype, so
 that identifiers are compared exactly.
@@ -6,113 +6,27 @@ that identifiers are compared exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
-from fractions import Fraction
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Family", "RawColumn", "Table", "coded_column", "column_of", "family_of", "is_missing",
-    "read_columns", "read_table", "smallest_ints",
-]  # fmt: skip
+from treebound.data.raw import (
+    MISSING,
+    RawColumn,
+    boolean_column,
+    coded_column,
+    column_of,
+    empty_column,
+    family_of,
+    found_column,
+    mixed_types,
+    no_dates,
+    number_column,
+)
 
-# Type of the values of a column; "empty" when every value is missing.
-Family = Literal["number", "text", "bool", "other", "empty"]
-
-_TEXT = (str,)
-_BOOL = (bool, np.bool_)
-_NUMBER = (int, float, np.integer, np.floating, Decimal, Fraction)
-# Codes that stand for no category.
-MISSING = -1
-UNKNOWN = -2
-
-
-@dataclass(frozen=True)
-class RawColumn:
-    """A column as it was read.
-
-    Attributes
-    ----------
-    family : {"number", "text", "bool", "other", "empty"}
-        Type of the values.
-    values : ndarray
-        Numbers in their original dtype (floats, integers, or objects for integers over 64 bits),
-        or category codes, -1 where missing.
-    categories : tuple or None
-        The categories that the codes index; None for numbers.
-    ordered, declared : bool
-        Whether the dtype orders and declares the categories.
-    missing : ndarray of bool or None
-        Mask of missing numbers; None if NaN marks them or there are none.
-    """
-
-    family: Family
-    values: NDArray[Any]
-    categories: tuple[Any, ...] | None = None
-    ordered: bool = False
-    declared: bool = False
-    missing: NDArray[np.bool_] | None = None
-
-    def rows(self, keep: NDArray[np.bool_]) -> RawColumn:
-        """The column restricted to some rows."""
-        values = self.values[keep]
-        missing = None if self.missing is None else self.missing[keep]
-        if self.categories is None or self.declared:
-            return replace(self, values=values, missing=missing)
-        used = np.unique(values[values >= 0]).astype(np.intp)
-        found = tuple(self.categories[i] for i in used)
-        codes = np.where(values < 0, MISSING, np.searchsorted(used, values))
-        return RawColumn(self.family if found else "empty", _narrow(codes, len(found)), found)
-
-    def take(self, rows: NDArray[Any]) -> RawColumn:
-        """Select rows by index; the categories are kept."""
-        missing = None if self.missing is None else self.missing[rows]
-        return replace(self, values=self.values[rows], missing=missing)
-
-    def floats(self) -> NDArray[np.floating[Any]]:
-        """The numbers as float64 (float32 stays float32); NaN where missing."""
-        if self.values.dtype in (np.float64, np.float32):
-            return self.values
-        if self.family == "empty":
-            return np.full(len(self.values), np.nan)
-        narrow = self.values.dtype == np.float16
-        floats: NDArray[np.floating[Any]] = self.values.astype("f4" if narrow else "f8")
-        if self.missing is not None:
-            floats[self.missing] = np.nan
-        return floats
-
-    @property
-    def known(self) -> NDArray[np.bool_]:
-        """Mask of the numbers that are not missing."""
-        if self.missing is not None:
-            return ~self.missing
-        if self.values.dtype.kind == "f":
-            missing: NDArray[np.bool_] = np.isnan(self.values)
-            return ~missing
-        return np.ones(len(self.values), dtype=bool)
-
-    def distinct(self) -> tuple[list[Any], NDArray[np.int64]]:
-        """The distinct values, and the index of each row's value among them, -1 where missing."""
-        if self.categories is not None:
-            return list(self.categories), self.values
-        known = self.known
-        found, inverse = np.unique(self.values[known], return_inverse=True)
-        codes = np.full(len(self.values), MISSING, dtype=np.int64)
-        codes[known] = inverse
-        return _plain(found), codes
-
-
-def _plain(found: NDArray[Any]) -> list[Any]:
-    """Distinct numbers as Python numbers; whole floats as ints."""
-    if found.dtype.kind == "f":
-        whole = bool((found == np.round(found)).all() and (np.abs(found) < 2**53).all())
-        if whole:
-            return list(found.astype(np.int64).tolist())
-    return list(found.tolist())
+__all__ = ["Table", "read_columns", "read_table"]
 
 
 @dataclass(frozen=True)
@@ -205,13 +119,13 @@ def _read_array(X: Any) -> Table:
             f"X must be a data frame, a two-dimensional array or nested lists. Got {X!r} instead."
         )
     if array is not None and array.dtype.kind in "mM":
-        raise ValueError(_no_dates("X", str(array.dtype)))
+        raise ValueError(no_dates("X", str(array.dtype)))
     if array is None or array.dtype.kind not in "bOSUT" or array.ndim != 2:
         matrix = _numeric(X, array)
         return Table(None, matrix.shape, matrix)
     _not_empty(array.shape)
     if array.dtype.kind == "b":
-        raw = tuple(_booleans(array[:, i]) for i in range(array.shape[1]))
+        raw = tuple(boolean_column(array[:, i]) for i in range(array.shape[1]))
     else:
         raw = tuple(column_of(array[:, i].tolist(), f"x{i}") for i in range(array.shape[1]))
     return Table(None, array.shape, raw=raw)
@@ -304,15 +218,15 @@ def _read_series(series: Any, dtype: Any, label: str) -> RawColumn:
     if dtype == nw.Boolean:
         missing = series.is_null().to_numpy()
         values = series.fill_null(False).to_numpy() if missing.any() else series.to_numpy()
-        return _booleans(values.astype(bool), missing)
+        return boolean_column(values.astype(bool), missing)
     if dtype == nw.String:
         return _text(series, label)
     if dtype == nw.Categorical or dtype == nw.Enum:
         return _categorical(series, dtype, label)
     if dtype in (nw.Date, nw.Datetime, nw.Duration, nw.Time):
-        raise ValueError(_no_dates(f"Column {label!r}", str(dtype)))
+        raise ValueError(no_dates(f"Column {label!r}", str(dtype)))
     if bool(series.is_null().all()):
-        return _nothing(len(series))
+        return empty_column(len(series))
     raise ValueError(
         f"Column {label!r} must hold numbers, text, booleans or categories. Got {dtype} instead. "
         "Hint: drop it, or make such columns from it."
@@ -328,7 +242,7 @@ def _numbers(series: Any) -> RawColumn:
         return RawColumn("number", np.asarray(whole.to_numpy()), missing=missing)
     values = series.to_numpy()
     if values.dtype.kind != "f":  # decimals, or a nullable type with missing values
-        return _number_objects(series.to_list())
+        return number_column(series.to_list())
     return RawColumn("number", values)
 
 
@@ -338,7 +252,7 @@ def _text(series: Any, label: str) -> RawColumn:
     library = series.implementation
     if library.is_pandas_like():
         codes, found = native.factorize()
-        return _sorted("text", np.asarray(codes), list(found))
+        return found_column("text", np.asarray(codes), list(found))
     if library.is_pyarrow():
         return _arrow_codes(native.dictionary_encode(), label)
     if library.is_polars():
@@ -346,7 +260,7 @@ def _text(series: Any, label: str) -> RawColumn:
 
         found = series.drop_nulls().unique().to_list()
         codes = series.cast(nw.Enum(found)).to_native().to_physical()
-        return _sorted("text", _physical(codes), found)
+        return found_column("text", _physical(codes), found)
     return column_of(series.to_list(), label)
 
 
@@ -384,8 +298,8 @@ def _arrow_codes(chunked: Any, label: str) -> RawColumn:
     if array.type.ordered:
         return coded_column(codes, tuple(found), ordered=True)
     if family == "other":
-        raise ValueError(_mixed(label, found))
-    return _sorted(family, codes, found)
+        raise ValueError(mixed_types(label, found))
+    return found_column(family, codes, found)
 
 
 def _physical(codes: Any) -> NDArray[np.int64]:
@@ -395,121 +309,3 @@ def _physical(codes: Any) -> NDArray[np.int64]:
     series = nw.from_native(codes, series_only=True).cast(nw.Int64)
     physical: NDArray[np.int64] = series.fill_null(MISSING).to_numpy()
     return physical
-
-
-# -- numbers and categories --------------------------------------------------------------------
-
-
-def smallest_ints(n_categories: int) -> type[np.signedinteger[Any]]:
-    """The smallest integer type for the codes of ``n_categories`` categories."""
-    if n_categories <= 127:
-        return np.int8
-    return np.int16 if n_categories <= 32767 else np.int32
-
-
-def _narrow(codes: NDArray[Any], n_categories: int) -> NDArray[Any]:
-    return codes.astype(smallest_ints(n_categories), copy=False)
-
-
-def coded_column(codes: NDArray[Any], categories: tuple[Any, ...], *, ordered: bool) -> RawColumn:
-    """A column with categories declared by its dtype."""
-    inside = np.where((codes < 0) | (codes >= len(categories)), MISSING, codes)
-    values = _narrow(inside, len(categories))
-    return RawColumn(family_of(categories), values, categories, ordered, declared=True)
-
-
-def _sorted(family: Family, codes: NDArray[Any], found: Sequence[Any]) -> RawColumn:
-    """A column with categories found in the data, sorted: row order must not matter."""
-    order = sorted(range(len(found)), key=found.__getitem__)
-    rank = np.full(len(found) + 1, MISSING, dtype=smallest_ints(len(found)))
-    rank[order] = np.arange(len(found))
-    codes = np.where((codes < 0) | (codes >= len(found)), len(found), codes)
-    categories = tuple(found[i] for i in order)
-    return RawColumn(family if found else "empty", rank[codes], categories)
-
-
-def _booleans(values: NDArray[np.bool_], missing: NDArray[np.bool_] | None = None) -> RawColumn:
-    codes = values.astype(np.int8)
-    if missing is not None:
-        codes[missing] = MISSING
-    return RawColumn("bool", codes, (False, True), declared=True)
-
-
-def _nothing(rows: int) -> RawColumn:
-    return RawColumn("empty", np.full(rows, MISSING, dtype=np.int8), ())
-
-
-def column_of(values: list[Any], label: str) -> RawColumn:
-    """A column of Python objects: numbers, text or booleans, but not a mix."""
-    types = set(map(type, values))
-    if not types <= {str}:
-        values = [None if is_missing(v) else v for v in values]
-        types = set(map(type, values)) - {type(None)}
-    if not types:
-        return _nothing(len(values))
-    if all(issubclass(t, _BOOL) for t in types):
-        flags = np.array([bool(v) for v in values])
-        return _booleans(flags, np.array([v is None for v in values]))
-    if all(issubclass(t, _NUMBER) and not issubclass(t, _BOOL) for t in types):
-        return _number_objects(values)
-    if not all(issubclass(t, _TEXT) for t in types):
-        raise ValueError(_mixed(label, [v for v in values if v is not None]))
-    found: dict[str, int] = {}
-    codes = [MISSING if v is None else found.setdefault(v, len(found)) for v in values]
-    return _sorted("text", np.array(codes), list(found))
-
-
-def _number_objects(values: list[Any]) -> RawColumn:
-    """Python numbers, None where missing; integers of any size stay integers."""
-    missing = np.array([v is None for v in values])
-    whole = all(v is None or isinstance(v, int | np.integer) for v in values)
-    if not whole:
-        return RawColumn("number", np.array([np.nan if v is None else float(v) for v in values]))
-    ints = [0 if v is None else int(v) for v in values]
-    fits = all(-(2**63) <= v < 2**63 for v in ints)
-    numbers = np.array(ints, dtype=np.int64 if fits else object)
-    return RawColumn("number", numbers, missing=missing if missing.any() else None)
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a Python value is missing: None, NaN, ``pandas.NA`` or ``NaT``."""
-    if value is None:
-        return True
-    if isinstance(value, _TEXT):
-        return False
-    try:
-        return not bool(value == value)
-    except (TypeError, ValueError):  # pandas.NA has no truth value
-        return type(value).__name__ == "NAType"
-
-
-def family_of(values: Iterable[Any]) -> Family:
-    """Type of a set of categories."""
-    types = {type(v) for v in values}
-    if not types:
-        return "empty"
-    if all(issubclass(t, _TEXT) for t in types):
-        return "text"
-    if all(issubclass(t, _BOOL) for t in types):
-        return "bool"
-    if all(issubclass(t, _NUMBER) and not issubclass(t, _BOOL) for t in types):
-        return "number"
-    return "other"
-
-
-def _mixed(label: str, values: Iterable[Any]) -> str:
-    examples: dict[str, Any] = {}
-    for value in values:
-        examples.setdefault(type(value).__name__, value)
-    found = ", ".join(f"{name} ({value!r})" for name, value in sorted(examples.items()))
-    return (
-        f"Column {label!r} must hold numbers, text, booleans or categories, of one type only. "
-        f"Got {found} instead. Hint: convert it to one type, for example with astype(str)."
-    )
-
-
-def _no_dates(what: str, dtype: str) -> str:
-    return (
-        f"{what} must hold numbers, text, booleans or categories. Got {dtype} instead. Hint: make "
-        "numbers of it, for example days since a date, or month and weekday as columns."
-    )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.columns import Column
-from treebound.data.frames import UNKNOWN
+from treebound.data.raw import UNKNOWN
 
 __all__ = ["Matrix"]
 

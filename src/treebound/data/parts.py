@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from treebound.data.columns import Column
 from treebound.data.encoding import learn_matrix, read_matrix
-from treebound.data.frames import Table, family_of, read_columns, read_table, smallest_ints
+from treebound.data.frames import Table, read_columns, read_table
 from treebound.data.matrix import Matrix
+from treebound.data.raw import family_of, smallest_ints
 from treebound.data.sample import Sample, same_length
 from treebound.data.targets import learn_classes, read_classes
 from treebound.data.weights import balancing_factors, class_totals, declared_factors, row_weights

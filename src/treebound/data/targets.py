@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data.frames import is_missing
+from treebound.data.raw import is_missing
 
 __all__ = ["Labels", "learn_classes", "read_classes"]
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from treebound._extras import require
 from treebound.data.columns import Column
-from treebound.data.frames import RawColumn, coded_column, column_of
-from treebound.data.frames import is_missing as no_value
+from treebound.data.raw import RawColumn, coded_column, column_of
+from treebound.data.raw import is_missing as no_value
 from treebound.data.targets import Labels
 from treebound.datasets.schema import Schema
 from treebound.datasets.text_column import TextColumn

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from treebound.data import Column, Sample
-from treebound.data.frames import RawColumn, Table, read_table
+from treebound.data.frames import Table, read_table
+from treebound.data.raw import RawColumn
 from treebound.data.targets import learn_classes
 from treebound.exchange.foreign import float64_threshold, preorder
 from treebound.tree import Tree

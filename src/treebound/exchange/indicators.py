@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Column, Unknown, read_matrix
-from treebound.data.frames import MISSING, UNKNOWN
+from treebound.data.raw import MISSING, UNKNOWN
 from treebound.exchange.foreign import preorder
 from treebound.tree.fitted import tree_of
 from treebound.tree.model import Tree

@@ -11,7 +11,7 @@ from typing import Any, overload
 
 from treebound._extras import require
 from treebound.data import Column
-from treebound.data.frames import is_missing
+from treebound.data.raw import is_missing
 from treebound.show.words import count, counted, number
 from treebound.tree import Tree
 from treebound.tree.fitted import takes_classifier

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
-from treebound.data.frames import MISSING
+from treebound.data.raw import MISSING
 from treebound.show.words import number, one_line
 from treebound.tree import Tree
 from treebound.tree.split import Split

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from treebound.data import Column, Matrix, read_matrix
-from treebound.data.frames import MISSING, UNKNOWN, RawColumn
+from treebound.data.raw import MISSING, UNKNOWN, RawColumn
 from treebound.data.rows import read_row
 from treebound.show.as_rules import Region
 from treebound.show.counterfactual import Cell, least_change

@@ -5,9 +5,9 @@ process; ``stream`` takes rows that come in batches, ``on_dask`` those of a Dask
 ``search`` finds the split of a node, ``store`` keeps the nodes, ``driver`` grows the tree.
 """
 
-from treebound.growing.rounds.driver import Limits, Progress
 from treebound.growing.rounds.engine import Engine, LocalEngine
 from treebound.growing.rounds.grow import FINE_BINS, grow_in_rounds, make_bins
+from treebound.growing.rounds.limits import Limits, Progress
 from treebound.growing.rounds.stream import stream_engine
 
 __all__ = [

@@ -14,8 +14,9 @@ from treebound.data import Column
 from treebound.growing._bins import Bins
 from treebound.growing.grow import KINDS
 from treebound.growing.options import GrowOptions
-from treebound.growing.rounds.driver import Driver, Limits, Progress
+from treebound.growing.rounds.driver import Driver
 from treebound.growing.rounds.engine import Engine
+from treebound.growing.rounds.limits import Limits, Progress
 from treebound.tree.model import Tree
 
 __all__ = ["FINE_BINS", "grow_in_rounds", "make_bins"]

@@ -1,0 +1,229 @@
+"""One column as it was read: numbers, or codes of categories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Family", "RawColumn", "boolean_column", "coded_column", "column_of", "empty_column",
+    "family_of", "found_column", "is_missing", "mixed_types", "no_dates", "number_column",
+    "smallest_ints",
+]  # fmt: skip
+
+# Type of the values of a column; "empty" when every value is missing.
+Family = Literal["number", "text", "bool", "other", "empty"]
+
+_TEXT = (str,)
+_BOOL = (bool, np.bool_)
+_NUMBER = (int, float, np.integer, np.floating, Decimal, Fraction)
+# Codes that stand for no category.
+MISSING = -1
+UNKNOWN = -2
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """A column as it was read.
+
+    Attributes
+    ----------
+    family : {"number", "text", "bool", "other", "empty"}
+        Type of the values.
+    values : ndarray
+        Numbers in their original dtype (floats, integers, or objects for integers over 64 bits),
+        or category codes, -1 where missing.
+    categories : tuple or None
+        The categories that the codes index; None for numbers.
+    ordered, declared : bool
+        Whether the dtype orders and declares the categories.
+    missing : ndarray of bool or None
+        Mask of missing numbers; None if NaN marks them or there are none.
+    """
+
+    family: Family
+    values: NDArray[Any]
+    categories: tuple[Any, ...] | None = None
+    ordered: bool = False
+    declared: bool = False
+    missing: NDArray[np.bool_] | None = None
+
+    def rows(self, keep: NDArray[np.bool_]) -> RawColumn:
+        """The column restricted to some rows."""
+        values = self.values[keep]
+        missing = None if self.missing is None else self.missing[keep]
+        if self.categories is None or self.declared:
+            return replace(self, values=values, missing=missing)
+        used = np.unique(values[values >= 0]).astype(np.intp)
+        found = tuple(self.categories[i] for i in used)
+        codes = np.where(values < 0, MISSING, np.searchsorted(used, values))
+        return RawColumn(self.family if found else "empty", _narrow(codes, len(found)), found)
+
+    def take(self, rows: NDArray[Any]) -> RawColumn:
+        """Select rows by index; the categories are kept."""
+        missing = None if self.missing is None else self.missing[rows]
+        return replace(self, values=self.values[rows], missing=missing)
+
+    def floats(self) -> NDArray[np.floating[Any]]:
+        """The numbers as float64 (float32 stays float32); NaN where missing."""
+        if self.values.dtype in (np.float64, np.float32):
+            return self.values
+        if self.family == "empty":
+            return np.full(len(self.values), np.nan)
+        narrow = self.values.dtype == np.float16
+        floats: NDArray[np.floating[Any]] = self.values.astype("f4" if narrow else "f8")
+        if self.missing is not None:
+            floats[self.missing] = np.nan
+        return floats
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Mask of the numbers that are not missing."""
+        if self.missing is not None:
+            return ~self.missing
+        if self.values.dtype.kind == "f":
+            missing: NDArray[np.bool_] = np.isnan(self.values)
+            return ~missing
+        return np.ones(len(self.values), dtype=bool)
+
+    def distinct(self) -> tuple[list[Any], NDArray[np.int64]]:
+        """The distinct values, and the index of each row's value among them, -1 where missing."""
+        if self.categories is not None:
+            return list(self.categories), self.values
+        known = self.known
+        found, inverse = np.unique(self.values[known], return_inverse=True)
+        codes = np.full(len(self.values), MISSING, dtype=np.int64)
+        codes[known] = inverse
+        return _plain(found), codes
+
+
+def _plain(found: NDArray[Any]) -> list[Any]:
+    """Distinct numbers as Python numbers; whole floats as ints."""
+    if found.dtype.kind == "f":
+        whole = bool((found == np.round(found)).all() and (np.abs(found) < 2**53).all())
+        if whole:
+            return list(found.astype(np.int64).tolist())
+    return list(found.tolist())
+
+
+def smallest_ints(n_categories: int) -> type[np.signedinteger[Any]]:
+    """The smallest integer type for the codes of ``n_categories`` categories."""
+    if n_categories <= 127:
+        return np.int8
+    return np.int16 if n_categories <= 32767 else np.int32
+
+
+def _narrow(codes: NDArray[Any], n_categories: int) -> NDArray[Any]:
+    return codes.astype(smallest_ints(n_categories), copy=False)
+
+
+def coded_column(codes: NDArray[Any], categories: tuple[Any, ...], *, ordered: bool) -> RawColumn:
+    """A column with categories declared by its dtype."""
+    inside = np.where((codes < 0) | (codes >= len(categories)), MISSING, codes)
+    values = _narrow(inside, len(categories))
+    return RawColumn(family_of(categories), values, categories, ordered, declared=True)
+
+
+def found_column(family: Family, codes: NDArray[Any], found: Sequence[Any]) -> RawColumn:
+    """A column with categories found in the data, sorted: row order must not matter."""
+    order = sorted(range(len(found)), key=found.__getitem__)
+    rank = np.full(len(found) + 1, MISSING, dtype=smallest_ints(len(found)))
+    rank[order] = np.arange(len(found))
+    codes = np.where((codes < 0) | (codes >= len(found)), len(found), codes)
+    categories = tuple(found[i] for i in order)
+    return RawColumn(family if found else "empty", rank[codes], categories)
+
+
+def boolean_column(
+    values: NDArray[np.bool_], missing: NDArray[np.bool_] | None = None
+) -> RawColumn:
+    codes = values.astype(np.int8)
+    if missing is not None:
+        codes[missing] = MISSING
+    return RawColumn("bool", codes, (False, True), declared=True)
+
+
+def empty_column(rows: int) -> RawColumn:
+    return RawColumn("empty", np.full(rows, MISSING, dtype=np.int8), ())
+
+
+def column_of(values: list[Any], label: str) -> RawColumn:
+    """A column of Python objects: numbers, text or booleans, but not a mix."""
+    types = set(map(type, values))
+    if not types <= {str}:
+        values = [None if is_missing(v) else v for v in values]
+        types = set(map(type, values)) - {type(None)}
+    if not types:
+        return empty_column(len(values))
+    if all(issubclass(t, _BOOL) for t in types):
+        flags = np.array([bool(v) for v in values])
+        return boolean_column(flags, np.array([v is None for v in values]))
+    if all(issubclass(t, _NUMBER) and not issubclass(t, _BOOL) for t in types):
+        return number_column(values)
+    if not all(issubclass(t, _TEXT) for t in types):
+        raise ValueError(mixed_types(label, [v for v in values if v is not None]))
+    found: dict[str, int] = {}
+    codes = [MISSING if v is None else found.setdefault(v, len(found)) for v in values]
+    return found_column("text", np.array(codes), list(found))
+
+
+def number_column(values: list[Any]) -> RawColumn:
+    """Python numbers, None where missing; integers of any size stay integers."""
+    missing = np.array([v is None for v in values])
+    whole = all(v is None or isinstance(v, int | np.integer) for v in values)
+    if not whole:
+        return RawColumn("number", np.array([np.nan if v is None else float(v) for v in values]))
+    ints = [0 if v is None else int(v) for v in values]
+    fits = all(-(2**63) <= v < 2**63 for v in ints)
+    numbers = np.array(ints, dtype=np.int64 if fits else object)
+    return RawColumn("number", numbers, missing=missing if missing.any() else None)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a Python value is missing: None, NaN, ``pandas.NA`` or ``NaT``."""
+    if value is None:
+        return True
+    if isinstance(value, _TEXT):
+        return False
+    try:
+        return not bool(value == value)
+    except (TypeError, ValueError):  # pandas.NA has no truth value
+        return type(value).__name__ == "NAType"
+
+
+def family_of(values: Iterable[Any]) -> Family:
+    """Type of a set of categories."""
+    types = {type(v) for v in values}
+    if not types:
+        return "empty"
+    if all(issubclass(t, _TEXT) for t in types):
+        return "text"
+    if all(issubclass(t, _BOOL) for t in types):
+        return "bool"
+    if all(issubclass(t, _NUMBER) and not issubclass(t, _BOOL) for t in types):
+        return "number"
+    return "other"
+
+
+def mixed_types(label: str, values: Iterable[Any]) -> str:
+    examples: dict[str, Any] = {}
+    for value in values:
+        examples.setdefault(type(value).__name__, value)
+    found = ", ".join(f"{name} ({value!r})" for name, value in sorted(examples.items()))
+    return (
+        f"Column {label!r} must hold numbers, text, booleans or categories, of one type only. "
+        f"Got {found} instead. Hint: convert it to one type, for example with astype(str)."
+    )
+
+
+def no_dates(what: str, dtype: str) -> str:
+    return (
+        f"{what} must hold numbers, text, booleans or categories. Got {dtype} instead. Hint: make "
+        "numbers of it, for example days since a date, or month and weekday as columns."
+    )

@@ -32,8 +32,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import treebound as tb
 from treebound._files import write_text
-from treebound.data.columns import Column
-from treebound.growing.grow import grow
+from treebound.data import Sample
+from treebound.growing import GrowOptions, grow
 from treebound.pruning import PRUNERS, BoundPruner, make_pruner, weakest_link_path
 from treebound.tree.model import Tree
 
@@ -54,23 +54,18 @@ def milliseconds(job: Callable[[], Any], repeat: int) -> float:
     return 1000 * float(best)
 
 
-def real_columns(n: int) -> tuple[Column, ...]:
-    """Real columns, as the kernel wants them named."""
-    return tuple(Column(f"x{i}") for i in range(n))
-
-
 # -- one tree, every pruner ------------------------------------------------------------------------
 
 
 def every_pruner() -> dict[str, float]:
     """A 75-leaf tree, 10 classes, 2,000 examples."""
     X, y = make_classification(2000, 20, n_informative=10, n_classes=10, flip_y=0.2, random_state=0)
-    columns, classes = real_columns(20), np.arange(10)
+    sample = Sample.learn(X, y)
 
-    def grow_one(X: Any, y: Any, sample_weight: Any = None) -> Tree:
-        return grow(X, y, columns, classes, max_leaves=75, sample_weight=sample_weight)
+    def grow_one(sample: Sample) -> Tree:
+        return grow(sample, GrowOptions(max_leaves=75))
 
-    tree = grow_one(X, y)
+    tree = grow_one(sample)
     shawe_taylor = {"score": "shawe-taylor", "size_prior": "shapes", "search": "greedy"}
     pruners: dict[str, Any] = {
         "bound, optimal": BoundPruner(),
@@ -83,11 +78,11 @@ def every_pruner() -> dict[str, float]:
         "the paper's with r = 2^-3": BoundPruner(**shawe_taylor, growth="fast", error_prior=0.125),
         **{name: make_pruner(name) for name in PRUNERS if name != "bound"},
     }
-    found = {"growing it": milliseconds(lambda: grow_one(X, y), 5)}
+    found = {"growing it": milliseconds(lambda: grow_one(sample), 5)}
     for name, pruner in pruners.items():
         # A copy has nothing computed yet: no sizes, no depths.
         found[name] = milliseconds(
-            lambda pruner=pruner: pruner.prune(replace(tree), X, y, grow=grow_one), 7
+            lambda pruner=pruner: pruner.prune(replace(tree), sample, grow=grow_one), 7
         )
     return found
 
@@ -101,7 +96,7 @@ def large_tree(leaves: int) -> tuple[NDArray[Any], NDArray[Any], Tree]:
     rows = int(leaves * 5)
     X = rng.random((rows, 10))
     y = ((X[:, 0] > 0.5) ^ (rng.random(rows) < 0.35)).astype(np.int64)
-    tree = grow(X, y, real_columns(10), np.arange(2), max_leaves=leaves)
+    tree = grow(Sample.learn(X, y), GrowOptions(max_leaves=leaves))
     return X, y, tree
 
 

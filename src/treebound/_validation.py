@@ -69,7 +69,7 @@ class Whole:
     def allows(self, value: Any) -> bool:
         if value is None:
             return self.optional
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        whole = type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
         return whole and value >= self.least
 
 
@@ -100,7 +100,7 @@ class Number:
     def allows(self, value: Any) -> bool:
         if value is None:
             return self.optional
-        if not isinstance(value, Real) or isinstance(value, bool):
+        if type(value) is not float and (not isinstance(value, Real) or isinstance(value, bool)):
             return False
         number = float(value)
         if self.open:

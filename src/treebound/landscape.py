@@ -46,14 +46,14 @@ class Landscape:
     nominal: tuple[int | None, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "real", _count("real", self.real, least=0))
+        state = vars(self)  # how a frozen dataclass can set its fields
+        state["real"] = _count("real", self.real, least=0)
         ordinal = tuple(_count("ordinal", o, least=1) for o in _sequence("ordinal", self.ordinal))
         nominal = tuple(
             None if n is None else _count("nominal", n, least=1)
             for n in _sequence("nominal", self.nominal)
         )
-        object.__setattr__(self, "ordinal", ordinal)
-        object.__setattr__(self, "nominal", nominal)
+        state["ordinal"], state["nominal"] = ordinal, nominal
 
     @property
     def n_features(self) -> int:
@@ -108,6 +108,8 @@ class Landscape:
 
 
 def _count(name: str, value: object, least: int) -> int:
+    if type(value) is int and value >= least:
+        return value
     number = least - 1
     if isinstance(value, SupportsIndex) and not isinstance(value, bool):
         # An array has an index too, but only one of no dimension gives it.

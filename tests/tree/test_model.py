@@ -117,3 +117,9 @@ def test_every_pruning_counts_as_its_own_rows_do(seed):
         np.testing.assert_allclose(small.counts, again.counts, rtol=1e-9)
         np.testing.assert_array_equal(small.rows, again.rows)
         assert small.weighted == again.weighted
+
+
+@pytest.mark.parametrize("nodes", [[-1], [99], [0, 5]])
+def test_collapsing_nodes_that_do_not_exist_is_refused(tree, nodes):
+    with pytest.raises(ValueError, match=f"nodes from 0 to {tree.n_nodes - 1}. Got {nodes[-1]}"):
+        tree.collapsed(nodes)

@@ -137,7 +137,10 @@ class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEsti
         return tags
 
     def _take(self, X: Any, table: Table, y: Any) -> None:
-        validate_data(self, X, y, skip_check_array=True)
+        if type(X) is np.ndarray and y is not None:  # an array has no names to look for
+            super()._take(X, table, y)
+        else:
+            validate_data(self, X, y, skip_check_array=True)
 
     def _meet(self, X: Any) -> None:
         validate_data(self, X, reset=False, skip_check_array=True)

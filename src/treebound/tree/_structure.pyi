@@ -4,6 +4,12 @@ from numpy.typing import NDArray
 def sizes_and_depths(
     left: NDArray[np.int32], right: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], int]: ...
+def collapsed(
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    size: NDArray[np.int32],
+    cuts: NDArray[np.intp],
+) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]: ...
 def first_fault(
     left: NDArray[np.int32],
     right: NDArray[np.int32],

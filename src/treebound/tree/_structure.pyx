@@ -34,6 +34,42 @@ def sizes_and_depths(const int32_t[::1] left, const int32_t[::1] right):
     return size_array, depth_array, -1
 
 
+def collapsed(
+    const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] size,
+    const Py_ssize_t[::1] cuts,
+):
+    """The nodes that are kept where subtrees become leaves, and their children among them."""
+    cdef Py_ssize_t n = left.shape[0], node = 0, kept = 0, i
+    is_cut_array, new_array = np.zeros(n, np.uint8), np.empty(n, np.int32)
+    cdef unsigned char[::1] is_cut = is_cut_array
+    cdef int32_t[::1] new = new_array
+    for i in range(cuts.shape[0]):
+        if not 0 <= cuts[i] < n:
+            raise ValueError(
+                f"The 'nodes' parameter of collapsed must be nodes from 0 to {n - 1}. "
+                f"Got {cuts[i]} instead."
+            )
+        is_cut[cuts[i]] = 1
+    while node < n:
+        new[node] = <int32_t> kept
+        kept += 1
+        node += size[node] if is_cut[node] else 1
+    nodes_array = np.empty(kept, np.intp)
+    left_array, right_array = np.full(kept, -1, np.int32), np.full(kept, -1, np.int32)
+    cdef Py_ssize_t[::1] nodes = nodes_array
+    cdef int32_t[::1] lefts = left_array, rights = right_array
+    node = 0
+    for i in range(kept):
+        nodes[i] = node
+        if is_cut[node]:
+            node += size[node]
+            continue
+        if left[node] >= 0:
+            lefts[i], rights[i] = new[left[node]], new[right[node]]
+        node += 1
+    return nodes_array, left_array, right_array
+
+
 def first_fault(
     const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] feature,
     const double[::1] threshold, const int32_t[::1] category, const int32_t[::1] label,

@@ -13,7 +13,12 @@ from treebound.data.columns import Column, landscape_of
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 from treebound.tree import route
-from treebound.tree._structure import add_to_parents, first_fault, sizes_and_depths
+from treebound.tree._structure import (
+    add_to_parents,
+    collapsed,
+    first_fault,
+    sizes_and_depths,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -371,19 +376,9 @@ class Tree:
         -------
         Tree
         """
-        cut = np.zeros(self.n_nodes, dtype=bool)
-        cut[np.asarray(nodes, dtype=np.intp)] = True
-        keep = np.ones(self.n_nodes, dtype=bool)
-        for node, end in zip(*_spans(self, cut), strict=True):
-            keep[node + 1 : end] = False
-        return self._select(keep, cut)
-
-    def _select(self, keep: NDArray[np.bool_], cut: NDArray[np.bool_]) -> Tree:
-        """Keep some nodes; those that are also ``cut`` become leaves."""
-        kept = np.flatnonzero(keep)
-        new = np.empty(self.n_nodes, dtype=np.int32)
-        new[kept] = np.arange(len(kept), dtype=np.int32)
-        leaf = (cut | self.is_leaf)[kept]
+        cuts = np.ascontiguousarray(nodes, dtype=np.intp)
+        kept, left, right = collapsed(self.left, self.right, self.size, cuts)
+        leaf = left < 0
 
         def field_of(values: NDArray[Any], blank: Any) -> NDArray[Any]:
             found = values[kept]
@@ -395,8 +390,8 @@ class Tree:
             threshold=field_of(self.threshold, np.nan),
             category=field_of(self.category, -1),
             missing_left=field_of(self.missing_left, False),
-            left=field_of(new[self.left], -1),
-            right=field_of(new[self.right], -1),
+            left=left,
+            right=right,
             counts=self.counts[kept],
             rows=self.rows[kept],
             label=self.label[kept],
@@ -415,12 +410,6 @@ def _frozen(values: Any, dtype: Any) -> NDArray[Any]:
         array = array.view()
         array.flags.writeable = False
     return array
-
-
-def _spans(tree: Tree, chosen: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
-    """The chosen nodes, and one past the last node of the subtree of each."""
-    nodes = np.flatnonzero(chosen)
-    return nodes.tolist(), (nodes + tree.size[nodes]).tolist()
 
 
 # Category limits of recent columns: many trees share their columns.

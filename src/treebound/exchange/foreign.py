@@ -12,11 +12,13 @@ def preorder(left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.intp
     """The nodes below node 0 in pre-order, from child links in any order; -1 is no child."""
     order = []
     stack = [0]
+    lefts, rights = left.tolist(), right.tolist()
     while stack:
         node = stack.pop()
         order.append(node)
-        if left[node] >= 0:
-            stack += [right[node], left[node]]
+        if lefts[node] >= 0:
+            stack.append(rights[node])
+            stack.append(lefts[node])
     return np.array(order, dtype=np.intp)
 
 

@@ -406,35 +406,56 @@ cdef inline void find_cuts(
     const Coder* coder, const char* first, Py_ssize_t stride, Py_ssize_t n, code_t* codes,
     Extent* extent, value_t zero,
 ) noexcept nogil:
-    cdef Py_ssize_t i, bin, step, half = coder.n_steps // 2
+    cdef double[CHUNK] found
+    cdef int32_t[CHUNK] bins
+    cdef Py_ssize_t i, bin, start = 0, size
     cdef code_t missing = <code_t>coder.n_bins
-    cdef double low = coder.low, rate = coder.rate, top = <double>(coder.n_cells - 1)
-    cdef const uint16_t* cells = coder.cells
-    cdef const double* cuts = coder.cuts
     cdef const double* values = coder.values
     cdef uint8_t* single = <uint8_t*>coder.single
-    cdef bint by_step = coder.way == BY_STEP
     cdef Extent seen = extent[0]
-    cdef double value, place
-    for i in range(n):
-        value = read(first + i * stride, zero)
-        note(&seen, value)
-        if by_step:
-            place = (value - low) * rate + 1.0
-            place = place if place > 0.0 else 0.0
-            place = place if place < top else top
-            bin = cells[<int>place]
-            bin += value > cuts[bin]
-            bin += value > cuts[bin]
+    cdef double value
+    while start < n:
+        size = min(CHUNK, n - start)
+        for i in range(size):
+            found[i] = read(first + (start + i) * stride, zero)
+        if coder.way == BY_STEP:
+            step_to_bins(coder, found, size, bins)
         else:
-            bin = 0
-            step = half
-            while step:
-                bin += step if value > cuts[bin + step - 1] else 0
-                step //= 2
-        if value != value:
-            bin = missing
-        elif value != values[bin]:
-            single[bin] = False
-        codes[LANES * i] = <code_t>bin
+            search_bins(coder, found, size, bins)
+        for i in range(size):
+            value, bin = found[i], bins[i]
+            note(&seen, value)
+            # Without a branch on the value alone: it would often be mispredicted.
+            if single[bin] & (value != values[bin]) & (value == value):
+                single[bin] = False
+            codes[LANES * (start + i)] = <code_t>bin if value == value else missing
+        start += size
     extent[0] = seen
+
+
+cdef inline void step_to_bins(
+    const Coder* coder, const double* values, Py_ssize_t n, int32_t* bins
+) noexcept nogil:
+    cdef const uint16_t* cells = coder.cells
+    cdef const double* cuts = coder.cuts
+    cdef Py_ssize_t i, bin
+    cells_of(values, n, coder.low, coder.rate, <double>(coder.n_cells - 1), bins)
+    for i in range(n):
+        bin = cells[bins[i]]
+        bin += values[i] > cuts[bin]
+        bin += values[i] > cuts[bin]
+        bins[i] = <int32_t>bin
+
+
+cdef inline void search_bins(
+    const Coder* coder, const double* values, Py_ssize_t n, int32_t* bins
+) noexcept nogil:
+    cdef const double* cuts = coder.cuts
+    cdef Py_ssize_t i, bin, step
+    for i in range(n):
+        bin = 0
+        step = coder.n_steps // 2
+        while step:
+            bin += step if values[i] > cuts[bin + step - 1] else 0
+            step //= 2
+        bins[i] = <int32_t>bin

@@ -29,7 +29,7 @@ cdef extern from "_loops.h":
 cdef enum:
     LANES = 4
     AHEAD = 24         # rows to prefetch ahead
-    GATHERED = 65536   # rows searched at a time, or one bin
+    GATHERED = 262144   # rows searched at a time, or one bin
     RARE = 8           # categories with fewer rows of each of two classes share their scores
 
 
@@ -342,6 +342,7 @@ cdef void gather_rows(
             found += wanted[narrow[LANES * row]]
     else:
         for i in range(node.start, node.stop):
+            prefetch(wide + LANES * <size_t>rows[min(i + AHEAD, last)])
             row = rows[i]
             gathered[found] = <uint32_t>row
             found += wanted[wide[LANES * row]]

@@ -28,7 +28,7 @@ test-oldest:
 	$(PYTHON) tools/oldest.py plot study theory onnx > $(OLDEST)/oldest.txt
 	$(OLDEST)/bin/python -m pip install --quiet -r $(OLDEST)/oldest.txt
 	$(OLDEST)/bin/python -m pip install --quiet "meson-python>=0.17" "Cython>=3.0.10" ninja \
-	  pytest pytest-xdist hypothesis psutil jsonschema networkx PyYAML
+	  pytest pytest-xdist hypothesis psutil jsonschema networkx PyYAML polars
 	PATH="$(abspath $(OLDEST))/bin:$$PATH" CYTHON=$(abspath $(OLDEST))/bin/cython \
 	  $(OLDEST)/bin/python -m pip install --quiet --no-deps --no-build-isolation .
 	$(OLDEST)/bin/python -m pip check

@@ -72,7 +72,8 @@ def test_a_checkpoint_of_another_table_is_refused(folder, tmp_path, capsys):
     path.write_text("{}")
     code, _, err = run(capsys, "fit", folder, "--target", "label", "--checkpoint", path)
     assert code == 2
-    assert "cannot be read" in err
+    assert "is no checkpoint. Hint: name another file" in err
+    assert path.read_text() == "{}"
 
 
 @pytest.mark.parametrize(
@@ -119,3 +120,19 @@ def test_predict_streams_in_and_out(frame, folder, tmp_path, capsys):
     assert code == 0
     assert len(pd.read_csv(answers)) == 300
     assert json.loads(model.read_text())
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda table: table.drop(columns="x"), "1.parquet lacks 'x'"),
+        (lambda table: table.rename(columns={"label": "answer"}), "1.parquet lacks 'label'"),
+        (lambda table: table.assign(more=1), "1.parquet has 'more' besides"),
+    ],
+)
+def test_files_of_other_columns_are_named(frame, folder, capsys, change, words):
+    change(frame).to_parquet(folder / "1.parquet")
+    code, out, err = run(capsys, "fit", folder, "--target", "label")
+    assert (code, out) == (2, "")
+    assert "must have the same columns" in err
+    assert words in err

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -425,3 +427,17 @@ def test_the_choices_of_the_shell_are_those_of_the_library():
     assert get_args(fit.Unknown) == UNKNOWNS
     assert set(get_args(fit.Thresholds)) == set(get_args(Thresholds))
     assert set(get_args(fit.Criterion)) == set(get_args(Criterion))
+
+
+def test_a_model_is_written_even_if_nobody_reads_the_messages(tmp_path):
+    table, model = tmp_path / "rows.csv", tmp_path / "model.json"
+    table.write_text("x,y\n" + "".join(f"{i},{'no' if i < 20 else 'yes'}\n" for i in range(40)))
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "treebound", "fit", table, "--target", "y", "-o", model]
+    try:
+        done = subprocess.run(command, stderr=write, stdout=write, check=False)
+    finally:
+        os.close(write)
+    assert done.returncode == 0
+    assert tb.BoundTreeClassifier.load(model).n_leaves_ == 2

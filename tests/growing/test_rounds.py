@@ -110,6 +110,20 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
         grown()
     with pytest.raises(ValueError, match="of other rows, columns or options"):
         grown(min_samples_leaf=2)
-    path.write_bytes(b"not a checkpoint")
-    with pytest.raises(ValueError, match="cannot be read"):
-        grown()
+    with np.load(path) as found:
+        kept = dict(found)
+    for name, values in {
+        "left": kept["left"] + 1000,
+        "counts": kept["counts"][:, :0],
+        "feature": kept["feature"] + 1000,
+        "fresh": kept["fresh"] - 1000,
+        "rows": kept["rows"][:-1],
+    }.items():
+        np.savez(path, **kept | {name: values})
+        with pytest.raises(ValueError, match="contradicts itself"):
+            grown()
+    for content in (b"not a checkpoint", b"", b"PK\x03\x04"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="is no checkpoint"):
+            grown()
+        assert path.read_bytes() == content

@@ -134,7 +134,7 @@ def fit(
             fit_files(model, [data, *more], target, tell, checkpoint)
         sample = None
     else:
-        sample = _fit_in_memory(model, data, options, target, quiet)
+        sample = _fit_in_memory(model, data, options, target, cv, quiet)
     if not quiet:
         say(summary(model))
     if cv is not None and sample is not None:
@@ -150,7 +150,12 @@ def fit(
 
 
 def _fit_in_memory(
-    model: TreeModel, data: Path, options: TableOptions, target: str | None, quiet: bool
+    model: TreeModel,
+    data: Path,
+    options: TableOptions,
+    target: str | None,
+    folds: int | None,
+    quiet: bool,
 ) -> Sample:
     """Read the whole table, say what it is, and fit."""
     from treebound.classifier.model import fit_sample
@@ -159,6 +164,10 @@ def _fit_in_memory(
     with progress(f"reading {data}", quiet):
         table = read_training(data, options, target)
         sample = table.sample()
+    if folds is not None and folds > sample.n_rows:
+        raise ValueError(
+            f"The option --cv must be at most {sample.n_rows}, the number of rows. Got {folds}."
+        )
     if not quiet:
         columns = plain_table(("column", "kind", "categories"), table.schema.rows())
         columns.title, columns.title_justify = "columns", "left"
@@ -174,10 +183,6 @@ def _cross_validated(model: TreeModel, sample: Sample, folds: int) -> str:
     from treebound.classifier.model import cross_validated
     from treebound.cli.models import leaves
 
-    if folds > sample.n_rows:
-        raise ValueError(
-            f"The option --cv must be at most {sample.n_rows}, the number of rows. Got {folds}."
-        )
     found = cross_validated(model, sample, folds)
     wrong = [one.errors for one in found]
     shares = [one.errors / one.rows for one in found]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich.console import Console
@@ -11,7 +11,21 @@ from rich.table import Table
 
 __all__ = ["aside", "plain_table", "progress", "say"]
 
-aside = Console(stderr=True)
+
+class Aside(Console):
+    """Standard error. When nobody reads it any more, it falls silent and the work goes on."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print, if somebody reads it."""
+        with suppress(BrokenPipeError):
+            super().print(*objects, **options)
+
+    def on_broken_pipe(self) -> None:
+        """Say nothing more; rich would end the program."""
+        self.quiet = True
+
+
+aside = Aside(stderr=True)
 
 
 def say(text: str) -> None:

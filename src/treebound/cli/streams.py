@@ -109,7 +109,23 @@ def _dataset(paths: Sequence[Path]) -> Any:
             f"A table that is read batch by batch must be CSV files or Parquet files. Got {found} "
             f"in {', '.join(map(str, paths[:5]))}."
         )
-    return datasets.dataset(files, format=kinds.pop())
+    dataset = datasets.dataset(files, format=kinds.pop())
+    _check_columns(dataset)
+    return dataset
+
+
+def _check_columns(dataset: Any) -> None:
+    """Raise a ValueError if a file lacks a column of the first one: it would be read as missing."""
+    for file in dataset.get_fragments():
+        has = set(file.physical_schema.names)
+        lacks = [name for name in dataset.schema.names if name not in has]
+        more = [name for name in file.physical_schema.names if name not in dataset.schema.names]
+        if lacks or more:
+            found = f"lacks {lacks[0]!r}" if lacks else f"has {more[0]!r} besides"
+            raise ValueError(
+                f"The files of a table must have the same columns. {file.path} {found}. "
+                "Hint: leave it out, or write it again with the columns of the others."
+            )
 
 
 def _rows_of(dataset: Any) -> int | None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treebound.growing.rounds.store import NodeStore
 
@@ -45,22 +46,26 @@ class Checkpoint:
             np.savez(file, fingerprint=np.array(self._print), fresh=np.array(fresh, int), **arrays)
         part.replace(self._path)
 
-    def read(self, store: NodeStore) -> Resumed | None:
+    def read(self, store: NodeStore, n_classes: int, n_columns: int) -> Resumed | None:
         """Fill an empty store from the file; None where there is no file."""
         if not self._path.exists():
             return None
         try:
             with np.load(self._path, allow_pickle=False) as found:
                 arrays = {name: found[name] for name in ("fingerprint", "fresh", *NodeStore.FIELDS)}
-        except (OSError, ValueError, KeyError, BadZipFile) as error:
+        except (OSError, EOFError, ValueError, KeyError, BadZipFile) as error:
             raise ValueError(
-                f"The checkpoint {str(self._path)!r} cannot be read: {error}. "
-                "Hint: remove it to begin anew."
+                f"The file {str(self._path)!r} is no checkpoint. Hint: name another file."
             ) from error
         if str(arrays["fingerprint"]) != self._print:
             raise ValueError(
                 f"The checkpoint {str(self._path)!r} is of other rows, columns or options. "
                 "Hint: remove it, or name another file."
+            )
+        if not _holds_together(arrays, n_classes, n_columns):
+            raise ValueError(
+                f"The checkpoint {str(self._path)!r} contradicts itself. "
+                "Hint: remove it to begin anew."
             )
         for name in NodeStore.FIELDS:
             values = arrays[name]
@@ -70,3 +75,20 @@ class Checkpoint:
     def remove(self) -> None:
         """The tree is grown."""
         self._path.unlink(missing_ok=True)
+
+
+def _holds_together(arrays: dict[str, NDArray[Any]], n_classes: int, n_columns: int) -> bool:
+    """Whether there is an entry for each node, and children and columns are there."""
+    n = len(arrays["rows"]) if arrays["rows"].ndim == 1 else 0
+    for name in NodeStore.FIELDS:
+        if arrays[name].shape != ((n, n_classes) if name == "counts" else (n,)):
+            return False
+    nodes = np.arange(n)
+    for name in ("left", "right"):
+        child = arrays[name]
+        if child.dtype.kind != "i" or not ((child == -1) | ((child > nodes) & (child < n))).all():
+            return False
+    if arrays["feature"].dtype.kind != "i" or not (arrays["feature"] < n_columns).all():
+        return False
+    fresh = arrays["fresh"]
+    return n > 0 and fresh.dtype.kind == "i" and bool(((fresh >= 0) & (fresh < n)).all())

@@ -140,7 +140,9 @@ class Driver:
     def _begun(self) -> list[Leaf]:
         """The leaves whose splits are looked for first: the root, or where growth stopped."""
         store = self._store
-        resumed = None if self._checkpoint is None else self._checkpoint.read(store)
+        resumed = None
+        if self._checkpoint is not None:
+            resumed = self._checkpoint.read(store, self._n_classes, len(self._columns))
         if resumed is not None:
             return self._replayed(resumed.fresh)
         root = store.add(self._engine.counts, self._facts.n_rows, 0)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
-sys.path.insert(0, str(Path(__file__).parent))
+# Helpers of tests; the root too, as workers in other processes import the test modules by name.
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
 settings.register_profile(
     "treebound", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True

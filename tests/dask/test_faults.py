@@ -182,3 +182,22 @@ def test_a_wrong_partition_of_a_frame_is_named(client):
     lazy = dd.from_pandas(frame, npartitions=4)
     with pytest.raises(ValueError, match="Partition 2: Input X contains infinity"):
         DaskBoundTreeClassifier(client=client).fit(lazy[["x"]], lazy["y"])
+
+
+def fails_in_the_middle(part):
+    if len(part) and part.index[0] == 20:
+        raise ZeroDivisionError("nothing to divide by")
+    return part
+
+
+@pytest.mark.parametrize("on_cluster", [False, True])
+def test_a_partition_that_cannot_be_computed_is_named(request, on_cluster):
+    dd = pytest.importorskip("dask.dataframe")
+    from treebound.dask import DaskBoundTreeClassifier
+
+    client = request.getfixturevalue("client") if on_cluster else None
+    frame = pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40) % 2})
+    lazy = dd.from_pandas(frame, npartitions=4)
+    broken = lazy.map_partitions(fails_in_the_middle, meta=frame.head(0))
+    with pytest.raises(RuntimeError, match=r"^Partition 2 failed with ZeroDivisionError: nothing"):
+        DaskBoundTreeClassifier(client=client).fit(broken[["x"]], broken["y"])

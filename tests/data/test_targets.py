@@ -66,6 +66,7 @@ def test_a_column_vector_is_flattened_with_a_warning():
         ([1j, 2j], ValueError, "Complex data not supported"),
         (np.zeros((3, 2)), ValueError, "should be a 1d array"),
         (7, ValueError, "should be a 1d array"),
+        ("label", ValueError, "Got the text 'label'.*leave this column out of X"),
         (sparse.csr_array(np.eye(2)), TypeError, "Sparse data"),
     ],
 )

@@ -17,7 +17,7 @@ def test_one_number_is_the_weight_of_every_row():
     assert clf.tree_.weight[0] == 300
     assert clf.tree_.weighted
     assert tb.BoundTreeClassifier().fit(X, y, sample_weight=1.0).certificate_ is not None
-    for wrong in (-1.0, np.nan, 0.0):
+    for wrong in (-1.0, np.nan, 0.0, ["heavy"] * 150):
         with pytest.raises(ValueError, match=r"[Ss]ample.weight"):
             tb.BoundTreeClassifier().fit(X, y, sample_weight=wrong)
 

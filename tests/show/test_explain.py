@@ -202,6 +202,8 @@ def test_the_words_name_the_target_the_values_and_the_change(passengers) -> None
 @pytest.mark.parametrize(
     ("row", "message"),
     [
+        (None, "The 'row' must be a mapping"),
+        ("male", "The 'row' must be a mapping"),
         ({"age": 3}, "no value for column 'sex'"),
         ([3], "1 values, but there are 2 columns"),
         ([["male", 3], ["male", 4]], "Got 2 rows"),

@@ -293,7 +293,7 @@ def _is_lazy(X: Any) -> bool:
 def _computed(raw: list[Any], read: Any) -> Iterator[Sample]:
     """Partitions one after the other, by the local scheduler."""
     for number, part in enumerate(raw):
-        yield in_partition(number, read, part.compute())
+        yield in_partition(number, lambda part=part: read(part.compute()))
 
 
 def _names(*given: Any) -> set[str]:
@@ -302,10 +302,17 @@ def _names(*given: Any) -> set[str]:
 
 
 def _results(client: Any, tasks: list[Any]) -> list[Any]:
-    """What tasks give, on the cluster or by the local scheduler."""
+    """What the tasks of all partitions give, on the cluster or by the local scheduler."""
     if client is None:
-        return [task.compute() for task in tasks]
-    return list(client.gather(client.compute(tasks)))
+        return [in_partition(number, task.compute) for number, task in enumerate(tasks)]
+    futures = client.compute(tasks)
+    try:
+        return list(client.gather(futures))
+    except Exception:
+        for number, future in enumerate(futures):
+            if future.status == "error":
+                in_partition(number, future.result)
+        raise
 
 
 def _learn(part: tuple[Any, Any, Any], **options: Any) -> PartFacts:

@@ -40,6 +40,11 @@ def read_row(row: Any, names: Sequence[str]) -> Table:
         values = [row[name] for name in names]
     elif isinstance(row, list | tuple | np.ndarray) and not any(map(_has_many, row)):
         values = list(row)
+    elif row is None or isinstance(row, str | bytes | set):
+        raise ValueError(
+            "The 'row' must be a mapping, the values in order, or a table of one row. "
+            f"Got {row!r} instead."
+        )
     else:
         table = read_table(row)
         if table.shape[0] != 1:

@@ -196,7 +196,8 @@ class TableStream:
             if not isinstance(name, str) or name not in batches.names:
                 some = ", ".join(map(repr, batches.names[:10]))
                 must = f"the name of one of its columns, {some}, for a table that is streamed"
-                raise invalid(parameter, "fit", must, name)
+                found = name if isinstance(name, str | None) else type(name)
+                raise invalid(parameter, "fit", must, found)
         self.target, self.weight = target, weight
         self.columns = [name for name in batches.names if name not in (target, weight)]
         if not self.columns:

@@ -119,6 +119,11 @@ def _as_labels(y: Any) -> NDArray[Any]:
     """The labels as a flat array of a sortable type."""
     if y is None:
         raise ValueError("y must hold a label for every row. Got None instead.")
+    if isinstance(y, str):
+        raise ValueError(
+            f"y must hold a label for every row. Got the text {y!r} instead. Hint: give X[{y!r}], "
+            "and leave this column out of X."
+        )
     labels = _flat(_values(y))
     if labels.dtype.kind == "O":
         labels = _plain(labels)

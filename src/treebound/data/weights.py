@@ -38,9 +38,14 @@ def row_weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
 
     if isinstance(sample_weight, Real):
         sample_weight = np.full(rows, sample_weight)
-    weight = check_array(
-        sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
-    )
+    try:
+        weight = check_array(
+            sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
+        )
+    except ValueError as error:
+        if "convert" in str(error):
+            raise ValueError(f"Sample weights must be numbers: {error}.") from None
+        raise
     if weight.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got {weight.ndim}D array.")
     if len(weight) != rows:

@@ -124,12 +124,14 @@ def _same(value: Any) -> Any:
 
 
 def in_partition(number: int, function: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
-    """Call a function; an error tells the number of the partition."""
+    """Call a function; an error tells the number of the partition, once."""
     try:
         return function(*args, **options)
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"Partition {number}: {error}") from error
     except Exception as error:
+        if str(error).startswith(f"Partition {number}"):
+            raise
+        if isinstance(error, ValueError | TypeError):
+            raise type(error)(f"Partition {number}: {error}") from error
         raise PartitionError(
             f"Partition {number} failed with {type(error).__name__}: {error}"
         ) from error

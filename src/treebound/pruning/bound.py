@@ -148,7 +148,17 @@ class BoundPruner(BasePruner):
         return self._alternate(tree, given, costs, objective)
 
     def objective(self, tree: Tree) -> Objective:
-        """The score as a function of leaves and errors, for the training data of a tree."""
+        """The score that this pruner minimises on the training rows of a tree.
+
+        Parameters
+        ----------
+        tree : Tree
+
+        Returns
+        -------
+        Objective
+            The score as a function of leaves and errors.
+        """
         return Objective(
             m=max(1, round(float(tree.weight[0]))),
             n_classes=tree.n_classes,

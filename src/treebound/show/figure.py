@@ -143,6 +143,15 @@ class TreeDisplay:
             Axes to draw in; by default those of a new figure of suitable size.
         fontsize : float, optional
             In points; by default it depends on the number of leaves.
+
+        Returns
+        -------
+        TreeDisplay
+
+        Raises
+        ------
+        ValueError
+            If only one of ``X`` and ``y`` is given.
         """
         tree = tree_of(estimator, "TreeDisplay.from_estimator")
         unknown: Unknown = getattr(estimator, "unknown", "other")

@@ -384,7 +384,7 @@ class _Page:
     def _yes_no(self, ax: Axes, x: float, y: float, side: int) -> None:
         """The words yes and no at the root."""
         ax.text(
-            x, y, ("yes", "no")[side], ha="center", va="center", color="#555555", zorder=1.5,
+            x, y, ("yes", "no")[side], ha="center", va="center", alpha=0.7, zorder=1.5,
             fontsize=0.9 * self.size * self.scale,
             bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": self.scale},
         )  # fmt: skip

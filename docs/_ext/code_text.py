@@ -1,4 +1,4 @@
-"""How code is shown: short names stay on one line, and only ``$`` is a prompt."""
+"""How code is shown: short names stay whole, ``$`` is the prompt, protocols have no arguments."""
 
 import re
 from typing import Any
@@ -24,8 +24,15 @@ def _whole(app: Sphinx, page: str, template: str, context: dict[str, Any], doctr
         context["body"] = _SHORT.sub(r'<span class="pre whole">\1</span>', context["body"])
 
 
+def _no_arguments(
+    app: Sphinx, what: str, name: str, thing: Any, options: object, given: str, returns: str
+) -> tuple[str, str] | None:
+    return ("", returns) if getattr(thing, "_is_protocol", False) else None
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register both."""
+    """Register all."""
     app.add_lexer("console", Transcript)
     app.connect("html-page-context", _whole)
+    app.connect("autodoc-process-signature", _no_arguments)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

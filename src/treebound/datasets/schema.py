@@ -294,7 +294,7 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
     Parameters
     ----------
     path : path-like
-        A TOML file in the format of this module.
+        A TOML file; :doc:`/schema` describes the format.
 
     Returns
     -------

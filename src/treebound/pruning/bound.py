@@ -34,8 +34,8 @@ class BoundPruner(BasePruner):
     ----------
     score : {"code-length", "shawe-taylor", "vapnik", "tail-inversion"} or callable
         ``"code-length"`` takes the price of an error from the data (see
-        :func:`treebound.pruning.scores.code_length`), ``"shawe-taylor"`` is the paper's bound, the
-        others are bounds in :mod:`treebound.bounds`. A callable gets the number of examples m, the
+        :func:`treebound.pruning.code_length`), ``"shawe-taylor"`` is the paper's bound, the
+        others are bounds in ``treebound.bounds``. A callable gets the number of examples m, the
         errors, the log growth function (at 2m) and the log prior, and returns a number; lower is
         better.
     growth : {"leaves", "closed", "chain", "fast", "tight", "best"}

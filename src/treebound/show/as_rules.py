@@ -326,7 +326,8 @@ def to_rules(
     Returns
     -------
     Rules
-        A sequence of :class:`Rule`; ``str`` gives the text, ``to_frame()`` a data frame.
+        A sequence of :class:`treebound.show.Rule`; ``str`` gives the text, ``to_frame()`` a data
+        frame.
 
     Examples
     --------

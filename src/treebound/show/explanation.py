@@ -127,7 +127,7 @@ class Counterfactual:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The explanation of a prediction, made by :meth:`BoundTreeClassifier.explain`.
+    """The explanation of a prediction, made by :meth:`treebound.BoundTreeClassifier.explain`.
 
     Attributes
     ----------

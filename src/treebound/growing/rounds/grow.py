@@ -77,7 +77,9 @@ def grow_in_rounds(
     checkpoint: str | os.PathLike[str] | None = None,
     finer: Callable[[], Bins] | None = None,
 ) -> Tree:
-    """Grow a tree on the rows of an engine: the one that :func:`grow` grows in memory.
+    """Grow a tree on the rows of an engine.
+
+    It is the tree that :func:`treebound.growing.grow` grows in memory.
 
     Parameters
     ----------

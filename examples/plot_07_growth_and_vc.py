@@ -18,8 +18,9 @@ landscape = tb.Landscape(real=10, ordinal=(3, 5), nominal=(2, 4))
 print(shape.leaves, shape.nodes, shape.depth, shape.symmetries)
 
 # %%
-# Four bounds on the growth function. *fast* is the form of the paper, *tight* sums over the sizes
-# of the parts, *closed* is a formula, *best* the least of all.
+# Bounds on the growth function. *fast* is the form of the paper, *tight* sums over the sizes of
+# the parts, *closed* and *chain* are formulas, *best* is the least of all. *m ln n* counts all
+# labellings.
 
 tb.show.GrowthDisplay.from_shape(shape, 3, landscape)
 

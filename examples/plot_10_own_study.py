@@ -73,6 +73,8 @@ accuracy, leaves = results.cube("test_accuracy"), results.cube("leaves")
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for at, (ax, table) in enumerate(zip(axes, results.datasets, strict=True)):
     for number, model in enumerate(results.models[:4]):
-        ax.scatter(leaves[at, :, number], accuracy[at, :, number], s=16, label=model)
-    ax.set(title=table["title"], xscale="log", xlabel="leaves", ylabel="accuracy on new rows")
-axes[0].legend()
+        ax.scatter(leaves[at, :, number], accuracy[at, :, number], 90 - 22 * number, label=model)
+    ax.set(title=table["title"], xlabel="leaves", ylabel="accuracy on new rows")
+    ax.set_xscale("log", base=2)
+    ax.xaxis.set_major_formatter("{x:g}")
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right")

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = ("command_line", "study")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^\.\. code-block:: console\n\n((?: {4}.*\n|\n)+)", re.MULTILINE)
-COMMAND = re.compile(r"^ {4}\$ (.*)\n((?: {4}(?!\$ ).*\n|\n)*)", re.MULTILINE)
+COMMAND = re.compile(r"^ {4}\$ ((?:.*\\\n)*.*)\n((?: {4}(?!\$ ).*\n|\n)*)", re.MULTILINE)
 # Measured seconds differ from run to run, and the width of a table follows them.
 MEASURED = re.compile(r"(Mean pruning time \(s\)).*|─+")
 
@@ -30,7 +30,8 @@ def transcript(page):
     for block in BLOCK.findall(text):
         for command, printed in COMMAND.findall(block):
             if not command.endswith("# not run here"):
-                yield command, re.sub(r"^ {4}", "", printed, flags=re.MULTILINE)
+                printed = re.sub(r"^ {4}", "", printed, flags=re.MULTILINE)
+                yield re.sub(r"\\\n\s*", "", command), printed
 
 
 def run(command):

@@ -30,6 +30,10 @@ class Parameters:
         ----------
         deep : bool
             Whether to include nested parameters, as ``outer__inner``.
+
+        Returns
+        -------
+        dict
         """
         found: dict[str, Any] = {}
         for name in sorted(self._defaults()):
@@ -51,6 +55,11 @@ class Parameters:
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            If there is no parameter of a name.
         """
         known = sorted(self._defaults())
         inner: dict[str, dict[str, Any]] = {}

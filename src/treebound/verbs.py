@@ -71,6 +71,11 @@ def prune(
         ``pruner.prune(tree, sample)``, which returns a
         :class:`~treebound.pruning.PruningResult`.
 
+    Raises
+    ------
+    ValueError
+        If a scikit-learn tree is given without its rows, or the pruner needs rows.
+
     Examples
     --------
     >>> import treebound as tb

@@ -88,6 +88,11 @@ def calibrate(
     data : path, optional
         Folder with the raw files of the data sets.
     draws, folds, jobs : int
+
+    Returns
+    -------
+    Calibration
+        The error rate of each value, for each draw; ``chosen`` has the best value of each draw.
     """
     import joblib
 

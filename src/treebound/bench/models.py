@@ -44,7 +44,16 @@ Codes = NDArray[np.int32]
 
 
 class Draw:
-    """One split of one sample; trees shared by several models are grown once."""
+    """One split of one data set. Trees that several models share are grown once.
+
+    Parameters
+    ----------
+    named : NamedSample
+    seed : int
+        Seed of the split.
+    test_fraction : float
+        Share of the rows in the test part.
+    """
 
     def __init__(self, named: NamedSample, seed: int, *, test_fraction: float = 0.15) -> None:
         self.named = named
@@ -53,11 +62,33 @@ class Draw:
         self._grown: dict[tuple[GrowOptions, Part], tuple[Tree, float]] = {}
 
     def part(self, name: Part) -> Sample:
-        """The rows of a part."""
+        """The rows of a part.
+
+        Parameters
+        ----------
+        name : {"train", "test", "growing", "validation"}
+            See :class:`Split`.
+
+        Returns
+        -------
+        Sample
+        """
         return self.named.sample.part(getattr(self.split, name))
 
     def grown(self, options: GrowOptions, part: Part = "train") -> tuple[Tree, float]:
-        """The tree grown on a part, and the time in seconds."""
+        """A tree grown on a part.
+
+        Parameters
+        ----------
+        options : GrowOptions
+        part : {"train", "test", "growing", "validation"}
+
+        Returns
+        -------
+        Tree
+        float
+            CPU seconds that growing took.
+        """
         from treebound.growing import grow
 
         if (options, part) not in self._grown:
@@ -72,8 +103,23 @@ class Draw:
 class Fitted:
     """A fitted model, with the quantities that the study measures.
 
-    ``probabilities`` maps rows to one column per class of the sample; ``predict`` to class codes.
-    Times are CPU seconds of the working thread, so that the load of the machine does not matter.
+    Parameters
+    ----------
+    predict : callable
+        Maps a Matrix to class codes.
+    probabilities : callable
+        Maps a Matrix to one column of probabilities per class of the sample.
+    grow_seconds, prune_seconds : float
+        CPU seconds of the working thread, which do not depend on the load of the machine.
+    leaves, depth : int, optional
+    bound : float, optional
+        The pruner's score, if it is a risk bound.
+    certificate : float, optional
+        The certified risk.
+    trained_on : {"train", "growing"}
+        The part that the model learned from.
+    judged_on : {"validation"}, optional
+        The part that it was pruned with.
     """
 
     predict: Callable[[Matrix], Codes]
@@ -106,7 +152,16 @@ class Model(ABC):
 
     @abstractmethod
     def fit(self, draw: Draw) -> Fitted:
-        """Learn from the draw's training part."""
+        """Learn from the draw's training part.
+
+        Parameters
+        ----------
+        draw : Draw
+
+        Returns
+        -------
+        Fitted
+        """
 
 
 @dataclass(frozen=True)
@@ -143,7 +198,16 @@ class PrunedTree(Model):
         return self.judge == "test"
 
     def fit(self, draw: Draw) -> Fitted:
-        """Grow (or reuse the tree of another model of this draw), then prune."""
+        """Grow (or reuse the tree of another model of this draw), then prune.
+
+        Parameters
+        ----------
+        draw : Draw
+
+        Returns
+        -------
+        Fitted
+        """
         grown_on: Part = "growing" if self.judge == "validation" else "train"
         tree, grow_seconds = draw.grown(self.options, grown_on)
         sample = draw.part(grown_on)
@@ -198,7 +262,16 @@ class Estimator(Model):
     takes: Literal["one-hot", "codes", "frame"] = "one-hot"
 
     def fit(self, draw: Draw) -> Fitted:
-        """Fit a clone; fitting time counts as growing."""
+        """Fit a clone; fitting time counts as growing.
+
+        Parameters
+        ----------
+        draw : Draw
+
+        Returns
+        -------
+        Fitted
+        """
         from sklearn.base import clone
 
         train = draw.part("train")
@@ -220,6 +293,16 @@ class SklearnCostComplexity(Model):
     ``GridSearchCV``; the final refit counts as growing, the rest as pruning. A path longer than
     ``most_alphas`` is thinned evenly, ends kept: a full one takes scikit-learn half a minute on two
     thousand rows.
+
+    Parameters
+    ----------
+    name : str
+    criterion : str
+        The criterion of ``DecisionTreeClassifier``.
+    folds : int
+        Number of folds of the cross-validation.
+    most_alphas : int
+        Maximum number of alphas to try.
     """
 
     name: str
@@ -228,7 +311,16 @@ class SklearnCostComplexity(Model):
     most_alphas: int = 20
 
     def fit(self, draw: Draw) -> Fitted:
-        """Search the alphas of the pruning path."""
+        """Search the alphas of the pruning path.
+
+        Parameters
+        ----------
+        draw : Draw
+
+        Returns
+        -------
+        Fitted
+        """
         from sklearn.model_selection import GridSearchCV
         from sklearn.tree import DecisionTreeClassifier
 

@@ -27,7 +27,19 @@ __all__ = ["page", "write_page"]
 
 
 def write_page(results: Results, path: str | Path) -> Path:
-    """Write the page of a study."""
+    """Write the page of a study: one HTML file with all tables and plots.
+
+    Parameters
+    ----------
+    results : Results
+    path : path
+        The file to write.
+
+    Returns
+    -------
+    Path
+        The file written.
+    """
     write_text(path, page(results))
     return Path(path)
 

@@ -70,11 +70,36 @@ class Protocol:
         return hashlib.sha256(json.dumps(self.settings).encode()).hexdigest()[:12]
 
     def with_draws(self, draws: int | None) -> Protocol:
-        """The same protocol with another number of draws; None keeps it."""
+        """The same protocol with another number of draws.
+
+        Parameters
+        ----------
+        draws : int or None
+            None keeps the number.
+
+        Returns
+        -------
+        Protocol
+        """
         return self if draws is None else replace(self, draws=draws)
 
     def chosen(self, names: Iterable[str] | None = None) -> tuple[Model, ...]:
-        """The models with these names, in the order of the protocol; None means all."""
+        """Some models of the protocol, in its order.
+
+        Parameters
+        ----------
+        names : iterable of str, optional
+            Names of the models; by default all.
+
+        Returns
+        -------
+        tuple of Model
+
+        Raises
+        ------
+        ValueError
+            If the protocol has no model of a name.
+        """
         models = tuple(self.models())
         if not names:
             return models
@@ -150,7 +175,16 @@ STANDARD = Protocol("standard", models=standard_models)
 
 
 def protocol(name: str | Protocol) -> Protocol:
-    """The protocol "standard" or "paper"; a protocol object is returned as is.
+    """A protocol by name.
+
+    Parameters
+    ----------
+    name : {"standard", "paper"} or Protocol
+        A protocol is returned as it is.
+
+    Returns
+    -------
+    Protocol
 
     Examples
     --------

@@ -22,6 +22,13 @@ Array = NDArray[np.float64]
 class Results:
     """The results of one study.
 
+    Parameters
+    ----------
+    study : StoredStudy
+        The description of the study.
+    rows : list of dict
+        One for each result.
+
     Examples
     --------
     >>> results = Results.read("results.sqlite")                    # doctest: +SKIP
@@ -34,7 +41,23 @@ class Results:
 
     @classmethod
     def read(cls, store: Store | str | Path, protocol: str | None = None) -> Results:
-        """Read a study from a store or its file; ``protocol`` selects one of several."""
+        """Read a study.
+
+        Parameters
+        ----------
+        store : Store or path
+        protocol : str, optional
+            Name or key of a protocol; not needed if the store has one study.
+
+        Returns
+        -------
+        Results
+
+        Raises
+        ------
+        ValueError
+            If not exactly one study matches, or it has no results yet.
+        """
         if not isinstance(store, Store):
             with Store(store, must_exist=True) as opened:
                 return cls.read(opened, protocol)
@@ -85,7 +108,20 @@ class Results:
         return len(self.datasets) * len(self.models) * self.n_draws - len(self.rows)
 
     def cube(self, quantity: str) -> Array:
-        """Values of a quantity, (data sets, draws, models); NaN if missing."""
+        """All values of a quantity.
+
+        Parameters
+        ----------
+        quantity : str
+            One of ``train_accuracy``, ``validation_accuracy``, ``test_accuracy``, ``log_loss``,
+            ``brier``, ``leaves``, ``depth``, ``bound``, ``certificate``, ``grow_seconds`` and
+            ``prune_seconds``.
+
+        Returns
+        -------
+        ndarray of shape (data sets, draws, models)
+            NaN if missing.
+        """
         return np.asarray(self._cubes[QUANTITIES.index(quantity)])
 
     @cached_property
@@ -100,15 +136,47 @@ class Results:
         return cubes
 
     def means(self, quantity: str) -> Array:
-        """Means over draws, (data sets, models); NaN if missing."""
+        """Means over draws.
+
+        Parameters
+        ----------
+        quantity : str
+            As in :meth:`cube`.
+
+        Returns
+        -------
+        ndarray of shape (data sets, models)
+            NaN if missing.
+        """
         return _over_draws(self.cube(quantity), np.mean)
 
     def deviations(self, quantity: str) -> Array:
-        """Sample standard deviations over draws, as in the paper; 0 for a single draw."""
+        """Sample standard deviations over draws, as in the paper.
+
+        Parameters
+        ----------
+        quantity : str
+            As in :meth:`cube`.
+
+        Returns
+        -------
+        ndarray of shape (data sets, models)
+            0 for a single draw, NaN if missing.
+        """
         return _over_draws(self.cube(quantity), _deviation)
 
     def counts(self, quantity: str) -> NDArray[np.intp]:
-        """Number of draws with a value, (data sets, models)."""
+        """Number of draws with a value.
+
+        Parameters
+        ----------
+        quantity : str
+            As in :meth:`cube`.
+
+        Returns
+        -------
+        ndarray of shape (data sets, models)
+        """
         return np.asarray((~np.isnan(self.cube(quantity))).sum(axis=1))
 
 

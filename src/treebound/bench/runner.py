@@ -76,7 +76,7 @@ class Study:
         timeout: float | None = None,
         observer: Observer | None = None,
     ) -> int:
-        """Compute the results that the store lacks; return how many were added.
+        """Compute the results that the store does not have.
 
         Parameters
         ----------
@@ -90,6 +90,16 @@ class Study:
         timeout : float, optional
             Seconds after which a model is stopped, with an error as its result.
         observer : Observer, optional
+
+        Returns
+        -------
+        int
+            How many results were added.
+
+        Raises
+        ------
+        RuntimeError
+            If workers die several times in a row without a result.
         """
         store.register(self.protocol, self.samples, self.models)
         done = store.done(self.protocol.key)
@@ -145,7 +155,7 @@ def run(
     observer: Observer | None = None,
     inferred: Inferred | None = None,
 ) -> int:
-    """Run or resume a study; return how many results were added.
+    """Run or resume a study.
 
     Parameters
     ----------
@@ -164,6 +174,11 @@ def run(
         Whether to rerun failed models.
     inferred : callable, optional
         See :func:`treebound.bench.load_sample`.
+
+    Returns
+    -------
+    int
+        How many results were added.
     """
     if not isinstance(store, Store):
         check_store(store)  # before the long work

@@ -54,7 +54,16 @@ class NamedSample:
         object.__setattr__(self, "title", self.title or self.name)
 
     def count(self, kind: Kind) -> int:
-        """Number of columns of a kind."""
+        """Number of columns of a kind.
+
+        Parameters
+        ----------
+        kind : {"real", "ordinal", "nominal"}
+
+        Returns
+        -------
+        int
+        """
         return sum(column.kind == kind for column in self.sample.columns)
 
     @cached_property
@@ -118,6 +127,10 @@ def load_samples(
         Folder with the raw files of the registry.
     inferred : callable, optional
         See :func:`load_sample`.
+
+    Returns
+    -------
+    list of NamedSample
     """
     if not names:
         from treebound import datasets
@@ -141,6 +154,15 @@ def load_sample(
         Folder with the raw files of the registry.
     inferred : callable, optional
         Called with the file and its schema if types were inferred, to show or reject them.
+
+    Returns
+    -------
+    NamedSample
+
+    Raises
+    ------
+    ValueError
+        If there is no such data set, or no column to predict is named.
     """
     if name.startswith("sklearn:"):
         return _bundled(name)

@@ -37,7 +37,18 @@ class Split:
 
 
 def seeds_of(n_draws: int, root: int = ROOT_SEED) -> tuple[int, ...]:
-    """The seeds of the draws: the first values of one generator, so more draws only add seeds.
+    """The seeds of the draws.
+
+    Parameters
+    ----------
+    n_draws : int
+    root : int
+        Seed of the generator.
+
+    Returns
+    -------
+    tuple of int
+        The first values of one generator, so more draws only add seeds.
 
     Examples
     --------
@@ -51,10 +62,28 @@ def seeds_of(n_draws: int, root: int = ROOT_SEED) -> tuple[int, ...]:
 
 
 def split(n: int, seed: int, fraction: float = 0.15) -> Split:
-    """Split ``n`` rows: shuffled by the seed, the last ``round(fraction * n)`` are the test part.
+    """Split rows into training, test and validation rows.
 
-    The validation part comes from the training rows, sorted and shuffled once more by the same
-    seed; again the last ``round(fraction * n)``.
+    The rows are shuffled by the seed, and the last ``round(fraction * n)`` are the test part. The
+    validation part comes from the training rows, sorted and shuffled once more by the same seed;
+    again the last ``round(fraction * n)``.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    seed : int
+    fraction : float
+        Share of the rows in the test part.
+
+    Returns
+    -------
+    Split
+
+    Raises
+    ------
+    ValueError
+        If a part would be empty.
 
     Examples
     --------

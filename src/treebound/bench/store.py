@@ -237,6 +237,12 @@ class Store:
     ) -> None:
         """Register the samples and models of a study, in one transaction.
 
+        Parameters
+        ----------
+        protocol : Protocol
+        samples : iterable of NamedSample
+        models : sequence of Model
+
         Raises
         ------
         ValueError
@@ -288,7 +294,20 @@ class Store:
 
     @_naming_the_file
     def add(self, study: str, row: dict[str, Any]) -> bool:
-        """Write one result in one transaction; False if it already exists."""
+        """Write one result, in one transaction.
+
+        Parameters
+        ----------
+        study : str
+            The key of the study, ``protocol.key``.
+        row : dict
+            The result: data set, draw, model, seed, the measured quantities, error, versions.
+
+        Returns
+        -------
+        bool
+            False if the result was there already.
+        """
         values = [row[name] for name in _COLUMNS]
         names = ", ".join(("study", *_COLUMNS, "finished"))
         marks = ", ".join("?" * (len(_COLUMNS) + 2))
@@ -301,7 +320,18 @@ class Store:
 
     @_naming_the_file
     def forget_errors(self, study: str) -> int:
-        """Delete the rows of failed models, so that they run again; return how many."""
+        """Delete the rows of failed models, so that they run again.
+
+        Parameters
+        ----------
+        study : str
+            The key of the study, ``protocol.key``.
+
+        Returns
+        -------
+        int
+            How many rows were deleted.
+        """
         with self._transaction():
             cursor = self._connection.execute(
                 "DELETE FROM result WHERE study = ? AND error IS NOT NULL", (study,)
@@ -323,19 +353,48 @@ class Store:
 
     @_naming_the_file
     def done(self, study: str) -> set[tuple[str, int, str]]:
-        """The keys of the results of a study: (data set, draw, model)."""
+        """Which results of a study are there.
+
+        Parameters
+        ----------
+        study : str
+            The key of the study, ``protocol.key``.
+
+        Returns
+        -------
+        set of tuple
+            Data set, draw and model of each result.
+        """
         query = "SELECT dataset, draw, model FROM result WHERE study = ?"
         return {tuple(row) for row in self._connection.execute(query, (study,))}
 
     @_naming_the_file
     def rows(self, study: str) -> list[dict[str, Any]]:
-        """All results of a study, ordered by data set, draw and model."""
+        """All results of a study.
+
+        Parameters
+        ----------
+        study : str
+            The key of the study, ``protocol.key``.
+
+        Returns
+        -------
+        list of dict
+            One for each result, ordered by data set, draw and model.
+        """
         query = "SELECT * FROM result WHERE study = ? ORDER BY dataset, draw, model"
         return [dict(row) for row in self._connection.execute(query, (study,))]
 
     @_naming_the_file
     def studies(self) -> list[StoredStudy]:
-        """The studies in this file, the oldest first."""
+        """The studies in this file.
+
+        Returns
+        -------
+        list of StoredStudy
+            The oldest first; each has ``key``, ``protocol``, ``settings``, ``datasets`` and
+            ``models``.
+        """
         found = self._connection.execute("SELECT * FROM study ORDER BY created, key").fetchall()
         return [self._study(row) for row in found]
 
@@ -357,7 +416,22 @@ class Store:
         return StoredStudy(row["key"], row["protocol"], settings, datasets, models)
 
     def study(self, protocol: str | None = None) -> StoredStudy:
-        """The study of a protocol (a name or a key), or the only study."""
+        """One study of this file.
+
+        Parameters
+        ----------
+        protocol : str, optional
+            Name or key of its protocol; not needed if there is one study.
+
+        Returns
+        -------
+        StoredStudy
+
+        Raises
+        ------
+        ValueError
+            If not exactly one study matches.
+        """
         found = [s for s in self.studies() if protocol in (None, s.protocol, s.key)]
         if len(found) == 1:
             return found[0]

@@ -294,7 +294,24 @@ TABLES = ("accuracy", "cost", "differences", "wins", "ranks", "published", "data
 
 
 def sheets_of(results: Results, tables: Sequence[str] = TABLES) -> list[Sheet]:
-    """The tables with these names, without those that need a larger study."""
+    """The tables of a study.
+
+    Parameters
+    ----------
+    results : Results
+    tables : sequence of str
+        Any of "accuracy", "cost", "differences", "wins", "ranks", "published" and "datasets".
+
+    Returns
+    -------
+    list of Sheet
+        Tables that need a larger study are left out.
+
+    Raises
+    ------
+    ValueError
+        If there is no table of a name.
+    """
     makers: dict[str, Any] = {
         "accuracy": accuracy_table,
         "cost": cost_table,

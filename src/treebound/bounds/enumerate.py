@@ -122,7 +122,7 @@ def count_realizable(
     Parameters
     ----------
     X, kinds, shape, c, one_sided, categories
-        As in :func:`realizable_partitions`.
+        As in :func:`treebound.bounds.realizable_partitions`.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def realizable_growth(
     Parameters
     ----------
     X, kinds, shape, one_sided, categories
-        As in :func:`realizable_partitions`.
+        As in :func:`treebound.bounds.realizable_partitions`.
     n_classes : int
         Number of classes ``n``.
 

@@ -66,8 +66,9 @@ def log_growth(
     landscape : Landscape
         The features a tree may test.
     form : {"best", "tight", "chain-sum", "fast", "closed", "chain"}
-        Which bound, see :mod:`treebound.bounds.growth`. ``best`` is the least of all, of the sum
-        over part sizes within the node's budget of splits, and of ``m ln n``.
+        ``fast`` and ``tight`` are the paper's bounds, corrected; ``closed``, ``chain`` and
+        ``chain-sum`` are new (:doc:`/theory`). ``best`` is the least of all, of the sum over part
+        sizes within the node's budget of splits, and of ``m ln n``.
 
     Returns
     -------

@@ -49,7 +49,7 @@ def sauer_shelah(m: int, vc_dimension: int) -> int:
 
 
 def log_sauer_shelah(m: int, vc_dimension: int) -> float:
-    """Natural logarithm of :func:`sauer_shelah`.
+    """Natural logarithm of :func:`~treebound.bounds.related.sauer_shelah`.
 
     Parameters
     ----------

@@ -83,7 +83,9 @@ def tree_partitions(
     landscape : Landscape
         The features a tree may test.
     theorem : str
-        A name in :data:`THEOREMS`.
+        "real", "ordinal-by-feature", "ordinal-by-size", "ordinal-by-count", "nominal-by-feature",
+        "nominal-by-size", "mixture", "by-size", "within-budget" or "by-feature"; :doc:`/theory`
+        describes them.
 
     Returns
     -------

@@ -59,7 +59,7 @@ class VCDimension:
     upper : int
         No larger sample is.
     lower_by, upper_by : str
-        What each bound rests on, in the words of the tables above; not compared.
+        The lemma or method behind each bound, such as "cluster lemma"; ignored in comparisons.
 
     Examples
     --------

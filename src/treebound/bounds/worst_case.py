@@ -46,7 +46,8 @@ class WorstSample:
     X : ndarray of shape (m, d)
         The sample; categories are codes from 0.
     kinds : tuple of str
-        The kind of each column, as :func:`realizable_partitions` takes it.
+        The kind of each column, as in
+        :func:`treebound.bounds.realizable_partitions`.
     count : int
         What was found on it: a lower bound on the worst case.
     exact : bool
@@ -145,7 +146,8 @@ def worst_sample(
     landscape : Landscape
         The features of the sample.
     one_sided : bool
-        Whether a one-sided test is free at every node; see :func:`realizable_partitions`.
+        Whether a one-sided test is free at every node; see
+        :func:`treebound.bounds.realizable_partitions`.
     max_samples : int
         How many samples to count at most. If all that matter are no more, they are all tried;
         else the search climbs from random starts.
@@ -193,7 +195,7 @@ def worst_growth(
     Parameters
     ----------
     shape, m, landscape, one_sided, max_samples, stop_at, random_state
-        As in :func:`worst_sample`.
+        As in :func:`treebound.bounds.worst_sample`.
     n_classes : int
         Number of classes ``n``.
 

@@ -340,6 +340,12 @@ class TreeModel(TreeExports, Parameters):
         BoundTreeClassifier
             A fitted copy; this classifier is not changed.
 
+        Raises
+        ------
+        ValueError
+            If both or none of ``leaves`` and ``step`` are given, there is no such step, or the
+            classifier was fitted with ``pruning=None``.
+
         Examples
         --------
         >>> from sklearn.datasets import load_wine

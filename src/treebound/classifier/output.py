@@ -35,6 +35,11 @@ class FrameOutput:
         -------
         self
 
+        Raises
+        ------
+        ValueError
+            If ``transform`` is none of these.
+
         Examples
         --------
         >>> from sklearn.datasets import load_iris

@@ -72,9 +72,10 @@ def save_model(model: TreeModel, path: Path) -> None:
 def summary(model: TreeModel) -> str:
     """What there is to say of a fitted model, in two lines."""
     grown, tree = model.grown_tree_, model.tree_
+    verb = "is" if tree.errors == 1 else "are"
     first = (
         f"{leaves(grown.n_leaves)} grown, {tree.n_leaves:,} kept; {_number(tree.errors)} of "
-        f"{_number(tree.weight[0])} training examples are misclassified."
+        f"{_number(tree.weight[0])} training examples {verb} misclassified."
     )
     certificate = model.certificate_
     reason = f"No certificate: {model.certificate_reason_}"

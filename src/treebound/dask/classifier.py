@@ -53,24 +53,24 @@ _OWN = ("client", "checkpoint")
 class DaskBoundTreeClassifier(BoundTreeClassifier):
     """:class:`treebound.BoundTreeClassifier` on a Dask cluster: exactly the same tree.
 
-    Partitions are read where they are and kept as codes, a byte or two a value; the client sees
-    only counts. Whatever the partitions and the number of workers, the tree is that of the rows in
-    memory. Workers may come and go while it grows.
+    Workers read the partitions and keep them as codes, one or two bytes for each value; only counts
+    are sent to the client. The tree does not depend on the partitions or the number of workers.
+    Workers may leave or join while it grows.
 
     Parameters
     ----------
     client : distributed.Client or None
         The cluster; None takes the current client, or Dask's local scheduler if there is none.
     checkpoint : str, path-like or None
-        A file that keeps the tree as far as it is grown, written after every round. Where it
-        exists, ``fit`` goes on from it; it is removed when the tree is grown.
+        A file in which the unfinished tree is saved after every round. If it exists, ``fit``
+        continues from it; it is removed when the tree is grown.
     **parameters
         Those of :class:`treebound.BoundTreeClassifier`.
 
     Notes
     -----
     ``predict``, ``predict_proba`` and ``apply`` are lazy on Dask collections and as usual on
-    tables in memory. Pruners that look at rows again are refused before anything is grown.
+    tables in memory. Pruners that need the rows again raise an error before anything is grown.
 
     Examples
     --------
@@ -196,28 +196,68 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
     # -- answering -------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Any:
-        """The class of every row: lazy for a Dask collection."""
+        """The class of every row.
+
+        Parameters
+        ----------
+        X : dask DataFrame or Array, or a table in memory
+
+        Returns
+        -------
+        dask Series or Array, or ndarray
+            Lazy for a Dask collection.
+        """
         check_is_fitted(self)
         if not _is_lazy(X):
             return super().predict(X)
         return self._mapped(X, "predict", self.classes_[:0])
 
     def predict_proba(self, X: Any) -> Any:
-        """The probability of every class, for every row: lazy for a Dask collection."""
+        """The probability of every class, for every row.
+
+        Parameters
+        ----------
+        X : dask DataFrame or Array, or a table in memory
+
+        Returns
+        -------
+        dask DataFrame or Array, or ndarray
+            One column for each class; lazy for a Dask collection.
+        """
         check_is_fitted(self)
         if not _is_lazy(X):
             return super().predict_proba(X)
         return self._mapped(X, "predict_proba", np.empty((0, len(self.classes_))))
 
     def predict_log_proba(self, X: Any) -> Any:
-        """The logarithm of :meth:`predict_proba`: lazy for a Dask collection."""
+        """The logarithm of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : dask DataFrame or Array, or a table in memory
+
+        Returns
+        -------
+        dask DataFrame or Array, or ndarray
+            One column for each class; lazy for a Dask collection.
+        """
         check_is_fitted(self)
         if not _is_lazy(X):
             return super().predict_log_proba(X)
         return self._mapped(X, "predict_log_proba", np.empty((0, len(self.classes_))))
 
     def apply(self, X: Any) -> Any:
-        """The node of ``tree_`` that answers for every row: lazy for a Dask collection."""
+        """The node of ``tree_`` that predicts for every row.
+
+        Parameters
+        ----------
+        X : dask DataFrame or Array, or a table in memory
+
+        Returns
+        -------
+        dask Series or Array, or ndarray
+            Lazy for a Dask collection.
+        """
         check_is_fitted(self)
         if not _is_lazy(X):
             return super().apply(X)
@@ -232,13 +272,17 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         return map_rows(X, answer, nothing.dtype, width)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows, by weight, that get their class; computed at once.
+        """The accuracy: the share of rows, by weight, whose class is predicted. Computed at once.
 
         Parameters
         ----------
         X : dask DataFrame or Array
         y : dask Series or Array, or the name of a column of X
         sample_weight : dask Series or Array, or the name of a column of X, optional
+
+        Returns
+        -------
+        float
         """
         check_is_fitted(self)
         if not _is_lazy(X):
@@ -257,7 +301,12 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
     # -- keeping ---------------------------------------------------------------------------
 
     def to_local(self) -> BoundTreeClassifier:
-        """The same model without Dask."""
+        """The same model without Dask.
+
+        Returns
+        -------
+        BoundTreeClassifier
+        """
         check_is_fitted(self)
         parameters = self.get_params(deep=False)
         for name in _OWN:
@@ -268,7 +317,12 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         return local
 
     def save(self, path: Any) -> None:
-        """Write the model as JSON, as :meth:`treebound.BoundTreeClassifier.save` does."""
+        """Write the model as JSON, as :meth:`treebound.BoundTreeClassifier.save` does.
+
+        Parameters
+        ----------
+        path : str or path-like
+        """
         self.to_local().save(path)
 
 

@@ -43,7 +43,17 @@ class Column:
     missing: bool = False
 
     def with_missing(self, missing: bool) -> Column:
-        """A copy of the column, with or without missing values in training."""
+        """A copy of the column.
+
+        Parameters
+        ----------
+        missing : bool
+            Whether it has missing values in training.
+
+        Returns
+        -------
+        Column
+        """
         return replace(self, missing=missing)
 
 

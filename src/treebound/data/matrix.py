@@ -28,8 +28,8 @@ class Matrix:
     ----------
     columns : tuple of Column
         The columns; ``missing`` is set where values are missing here.
-    values : tuple of ndarray
-        One array per column.
+    given : tuple of ndarray
+        One array per column; empty if ``dense`` is given.
     dense : ndarray or None
         All values in one array, if every column is real and of the same type.
     """
@@ -69,7 +69,13 @@ class Matrix:
         return Matrix(self.columns, tuple(column[rows] for column in self.given))
 
     def check_codes(self) -> None:
-        """Raise a ValueError if a code is out of range for its column."""
+        """Check that the codes of categories are in range.
+
+        Raises
+        ------
+        ValueError
+            If one is not; the message names the column.
+        """
         if self.dense is not None:
             return
         for column, values in zip(self.columns, self.given, strict=True):
@@ -85,7 +91,16 @@ class Matrix:
 
     @staticmethod
     def stacked(parts: Sequence[Matrix]) -> Matrix:
-        """Concatenate matrices with the same columns by rows."""
+        """Join matrices with the same columns by rows.
+
+        Parameters
+        ----------
+        parts : sequence of Matrix
+
+        Returns
+        -------
+        Matrix
+        """
         columns = tuple(
             same[0].with_missing(any(column.missing for column in same))
             for same in zip(*(part.columns for part in parts), strict=True)

@@ -89,6 +89,15 @@ def oddities(sample: Sample) -> list[Oddity]:
     almost every row, and a table in which more than a tenth of the rows repeat others (and some
     column has over 100 values, so that this is not by chance).
 
+    Parameters
+    ----------
+    sample : Sample
+
+    Returns
+    -------
+    list of Oddity
+        Each has ``column``, ``what`` and ``remedy``; ``str`` gives a sentence.
+
     Examples
     --------
     >>> from treebound.data import Sample

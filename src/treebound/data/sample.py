@@ -135,7 +135,7 @@ class Sample:
         class_weight : "balanced", mapping of class to weight, or None
             Multiplies the sample weights.
         categorical_features, ordinal_features
-            See :func:`learn_matrix`.
+            See :func:`treebound.data.learn_matrix`.
 
         Returns
         -------
@@ -184,7 +184,7 @@ class Sample:
         columns, classes
             Those of a tree, a model or another sample.
         unknown : {"other", "majority", "stop", "missing", "error"}
-            See :func:`read_matrix`.
+            See :func:`treebound.data.read_matrix`.
 
         Returns
         -------

@@ -111,7 +111,17 @@ class DatasetInfo:
         return None if self.member is None else self.path.rsplit("/", 1)[-1]
 
     def schema(self, typing: Typing = "paper") -> Schema:
-        """The columns, typed as in the paper or correctly."""
+        """The columns of the data set.
+
+        Parameters
+        ----------
+        typing : {"paper", "declared"}
+            Typed as in the paper, or as the description of the file says.
+
+        Returns
+        -------
+        Schema
+        """
         check("load", {"typing": typing}, {"typing": OneOf(get_args(Typing))})
         return self.paper if typing == "paper" else self.declared
 
@@ -135,7 +145,12 @@ class DatasetInfo:
 
 
 def names() -> list[str]:
-    """Names of the paper's 25 data sets, sorted.
+    """Names of the paper's 25 data sets.
+
+    Returns
+    -------
+    list of str
+        In alphabetical order.
 
     Examples
     --------
@@ -158,6 +173,11 @@ def info(name: str) -> DatasetInfo:
     Returns
     -------
     DatasetInfo
+
+    Raises
+    ------
+    ValueError
+        If there is no data set of that name.
 
     Examples
     --------

@@ -161,14 +161,38 @@ class Schema:
         return landscape_of(self.columns)
 
     def column(self, name: str) -> Column:
-        """The column of that name."""
+        """One of the columns to learn from.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        Column
+
+        Raises
+        ------
+        KeyError
+            If there is no such column.
+        """
         for column in self.columns:
             if column.name == name:
                 return column
         raise KeyError(name)
 
     def with_target(self, target: str | None) -> Schema:
-        """The same schema with another column to predict."""
+        """The same schema with another column to predict.
+
+        Parameters
+        ----------
+        target : str or None
+            The column to predict; the former target is then ignored. None changes nothing.
+
+        Returns
+        -------
+        Schema
+        """
         if target is None or target == self.target:
             return self
         kept = tuple(c for c in self.columns if c.name != target)
@@ -186,7 +210,23 @@ class Schema:
 
     @classmethod
     def from_toml(cls, text: str, *, name: str = "schema") -> Schema:
-        """Read a schema from TOML text; ``name`` is used in errors."""
+        """Read a schema from TOML text.
+
+        Parameters
+        ----------
+        text : str
+        name : str
+            How errors name the schema.
+
+        Returns
+        -------
+        Schema
+
+        Raises
+        ------
+        SchemaError
+            If the text is not valid TOML or not a schema.
+        """
         try:
             document = tomllib.loads(text + "\n")  # so that an error at the end has a line number
         except tomllib.TOMLDecodeError as error:
@@ -197,7 +237,13 @@ class Schema:
             raise SchemaError(f"The schema {name} is not valid: {error}") from None
 
     def to_toml(self) -> str:
-        """Write the schema as TOML text that :meth:`from_toml` reads back."""
+        """Write the schema as TOML text.
+
+        Returns
+        -------
+        str
+            :meth:`from_toml` reads it back.
+        """
         lines = [] if self.target is None else [f"target = {_toml(self.target)}"]
         if self.missing != MISSING:
             lines.append(f"missing = {_toml(self.missing)}")
@@ -216,7 +262,13 @@ class Schema:
         return "\n".join(lines).lstrip("\n") + "\n"
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """Name, kind and categories of each column as text."""
+        """The columns as rows of a table of text.
+
+        Returns
+        -------
+        list of tuple
+            Name, kind and categories of each column, target and ignored ones included.
+        """
         known = {column.name: column for column in self.columns}
         found: list[tuple[str, str, str]] = []
         for name in self.order:
@@ -242,12 +294,18 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
     Parameters
     ----------
     path : path-like
-        A TOML file in the format of this module.
+        A TOML file; :doc:`/schema` describes the format.
+
+    Returns
+    -------
+    Schema
 
     Raises
     ------
     SchemaError
         If the file is not valid TOML (the message names the line) or not a schema.
+    OSError
+        If the file cannot be read.
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")

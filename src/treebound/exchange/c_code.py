@@ -119,6 +119,11 @@ def to_c(
     -------
     str
 
+    Raises
+    ------
+    ValueError
+        If ``name`` is not such a name.
+
     Examples
     --------
     >>> import treebound as tb

@@ -145,6 +145,11 @@ def from_xgboost(
     Tree
         Like XGBoost it compares in single precision: ``float32(x) < condition``. Missing values
         must be NaN in all rows it is applied to.
+
+    Raises
+    ------
+    ValueError
+        If the model has no trees, or the tree splits on sets of categories.
     """
     missing = getattr(model, "missing", None)
     model = model.get_booster() if hasattr(model, "get_booster") else model

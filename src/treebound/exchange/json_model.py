@@ -107,6 +107,11 @@ def dumps(model: SavedModel) -> str:
     Returns
     -------
     str
+
+    Raises
+    ------
+    ValueError
+        If a name or category has a character that UTF-8 cannot hold.
     """
     tree = model.tree
     document = {
@@ -139,7 +144,15 @@ def dumps(model: SavedModel) -> str:
 
 
 def save(model: SavedModel, path: str | os.PathLike[str]) -> None:
-    """Write a model file, atomically."""
+    """Write a model file.
+
+    The file is replaced at once when it is complete, so that no incomplete file is left.
+
+    Parameters
+    ----------
+    model : SavedModel
+    path : str or path-like
+    """
     write_text(path, dumps(model))
 
 
@@ -170,7 +183,22 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
 
 
 def loads(text: str | bytes) -> SavedModel:
-    """Read and check the text of a model file."""
+    """Read and check the text of a model file.
+
+    Parameters
+    ----------
+    text : str or bytes
+        JSON; bytes are UTF-8.
+
+    Returns
+    -------
+    SavedModel
+
+    Raises
+    ------
+    FormatError
+        If the text is not a valid model; the message names the location.
+    """
     given = _parse(text)
     if not isinstance(given, dict):
         raise FormatError("", "must be a JSON object")
@@ -205,7 +233,12 @@ def loads(text: str | bytes) -> SavedModel:
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of the format, for tools in other languages."""
+    """The JSON Schema of the format, for tools in other languages.
+
+    Returns
+    -------
+    dict
+    """
     text = files("treebound.exchange").joinpath("model-v2.schema.json").read_text("utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema

@@ -67,6 +67,11 @@ def to_onnx(
         shape (rows, 1) per column, with its name (``column0``, ... if the name is empty). The
         outputs are ``label`` and ``probabilities``, float32, one column per class. An output with
         the name of a column gets a trailing underscore.
+
+    Raises
+    ------
+    ValueError
+        If ``unknown`` is "error".
     """
     onnx = require("onnx", extra="onnx", why="Writing an ONNX model")
     check_unknown(unknown, caller="to_onnx")

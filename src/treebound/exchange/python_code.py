@@ -91,6 +91,11 @@ def to_python(
     -------
     str
 
+    Raises
+    ------
+    ValueError
+        If ``name`` is not such a name.
+
     Examples
     --------
     >>> import treebound as tb

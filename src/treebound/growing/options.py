@@ -79,7 +79,19 @@ class GrowOptions:
 
     @classmethod
     def of(cls, estimator: Any, **others: Any) -> Self:
-        """The options of an estimator that has parameters of these names, or of ``others``."""
+        """The options of an estimator.
+
+        Parameters
+        ----------
+        estimator : object
+            Its parameters of these names are used.
+        **others
+            Options that replace those of the estimator.
+
+        Returns
+        -------
+        GrowOptions
+        """
         values = {item.name: getattr(estimator, item.name) for item in fields(cls)} | others
         check(type(estimator).__name__, values, _CONSTRAINTS)
         made = object.__new__(cls)  # already checked, under the name of the estimator

@@ -34,7 +34,23 @@ class Pruner(Protocol):
         validation: Sample | None = None,
         grow: Grow | None = None,
     ) -> PruningResult:
-        """Prune a tree; the tree that goes in is not changed."""
+        """Prune a tree; the tree that goes in is not changed.
+
+        Parameters
+        ----------
+        tree : Tree
+            A grown tree.
+        sample : Sample, optional
+            The rows that its counts and labels come from.
+        validation : Sample, optional
+            Rows to validate on.
+        grow : callable, optional
+            ``grow(sample) -> Tree``, for pruners that cross-validate.
+
+        Returns
+        -------
+        PruningResult
+        """
         ...
 
 
@@ -86,7 +102,13 @@ class PruningResult:
         return replace(self, tree=path.tree(), path=path, score=float(path.scores[path.chosen]))
 
     def explain(self) -> str:
-        """Describe why the tree has this size, compared with the neighbouring sizes."""
+        """Describe why the tree has this size, compared with the neighbouring sizes.
+
+        Returns
+        -------
+        str
+            Some lines of text.
+        """
         words = self.path.explain()
         if self.gap > 0.0:
             words += f"\nNo pruning has a score more than {number(self.gap)} below this one."

@@ -34,8 +34,8 @@ class BoundPruner(BasePruner):
     ----------
     score : {"code-length", "shawe-taylor", "vapnik", "tail-inversion"} or callable
         ``"code-length"`` takes the price of an error from the data (see
-        :func:`treebound.pruning.scores.code_length`), ``"shawe-taylor"`` is the paper's bound, the
-        others are bounds in :mod:`treebound.bounds`. A callable gets the number of examples m, the
+        :func:`treebound.pruning.code_length`), ``"shawe-taylor"`` is the paper's bound, the
+        others are bounds in ``treebound.bounds``. A callable gets the number of examples m, the
         errors, the log growth function (at 2m) and the log prior, and returns a number; lower is
         better.
     growth : {"leaves", "closed", "chain", "fast", "tight", "best"}
@@ -148,7 +148,17 @@ class BoundPruner(BasePruner):
         return self._alternate(tree, given, costs, objective)
 
     def objective(self, tree: Tree) -> Objective:
-        """The score as a function of leaves and errors, for the training data of a tree."""
+        """The score that this pruner minimises on the training rows of a tree.
+
+        Parameters
+        ----------
+        tree : Tree
+
+        Returns
+        -------
+        Objective
+            The score as a function of leaves and errors.
+        """
         return Objective(
             m=max(1, round(float(tree.weight[0]))),
             n_classes=tree.n_classes,

@@ -55,15 +55,18 @@ class PruningPath(ABC):
 
     @property
     @abstractmethod
-    def leaves(self) -> Ints: ...
+    def leaves(self) -> Ints:
+        """Number of leaves at each step."""
 
     @property
     @abstractmethod
-    def errors(self) -> Floats: ...
+    def errors(self) -> Floats:
+        """Errors at each step, in the unit of ``unit``."""
 
     @property
     @abstractmethod
-    def scores(self) -> Floats: ...
+    def scores(self) -> Floats:
+        """Score of each step; lower is better."""
 
     @abstractmethod
     def cuts(self, step: int) -> NDArray[np.intp] | None:
@@ -130,6 +133,11 @@ class PruningPath(ABC):
         -------
         int
             On ties, the step with the lowest score.
+
+        Raises
+        ------
+        ValueError
+            If every tree on the path has more leaves.
         """
         check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
         fitting = np.flatnonzero(self.leaves <= leaves)
@@ -210,12 +218,24 @@ class PruningPath(ABC):
         ]
 
     def to_frame(self) -> Any:
-        """The table as a pandas DataFrame, indexed by step."""
+        """The steps as a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of :meth:`table`, indexed by step.
+        """
         pandas = require("pandas", extra="study", why="A pruning path as a frame")
         return pandas.DataFrame(self.table()).set_index("step")
 
     def explain(self) -> str:
-        """Describe the chosen step and its neighbours."""
+        """Describe the chosen step and its neighbours.
+
+        Returns
+        -------
+        str
+            Some lines of text.
+        """
         at = self.chosen
         among = f"{len(self)} steps" if self.limit is None else self._within()
         lines = [f"{self._describe(at)}, the least of {among}."]
@@ -239,7 +259,23 @@ class PruningPath(ABC):
         return words if np.isnan(score) else f"{words}: score {number(score)}"
 
     def step(self, step: int) -> int:
-        """Check a step number; negative ones count from the end."""
+        """Check the number of a step.
+
+        Parameters
+        ----------
+        step : int
+            Negative ones count from the end.
+
+        Returns
+        -------
+        int
+            The same step, counted from the start.
+
+        Raises
+        ------
+        ValueError
+            If there is no such step.
+        """
         whole = isinstance(step, Integral) and not isinstance(step, bool)
         if not whole or not -len(self) <= step < len(self):
             raise invalid("step", "", f"an int from 0 to {len(self) - 1}", step)

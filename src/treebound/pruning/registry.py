@@ -39,6 +39,11 @@ def make_pruner(pruner: Any, **options: Any) -> Pruner | None:
     -------
     Pruner or None
 
+    Raises
+    ------
+    ValueError
+        If there is no such pruner, or options are given with a pruner object.
+
     Examples
     --------
     >>> make_pruner("bound", weight=0.75)

@@ -58,6 +58,11 @@ def to_html(
     str
         The HTML page.
 
+    Raises
+    ------
+    ValueError
+        If ``test`` is not such a tuple.
+
     Examples
     --------
     >>> import treebound as tb

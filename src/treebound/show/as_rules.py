@@ -53,12 +53,33 @@ class Region:
 
     @classmethod
     def all_of(cls, column: Column) -> Region:
-        """The region of a column before any split on it."""
+        """The region of a column before any split on it.
+
+        Parameters
+        ----------
+        column : Column
+
+        Returns
+        -------
+        Region
+        """
         categories = column.categories
         return cls(column, codes=frozenset(range(len(categories or ()))), unknown=bool(categories))
 
     def after(self, split: Split, *, left: bool) -> Region:
-        """The part of the region that goes left, or right, at a split."""
+        """The part of the region on one side of a split.
+
+        Parameters
+        ----------
+        split : Split
+            A split on this column.
+        left : bool
+            Which side.
+
+        Returns
+        -------
+        Region
+        """
         own = replace(self, missing=self.missing and split.missing_left == left)
         if not split.is_real:
             codes = self.codes.intersection if left else self.codes.difference
@@ -73,16 +94,40 @@ class Region:
         return replace(own, low=max(self.low, bound))
 
     def only_unknown(self) -> Region:
-        """The part with unknown categories only, which stop at a node."""
+        """The part with unknown categories only, which stop at a node.
+
+        Returns
+        -------
+        Region
+        """
         return replace(self, codes=frozenset(), missing=False)
 
     def values(self, *, inside: bool = True) -> list[Any]:
-        """The allowed categories, or the others."""
+        """The categories in the region, or outside.
+
+        Parameters
+        ----------
+        inside : bool
+
+        Returns
+        -------
+        list
+        """
         known = enumerate(self.column.categories or ())
         return [plain(value) for code, value in known if (code in self.codes) == inside]
 
     def matches(self, value: Any) -> bool:
-        """Whether a value (None or NaN if missing) lies in the region."""
+        """Whether a value lies in the region.
+
+        Parameters
+        ----------
+        value : object
+            None or NaN if missing.
+
+        Returns
+        -------
+        bool
+        """
         if is_missing(value):
             return self.missing
         if self.column.kind == "real":
@@ -154,7 +199,17 @@ class Rule:
         return sum(self.counts.values())
 
     def matches(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row, a mapping by column name, satisfies the conditions."""
+        """Whether a row satisfies the conditions.
+
+        Parameters
+        ----------
+        row : mapping
+            The values by column name; None or NaN if missing.
+
+        Returns
+        -------
+        bool
+        """
         return all(region.matches(row[region.column.name]) for region in self.regions)
 
     @property
@@ -190,6 +245,10 @@ class Rules(Sequence[Rule]):
 
     joined by ``and``, or the word ``true``. Names that are not one plain word, and categories and
     labels, are JSON: ``"petal length (cm)" <= 2.45``.
+
+    Parameters
+    ----------
+    rules : iterable of Rule
     """
 
     def __init__(self, rules: Iterable[Rule]) -> None:
@@ -215,11 +274,24 @@ class Rules(Sequence[Rule]):
         return f"<{len(self)} rules>\n{self.to_text()}"
 
     def to_text(self) -> str:
-        """The rules as text, one line each."""
+        """The rules as text.
+
+        Returns
+        -------
+        str
+            One line for each rule.
+        """
         return "\n".join(map(str, self._rules))
 
     def to_frame(self) -> Any:
-        """The rules as a pandas DataFrame, with a column of counts for each class."""
+        """The rules as a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each rule: node, rule, label, probability, rows, weight, and the count of
+            each class.
+        """
         pandas = require("pandas", extra="study", why="A data frame of rules")
         labels = list(self._rules[0].counts) if self._rules else []
         table = {
@@ -254,7 +326,8 @@ def to_rules(
     Returns
     -------
     Rules
-        A sequence of :class:`Rule`; ``str`` gives the text, ``to_frame()`` a data frame.
+        A sequence of :class:`treebound.show.Rule`; ``str`` gives the text, ``to_frame()`` a data
+        frame.
 
     Examples
     --------

@@ -63,7 +63,12 @@ class Step:
         return value_in_words(self.value) + (" (never in training)" if unmet else "")
 
     def to_dict(self) -> dict[str, Any]:
-        """The step as plain values."""
+        """The step as plain values.
+
+        Returns
+        -------
+        dict
+        """
         return {
             "node": self.node, "column": self.column, "condition": self.condition,
             "value": self.value, "known": self.known, "rows": self.rows, "of": self.of,
@@ -122,7 +127,7 @@ class Counterfactual:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The explanation of a prediction, made by :meth:`BoundTreeClassifier.explain`.
+    """The explanation of a prediction, made by :meth:`treebound.BoundTreeClassifier.explain`.
 
     Attributes
     ----------
@@ -241,7 +246,12 @@ class Explanation:
         return Group(*parts, *map(Text, self._sentences))
 
     def to_dict(self) -> dict[str, Any]:
-        """The explanation as plain values, for JSON."""
+        """The explanation as plain values, for JSON.
+
+        Returns
+        -------
+        dict
+        """
         changed = self.counterfactual
         return {
             "target": self.target,

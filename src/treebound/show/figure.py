@@ -143,6 +143,15 @@ class TreeDisplay:
             Axes to draw in; by default those of a new figure of suitable size.
         fontsize : float, optional
             In points; by default it depends on the number of leaves.
+
+        Returns
+        -------
+        TreeDisplay
+
+        Raises
+        ------
+        ValueError
+            If only one of ``X`` and ``y`` is given.
         """
         tree = tree_of(estimator, "TreeDisplay.from_estimator")
         unknown: Unknown = getattr(estimator, "unknown", "other")
@@ -375,7 +384,7 @@ class _Page:
     def _yes_no(self, ax: Axes, x: float, y: float, side: int) -> None:
         """The words yes and no at the root."""
         ax.text(
-            x, y, ("yes", "no")[side], ha="center", va="center", color="#555555", zorder=1.5,
+            x, y, ("yes", "no")[side], ha="center", va="center", alpha=0.7, zorder=1.5,
             fontsize=0.9 * self.size * self.scale,
             bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": self.scale},
         )  # fmt: skip

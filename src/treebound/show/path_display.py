@@ -72,7 +72,18 @@ class PruningPathDisplay:
 
     @classmethod
     def from_path(cls, path: Any, *, ax: Axes | None = None) -> PruningPathDisplay:
-        """Draw a :class:`treebound.pruning.PruningPath`."""
+        """Draw a pruning path.
+
+        Parameters
+        ----------
+        path : PruningPath
+        ax : matplotlib Axes, optional
+            Its place is taken by three axes, one above the other; by default a new figure.
+
+        Returns
+        -------
+        PruningPathDisplay
+        """
         unit = getattr(path, "unit", "errors")
         display = cls(path.scores, path.errors, path.leaves, chosen=path.chosen, unit=unit)
         return display.plot(ax=ax)
@@ -87,6 +98,10 @@ class PruningPathDisplay:
             Anything with a ``pruning_path_``.
         ax : matplotlib Axes, optional
             Its place is taken by three axes, one above the other; by default a new figure.
+
+        Returns
+        -------
+        PruningPathDisplay
         """
         return cls.from_path(_path_of(estimator, "PruningPathDisplay"), ax=ax)
 
@@ -97,6 +112,11 @@ class PruningPathDisplay:
         ----------
         ax : matplotlib Axes, optional
             Its place is taken by three axes; by default a new figure.
+
+        Returns
+        -------
+        PruningPathDisplay
+            The display itself.
         """
         pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a pruning path")
         if ax is None:
@@ -196,6 +216,10 @@ class CertificateDisplay:
             Maximum number of trees to certify, spread over the sizes.
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
+
+        Returns
+        -------
+        CertificateDisplay
         """
         path = _path_of(estimator, "CertificateDisplay")
         delta = float(getattr(estimator, "delta", 0.05))
@@ -213,6 +237,11 @@ class CertificateDisplay:
         ----------
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
+
+        Returns
+        -------
+        CertificateDisplay
+            The display itself.
         """
         pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a certificate")
         if ax is None:

@@ -80,6 +80,10 @@ class FerrersDisplay:
             Category counts of the ordinal features; other features of a landscape are ignored.
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
+
+        Returns
+        -------
+        FerrersDisplay
         """
         counts = ordinal.ordinal if isinstance(ordinal, Landscape) else tuple(ordinal)
         return cls.from_attribution(ordinal_attribution(m, counts), ax=ax)
@@ -96,6 +100,10 @@ class FerrersDisplay:
             The result of :func:`treebound.bounds.stumps.ordinal_attribution`.
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
+
+        Returns
+        -------
+        FerrersDisplay
         """
         return cls(attribution).plot(ax=ax)
 
@@ -254,6 +262,10 @@ class GrowthDisplay:
             Forms of :func:`treebound.bounds.log_growth`.
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
+
+        Returns
+        -------
+        GrowthDisplay
         """
         if examples is None:
             examples = sorted({round(m) for m in np.geomspace(2, 1000, 28)})

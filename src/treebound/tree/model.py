@@ -219,7 +219,13 @@ class Tree:
         return self.subtree_shapes()[0]
 
     def subtree_shapes(self) -> list[TreeShape]:
-        """The shape of the subtree at each node."""
+        """The shape of the subtree at each node.
+
+        Returns
+        -------
+        list of TreeShape
+            One for each node.
+        """
         shapes = [TreeShape.leaf()] * self.n_nodes
         for node in np.flatnonzero(~self.is_leaf)[::-1].tolist():
             shapes[node] = TreeShape.node(shapes[self.left[node]], shapes[self.right[node]])

@@ -72,7 +72,18 @@ class Split:
         return not self.missing_left
 
     def values(self, *, left: bool = True) -> list[Any]:
-        """The categories that go left, or right, as Python values."""
+        """The categories on one side of the split.
+
+        Parameters
+        ----------
+        left : bool
+            Which side.
+
+        Returns
+        -------
+        list
+            Categories as Python values.
+        """
         categories, codes = self.column.categories or (), self.codes
         if not left:
             taken = frozenset(self.codes)
@@ -96,6 +107,15 @@ def split_of(tree: Tree, node: int, *, unknown: Unknown = "other") -> Split:
         An inner node.
     unknown : {"other", "majority", "stop", "missing", "error"}
         The policy for unknown categories.
+
+    Returns
+    -------
+    Split
+
+    Raises
+    ------
+    ValueError
+        If the node is a leaf.
     """
     left, right = int(tree.left[node]), int(tree.right[node])
     if left < 0:

@@ -28,7 +28,7 @@ function datasetsView() {
   const host = make("div");
   const show = (d) => host.replaceChildren(...sheetView(`dataset:${study.datasets[d].name}`), make("h2", {}, "Draw by draw"),
     sideways(drawsPlot(d), "plot", { id: "draws-plot" }),
-    make("p", { class: "note" }, "A point a draw, a bar at the mean. Point at one to see the same draw under every model."));
+    make("p", { class: "note" }, "One point for each draw, a bar at the mean. Point at one to see the same draw for every model."));
   const pick = make("select", { id: "pick-dataset", "aria-label": "data set", onchange: (event) => show(event.target.selectedIndex) },
     ...study.datasets.map((dataset) => make("option", {}, dataset.title)));
   show(0);

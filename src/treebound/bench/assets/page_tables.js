@@ -83,6 +83,11 @@ function sortRows(sheet, body, column, direction, marks) {
   body.replaceChildren(...order.map((row) => make("tr", {}, ...row.map((cell) => cellOf(cell, marks)))));
 }
 
+// A header may be broken between words, but not at a hyphen.
+function wholeWords(name) {
+  return name.split(" ").flatMap((word, at) => [at ? " " : "", make("span", { class: "word" }, word || "\u00a0")]);
+}
+
 function tableOf(sheet, marks = "bold") {
   const body = make("tbody");
   body.append(...sheet.rows.map((row) => make("tr", {}, ...row.map((cell) => cellOf(cell, marks)))));
@@ -94,7 +99,7 @@ function tableOf(sheet, marks = "bold") {
       heads.forEach((one) => one.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
       sortRows(sheet, body, column, direction, marks);
-    } }, name || "\u00a0"));
+    } }, ...wholeWords(name)));
     return head;
   });
   const table = make("table", { id: `table-${sheet.key}` }, make("thead", {}, make("tr", {}, ...heads)), body);

@@ -49,7 +49,7 @@ _AT_ONCE = 8
 
 
 class Engine(Protocol):
-    """Shards of coded rows, and for each the rows of every node that is still of interest.
+    """The rows in shards, as codes, and the operations that growing in rounds needs.
 
     Nodes are known by their slots: at first all rows are in slot 0; after :meth:`part` the
     children that were kept have the slots 0, 1, ... in the order of the splits.
@@ -71,39 +71,92 @@ class Engine(Protocol):
         ...
 
     def recode(self, bins: Bins) -> None:
-        """Code all rows in other bins, before they are parted; see :func:`recode`."""
+        """Code all rows in other bins. Only before the first split.
+
+        Parameters
+        ----------
+        bins : Bins
+        """
         ...
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
-        """The histograms of some nodes, one a row; see :func:`count_bins`."""
+        """Count the rows of some nodes, by bin and class.
+
+        Parameters
+        ----------
+        slots : ndarray of int32
+            The slots of the nodes.
+
+        Returns
+        -------
+        ndarray
+            One histogram for each node.
+        """
         ...
 
     def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
-        """What is inside intervals of columns; see :func:`look_into`."""
+        """Count what is inside some intervals of columns.
+
+        Parameters
+        ----------
+        questions : mapping of int to Question
+            The intervals, by the number of the column.
+
+        Returns
+        -------
+        dict of int to Answer
+            The counts, by the number of the column.
+        """
         ...
 
     def part(self, splits: Sequence[ShardSplit]) -> None:
-        """Go on with the children of nodes; see :func:`part_rows`."""
+        """Split nodes; the slots are now those of the children that are kept.
+
+        Parameters
+        ----------
+        splits : sequence of ShardSplit
+        """
         ...
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
-        """What is below small nodes; see :func:`gather_rows` and :func:`grow_subtree`."""
+        """Grow all of the tree below some small nodes, in one place.
+
+        Parameters
+        ----------
+        subtrees : sequence of Subtree
+
+        Returns
+        -------
+        list of dict
+            The arrays of each subtree.
+        """
         ...
 
     def name(self, tree: Tree) -> NDArray[np.int64]:
-        """The rows that name the splits of a tree; see :func:`name_splits`."""
+        """The training rows that name the splits of a tree.
+
+        Parameters
+        ----------
+        tree : Tree
+
+        Returns
+        -------
+        ndarray of int64
+            The row number for each node, -1 for a leaf.
+        """
         ...
 
 
 class LocalEngine:
-    """Shards in this process, worked on by threads: the kernels need no interpreter lock.
+    """Shards in this process, each handled by a thread.
 
     Parameters
     ----------
     shards : sequence of Shard
     facts : Facts
-        Of all shards.
+        What is known of the rows of all shards.
     bins : Bins
+    n_classes : int
     n_threads : int
     """
 
@@ -132,7 +185,19 @@ class LocalEngine:
     def of_samples(
         cls, samples: Sequence[Sample], bins: Bins, *, n_threads: int = 1
     ) -> LocalEngine:
-        """Parts of a sample that are all in memory."""
+        """An engine for rows in memory.
+
+        Parameters
+        ----------
+        samples : sequence of Sample
+            The parts of the rows, in their order.
+        bins : Bins
+        n_threads : int
+
+        Returns
+        -------
+        LocalEngine
+        """
         coded = [code_sample(sample, bins) for sample in samples]
         facts = reduce(add, [more for _, more in coded])
         shards = [shard for shard, _ in coded]
@@ -148,14 +213,30 @@ class LocalEngine:
         return self._run(function, self._shards, self._rows)
 
     def recode(self, bins: Bins) -> None:
-        """Code all rows in other bins."""
+        """Code all rows in other bins. Only before the first split.
+
+        Parameters
+        ----------
+        bins : Bins
+        """
         found = self._map(lambda shard, rows: recode(shard, self.bins, bins))
         facts = reduce(add, [more for _, more in found])
         self._shards = [shard for shard, _ in found]
         self.bins, self.facts = bins, replace(facts, total=self.facts.total)
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
-        """The histograms of some nodes."""
+        """Count the rows of some nodes, by bin and class.
+
+        Parameters
+        ----------
+        slots : ndarray of int32
+            The slots of the nodes.
+
+        Returns
+        -------
+        ndarray
+            One histogram for each node.
+        """
 
         def count_some(thread: int) -> NDArray[Any]:
             table = None
@@ -172,7 +253,18 @@ class LocalEngine:
         return sum_of(self._run(count_some, range(self._n_threads)))
 
     def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
-        """What is inside intervals of columns."""
+        """Count what is inside some intervals of columns.
+
+        Parameters
+        ----------
+        questions : mapping of int to Question
+            The intervals, by the number of the column.
+
+        Returns
+        -------
+        dict of int to Answer
+            The counts, by the number of the column.
+        """
 
         def look_some(thread: int) -> dict[int, Answer]:
             found: list[dict[int, Answer]] = []
@@ -186,18 +278,43 @@ class LocalEngine:
         return add_answers(self._run(look_some, range(self._n_threads)))
 
     def part(self, splits: Sequence[ShardSplit]) -> None:
-        """Go on with the children of nodes."""
+        """Split nodes; the slots are now those of the children that are kept.
+
+        Parameters
+        ----------
+        splits : sequence of ShardSplit
+        """
         self._rows = self._map(lambda shard, rows: part_rows(shard, rows, self.bins, splits))
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
-        """What is below small nodes."""
+        """Grow all of the tree below some small nodes, in one place.
+
+        Parameters
+        ----------
+        subtrees : sequence of Subtree
+
+        Returns
+        -------
+        list of dict
+            The arrays of each subtree.
+        """
         slots = [subtree.slot for subtree in subtrees]
         pieces = self._map(lambda shard, rows: gather_rows(shard, rows, self.bins, slots))
         kernels = [subtree.kernel for subtree in subtrees]
         return self._run(grow_subtree, list(zip(*pieces, strict=True)), kernels)
 
     def name(self, tree: Tree) -> NDArray[np.int64]:
-        """The rows that name the splits of a tree."""
+        """The training rows that name the splits of a tree.
+
+        Parameters
+        ----------
+        tree : Tree
+
+        Returns
+        -------
+        ndarray of int64
+            The row number for each node, -1 for a leaf.
+        """
         numbers = row_numbers(self.facts.n_rows)
         stops = np.cumsum([len(shard.labels) for shard in self._shards]).tolist()
         starts = [0, *stops[:-1]]

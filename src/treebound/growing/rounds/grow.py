@@ -37,9 +37,18 @@ def make_bins(
     ----------
     columns : sequence of Column
     sample : sequence of ndarray
-        Values of some rows of each real column; nothing for the others.
+        Values of some rows, for each real column; ignored for the others.
     most_bins : int
-        Of a real or ordinal column.
+        Maximum number of bins of a real or ordinal column.
+
+    Returns
+    -------
+    Bins
+
+    Raises
+    ------
+    ValueError
+        If a column has too many categories.
     """
     for column in columns:
         if len(column.categories or ()) > _MOST_CATEGORIES:
@@ -68,7 +77,9 @@ def grow_in_rounds(
     checkpoint: str | os.PathLike[str] | None = None,
     finer: Callable[[], Bins] | None = None,
 ) -> Tree:
-    """Grow a tree on the rows of an engine: the one that :func:`grow` grows in memory.
+    """Grow a tree on the rows of an engine.
+
+    It is the tree that :func:`treebound.growing.grow` grows in memory.
 
     Parameters
     ----------
@@ -82,9 +93,13 @@ def grow_in_rounds(
     progress : callable, optional
         Called with a :class:`Progress` after every pass over the rows.
     checkpoint : str or path-like, optional
-        A file that keeps the tree as far as it is grown. Where it exists, growth goes on from it.
+        A file in which the unfinished tree is saved. If it exists, growth continues from it.
     finer : callable, optional
-        Makes finer bins than those of the engine, for rows of which they tell little.
+        Makes finer bins, for data on which those of the engine exclude few splits.
+
+    Returns
+    -------
+    Tree
     """
     facts = engine.facts
     columns = tuple(

@@ -9,23 +9,23 @@ __all__ = ["Limits", "Progress"]
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is done and held at once. The tree does not depend on it.
+    """How much is done and kept in memory at a time. The tree does not depend on it.
 
     Attributes
     ----------
     gather_rows : int
-        A node of no more rows is finished in one place, by the in-memory growth.
+        Nodes of at most so many rows are finished in one place, as in memory.
     gather_values : int
-        About how many values of such nodes are held at once.
+        Approximate number of values of such nodes in memory at a time.
     most_values : int
-        About how many values inside bins are asked for at once.
+        Approximate number of values inside bins that are requested at a time.
     few_values : int
-        An interval of so few rows is never sliced further.
+        Intervals of at most so many rows are not divided further.
     most_cells : int
-        Counts of histograms that are asked for at once.
+        Maximum number of counts of histograms that are requested at a time.
     most_live : float
-        Where a greater share of the root's values is in bins that may hold its split, as with
-        labels that are noise, all rows are coded again in finer bins.
+        If a larger share of the root's values is in bins that may contain its split, for example
+        because the labels are noise, all rows are coded again in finer bins.
     """
 
     gather_rows: int = 1 << 16
@@ -38,12 +38,12 @@ class Limits:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the growth is.
+    """The progress of growing.
 
     Attributes
     ----------
     rounds, passes : int
-        Rounds so far, and how often the rows were gone through.
+        Rounds so far, and passes over the rows.
     leaves : int
         Leaves so far.
     open_rows : int

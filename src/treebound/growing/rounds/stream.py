@@ -24,9 +24,9 @@ def stream_engine(
     n_threads: int = 1,
     folder: str | None = None,
 ) -> LocalEngine:
-    """Code batches of rows, and work on the codes.
+    """An engine for rows that are read in batches and kept as codes.
 
-    No more batches are held at once than there are threads, and one.
+    At most one batch more than there are threads is in memory at a time.
 
     Parameters
     ----------
@@ -35,7 +35,11 @@ def stream_engine(
     bins : Bins
     n_threads : int
     folder : str, optional
-        Where the temporary file of values stands.
+        The folder of the temporary file with the values; by default that of the system.
+
+    Returns
+    -------
+    LocalEngine
     """
     file = SpillFile(folder)
 

@@ -57,7 +57,7 @@ def test_what_people_see(files, capsys):
     assert "of 300 rows are misclassified (" in out
     lines = [line.split() for line in out.splitlines()]
     assert ["class", "rows", "precision", "recall", "F1"] in lines
-    assert ["truly", "answered", "low", "middle", "x"] in lines
+    assert ["true", "predicted", "low", "middle", "x"] in lines
     assert "With probability 99 %, at most " in out
     assert "of 300 held-out examples were)" in out
 
@@ -66,7 +66,7 @@ def test_training_rows_promise_nothing(files, capsys):
     train, _, model = files
     code, out, _ = run(capsys, "evaluate", model, train)
     assert code == 0
-    assert "These are the rows that the model was fitted to" in out
+    assert "These are the training rows of the model" in out
     assert "With probability" not in out
     found = json.loads(run(capsys, "evaluate", model, train, "--json")[1])
     assert found["training_rows"] is True

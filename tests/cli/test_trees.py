@@ -393,7 +393,7 @@ def test_training_rows_are_not_taken_for_held_out_ones(model, table, tmp_path, c
     code, expected, _ = run(capsys, "certify", model)
     code, out, err = run(capsys, "certify", model, table)
     assert (code, out) == (0, expected)
-    assert "These are the rows that the model was fitted to" in err
+    assert "These are the training rows of the model" in err
     shuffled = tmp_path / "shuffled.csv"
     frame = pd.read_csv(table)
     frame.sample(frac=1.0, random_state=0).to_csv(shuffled, index=False)

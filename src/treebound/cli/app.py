@@ -36,7 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "predict": ("predict", "Answer for every row of a table, chunk by chunk."),
     "explain": (
         "explain",
-        "Say why rows are answered as they are, and what would have to change for another answer.",
+        "Say why rows get their predictions, and what would have to change for another one.",
     ),
     "evaluate": ("evaluate", "Try a model on labelled rows that took no part in fitting."),
     "certify": ("evaluate", "Say what a model promises on new examples."),

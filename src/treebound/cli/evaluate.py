@@ -16,7 +16,7 @@ from treebound.cli.speaking import plain_table, say
 __all__ = ["certify", "evaluate"]
 
 _MOST_CLASSES = 12  # in a confusion matrix on a terminal
-_TRAINING = "These are the rows that the model was fitted to; this is what they promise."
+_TRAINING = "These are the training rows of the model, so this is its own certificate."
 
 _EVALUATE = """\
 Examples:
@@ -72,7 +72,8 @@ def evaluate(
         return
     loss = figures["log_loss"]
     _print(
-        f"{figures['errors']:,} of {figures['rows']:,} rows are misclassified "
+        f"{figures['errors']:,} of {figures['rows']:,} rows "
+        f"{'is' if figures['errors'] == 1 else 'are'} misclassified "
         f"({_percent(figures['error'])}; always {figures['majority']!r}: "
         f"{_percent(figures['majority_error'])})."
         + ("" if loss is None else f" Log-loss {loss:.3f}.")
@@ -83,8 +84,8 @@ def evaluate(
     _print_confusion(figures)
     console.print()
     if trained:
-        _print("These are the rows that the model was fitted to: they promise nothing of new ones "
-               "beyond 'treebound certify MODEL'.")  # fmt: skip
+        _print("These are the training rows of the model, so new rows will be misclassified more "
+               "often: see 'treebound certify MODEL'.")  # fmt: skip
     else:
         _print(str(certificate))
 
@@ -161,9 +162,9 @@ def _print_confusion(figures: dict[str, Any]) -> None:
         asked = figures["rows_of_class"]
         chosen = sorted(sorted(chosen, key=lambda at: -asked[at])[:_MOST_CLASSES])
         _print(f"The {_MOST_CLASSES} commonest of {len(labels)} classes; --json has all.")
-    heads = [f"answered {labels[at]}" if at == chosen[0] else labels[at] for at in chosen]
+    heads = [f"predicted {labels[at]}" if at == chosen[0] else labels[at] for at in chosen]
     rows = [(labels[at], *(f"{counts[at][to]:,}" for to in chosen)) for at in chosen]
-    shown = plain_table(("truly", *heads), rows, numbers=heads)
+    shown = plain_table(("true", *heads), rows, numbers=heads)
     console.print(shown, soft_wrap=not console.is_terminal)
 
 

@@ -1,4 +1,4 @@
-"""Why rows were answered as they were: ``treebound explain``."""
+"""Why rows get their predictions: ``treebound explain``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def explain(
     json: Switch = False,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:
-    """Say why rows are answered as they are, and what would have to change for another answer.
+    """Say why rows get their predictions, and what would have to change for another one.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ const tellImportances = () => {
 
 const confusionTable = (table, caption) => {
   const most = Math.max(1, ...table.flat()), total = sum(table.flat()) || 1;
-  const head = made("tr", {}, made("th", { scope: "col" }, "true \\ answered"), ...data.classes.map((name, k) => made("th", { scope: "col", title: name }, patch(k), " ", name)),
+  const head = made("tr", {}, made("th", { scope: "col" }, "true \\ predicted"), ...data.classes.map((name, k) => made("th", { scope: "col", title: name }, patch(k), " ", name)),
     made("th", { scope: "col", class: "sum" }, "recall"));
   const rows = table.map((row, truth) => made("tr", {}, made("th", { scope: "row" }, data.classes[truth], " ", patch(truth)),
     ...row.map((count, k) => {

@@ -201,3 +201,23 @@ def test_a_partition_that_cannot_be_computed_is_named(request, on_cluster):
     broken = lazy.map_partitions(fails_in_the_middle, meta=frame.head(0))
     with pytest.raises(RuntimeError, match=r"^Partition 2 failed with ZeroDivisionError: nothing"):
         DaskBoundTreeClassifier(client=client).fit(broken[["x"]], broken["y"])
+
+
+def spilled(dask_worker=None):
+    return dask_worker.data.spilled_total.disk
+
+
+def test_workers_that_spill_all_they_hold_give_the_same_tree(sample, expected):
+    # So low a target moves every result to disk; it is read back when it is needed.
+    with dask.config.set({"distributed.worker.memory.target": 1e-6}):
+        cluster = distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0",
+            memory_limit="4GB",
+        )  # fmt: skip
+    most = []
+    with cluster, distributed.Client(cluster) as client:
+        tree = grown(
+            engine_of(client, sample), sample, lambda _: most.append(client.run(spilled).values())
+        )
+    assert_same(tree, expected)
+    assert all(any(found[k] > 0 for found in map(list, most)) for k in range(2))

@@ -56,8 +56,7 @@ __all__ = ["DaskEngine", "PartitionError"]
 _WHO = {"extra": "dask", "why": "Growing on Dask"}
 # Results that one task puts together.
 _FAN = 8
-# Bundles for each thread of a worker, and rows of one at most.
-_BUNDLES_A_THREAD = 3
+# Rows of a bundle at most; a thread has one where they are fewer.
 _BUNDLE_ROWS = 1 << 23
 # How often a partition is coded again, or a verb tried again, before the error is the user's.
 _TRIES = 5
@@ -271,7 +270,7 @@ class DaskEngine:
         self._bundles: list[Any] = []
         self._rows: list[Any] = []
         self._history: list[Any] = []  # the splits of every round
-        coded = [self._code(i) for i in range(len(raw))]
+        coded = self._code(range(len(raw)))
         try:
             self._start(coded)
         except BaseException:
@@ -305,13 +304,11 @@ class DaskEngine:
     def _submit(self, function: Callable[..., Any], *args: Any) -> Any:
         return self._client.submit(function, *args, pure=False)
 
-    def _code(self, i: int) -> Any:
-        """A future of a coded partition; its rows and labels are read in one task."""
-        delayed = require("dask", **_WHO).delayed
-        task = delayed(_coded, pure=False)(
-            i, self._read, list(self._raw[i]), self._bins, self._token
-        )
-        return self._client.compute(task)
+    def _code(self, numbers: Sequence[int]) -> list[Any]:
+        """Futures of coded partitions, sent together; rows and labels of one are read once."""
+        code = require("dask", **_WHO).delayed(_coded, pure=False)
+        tasks = [code(i, self._read, list(self._raw[i]), self._bins, self._token) for i in numbers]
+        return list(self._client.compute(tasks))
 
     def _grouped(self, coded: list[Any]) -> list[list[int]]:
         """Partitions that become one bundle: of one worker, so few that all threads have some.
@@ -326,7 +323,7 @@ class DaskEngine:
         groups = []
         for worker, mine in by_worker.items():
             rows = sum(self._sizes[i] for i in mine)
-            many = max(_BUNDLES_A_THREAD * n_threads.get(worker, 1), rows // _BUNDLE_ROWS)
+            many = max(n_threads.get(worker, 1), rows // _BUNDLE_ROWS)
             share, held = max(1, rows // many), 0
             group: list[int] = []
             for i in mine:
@@ -365,7 +362,7 @@ class DaskEngine:
 
     def _renew(self, i: int) -> None:
         """Read and code the partitions of a bundle again, and part its rows as they were."""
-        self._bundles[i] = self._weigh([self._code(k) for k in self._groups[i]])
+        self._bundles[i] = self._weigh(self._code(self._groups[i]))
         rows = self._submit(_all_rows, self._bundles[i])
         for splits in self._history:
             rows = self._submit(_part, self._bundles[i], rows, self._bins, splits)

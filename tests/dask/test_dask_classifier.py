@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -225,3 +227,12 @@ def test_parquet_files_whose_columns_dask_reads_in_other_partitions(client, tmp_
     assert model.score(rows, label, weight) == pytest.approx(
         model.to_local().score(X, table["label"], table["weight"]), rel=1e-12
     )
+
+
+def test_workers_load_no_scikit_learn():
+    code = (
+        "import sys, treebound.dask.collections, treebound.dask.tasks\n"
+        "import treebound.growing.rounds.on_dask\n"
+        "assert not {'sklearn', 'scipy'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

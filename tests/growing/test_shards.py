@@ -11,14 +11,13 @@ from random_samples import KINDS, random_bins, random_sample
 from treebound.growing._bins import Bins
 from treebound.growing._judge import Judge, best_first
 from treebound.growing._shard import keys_of, values_of
+from treebound.growing.rounds.looking import Question, look_into
 from treebound.growing.rounds.search import Landmarks
 from treebound.growing.rounds.shard import (
-    Question,
     Rows,
     ShardSplit,
     code_sample,
     count_bins,
-    look_into,
     part_rows,
     weigh,
 )
@@ -118,7 +117,7 @@ def test_looking_into_bins_finds_their_values():
                 16, np.zeros(1, np.int32), np.arange(n + 1, dtype=np.int32)[None], marks.low,
                 marks.high, marks.guide[:n].copy(), shift, place,
             )  # fmt: skip
-            answer = look_into(shard, rows, bins, sample.n_classes, {j: question})[j]
+            answer = look_into([shard], [rows], bins, sample.n_classes, {j: question})[j]
             values, codes = values_in(sample, j), codes_of(shard, bins, j)
             for code in range(n):
                 inside = codes == code

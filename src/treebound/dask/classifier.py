@@ -16,6 +16,7 @@ from treebound._jobs import effective_jobs
 from treebound.classifier import BoundTreeClassifier
 from treebound.classifier.in_rounds import fit_in_rounds, refuse_what_needs_rows
 from treebound.classifier.model import unchanged_on_error
+from treebound.dask import tasks
 from treebound.dask.collections import (
     is_array,
     is_frame,
@@ -25,16 +26,7 @@ from treebound.dask.collections import (
     plain_numbers,
 )
 from treebound.data import Sample
-from treebound.data.parts import (
-    PartFacts,
-    Schema,
-    learn_part,
-    nothing_but_rows,
-    put_together,
-    read_part,
-    some_numbers,
-    with_numbers,
-)
+from treebound.data.parts import Schema, put_together, with_numbers
 from treebound.growing import GrowOptions
 from treebound.growing.rounds import Engine, make_bins, stream_engine
 from treebound.growing.rounds.on_dask import DaskEngine, PartitionError, in_partition
@@ -119,7 +111,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             plain = [c for c in plain_numbers(X) if c not in _names(y, sample_weight)]
             schema = self._learn(client, raw, plain, (X, y, sample_weight))
             bins = make_bins(schema.columns, schema.sample)
-            read = partial(_read, schema=replace(schema, sample=()))
+            read = partial(tasks.read, schema=replace(schema, sample=()))
             name = y if isinstance(y, str) else getattr(y, "name", None)
             # the name of an array is that of its graph
             named = isinstance(name, str) and bool(name) and not is_array(y)
@@ -172,10 +164,11 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             "sample_rows": max(256, _SAMPLE_ROWS // len(raw)),
         }
         learn = _dask().delayed(in_partition, pure=False)
-        tasks = [
-            learn(number, _learn, part, number=number, **options) for number, part in enumerate(raw)
+        asked = [
+            learn(number, tasks.learn, part, number=number, **options)
+            for number, part in enumerate(raw)
         ]
-        return put_together(_results(client, tasks), class_weight=self.class_weight)
+        return put_together(_results(client, asked), class_weight=self.class_weight)
 
     def _learn_rest(
         self, client: Any, raw: list[Any], plain: list[str], given: tuple[Any, Any, Any]
@@ -184,12 +177,12 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         names = [c for c in X.columns if c not in _names(y, weight)]
         rest = [name for name in names if name not in plain]
         delayed = _dask().delayed
-        learn, look = delayed(_learn, pure=False), delayed(_numbers, pure=False)
+        learn, look = delayed(tasks.learn, pure=False), delayed(tasks.numbers, pure=False)
         known = partitions_of(X, y, weight, rest)
-        tasks = [learn(part, number=number) for number, part in enumerate(known)]
+        asked = [learn(part, number=number) for number, part in enumerate(known)]
         chosen = np.unique(np.linspace(0, len(raw) - 1, min(len(raw), _SAMPLED)).astype(int))
-        tasks += [look(raw[at], plain) for at in chosen]
-        found = _results(client, tasks)
+        asked += [look(raw[at], plain) for at in chosen]
+        found = _results(client, asked)
         schema = put_together(found[: len(known)], class_weight=self.class_weight)
         return with_numbers(schema, names, found[len(known) :])
 
@@ -290,11 +283,11 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         dask = _dask()
         count = dask.delayed(in_partition, pure=False)
         local = dask.delayed(self.to_local())
-        tasks = [
+        asked = [
             count(number, _right, local, part)
             for number, part in enumerate(partitions(X, y, sample_weight))
         ]
-        found = _results(self._client(), tasks)
+        found = _results(self._client(), asked)
         right, total = np.sum(found, axis=0)
         return float(right / total)
 
@@ -355,11 +348,11 @@ def _names(*given: Any) -> set[str]:
     return {name for name in given if isinstance(name, str)}
 
 
-def _results(client: Any, tasks: list[Any]) -> list[Any]:
+def _results(client: Any, asked: list[Any]) -> list[Any]:
     """What the tasks of all partitions give, on the cluster or by the local scheduler."""
     if client is None:
-        return [in_partition(number, task.compute) for number, task in enumerate(tasks)]
-    futures = client.compute(tasks)
+        return [in_partition(number, task.compute) for number, task in enumerate(asked)]
+    futures = client.compute(asked)
     try:
         return list(client.gather(futures))
     except Exception:
@@ -367,22 +360,6 @@ def _results(client: Any, tasks: list[Any]) -> list[Any]:
             if future.status == "error":
                 in_partition(number, future.result)
         raise
-
-
-def _learn(part: tuple[Any, Any, Any], **options: Any) -> PartFacts:
-    X, y, weight = part
-    if not len(X.columns if hasattr(X, "columns") else X[:1].T):
-        X = nothing_but_rows(len(y))
-    return learn_part(X, y, weight, **options)
-
-
-def _numbers(part: tuple[Any, Any, Any], names: list[str]) -> dict[str, Any]:
-    X, _, weight = part
-    return some_numbers(X[names], weight, names)
-
-
-def _read(part: tuple[Any, Any, Any], schema: Schema) -> Sample:
-    return read_part(*part, schema)
 
 
 def _answers(

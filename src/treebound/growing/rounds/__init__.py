@@ -1,7 +1,8 @@
 """Growth in rounds, for rows that are not in memory at once, or not on one machine.
 
-``shard`` is what is done with one part of the rows, ``engine`` the verbs over all of them, in this
-process; ``stream`` takes rows that come in batches, ``on_dask`` those of a Dask collection.
+``shard`` is what is done with one part of the rows, ``several`` the same with some parts together,
+``looking`` what is inside their bins. ``engine`` has the verbs over all of them, in this process;
+``stream`` takes rows that come in batches, ``on_dask`` those of a Dask collection.
 ``search`` finds the split of a node, ``store`` keeps the nodes, ``driver`` grows the tree.
 """
 

@@ -1,7 +1,7 @@
 """Where shards are and who works on them: the few verbs that the driver needs.
 
 An engine for another system has these verbs and nothing else; each is a map of a function of
-``shard.py`` over the shards and a reduction of what comes back.
+``shard.py``, or ``several.py``, over the shards and a reduction of what comes back.
 """
 
 from __future__ import annotations
@@ -19,33 +19,27 @@ from numpy.typing import NDArray
 from treebound.data import Sample
 from treebound.growing._bins import Bins
 from treebound.growing.naming import row_numbers
+from treebound.growing.rounds.looking import Answer, Question, add_answers, look_into
+from treebound.growing.rounds.several import count_several, sum_of, weigh_several
 from treebound.growing.rounds.shard import (
-    Answer,
     Facts,
-    Question,
     Rows,
     Shard,
     ShardSplit,
     Subtree,
-    add_answers,
     code_sample,
-    count_bins,
     gather_rows,
     grow_subtree,
     last_names,
-    look_into,
     name_splits,
     part_rows,
     recode,
-    weigh,
 )
 from treebound.tree.model import Tree
 
 __all__ = ["Engine", "LocalEngine"]
 
 T = TypeVar("T")
-# Answers of shards that are held before they are put together.
-_AT_ONCE = 8
 
 
 class Engine(Protocol):
@@ -171,12 +165,7 @@ class LocalEngine:
     ) -> None:
         self.bins = bins
         self.facts = facts
-        self.counts = np.zeros(n_classes, dtype=np.int64)
-        self._shards = []
-        for shard in shards:
-            weighed, counts = weigh(shard, facts.total, n_classes)
-            self._shards.append(weighed)
-            self.counts += counts
+        self._shards, self.counts = weigh_several(shards, facts.total, n_classes)
         self._rows = [Rows.all(len(shard.labels)) for shard in shards]
         self._n_classes = n_classes
         self._n_threads = max(1, min(n_threads, len(shards)))
@@ -209,6 +198,11 @@ class LocalEngine:
         with ThreadPoolExecutor(self._n_threads) as pool:
             return list(pool.map(function, *items))
 
+    def _by_thread(self) -> tuple[list[list[Shard]], list[list[Rows]]]:
+        """The shards and their rows that each thread works on."""
+        n = self._n_threads
+        return [self._shards[k::n] for k in range(n)], [self._rows[k::n] for k in range(n)]
+
     def _map(self, function: Callable[[Shard, Rows], T]) -> list[T]:
         return self._run(function, self._shards, self._rows)
 
@@ -238,19 +232,15 @@ class LocalEngine:
             One histogram for each node.
         """
 
-        def count_some(thread: int) -> NDArray[Any]:
-            table = None
-            for at in range(thread, len(self._shards), self._n_threads):
-                one = (self._shards[at], self._rows[at])
-                if self.facts.n_rows < 2**32:
-                    table = count_bins(*one, self.bins, self._n_classes, slots, table)
-                else:
-                    more = count_bins(*one, self.bins, self._n_classes, slots).astype(np.int64)
-                    table = more if table is None else table + more
-            assert table is not None
-            return table
-
-        return sum_of(self._run(count_some, range(self._n_threads)))
+        wide = self.facts.n_rows >= 2**32
+        return sum_of(
+            self._run(
+                lambda shards, rows: count_several(
+                    shards, rows, self.bins, self._n_classes, slots, wide=wide
+                ),
+                *self._by_thread(),
+            )
+        )
 
     def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
         """Count what is inside some intervals of columns.
@@ -265,17 +255,12 @@ class LocalEngine:
         dict of int to Answer
             The counts, by the number of the column.
         """
-
-        def look_some(thread: int) -> dict[int, Answer]:
-            found: list[dict[int, Answer]] = []
-            for at in range(thread, len(self._shards), self._n_threads):
-                one = (self._shards[at], self._rows[at])
-                found.append(look_into(*one, self.bins, self._n_classes, questions))
-                if len(found) == _AT_ONCE:
-                    found = [add_answers(found)]
-            return add_answers(found)
-
-        return add_answers(self._run(look_some, range(self._n_threads)))
+        return add_answers(
+            self._run(
+                lambda shards, rows: look_into(shards, rows, self.bins, self._n_classes, questions),
+                *self._by_thread(),
+            )
+        )
 
     def part(self, splits: Sequence[ShardSplit]) -> None:
         """Split nodes; the slots are now those of the children that are kept.
@@ -327,12 +312,4 @@ class LocalEngine:
                 starts,
                 stops,
             )
-        )
-
-
-def sum_of(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The sum of histograms."""
-    total = tables[0]
-    for table in tables[1:]:
-        total += table
-    return total
+        ).rows

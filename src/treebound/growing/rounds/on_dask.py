@@ -1,9 +1,10 @@
 """Shards on the workers of a Dask cluster: the verbs of an engine as tasks.
 
-A shard is the result of tasks that read and code partitions, some of one worker together; which
-rows a node has is the result of another, made anew in every round. Tasks are pure, so what a lost
-worker had is computed again by Dask. Values are in files on the worker that coded the partition;
-where a shard was moved away from its file, its partitions are read and coded again.
+A shard is a partition that a task read and coded. Some shards of one worker are a bundle, which one
+task works on; which rows its nodes have is the result of another, made anew in every round. Tasks
+are pure, so what a lost worker had is computed again by Dask. Values are in files on the worker
+that coded the partition; where a bundle was moved away from its files, its partitions are read and
+coded again.
 """
 
 from __future__ import annotations
@@ -24,29 +25,29 @@ from treebound._extras import require
 from treebound.data import Sample
 from treebound.growing._bins import Bins
 from treebound.growing.naming import row_numbers
+from treebound.growing.rounds.looking import Answer, Question, add_answers, look_into
+from treebound.growing.rounds.several import (
+    count_several,
+    gather_several,
+    recode_several,
+    sum_of,
+    weigh_several,
+)
 from treebound.growing.rounds.shard import (
-    Answer,
     Facts,
     Names,
     Piece,
-    Question,
     Rows,
     Shard,
     ShardSplit,
     Subtree,
-    add_answers,
     code_sample,
-    count_bins,
-    gather_rows,
     grow_subtree,
     last_names,
-    look_into,
-    merge,
     name_splits,
     part_rows,
-    recode,
-    weigh,
 )
+from treebound.growing.rounds.spill import mapped
 from treebound.growing.units import WeightTotal
 from treebound.tree.model import Tree
 
@@ -55,11 +56,14 @@ __all__ = ["DaskEngine", "PartitionError"]
 _WHO = {"extra": "dask", "why": "Growing on Dask"}
 # Results that one task puts together.
 _FAN = 8
-# Shards for each thread of a worker, and rows of one at most.
-_SHARDS_A_THREAD = 3
-_SHARD_ROWS = 1 << 23
+# Rows of a bundle at most; a thread has one where they are fewer.
+_BUNDLE_ROWS = 1 << 23
 # How often a partition is coded again, or a verb tried again, before the error is the user's.
 _TRIES = 5
+
+
+# Shards that one task works on, and what was found when they were made.
+Bundle = tuple[list[Shard], Any]
 
 
 class PartitionError(RuntimeError):
@@ -99,10 +103,9 @@ class FileValues:
         """The values of a column."""
         place = self.places[j]
         assert place is not None
-        if not self.n_rows:
-            return np.empty(0, dtype=place[1])
         try:
-            return np.memmap(self.path, np.dtype(place[1]), "r", place[0], (self.n_rows,))
+            with open(self.path, "rb", buffering=0) as file:
+                return mapped(file, place[0], self.n_rows, np.dtype(place[1]))
         except FileNotFoundError:
             raise ValuesLost(self.path) from None
 
@@ -151,79 +154,80 @@ def _coded(
 
 def _weighed(
     coded: Sequence[tuple[Shard, Facts]], total: WeightTotal, n_classes: int
-) -> tuple[Shard, NDArray[np.int64]]:
-    """Coded partitions as one shard."""
-    return weigh(merge([shard for shard, _ in coded]), total, n_classes)
+) -> tuple[list[Shard], NDArray[np.int64]]:
+    """Coded partitions as a bundle."""
+    return weigh_several([shard for shard, _ in coded], total, n_classes)
 
 
-def _recoded(pair: tuple[Shard, NDArray[np.int64]], bins: Bins, finer: Bins) -> tuple[Shard, Facts]:
-    return recode(pair[0], bins, finer)
-
-
-def _facts_of(coded: tuple[Shard, Facts]) -> Facts:
-    return coded[1]
+def _recoded(bundle: Bundle, bins: Bins, finer: Bins) -> tuple[list[Shard], Facts]:
+    return recode_several(bundle[0], bins, finer)
 
 
 def _second(pair: tuple[Any, Any]) -> Any:
     return pair[1]
 
 
-def _all_rows(pair: tuple[Shard, Any]) -> Rows:
-    return Rows.all(len(pair[0].labels))
+def _all_rows(bundle: Bundle) -> list[Rows]:
+    return [Rows.all(len(shard.labels)) for shard in bundle[0]]
 
 
 def _count(
-    pair: tuple[Shard, Any],
-    rows: Rows,
+    bundle: Bundle,
+    rows: Sequence[Rows],
     bins: Bins,
     n_classes: int,
     slots: NDArray[np.int32],
     wide: bool,
 ) -> NDArray[Any]:
-    table = count_bins(pair[0], rows, bins, n_classes, slots)
-    return table.astype(np.int64) if wide else table
+    return count_several(bundle[0], rows, bins, n_classes, slots, wide=wide)
 
 
 def _look(
-    pair: tuple[Shard, Any],
-    rows: Rows,
+    bundle: Bundle,
+    rows: Sequence[Rows],
     bins: Bins,
     n_classes: int,
     questions: Mapping[int, Question],
 ) -> dict[int, Answer]:
-    return look_into(pair[0], rows, bins, n_classes, questions)
+    return look_into(bundle[0], rows, bins, n_classes, questions)
 
 
-def _part(pair: tuple[Shard, Any], rows: Rows, bins: Bins, splits: Sequence[ShardSplit]) -> Rows:
-    return part_rows(pair[0], rows, bins, splits)
-
-
-def _gather(pair: tuple[Shard, Any], rows: Rows, bins: Bins, slots: Sequence[int]) -> list[Piece]:
-    return gather_rows(pair[0], rows, bins, slots)
-
-
-def _finish(
-    pieces: Sequence[Sequence[Piece]], places: Sequence[int], kernels: Sequence[dict[str, Any]]
-) -> list[dict[str, Any]]:
+def _part(
+    bundle: Bundle, rows: Sequence[Rows], bins: Bins, splits: Sequence[ShardSplit]
+) -> list[Rows]:
     return [
-        grow_subtree([some[place] for some in pieces], kernel)
-        for place, kernel in zip(places, kernels, strict=True)
+        part_rows(shard, mine, bins, splits) for shard, mine in zip(bundle[0], rows, strict=True)
     ]
 
 
+def _gather(bundle: Bundle, rows: Sequence[Rows], bins: Bins, slots: Sequence[int]) -> list[Piece]:
+    return gather_several(bundle[0], rows, bins, slots)
+
+
+def _some(pieces: Sequence[Piece], places: Sequence[int]) -> list[Piece]:
+    return [pieces[place] for place in places]
+
+
+def _finish(
+    pieces: Sequence[Sequence[Piece]], kernels: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The trees below some nodes, from the pieces that every bundle has of them."""
+    return [grow_subtree(parts, kernel) for *parts, kernel in zip(*pieces, kernels, strict=True)]
+
+
 def _name(
-    pair: tuple[Shard, Any],
+    bundle: Bundle,
     bins: Bins,
     tree: Tree,
-    ids: NDArray[np.int64],
-    numbers: NDArray[np.int64],
+    starts: Sequence[int],
+    numbers: Sequence[NDArray[np.int64]],
 ) -> Names:
-    return name_splits(pair[0], bins, tree, ids, numbers)
-
-
-def _sum(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    total: NDArray[Any] = np.add.reduce(list(tables), dtype=tables[0].dtype)
-    return total
+    return last_names(
+        [
+            name_splits(shard, bins, tree, np.arange(start, start + len(some)), some)
+            for shard, start, some in zip(bundle[0], starts, numbers, strict=True)
+        ]
+    )
 
 
 def _finished(wait: Callable[[Any], Any], futures: list[Any]) -> list[Any]:
@@ -239,7 +243,7 @@ def _finished(wait: Callable[[Any], Any], futures: list[Any]) -> list[Any]:
 
 
 class DaskEngine:
-    """Shards as futures of a cluster.
+    """Bundles of shards as futures of a cluster.
 
     Parameters
     ----------
@@ -265,10 +269,10 @@ class DaskEngine:
         self._token = uuid.uuid4().hex
         self._bins = self._submit(_same, bins)
         self._read = self._submit(_same, read)
-        self._shards: list[Any] = []
+        self._bundles: list[Any] = []
         self._rows: list[Any] = []
         self._history: list[Any] = []  # the splits of every round
-        coded = [self._code(i) for i in range(len(raw))]
+        coded = self._code(range(len(raw)))
         try:
             self._start(coded)
         except BaseException:
@@ -278,20 +282,20 @@ class DaskEngine:
 
     def _start(self, coded: list[Any]) -> None:
         """Wait for the codes; weights are made integers once their sum is known."""
-        facts = self._gathered([self._submit(_facts_of, one) for one in coded])
+        facts = self._gathered([self._submit(_second, one) for one in coded])
         self.facts: Facts = reduce(add, facts)
         self._sizes = [one.n_rows for one in facts]
         self._groups = self._grouped(coded)
-        self._shards = [self._weigh([coded[i] for i in group]) for group in self._groups]
-        self._rows = [self._submit(_all_rows, shard) for shard in self._shards]
-        counts = self._gathered([self._submit(_second, shard) for shard in self._shards])
+        self._bundles = [self._weigh([coded[i] for i in group]) for group in self._groups]
+        self._rows = [self._submit(_all_rows, bundle) for bundle in self._bundles]
+        counts = self._gathered([self._submit(_second, bundle) for bundle in self._bundles])
         self.counts = np.zeros(self._n_classes, dtype=np.int64)
         for some in counts:
             self.counts += some
 
     def close(self) -> None:
         """Let go of everything on the workers."""
-        self._shards, self._rows, self._history = [], [], []
+        self._bundles, self._rows, self._history = [], [], []
         try:
             self._client.run(_clean, self._token, on_error="ignore")
         except Exception:  # a cluster that is gone has nothing to clean
@@ -302,18 +306,16 @@ class DaskEngine:
     def _submit(self, function: Callable[..., Any], *args: Any) -> Any:
         return self._client.submit(function, *args, pure=False)
 
-    def _code(self, i: int) -> Any:
-        """A future of a coded partition; its rows and labels are read in one task."""
-        delayed = require("dask", **_WHO).delayed
-        task = delayed(_coded, pure=False)(
-            i, self._read, list(self._raw[i]), self._bins, self._token
-        )
-        return self._client.compute(task)
+    def _code(self, numbers: Sequence[int]) -> list[Any]:
+        """Futures of coded partitions, sent together; rows and labels of one are read once."""
+        code = require("dask", **_WHO).delayed(_coded, pure=False)
+        tasks = [code(i, self._read, list(self._raw[i]), self._bins, self._token) for i in numbers]
+        return list(self._client.compute(tasks))
 
     def _grouped(self, coded: list[Any]) -> list[list[int]]:
-        """Partitions that become one shard: of one worker, so few that all threads have some.
+        """Partitions that become one bundle: of one worker, so few that all threads have some.
 
-        A task costs milliseconds whatever it does, and every verb is a task for each shard.
+        A task costs milliseconds whatever it does, and every verb is a task for each bundle.
         """
         holders = self._client.who_has(coded)
         by_worker: dict[str, list[int]] = {}
@@ -323,7 +325,7 @@ class DaskEngine:
         groups = []
         for worker, mine in by_worker.items():
             rows = sum(self._sizes[i] for i in mine)
-            many = max(_SHARDS_A_THREAD * n_threads.get(worker, 1), rows // _SHARD_ROWS)
+            many = max(n_threads.get(worker, 1), rows // _BUNDLE_ROWS)
             share, held = max(1, rows // many), 0
             group: list[int] = []
             for i in mine:
@@ -343,8 +345,8 @@ class DaskEngine:
         return list(self._client.gather(futures))
 
     def _tried(self, start: Callable[[int], Any], end: Callable[[list[Any]], Any]) -> Any:
-        """Start a task for every shard and end with all of them; lost values are read again."""
-        futures = [start(i) for i in range(len(self._shards))]
+        """Start a task for every bundle and end with all of them; lost values are read again."""
+        futures = [start(i) for i in range(len(self._bundles))]
         for left in reversed(range(_TRIES)):
             try:
                 return end(futures)
@@ -361,20 +363,20 @@ class DaskEngine:
         raise AssertionError
 
     def _renew(self, i: int) -> None:
-        """Read and code the partitions of a shard again, and part its rows as they were."""
-        self._shards[i] = self._weigh([self._code(k) for k in self._groups[i]])
-        rows = self._submit(_all_rows, self._shards[i])
+        """Read and code the partitions of a bundle again, and part its rows as they were."""
+        self._bundles[i] = self._weigh(self._code(self._groups[i]))
+        rows = self._submit(_all_rows, self._bundles[i])
         for splits in self._history:
-            rows = self._submit(_part, self._shards[i], rows, self._bins, splits)
+            rows = self._submit(_part, self._bundles[i], rows, self._bins, splits)
         self._rows[i] = rows
 
     def _reduced(self, function: Callable[[Any], Any], futures: list[Any]) -> Any:
-        """Put results together, some at a time."""
-        while len(futures) > 1:
+        """Put results together: many on the workers, some at a time, and few here."""
+        while len(futures) > _FAN:
             futures = [
                 self._submit(function, futures[i : i + _FAN]) for i in range(0, len(futures), _FAN)
             ]
-        return futures[0].result()
+        return function(self._gathered(futures))
 
     # -- verbs -----------------------------------------------------------------------------
 
@@ -383,13 +385,13 @@ class DaskEngine:
         wait = require("distributed", **_WHO).wait
         finer, total = self._submit(_same, bins), self.facts.total
         coded = self._tried(
-            lambda i: self._submit(_recoded, self._shards[i], self._bins, finer),
+            lambda i: self._submit(_recoded, self._bundles[i], self._bins, finer),
             lambda futures: _finished(wait, futures),
         )
-        facts = self._gathered([self._submit(_facts_of, one) for one in coded])
+        facts = self._gathered([self._submit(_second, one) for one in coded])
         self.bins, self._bins = bins, finer
         self.facts = replace(reduce(add, facts), total=total)
-        self._shards = coded
+        self._bundles = coded
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
         """The histograms of some nodes."""
@@ -397,9 +399,9 @@ class DaskEngine:
         asked = self._submit(_same, slots)
         found: NDArray[Any] = self._tried(
             lambda i: self._submit(
-                _count, self._shards[i], self._rows[i], self._bins, self._n_classes, asked, wide
+                _count, self._bundles[i], self._rows[i], self._bins, self._n_classes, asked, wide
             ),
-            lambda futures: self._reduced(_sum, futures),
+            lambda futures: self._reduced(sum_of, futures),
         )
         return found
 
@@ -408,7 +410,7 @@ class DaskEngine:
         asked = self._submit(_same, dict(questions))
         found: dict[int, Answer] = self._tried(
             lambda i: self._submit(
-                _look, self._shards[i], self._rows[i], self._bins, self._n_classes, asked
+                _look, self._bundles[i], self._rows[i], self._bins, self._n_classes, asked
             ),
             lambda futures: self._reduced(add_answers, futures),
         )
@@ -420,7 +422,7 @@ class DaskEngine:
         asked = self._submit(_same, list(splits))
 
         self._rows = self._tried(
-            lambda i: self._submit(_part, self._shards[i], self._rows[i], self._bins, asked),
+            lambda i: self._submit(_part, self._bundles[i], self._rows[i], self._bins, asked),
             lambda futures: _finished(wait, futures),
         )
         self._history.append(asked)
@@ -430,14 +432,22 @@ class DaskEngine:
         n_groups = max(1, min(len(subtrees), 2 * len(self._client.nthreads())))
         places = [list(range(k, len(subtrees), n_groups)) for k in range(n_groups)]
         slots = [subtree.slot for subtree in subtrees]
-        found = self._tried(
-            lambda i: self._submit(_gather, self._shards[i], self._rows[i], self._bins, slots),
-            lambda futures: self._gathered(
+
+        def end(pieces: list[Any]) -> list[Any]:
+            # only what a worker needs is sent to it
+            return self._gathered(
                 [
-                    self._submit(_finish, futures, some, [subtrees[k].kernel for k in some])
+                    self._submit(
+                        _finish,
+                        [self._submit(_some, one, some) for one in pieces],
+                        [subtrees[k].kernel for k in some],
+                    )
                     for some in places
                 ]
-            ),
+            )
+
+        found = self._tried(
+            lambda i: self._submit(_gather, self._bundles[i], self._rows[i], self._bins, slots), end
         )
         arrays = {
             k: one
@@ -450,12 +460,13 @@ class DaskEngine:
         """The rows that name the splits of a tree."""
         numbers = row_numbers(self.facts.n_rows)
         stops = np.cumsum(self._sizes)
+        starts = (stops - self._sizes).tolist()
         sent = self._submit(_same, tree)
 
         def start(i: int) -> Any:
-            ids = np.concatenate(
-                [np.arange(stops[k] - self._sizes[k], stops[k]) for k in self._groups[i]]
-            )
-            return self._submit(_name, self._shards[i], self._bins, sent, ids, numbers[ids])
+            group = self._groups[i]
+            mine = [numbers[starts[k] : stops[k]] for k in group]
+            first = [starts[k] for k in group]
+            return self._submit(_name, self._bundles[i], self._bins, sent, first, mine)
 
-        return last_names(self._tried(start, self._gathered))
+        return last_names(self._tried(start, self._gathered)).rows

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from treebound.growing._bins import Bins
 from treebound.growing._judge import Judge
 from treebound.growing._shard import keys_of, values_of
-from treebound.growing.rounds.shard import EXACT, Answer, Facts, Question
+from treebound.growing.rounds.looking import EXACT, Answer, Question
+from treebound.growing.rounds.shard import Facts
 
 if TYPE_CHECKING:
     from treebound.growing._judge import Found

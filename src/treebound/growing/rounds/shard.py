@@ -21,9 +21,6 @@ from treebound.growing.naming import naming_rows_of_part
 from treebound.growing.units import WeightTotal
 from treebound.tree.model import Tree
 
-# An interval with this shift is asked for its values.
-EXACT = 255
-
 
 class Values(Protocol):
     """The values of a shard, wherever they are kept."""
@@ -42,17 +39,6 @@ class ArrayValues:
     def column(self, j: int) -> NDArray[Any]:
         """The values of a column."""
         return self.columns[j]
-
-
-@dataclass(frozen=True)
-class JoinedValues:
-    """Values of several shards, one after the other."""
-
-    parts: Sequence[Values]
-
-    def column(self, j: int) -> NDArray[Any]:
-        """The values of a column."""
-        return _concatenated([part.column(j) for part in self.parts])
 
 
 @dataclass(frozen=True)
@@ -166,23 +152,6 @@ def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> tup
     return Shard(panels, sample.y.astype(np.uint16), sample.weight, None, kept), facts
 
 
-def merge(shards: Sequence[Shard]) -> Shard:
-    """Several shards as one, before their weights are made integers."""
-    if len(shards) == 1:
-        return shards[0]
-    weighted = any(shard.weight is not None for shard in shards)
-    weights = [
-        np.ones(len(shard.labels)) if shard.weight is None else shard.weight for shard in shards
-    ]
-    return Shard(
-        [np.concatenate(some) for some in zip(*(shard.panels for shard in shards), strict=True)],
-        np.concatenate([shard.labels for shard in shards]),
-        np.concatenate(weights) if weighted else None,
-        None,
-        JoinedValues([shard.values for shard in shards if len(shard.labels)]),
-    )
-
-
 def recode(shard: Shard, bins: Bins, finer: Bins) -> tuple[Shard, Facts]:
     """The shard in finer bins; its values are read again."""
     columns = [shard.column(j, bins) for j in range(bins.n_columns)]
@@ -227,95 +196,6 @@ def count_bins(
         table,
     )  # fmt: skip
     return table
-
-
-# -- inside bins -------------------------------------------------------------------------------
-
-
-class Question(NamedTuple):
-    """Intervals of one column that are looked into; see :func:`treebound.growing._shard.look`."""
-
-    n_slices: int
-    slots: NDArray[np.int32]
-    first: NDArray[np.int32]
-    low: NDArray[np.uint64]
-    high: NDArray[np.uint64]
-    guide: NDArray[np.uint64]
-    shift: NDArray[np.uint8]
-    place: NDArray[np.int32]
-
-
-class Answer(NamedTuple):
-    """Class weights and rows: of slices, and of the distinct values of other intervals."""
-
-    slices: NDArray[np.int64]
-    intervals: NDArray[np.int32]
-    keys: NDArray[np.uint64]
-    counts: NDArray[np.int64]
-
-
-def look_into(
-    shard: Shard, rows: Rows, bins: Bins, n_classes: int, questions: Mapping[int, Question]
-) -> dict[int, Answer]:
-    """Answer questions about columns."""
-    answers = {}
-    for j, question in questions.items():
-        n_sliced = int((question.place >= 0).sum())
-        slices = np.zeros((n_sliced, question.n_slices, n_classes + 1), dtype=np.int64)
-        found = _shard.look(
-            bins, shard.panels, shard.labels, shard.units, rows.rows, rows.starts, j,
-            shard.floats(j, bins), *question[1:], slices,
-        )  # fmt: skip
-        intervals, keys, ids = found
-        labels = shard.labels[ids]
-        units = None if shard.units is None else shard.units[ids]
-        answers[j] = Answer(slices, *_distinct(intervals, keys, labels, units, n_classes))
-    return answers
-
-
-def _distinct(
-    intervals: NDArray[np.int32],
-    keys: NDArray[np.uint64],
-    labels: NDArray[np.uint16],
-    units: NDArray[np.int64] | None,
-    n_classes: int,
-) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int64]]:
-    """Rows of equal values together."""
-    order = np.lexsort((keys, intervals))
-    intervals, keys, labels = intervals[order], keys[order], labels[order]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (intervals[1:] != intervals[:-1]) | (keys[1:] != keys[:-1])
-    value = np.cumsum(new) - 1
-    n = int(value[-1]) + 1 if len(value) else 0
-    counts = np.zeros((n, n_classes + 1), dtype=np.int64)
-    # sums of integers below 2^53 are exact in floats
-    weights = None if units is None else units[order].astype(np.float64)
-    cells = value * n_classes + labels
-    counts[:, :n_classes] = np.bincount(cells, weights, n * n_classes).reshape(n, n_classes)
-    counts[:, n_classes] = np.bincount(value, minlength=n)
-    return intervals[new], keys[new], counts
-
-
-def add_answers(many: Sequence[dict[int, Answer]]) -> dict[int, Answer]:
-    """The answers of several shards to the same questions as one."""
-    if len(many) == 1:
-        return many[0]
-    return {j: _added([answers[j] for answers in many]) for j in many[0]}
-
-
-def _added(answers: Sequence[Answer]) -> Answer:
-    slices = np.add.reduce([answer.slices for answer in answers])
-    intervals = np.concatenate([answer.intervals for answer in answers])
-    keys = np.concatenate([answer.keys for answer in answers])
-    counts = np.concatenate([answer.counts for answer in answers])
-    order = np.lexsort((keys, intervals))
-    intervals, keys = intervals[order], keys[order]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (intervals[1:] != intervals[:-1]) | (keys[1:] != keys[:-1])
-    starts = np.flatnonzero(new)
-    if len(starts):
-        counts = np.add.reduceat(counts[order], starts, axis=0)
-    return Answer(slices, intervals[new], keys[new], counts)
 
 
 # -- splits ------------------------------------------------------------------------------------
@@ -423,9 +303,11 @@ def name_splits(
     return Names(np.where(named, ids[rows], -1), np.where(named, numbers[rows], -1))
 
 
-def last_names(many: Sequence[Names]) -> NDArray[np.int64]:
+def last_names(many: Sequence[Names]) -> Names:
     """Of the rows that shards give, those of the greatest numbers."""
     rows = np.array([names.rows for names in many])
     numbers = np.array([names.numbers for names in many])
-    chosen: NDArray[np.int64] = np.take_along_axis(rows, numbers.argmax(axis=0)[None], axis=0)[0]
-    return chosen
+    last = numbers.argmax(axis=0)[None]
+    return Names(
+        np.take_along_axis(rows, last, axis=0)[0], np.take_along_axis(numbers, last, axis=0)[0]
+    )

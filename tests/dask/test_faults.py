@@ -221,3 +221,26 @@ def test_workers_that_spill_all_they_hold_give_the_same_tree(sample, expected):
         )
     assert_same(tree, expected)
     assert all(any(found[k] > 0 for found in map(list, most)) for k in range(2))
+
+
+def test_values_read_again_are_on_one_worker_for_each_bundle(sample, expected):
+    # Workers on other machines cannot read each other's files.
+    found = []
+    with (
+        dask.config.set({"distributed.scheduler.work-stealing": False}),
+        distributed.LocalCluster(
+            n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        engine = engine_of(client, sample, n_parts=12)
+
+        def progress(state):
+            if state.passes == 3:
+                client.run(lose_files)
+            elif state.passes > 6:
+                bundles = client.gather(engine._bundles)
+                found.append([{os.path.dirname(s.values.path) for s in b[0]} for b in bundles])
+
+        assert_same(grown(engine, sample, progress), expected)
+    assert {len(folders) for folders in found[-1]} == {1}

@@ -306,11 +306,15 @@ class DaskEngine:
     def _submit(self, function: Callable[..., Any], *args: Any) -> Any:
         return self._client.submit(function, *args, pure=False)
 
-    def _code(self, numbers: Sequence[int]) -> list[Any]:
-        """Futures of coded partitions, sent together; rows and labels of one are read once."""
+    def _code(self, numbers: Sequence[int], worker: str | None = None) -> list[Any]:
+        """Futures of coded partitions, sent together; rows and labels of one are read once.
+
+        ``worker`` is where they should be, if it lives.
+        """
         code = require("dask", **_WHO).delayed(_coded, pure=False)
         tasks = [code(i, self._read, list(self._raw[i]), self._bins, self._token) for i in numbers]
-        return list(self._client.compute(tasks))
+        where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+        return list(self._client.compute(tasks, **where))
 
     def _grouped(self, coded: list[Any]) -> list[list[int]]:
         """Partitions that become one bundle: of one worker, so few that all threads have some.
@@ -363,8 +367,13 @@ class DaskEngine:
         raise AssertionError
 
     def _renew(self, i: int) -> None:
-        """Read and code the partitions of a bundle again, and part its rows as they were."""
-        self._bundles[i] = self._weigh(self._code(self._groups[i]))
+        """Read and code the partitions of a bundle again, and part its rows as they were.
+
+        On one worker, as no other may be able to read the files.
+        """
+        workers = sorted(self._client.nthreads())
+        worker = workers[i % len(workers)] if workers else None
+        self._bundles[i] = self._weigh(self._code(self._groups[i], worker))
         rows = self._submit(_all_rows, self._bundles[i])
         for splits in self._history:
             rows = self._submit(_part, self._bundles[i], rows, self._bins, splits)

@@ -110,3 +110,25 @@ def test_pure_noise_changes_the_way_and_not_the_tree(n, n_columns):
     sorted_scan, _ = grow(*arguments, **options, crossing=2**62)
     for name, array in sorted_scan.items():
         np.testing.assert_array_equal(chosen[name], array, err_msg=name)
+
+
+def test_threads_count_and_part_rows_of_any_number():
+    """Many rows are shared by blocks, fewer by columns, and few are counted by one thread."""
+    rng = np.random.default_rng(0)
+    n = 150_000
+    columns = [rng.normal(size=n), rng.normal(size=n).round(1), np.exp(rng.normal(size=n))]
+    columns += [rng.integers(0, 900, n).astype(float) for _ in range(3)]
+    score = columns[0] + columns[1] * (columns[3] > 400) + rng.normal(size=n)
+    y = np.digitize(score, [-1, 1]).astype(np.int32)
+    none = [0] * len(columns)
+    options = {
+        "criterion": 1, "by_impurity": False, "max_leaves": 40, "max_depth": NO_LIMIT,
+        "min_samples_leaf": 1, "min_weight": 0, "min_samples_split": 2, "min_gain": 0.0,
+        "thresholds": 0,
+    }  # fmt: skip
+    arguments = (columns, y, None, 3, none, none, none)
+    expected, _ = grow(*arguments, **options, n_threads=1, crossing=2**62)
+    for n_threads in (1, 2, 3):
+        found, _ = grow(*arguments, **options, n_threads=n_threads)
+        for name, array in expected.items():
+            np.testing.assert_array_equal(found[name], array, err_msg=f"{name} {n_threads}")

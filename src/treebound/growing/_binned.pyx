@@ -26,8 +26,10 @@ cdef enum:
     AHEAD = 24           # rows to prefetch ahead
     BLOCK = 512          # rows coded together, so that a C-ordered matrix is read only once
     CODING_ROWS = 8192   # coded by a thread at a time
-    PARTING_ROWS = 32768
+    PARTING_ROWS = 8192
     COUNTING_ROWS = 16384
+    SHARED_ROWS = 65536  # of fewer, threads count a panel of columns each
+    ALONE_ROWS = 1024    # so few are counted by one thread
     RIGHT = 0
     LEFT = 1
     LOOK = 2             # the side depends on the value
@@ -326,7 +328,7 @@ cdef void count_node(
     cdef Counting counting
     cdef Py_ssize_t n = stop - start, n_blocks, thread
     cdef int n_threads = 1
-    if pool.n_threads > 1 and n >= 2 * COUNTING_ROWS and n * data.n_columns >= (
+    if pool.n_threads > 1 and n >= SHARED_ROWS and n * data.n_columns >= (
         data.counted.n_cells * pool.n_threads
     ):
         n_threads = pool.n_threads
@@ -338,6 +340,9 @@ cdef void count_node(
     counting.size = COUNTING_ROWS
     for thread in range(n_threads):
         memset(histograms[thread], 0, size_of(&data.counted))
+    if n_threads == 1 and pool.n_threads > 1 and n > ALONE_ROWS:
+        pool.run(&count_panel, &counting, data.n_panels)
+        return
     if n_threads == 1:
         for thread in range(n_blocks):
             count_block(&counting, thread, 0)
@@ -345,6 +350,15 @@ cdef void count_node(
     pool.run(&count_block, &counting, n_blocks)
     for thread in range(1, n_threads):
         add_counts(&data.counted, histograms[0], histograms[thread])
+
+
+cdef void count_panel(void* context, Py_ssize_t item, int thread) noexcept nogil:
+    cdef Counting* counting = <Counting*>context
+    cdef const Binned* data = counting.data
+    count_rows(
+        &data.panels[item], &data.counted, data.rows + counting.start,
+        counting.stop - counting.start, counting.histograms[0],
+    )
 
 
 cdef bint discount_node(

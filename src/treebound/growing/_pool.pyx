@@ -2,7 +2,7 @@
 
 A loop is a function and a number of items; each free thread takes the next item. The caller takes
 items too and never waits for a thread to wake up, only for items in progress. So a busy machine
-costs little, and if waiting takes longer than working the threads are not used for some loops.
+costs little, and if it waits long for threads that do not run they are not used for some loops.
 Locks are Python's own, used without the interpreter.
 """
 
@@ -29,12 +29,26 @@ cdef extern from *:
     #else
     #define rest()
     #endif
+
+    #include <time.h>
+    /* Nanoseconds that this thread has run; 0 where that is not known. */
+    static long long run_time(void)
+    {
+    #ifdef CLOCK_THREAD_CPUTIME_ID
+        struct timespec time;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+        return time.tv_sec * 1000000000LL + time.tv_nsec;
+    #else
+        return 0;
+    #endif
+    }
     """
     long load(long* place) noexcept nogil
     void store(long* place, long value) noexcept nogil
     long add(long* place, long value) noexcept nogil
     long swap(long* place, long value) noexcept nogil
     void rest() noexcept nogil
+    long long run_time() noexcept nogil
 
 cdef extern from "time.h" nogil:
     cdef struct timespec:
@@ -44,7 +58,7 @@ cdef extern from "time.h" nogil:
     int timespec_get(timespec* time, int base)
 
 cdef enum:
-    PATIENCE = 2000      # polls for a new loop before a thread sleeps: some 20 microseconds
+    PATIENCE = 5000      # polls for a new loop before a thread sleeps: some 50 microseconds
     LATE = 200_000       # nanoseconds of waiting that are too long
     MOST_REST = 1024     # loops
 
@@ -63,6 +77,7 @@ cdef struct State:
     long next            # item
     long open            # whether the loop accepts workers
     long active          # workers in it
+    long run             # nanoseconds that they ran in it
     long loop            # its number
     long ending
     long alive
@@ -147,12 +162,13 @@ cdef long long now() noexcept nogil:
 
 
 cdef void share(State* state, Task task, void* context, Py_ssize_t n_items) noexcept nogil:
-    cdef long long started = now(), worked
+    cdef long long started = now(), worked, waited
     cdef int i
     state.task = task
     state.context = context
     state.n_items = n_items
     store(&state.next, 0)
+    store(&state.run, 0)
     store(&state.open, 1)
     add(&state.loop, 1)
     for i in range(state.n_workers):
@@ -162,7 +178,8 @@ cdef void share(State* state, Task task, void* context, Py_ssize_t n_items) noex
     store(&state.open, 0)
     worked = now()
     wait_for_workers(state)
-    if now() - worked > worked - started + LATE:
+    waited = now() - worked
+    if waited > worked - started + LATE and waited > 2 * load(&state.run):
         state.last_pause = min(2 * state.last_pause + 8, MOST_REST)
         state.pause = state.last_pause
     elif state.last_pause:
@@ -197,6 +214,7 @@ cdef void live(void* argument) noexcept nogil:
     cdef Worker* worker = <Worker*>argument
     cdef State* state = worker.state
     cdef long seen = 0, loop
+    cdef long long began
     cdef int i
     while not load(&state.ending):
         loop = load(&state.loop)
@@ -204,7 +222,9 @@ cdef void live(void* argument) noexcept nogil:
             seen = loop
             add(&state.active, 1)
             if load(&state.open):
+                began = run_time()
                 work(state, worker.number)
+                add(&state.run, <long>(run_time() - began))
             if add(&state.active, -1) == 1 and swap(&state.waiting, 0):
                 PyThread_release_lock(state.done)
             continue

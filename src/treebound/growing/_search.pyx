@@ -8,7 +8,7 @@ from treebound.growing._sorted cimport part_column
 from treebound.growing._split cimport best_split, fill_table
 
 cdef enum:
-    THREAD_ROWS = 16384  # with fewer rows, threads cost more than they save
+    THREAD_ROWS = 4096  # with fewer rows, threads cost more than they save
 
 
 cdef void search_sorted(Search* search, Pool pool) noexcept nogil:

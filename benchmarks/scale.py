@@ -79,7 +79,7 @@ def fit_side(side: str, folder: str, leaves: int) -> str:
     from distributed import Client, LocalCluster
 
     dask.config.set({"dataframe.convert-string": False})
-    workers = 1 if side == "dask-1" else 2
+    workers = int(side.removeprefix("dask-")) if side.startswith("dask-") else 2
     with (
         LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0"
@@ -243,6 +243,12 @@ def growth_of_cost(base: int) -> dict[str, dict[str, Any]]:
             write_files(Path(folder), **shape)
             found[name] = measure("streamed", Path(folder), changes.get("leaves", LEAVES))
             print(f"streamed, {name:<14} {line(found[name])}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(Path(folder), base)
+        for workers in (1, 2, 4):
+            name = f"Dask, workers: {workers}"
+            found[name] = measure(f"dask-{workers}", Path(folder))
+            print(f"{name:<24} {line(found[name])}", flush=True)
     return found
 
 
@@ -252,7 +258,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--huge", action="store_true")
     parser.add_argument("--only", nargs="*", default=list(SIDES), choices=SIDES)
-    parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
+    parser.add_argument("--side", help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     parser.add_argument("--leaves", type=int, default=LEAVES, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -32,6 +32,7 @@ __all__ = [
     "count_several",
     "gather_several",
     "recode_several",
+    "sum_of",
     "weigh_several",
 ]
 

@@ -63,7 +63,7 @@ def random_weights(rng, n):
         lambda: None,
         lambda: rng.integers(1, rng.choice([3, 1000]), n).astype(float),
         lambda: rng.random(n) + 1e-3,
-        lambda: np.exp(rng.normal(size=n)),
+        lambda: np.exp(rng.choice([1, 5]) * rng.normal(size=n)),
         lambda: np.where(rng.random(n) < 0.5, 0.1, 0.3),
     ]
     return kinds[rng.integers(len(kinds))]()

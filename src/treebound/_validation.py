@@ -8,7 +8,7 @@ from math import inf
 from numbers import Integral, Real
 from typing import Any, Protocol
 
-__all__ = ["Constraint", "Flag", "Jobs", "Number", "OneOf", "Whole", "check", "invalid"]
+__all__ = ["Constraint", "Flag", "Folds", "Jobs", "Number", "OneOf", "Whole", "check", "invalid"]
 
 
 def invalid(name: str, owner: str, must: str, found: object, hint: str = "") -> ValueError:
@@ -127,6 +127,16 @@ class Jobs:
     def allows(self, value: Any) -> bool:
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         return value is None or (whole and value != 0)
+
+
+@dataclass(frozen=True)
+class Folds:
+    """A number of folds, or a cross-validation splitter."""
+
+    must: str = "an int >= 2 or a splitter, an object with a method 'split'"
+
+    def allows(self, value: Any) -> bool:
+        return Whole(2).allows(value) or callable(getattr(value, "split", None))
 
 
 def check(owner: str, values: Mapping[str, Any], constraints: Mapping[str, Constraint]) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treebound.bench import seeds_of, split
+from treebound.bench import RowFolds, protocol, seeds_of, split
 
 # What the paper's own code draws.
 REFERENCE = (
@@ -53,3 +53,25 @@ def test_tables_too_small_to_split_are_refused(n):
 def test_no_draws_are_refused():
     with pytest.raises(ValueError, match="'draws' parameter"):
         seeds_of(0)
+
+
+def test_folds_of_the_paper_protocol_are_those_of_its_first_results():
+    """Computed once by the code whose results are published with the protocol."""
+    y = np.array([0, 1, 2, 0, 1, 0, 0, 1, 2, 0, 1, 1])
+    assert [inside.tolist() for _, inside in RowFolds(5).split(None, y)] == [
+        [2, 7, 9], [4, 5, 8], [0, 11], [3, 10], [1, 6],
+    ]  # fmt: skip
+    for outside, inside in RowFolds(5).split(None, y):
+        assert sorted([*outside, *inside]) == list(range(len(y)))
+
+
+def test_more_folds_than_rows():
+    assert [inside.tolist() for _, inside in RowFolds(5).split(None, np.array([1, 0]))] == [
+        [1],
+        [0],
+    ]
+
+
+def test_the_paper_protocol_uses_its_own_folds():
+    folded = {m.name: m.pruner.folds for m in protocol("paper").models() if m.name in ("CC", "KM")}
+    assert folded == {"CC": RowFolds(5), "KM": RowFolds(5)}

@@ -6,12 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pruning_trees import all_prunings, grown_tree, random_tree, sample_of
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 import treebound as tb
 from treebound.data.folds import folds
 from treebound.growing import grow
-from treebound.pruning import CostComplexityPruner, weakest_link_path
+from treebound.pruning import CostComplexityPruner, KearnsMansourPruner, weakest_link_path
 
 
 def as_function(alphas, values, at):
@@ -130,3 +131,45 @@ def test_paths_are_nested_and_their_columns_agree(seed, leaves):
     for row in path.table():
         one = path.tree(row["step"])
         assert (one.n_leaves, one.errors) == (row["leaves"], pytest.approx(row["errors"]))
+
+
+def test_a_splitter_makes_the_folds():
+    """One part of the rows is tested: the rest does not count."""
+    tree, X, y = grown_tree(np.random.default_rng(4), 150, max_leaves=None)
+    sample = sample_of(tree, X, y)
+    outside, inside = sample.part(slice(30, None)), sample.part(slice(30))
+
+    class FirstFold:
+        def split(self, X, y):
+            assert len(X) == len(y) == 150
+            return [(np.arange(30, 150), np.arange(30))]
+
+    result = CostComplexityPruner(folds=FirstFold()).prune(tree, sample, grow=grow)
+    path, grown = result.path, grow(outside)
+    tried = np.append(np.sqrt(path.alphas[:-1].clip(0) * path.alphas[1:].clip(0)), np.inf)
+    wrong = [
+        (CostComplexityPruner(alpha=a).prune(grown).tree.predict(inside.X) != inside.y).mean()
+        for a in tried
+    ]
+    np.testing.assert_allclose(path.validated, wrong)
+
+
+@pytest.mark.parametrize("pruner", [CostComplexityPruner, KearnsMansourPruner])
+def test_splitters_of_scikit_learn_work_and_bad_ones_are_refused(pruner):
+    tree, X, y = grown_tree(np.random.default_rng(5), 150, max_leaves=None)
+    sample = sample_of(tree, X, y)
+    for splitter in (StratifiedKFold(3), ShuffleSplit(4, random_state=0)):
+        result = pruner(folds=splitter).prune(tree, sample, grow=grow)
+        assert 1 <= result.tree.n_leaves <= tree.n_leaves
+
+    class Folds:
+        def __init__(self, *parts):
+            self.parts = parts
+
+        def split(self, X, y):
+            return self.parts
+
+    with pytest.raises(ValueError, match="made no folds"):
+        pruner(folds=Folds()).prune(tree, sample, grow=grow)
+    with pytest.raises(ValueError, match=r"Fold 2 .* has 0 rows inside and 3 outside"):
+        pruner(folds=Folds(([0, 1], [2]), ([0, 1, 2], []))).prune(tree, sample, grow=grow)

@@ -11,7 +11,7 @@ from treebound.bench.models import (
 from treebound.bench.protocols import PAPER, STANDARD, Protocol, protocol
 from treebound.bench.runner import Study, run
 from treebound.bench.samples import NamedSample, load_sample, load_samples
-from treebound.bench.splits import Split, seeds_of, split
+from treebound.bench.splits import RowFolds, Split, seeds_of, split
 from treebound.bench.store import Store, StoreError
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "NamedSample",
     "Protocol",
     "PrunedTree",
+    "RowFolds",
     "SklearnCostComplexity",
     "Split",
     "Store",

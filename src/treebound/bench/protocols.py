@@ -21,7 +21,7 @@ from typing import Any
 
 from treebound._validation import OneOf, check
 from treebound.bench.models import Estimator, Model, PrunedTree, SklearnCostComplexity
-from treebound.bench.splits import ROOT_SEED, seeds_of
+from treebound.bench.splits import ROOT_SEED, RowFolds, seeds_of
 from treebound.growing.options import GrowOptions
 
 __all__ = ["PAPER", "STANDARD", "Protocol", "protocol"]
@@ -138,13 +138,13 @@ def paper_models() -> tuple[Model, ...]:
     """The paper's six models, with five folds; its reduced-error pruning keeps the labels."""
     from treebound import pruning
 
-    options = paper_options()
+    options, folds = paper_options(), RowFolds(5)
     greedy = pruning.ReducedErrorPruner(search="greedy")
     return (
         PrunedTree("OG", options),
-        PrunedTree("CC", options, pruning.CostComplexityPruner(rule="paper", folds=5)),
+        PrunedTree("CC", options, pruning.CostComplexityPruner(rule="paper", folds=folds)),
         PrunedTree("RE", options, greedy, judge="validation", recount=False),
-        PrunedTree("KM", options, pruning.KearnsMansourPruner(growth="fast", folds=5)),
+        PrunedTree("KM", options, pruning.KearnsMansourPruner(growth="fast", folds=folds)),
         PrunedTree("Ours", options, paper_pruner(), bound=True),
         PrunedTree("Oracle", options, greedy, judge="test", recount=False),
     )

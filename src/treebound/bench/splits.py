@@ -5,14 +5,16 @@ The rule is that of the paper's authors, so that draws have the same examples as
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import Whole, check
 
-__all__ = ["ROOT_SEED", "Split", "seeds_of", "split"]
+__all__ = ["ROOT_SEED", "RowFolds", "Split", "seeds_of", "split"]
 
 ROOT_SEED = 37
 
@@ -103,3 +105,49 @@ def split(n: int, seed: int, fraction: float = 0.15) -> Split:
     again = np.sort(train)
     np.random.default_rng(seed).shuffle(again)
     return Split(train, test, again[:-held_out], again[-held_out:])
+
+
+@dataclass(frozen=True)
+class RowFolds:
+    """Stratified folds of rows, for the paper protocol.
+
+    The rows of each class are shuffled and assigned to the folds in turn. Unlike the folds of the
+    pruners, these depend on the order of the rows and of the classes, and equal rows may be
+    separated.
+
+    Parameters
+    ----------
+    k : int
+        Number of folds.
+    seed : int
+
+    Examples
+    --------
+    >>> [inside.tolist() for _, inside in RowFolds(2).split(None, np.array([0, 0, 1, 1]))]
+    [[0, 2], [1, 3]]
+    """
+
+    k: int
+    seed: int = 0
+
+    def split(self, X: Any, y: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        """Yield the places of the rows outside and inside each fold.
+
+        Parameters
+        ----------
+        X : object
+            Ignored.
+        y : ndarray
+            Class codes.
+
+        Yields
+        ------
+        outside, inside : ndarray of int64
+        """
+        shuffled = np.random.default_rng(self.seed).permutation(len(y))
+        by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
+        k = min(self.k, len(y))
+        fold = np.empty(len(y), dtype=np.int64)
+        fold[by_class] = np.arange(len(y)) % k
+        for one in range(k):
+            yield np.flatnonzero(fold != one), np.flatnonzero(fold == one)

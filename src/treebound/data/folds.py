@@ -8,9 +8,10 @@ validation part would also be in the training part.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from treebound.data.matrix import Matrix
 from treebound.data.sample import Sample
 
-__all__ = ["folds", "held_out", "mixed_bits"]
+__all__ = ["Splitter", "folds", "held_out", "mixed_bits"]
 
 Keys = NDArray[np.uint64]
 Ints = NDArray[np.int64]
@@ -26,18 +27,45 @@ Ints = NDArray[np.int64]
 _ENOUGH = 10
 
 
-def folds(sample: Sample, k: int, seed: int | None) -> Iterator[tuple[Sample, Sample]]:
+@runtime_checkable
+class Splitter(Protocol):
+    """A cross-validation splitter, as scikit-learn has them."""
+
+    def split(self, X: Any, y: Any) -> Iterable[tuple[Any, Any]]:
+        """The places of the rows outside and inside each fold."""
+        ...
+
+
+def folds(sample: Sample, k: int | Splitter, seed: int | None) -> Iterator[tuple[Sample, Sample]]:
     """Yield, for each fold, the rows outside it and the rows inside it.
 
     Folds are stratified by class and shuffled. A class may have fewer rows than there are folds;
-    a fold with no rows, or with all of them, is skipped.
+    a fold with no rows, or with all of them, is skipped. A splitter makes its own folds: it is
+    given the class codes, and zeros in place of the columns.
     """
+    if isinstance(k, Splitter):
+        yield from _split_by(k, sample)
+        return
     assigned = _Assignment.of(sample, seed, parts=k)
     k = min(k, assigned.total)
     for fold in range(k):
         inside = assigned.inside(partial(_taken, k, fold))
         if inside.any() and (inside < assigned.units).any():
             yield assigned.part(sample, assigned.units - inside), assigned.part(sample, inside)
+
+
+def _split_by(splitter: Splitter, sample: Sample) -> Iterator[tuple[Sample, Sample]]:
+    found = 0
+    for outside, inside in splitter.split(np.zeros((sample.n_rows, 1)), sample.y):
+        found += 1
+        if not len(outside) or not len(inside):
+            raise ValueError(
+                f"Fold {found} of {splitter!r} has {len(inside)} rows inside and {len(outside)} "
+                f"outside. Hint: change 'folds' so that neither part is empty."
+            )
+        yield sample.part(outside), sample.part(inside)
+    if not found:
+        raise ValueError(f"{splitter!r} made no folds. Hint: set 'folds' to a number.")
 
 
 def held_out(sample: Sample, fraction: float, seed: int | None) -> tuple[Sample, Sample]:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
-from treebound._validation import Constraint, Number, OneOf, Whole
+from treebound._validation import Constraint, Folds, Number, OneOf, Whole
 from treebound.data import Sample
-from treebound.data.folds import folds
+from treebound.data.folds import Splitter, folds
 from treebound.pruning.base import BasePruner, Found, Grow
 from treebound.pruning.judging import errors_on
 from treebound.pruning.path import NEVER, NestedPath, number
@@ -130,10 +130,11 @@ class CostComplexityPruner(BasePruner):
         Risk of a leaf: its error rate, or its impurity as in scikit-learn.
     criterion : {"gini", "entropy", "misclassification"}
         The impurity, for ``measure="impurity"``.
-    folds : int
-        Number of folds.
+    folds : int or splitter
+        Number of folds, which are the same for any order of the rows or names of the classes; or a
+        cross-validation splitter of scikit-learn.
     random_state : int or None
-        Seed of the folds.
+        Seed of the folds; a splitter has its own.
 
     Examples
     --------
@@ -150,7 +151,7 @@ class CostComplexityPruner(BasePruner):
         "rule": OneOf(("minimum", "one-se", "paper")),
         "measure": OneOf(("error", "impurity")),
         "criterion": OneOf(CRITERIA),
-        "folds": Whole(2),
+        "folds": Folds(),
         "random_state": Whole(0, optional=True),
     }
 
@@ -161,7 +162,7 @@ class CostComplexityPruner(BasePruner):
         rule: str = "minimum",
         measure: str = "error",
         criterion: Criterion = "gini",
-        folds: int = 5,
+        folds: int | Splitter = 5,
         random_state: int | None = 0,
     ) -> None:
         self.alpha = alpha
@@ -192,18 +193,20 @@ class CostComplexityPruner(BasePruner):
     def _validated_alpha(self, path: CostComplexityPath, sample: Sample, grow: Grow) -> float:
         tried = _middles(path.alphas)
         errors = np.zeros(len(tried))
+        tested = 0.0
         best = []
         for outside, inside in folds(sample, self.folds, self.random_state):
             grown = grow(outside)
             one = self._path(grown)
             wrong = one.along(errors_on(grown, inside))
             errors += wrong[[one.at(alpha) for alpha in tried]]
+            tested += inside.total
             # on ties the last, the smallest tree
             best.append(one.alphas[len(wrong) - 1 - int(np.argmin(wrong[::-1]))])
-        path.validated = errors / sample.total
+        path.validated = errors / (tested or sample.total)
         if self.rule == "paper":
             return float(np.mean(best))
-        return float(tried[_least(path.validated, sample.total, self.rule == "one-se")])
+        return float(tried[_least(path.validated, tested, self.rule == "one-se")])
 
 
 def _middles(alphas: Floats) -> Floats:

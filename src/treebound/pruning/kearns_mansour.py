@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
-from treebound._validation import Constraint, Number, OneOf, Whole, invalid
+from treebound._validation import Constraint, Folds, Number, OneOf, Whole, invalid
 from treebound.bounds import log_growth, log_growth_leaves
 from treebound.data import Sample, landscape_of
-from treebound.data.folds import folds
+from treebound.data.folds import Splitter, folds
 from treebound.pruning.base import BasePruner, Found, Grow
 from treebound.pruning.judging import errors_on
 from treebound.pruning.path import ListedPath
@@ -44,14 +44,15 @@ class KearnsMansourPruner(BasePruner):
     constants : sequence of float
         Candidates for cross-validation; by default ``10^-20, 10^-19, ..., 1``. Ties go to the
         largest.
-    folds : int
-        Number of folds.
+    folds : int or splitter
+        Number of folds, which are the same for any order of the rows or names of the classes; or a
+        cross-validation splitter of scikit-learn.
     growth : {"closed", "chain", "fast", "tight", "best", "leaves"}
         Form of the growth functions; ``"fast"`` is the paper's choice.
     delta : float
         Confidence parameter.
     random_state : int or None
-        Seed of the folds.
+        Seed of the folds; a splitter has its own.
 
     Examples
     --------
@@ -64,7 +65,7 @@ class KearnsMansourPruner(BasePruner):
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         "constant": Number(-inf, optional=True),
-        "folds": Whole(2),
+        "folds": Folds(),
         "growth": OneOf(GROWTHS),
         "delta": Number(0.0, 1.0, open=True),
         "random_state": Whole(0, optional=True),
@@ -75,7 +76,7 @@ class KearnsMansourPruner(BasePruner):
         *,
         constant: float | None = None,
         constants: Iterable[float] | None = None,
-        folds: int = 5,
+        folds: int | Splitter = 5,
         growth: str = "closed",
         delta: float = 0.05,
         random_state: int | None = 0,
@@ -102,12 +103,14 @@ class KearnsMansourPruner(BasePruner):
             return self._with(tree, constants[:1], None)
         given, grow_part = self._to_validate(sample, grow)
         errors = np.zeros(len(constants) + 1)  # the first is the unpruned tree's
+        tested = 0.0
         for outside, inside in folds(given, self.folds, self.random_state):
             grown = grow_part(outside)
             wrong = errors_on(grown, inside)
             cuts = _Pass(grown, self.growth, self.delta).cuts_for(constants)
             errors += [_errors_of(grown, cut, wrong) for cut in [_NOTHING, *cuts]]
-        return self._with(tree, constants, errors / given.total)
+            tested += inside.total
+        return self._with(tree, constants, errors / (tested or given.total))
 
     def _tried(self) -> list[float]:
         if self.constants is None:

@@ -328,8 +328,10 @@ def _unknown(raw: RawColumn, column: Column, row: int, hint: str) -> str:
 
 def _missing_columns(dense: NDArray[Any], labels: Sequence[str]) -> list[bool]:
     """Which columns have missing values; infinity is an error."""
-    # Fast check: the sum is finite unless a value is not, or the sum overflows.
+    # Fast check: a sum is finite unless a value is not, or the sum overflows.
     with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(dense.sum()):
+            return [False] * dense.shape[1]
         sums = dense.sum(axis=0)
     missing = [False] * len(sums)
     for i in np.flatnonzero(~np.isfinite(sums)).tolist():

@@ -74,10 +74,13 @@ def learn_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
 
 
 def _looked_up(labels: NDArray[Any], low: int, high: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    shifted = labels.astype(np.int64) - low
+    shifted = labels.astype(np.int64, copy=False)
+    shifted = shifted - low if low else shifted
     present = np.bincount(shifted, minlength=high - low + 1) > 0
-    code_of = (np.cumsum(present) - 1).astype(np.int32)
     classes = (np.flatnonzero(present) + low).astype(labels.dtype)
+    if present.all():
+        return classes, shifted.astype(np.int32)
+    code_of = (np.cumsum(present) - 1).astype(np.int32)
     return classes, code_of[shifted]
 
 

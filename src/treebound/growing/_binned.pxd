@@ -1,6 +1,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 
-from treebound.growing._coding cimport Coder, Extent
+from treebound.growing._coder cimport Coder
+from treebound.growing._coding cimport Extent
 from treebound.growing._counting cimport Counted, Panel
 from treebound.growing._layout cimport Problem, Scratch, Source, Split
 from treebound.growing._pool cimport Pool
@@ -25,6 +26,7 @@ cdef struct Binned:
     Panel* panels
     Py_ssize_t n_panels
     Counted counted
+    char* memory            # of the codes, rows and labels
     uint32_t* rows
     uint32_t* other         # buffer for partitions
     uint16_t* labels

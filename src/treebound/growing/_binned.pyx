@@ -8,7 +8,8 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memmove, memset
 
-from treebound.growing._coding cimport Coder, Extent, code_block, free_coder, make_coder
+from treebound.growing._coder cimport Coder, free_coder, make_coder
+from treebound.growing._coding cimport Extent, code_block, code_four, side_by_side
 from treebound.growing._counting cimport (
     Counted, Panel, add_counts, count_rows, discount_rows, size_of,
 )
@@ -59,15 +60,12 @@ cdef Binned* new_binned(
 cdef int code_sample(Binned* data, Pool pool) except -1 nogil:
     """Code all columns; record their ranges and missing values."""
     cdef Py_ssize_t n = data.problem.n_rows, n_columns = data.n_columns, i
-    data.rows = <uint32_t*>allocate_long(n, sizeof(uint32_t))
-    data.other = <uint32_t*>allocate_long(n, sizeof(uint32_t))
-    data.labels = <uint16_t*>allocate_long(n, sizeof(uint16_t))
+    set_panels(data)
     data.extents = <Extent*>zeros(n_columns * pool.n_threads, sizeof(Extent))
     data.counted.labels = data.labels
     for i in range(n):
         data.rows[i] = <uint32_t>i
         data.labels[i] = <uint16_t>data.problem.labels[i]
-    set_panels(data)
     for i in range(n_columns * pool.n_threads):
         data.extents[i].least = data.columns[i % n_columns].coder.least
         data.extents[i].most = data.columns[i % n_columns].coder.most
@@ -83,14 +81,9 @@ cdef void free_binned(Binned* data) noexcept nogil:
     if data.columns != NULL:
         for j in range(data.n_columns):
             free_coder(&data.columns[j].coder)
-    if data.panels != NULL:
-        for j in range(data.n_panels):
-            free(data.panels[j].codes)
     free(data.columns)
     free(data.panels)
-    free(data.rows)
-    free(data.other)
-    free(data.labels)
+    free(data.memory)
     free(data.sides)
     free(data.extents)
     free(data)
@@ -118,10 +111,14 @@ cdef int choose_bins(Binned* data, Py_ssize_t most_bins, Scratch* scratch) excep
 
 
 cdef int set_panels(Binned* data) except -1 nogil:
-    """Group columns of the same width by four."""
-    cdef Py_ssize_t j
+    """Group columns of the same width by four; allocate the codes, the rows and the labels.
+
+    They are one block of memory, so that most of it is in large pages.
+    """
+    cdef Py_ssize_t j, n = (data.problem.n_rows + 31) // 32 * 32, size = 0
     cdef int width
     cdef Panel* panel
+    cdef char* place
     for width in range(1, 3):
         panel = NULL
         for j in range(data.n_columns):
@@ -130,31 +127,54 @@ cdef int set_panels(Binned* data) except -1 nogil:
             if panel == NULL or panel.n_columns == LANES:
                 panel = &data.panels[data.n_panels]
                 panel.width = width
-                panel.codes = allocate_long(LANES * data.problem.n_rows, width)
                 data.n_panels += 1
+                size += LANES * width
             data.columns[j].panel = data.n_panels - 1
             data.columns[j].lane = panel.n_columns
             panel.columns[panel.n_columns] = j
             panel.offsets[panel.n_columns] = data.columns[j].offset
             panel.n_columns += 1
+    size += sizeof(data.rows[0]) + sizeof(data.other[0]) + sizeof(data.labels[0])
+    place = data.memory = <char*>allocate_long(n, size)
+    for j in range(data.n_panels):
+        data.panels[j].codes = place
+        place += LANES * data.panels[j].width * n
+    data.rows = <uint32_t*>place
+    data.other = data.rows + n
+    data.labels = <uint16_t*>(data.other + n)
     return 0
 
 
 cdef void code_rows(void* context, Py_ssize_t item, int thread) noexcept nogil:
     cdef Binned* data = <Binned*>context
-    cdef Py_ssize_t start = item * CODING_ROWS, j, next
+    cdef Py_ssize_t start = item * CODING_ROWS, p, next
     cdef Py_ssize_t stop = min(start + CODING_ROWS, data.problem.n_rows)
-    cdef Bins* column
     while start < stop:
         next = min(start + BLOCK, stop)
-        for j in range(data.n_columns):
-            column = &data.columns[j]
-            code_block(
-                &column.coder, &data.sources[j], start, next, column.width,
-                <char*>data.panels[column.panel].codes + column.lane * column.width,
-                &data.extents[thread * data.n_columns + j],
-            )
+        for p in range(data.n_panels):
+            code_panel(data, &data.panels[p], start, next, thread)
         start = next
+
+
+cdef void code_panel(
+    Binned* data, const Panel* panel, Py_ssize_t start, Py_ssize_t stop, int thread
+) noexcept nogil:
+    cdef const Coder* coders[LANES]
+    cdef const Source* sources[LANES]
+    cdef Extent* extents[LANES]
+    cdef int lane
+    for lane in range(panel.n_columns):
+        coders[lane] = &data.columns[panel.columns[lane]].coder
+        sources[lane] = &data.sources[panel.columns[lane]]
+        extents[lane] = &data.extents[thread * data.n_columns + panel.columns[lane]]
+    if panel.n_columns == LANES and side_by_side(coders, sources):
+        code_four(coders, sources, start, stop, panel.width, panel.codes, extents)
+        return
+    for lane in range(panel.n_columns):
+        code_block(
+            coders[lane], sources[lane], start, stop, panel.width,
+            <char*>panel.codes + lane * panel.width, extents[lane],
+        )
 
 
 cdef void note_extents(Binned* data, int n_threads) noexcept nogil:

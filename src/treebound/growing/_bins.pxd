@@ -1,4 +1,4 @@
-from treebound.growing._coding cimport Coder
+from treebound.growing._coder cimport Coder
 from treebound.growing._layout cimport Source
 
 

@@ -1,6 +1,6 @@
 """The bins of a table that is never in memory at once: made from a sample of its rows.
 
-They are those of ``_coding``, kept apart from the rows so that they can be sent to other processes.
+They are those of ``_coder``, kept apart from the rows so that they can be sent to other processes.
 """
 
 import numpy as np
@@ -10,9 +10,10 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from treebound.growing._coding cimport (
-    BY_CELL, BY_CODE, Extent, code_block, free_coder, make_coder, sample_size,
+from treebound.growing._coder cimport (
+    BEYOND, BY_CELL, BY_CODE, Coder, free_coder, make_coder, sample_size,
 )
+from treebound.growing._coding cimport Extent, code_block
 from treebound.growing._layout cimport NOMINAL, Kind, Problem, Scratch, allocate, zeros
 from treebound.growing._sorted cimport enlarge_scratch, free_scratch
 
@@ -195,7 +196,7 @@ cdef class Bins:
         found = np.empty(max(c.n_bins - 1, 0))
         for b in range(c.n_bins - 1):
             if c.way == BY_CELL:
-                while c.cells[cell] <= b:
+                while (c.cells[cell] & ~BEYOND) <= b:
                     cell += 1
                 found[b] = c.low + (cell - 1) / c.rate
             else:

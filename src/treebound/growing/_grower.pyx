@@ -11,7 +11,7 @@ from libc.string cimport memset
 
 from treebound.growing._binned cimport count_classes, discount_node, find_ends, part_binned
 from treebound.growing._bounds cimport Reach
-from treebound.growing._coding cimport BY_CODE, sample_size
+from treebound.growing._coder cimport BY_CODE, sample_size
 from treebound.growing._counting cimport subtract_counts
 from treebound.growing._large cimport (
     Large, code_large, count_into, free_large, give_histogram, new_large, reach_node,

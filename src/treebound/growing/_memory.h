@@ -16,7 +16,8 @@ static void *malloc_long(size_t bytes)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     void *memory;
-    if (bytes >= 2 * LARGE_PAGE) {
+    if (bytes >= LARGE_PAGE) {
+        bytes = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
         if (posix_memalign(&memory, LARGE_PAGE, bytes))
             return NULL;
         madvise(memory, bytes, MADV_HUGEPAGE); /* may be ignored */

@@ -22,7 +22,7 @@ cdef struct Profile:
     int64_t* none           # the same of no rows
     int n_families          # 2 where rows are missing: on the right, on the left
     Family families[2]
-    double* a               # two classes: the counts left of each bin as floats
+    double* a               # two classes: the counts left of each bin as floats, base included
     double* b
     int64_t* scratch        # n_classes
 

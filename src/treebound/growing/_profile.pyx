@@ -86,9 +86,12 @@ cdef inline void add_bins(
     cdef int64_t* sums = profile.left
     cdef int64_t rows, zeros = 0, ones = 0
     cdef int32_t* bins = profile.bins
+    cdef double* a = profile.a
+    cdef double* b = profile.b
     for k in range(width):
         sums[k] = 0
     if count_t is uint32_t and n_classes == 2:
+        a[0] = b[0] = 0.0
         # invariant: ``found`` bins below this one hold rows
         for bin in range(n_bins):
             rows = <int64_t>table[2 * bin] + table[2 * bin + 1]
@@ -97,6 +100,8 @@ cdef inline void add_bins(
             sums[3 * found + 3] = zeros
             sums[3 * found + 4] = ones
             sums[3 * found + 5] = zeros + ones
+            a[found + 1] = <double>zeros
+            b[found + 1] = <double>ones
             bins[found] = <int32_t>bin
             found += rows > 0
         table += 2 * n_bins
@@ -210,9 +215,10 @@ cdef void score_boundaries(
     """Scores after each bin, and cheap bounds on the splits inside."""
     cdef Py_ssize_t t
     if problem.n_classes == 2 and problem.criterion == GINI:
-        for t in range(profile.n_bins + 1):
-            profile.a[t] = <double>(profile.left[3 * t] + family.base[0])
-            profile.b[t] = <double>(profile.left[3 * t + 1] + family.base[1])
+        if problem.weights != NULL or family.base != profile.none:
+            for t in range(profile.n_bins + 1):
+                profile.a[t] = <double>(profile.left[3 * t] + family.base[0])
+                profile.b[t] = <double>(profile.left[3 * t + 1] + family.base[1])
         gini_of_pairs(
             profile.a, profile.b, profile.n_bins, <double>node.counts[0], <double>node.counts[1],
             family.scores, family.bounds,

@@ -132,3 +132,32 @@ def test_threads_count_and_part_rows_of_any_number():
         found, _ = grow(*arguments, **options, n_threads=n_threads)
         for name, array in expected.items():
             np.testing.assert_array_equal(found[name], array, err_msg=f"{name} {n_threads}")
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_columns_side_by_side_in_a_matrix_are_coded_like_columns_apart(dtype):
+    """Most extreme values are not in the sample; one of them decides ties between columns."""
+    options = {
+        "criterion": 0, "by_impurity": False, "max_leaves": 30, "max_depth": NO_LIMIT,
+        "min_samples_leaf": 1, "min_weight": 0, "min_samples_split": 2, "min_gain": 0.0,
+        "thresholds": 0, "n_threads": 1,
+    }  # fmt: skip
+    for seed in range(10):
+        rng = np.random.default_rng([9, seed])
+        n, n_columns = int(rng.integers(2000, 6000)), int(rng.integers(4, 14))
+        X = rng.normal(size=(n, n_columns)).astype(dtype)
+        X[rng.integers(0, n, n_columns), np.arange(n_columns)] *= 100.0
+        X[:, 1] = X[:, 0]
+        X[X[:, 1].argmax(), 1] *= 8.0  # the same order, but a larger range
+        y = X[:, 0].clip(-3, 3) + X[:, 2].clip(-3, 3) + rng.normal(size=n) > 0
+        if seed % 2:
+            X[rng.random(X.shape) < 0.05] = np.nan
+        none = [0] * n_columns
+        problem = y.astype(np.int32), None, 2, none, none, none
+        expected, missing = grow([*X.T], *problem, **options, crossing=2**62)
+        for columns in ([*X.T], [*np.asfortranarray(X).T]):
+            kernel = {"crossing": 100, "most_bins": 20 if seed % 3 else 300}
+            found, also_missing = grow(columns, *problem, **options, **kernel)
+            assert missing == also_missing
+            for name, array in expected.items():
+                np.testing.assert_array_equal(found[name], array, err_msg=f"{name} {seed}")

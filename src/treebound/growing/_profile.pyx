@@ -116,6 +116,10 @@ cdef inline void add_bins(
                 bins[found] = <int32_t>bin
                 found += 1
             table += n_classes if count_t is uint32_t else width
+        if n_classes == 2:
+            for k in range(found + 1):
+                a[k] = <double>profile.left[3 * k]
+                b[k] = <double>profile.left[3 * k + 1]
     profile.n_bins = found
     for k in range(n_classes):
         profile.missing[k] = table[k]
@@ -215,7 +219,7 @@ cdef void score_boundaries(
     """Scores after each bin, and cheap bounds on the splits inside."""
     cdef Py_ssize_t t
     if problem.n_classes == 2 and problem.criterion == GINI:
-        if problem.weights != NULL or family.base != profile.none:
+        if family.base != profile.none:
             for t in range(profile.n_bins + 1):
                 profile.a[t] = <double>(profile.left[3 * t] + family.base[0])
                 profile.b[t] = <double>(profile.left[3 * t + 1] + family.base[1])

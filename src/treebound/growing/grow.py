@@ -3,10 +3,10 @@
 The compiled modules. Small nodes: ``_sorted`` keeps the rows sorted by every column, with
 ``_presort`` to sort and ``_partition`` to split them; ``_split`` finds the best split of a column
 at a node, with ``_scan`` for sorted columns; ``_search`` does so for all columns. Large nodes:
-``_coder`` chooses bins, ``_coding`` maps values to them, ``_binned`` keeps the codes, ``_counting`` counts them, ``_bounds``
-bounds the score of splits inside a bin, ``_histogram`` searches the bins that matter, ``_large``
-does so for all columns. ``_nodes`` keeps the nodes and the frontier, ``_grow`` expands the
-leaves, ``_pool`` has the threads.
+``_coder`` chooses bins, ``_coding`` maps values to them, ``_binned`` keeps the codes, ``_counting``
+counts them, ``_bounds`` bounds the score of splits inside a bin, ``_histogram`` searches the bins
+that matter, ``_large`` does so for all columns. ``_nodes`` keeps the nodes and the frontier,
+``_grow`` expands the leaves, ``_pool`` has the threads.
 """
 
 from __future__ import annotations

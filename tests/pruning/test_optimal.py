@@ -122,6 +122,20 @@ def test_path_reads_off_every_size():
         path.tree(12)
 
 
+@pytest.mark.parametrize("growth", ["closed", "fast"])
+@pytest.mark.parametrize("score", SCORES)
+def test_some_steps_are_measured_like_all_of_them(score, growth):
+    """A fresh path each time: measuring few steps must not need the whole curve."""
+    tree = random_tree(np.random.default_rng(6), 40)
+    whole = BoundPruner(score=score, growth=growth).prune(tree).path
+    for steps in ([39], [30, 12, 31], range(40), []):
+        path = BoundPruner(score=score, growth=growth).prune(tree).path
+        steps = np.array(steps, dtype=np.int64)
+        errors, scores = path.measured(steps)
+        np.testing.assert_array_equal(errors, whole.errors[steps])
+        np.testing.assert_array_equal(scores, whole.scores[steps])
+
+
 def test_result_survives_pickling():
     tree = random_tree(np.random.default_rng(2), 20)
     result = BoundPruner().prune(tree)

@@ -191,10 +191,7 @@ def read_matrix(X: Any, columns: Sequence[Column], *, unknown: Unknown = "other"
     _same_columns(table, columns)
     dense = table.floats() if all(column.kind == "real" for column in columns) else None
     if dense is not None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            finite = np.isfinite(dense.sum())
-        missing = [] if finite else _missing_columns(dense, table.labels)
-        return Matrix(_may_miss(columns, missing), dense=dense)
+        return Matrix(_may_miss(columns, _missing_columns(dense, table.labels)), dense=dense)
     values = [_read_column(table.column(i), column, unknown) for i, column in enumerate(columns)]
     missing = [_has_missing(column) for column in values]
     return Matrix(_may_miss(columns, missing), tuple(values))

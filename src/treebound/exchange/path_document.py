@@ -95,7 +95,7 @@ def path_to_json(path: PruningPath, step: int | None = None) -> dict[str, Any]:
     """The document of a path, and the step selected by ``prune_to``, if any."""
     kept = np.flatnonzero(path.leaves <= MOST_LEAVES)
     kept = np.union1d(kept, [path.chosen, path.chosen if step is None else step])
-    scores = path.scores[kept].tolist()
+    errors, scores = path.measured(kept)
     cuts = [path.cuts(step) for step in kept.tolist()]
     return {
         "grown": nodes_to_json(path.first),
@@ -103,8 +103,8 @@ def path_to_json(path: PruningPath, step: int | None = None) -> dict[str, Any]:
         "chosen": int(np.searchsorted(kept, path.chosen)),
         "step": None if step is None else int(np.searchsorted(kept, step)),
         "n_steps": path.n_considered,
-        "errors": path.errors[kept].tolist(),
-        "scores": [score if math.isfinite(score) else None for score in scores],
+        "errors": errors.tolist(),
+        "scores": [score if math.isfinite(score) else None for score in scores.tolist()],
         "cuts": [
             nodes_to_json(path.tree(step)) if cut is None else cut.tolist()
             for step, cut in zip(kept.tolist(), cuts, strict=True)

@@ -1,6 +1,4 @@
-/* Loops that benefit from vector instructions. If compiler and C library support it, each is
-   compiled twice and selected for the processor at load time. Both give the same results: there is
-   no fused arithmetic. */
+/* Loops that benefit from vector instructions. */
 
 #ifndef TREEBOUND_LOOPS_H
 #define TREEBOUND_LOOPS_H
@@ -8,12 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) \
-    && !defined(__clang__) && __GNUC__ >= 10
-#define FOR_THIS_PROCESSOR __attribute__((target_clones("avx2", "default")))
-#else
-#define FOR_THIS_PROCESSOR
-#endif
+#include "_processor.h"
 
 #if defined(__GNUC__)
 #define prefetch(place) __builtin_prefetch(place)

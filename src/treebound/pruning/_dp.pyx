@@ -10,6 +10,13 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+cdef extern from "_join.h":
+    void lower(int64_t* out, const int64_t* curve, Py_ssize_t n, int64_t base) noexcept nogil
+    void lower_and_pick(
+        int64_t* out, uint32_t* picked, const int64_t* curve, Py_ssize_t n, int64_t base,
+        uint32_t choice,
+    ) noexcept nogil
+
 cdef int64_t FAR = <int64_t>1 << 62  # no sum of costs reaches it
 
 
@@ -177,23 +184,14 @@ cdef inline void _join(const int64_t* small, Py_ssize_t small_size,
     ``out[0]``, the cost of the node as a leaf, is not changed.
     """
     cdef Py_ssize_t i, j, end
-    cdef int64_t base, value
     for j in range(1, out_size):
         out[j] = FAR
     for i in range(small_size):
-        base = small[i]
         end = min(large_size, out_size - i - 1)
         if picked == NULL:
-            for j in range(end):
-                value = base + large[j]
-                if value < out[i + 1 + j]:
-                    out[i + 1 + j] = value
-            continue
-        for j in range(end):
-            value = base + large[j]
-            if value < out[i + 1 + j]:
-                out[i + 1 + j] = value
-                picked[i + 2 + j] = <uint32_t>(i + 1)
+            lower(out + i + 1, large, end, small[i])
+        else:
+            lower_and_pick(out + i + 1, picked + i + 2, large, end, small[i], <uint32_t>(i + 1))
 
 
 cdef _read_plan(const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] held,

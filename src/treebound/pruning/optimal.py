@@ -147,6 +147,13 @@ class OptimalPath(PruningPath):
     def scores(self) -> Floats:
         return self._objective(self.leaves, self.errors, self.log_growth)
 
+    def measured(self, steps: Ints) -> tuple[Floats, Floats]:
+        leaves = self.leaves[steps]
+        errors = self._sizes.errors(int(leaves.max(initial=1)))[leaves - 1]
+        if self._objective.by_shape:
+            return errors, self.scores[steps]
+        return errors, self._objective(leaves, errors, self._objective.log_growth_leaves(leaves))
+
     def cuts(self, step: int) -> NDArray[np.intp]:
         return self._sizes.cuts(len(self) - step)
 

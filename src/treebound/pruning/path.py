@@ -68,6 +68,19 @@ class PruningPath(ABC):
     def scores(self) -> Floats:
         """Score of each step; lower is better."""
 
+    def measured(self, steps: Ints) -> tuple[Floats, Floats]:
+        """Errors and scores of some steps; of a large tree's path, faster than of all.
+
+        Parameters
+        ----------
+        steps : ndarray of int64
+
+        Returns
+        -------
+        errors, scores : ndarray of float64
+        """
+        return self.errors[steps], self.scores[steps]
+
     @abstractmethod
     def cuts(self, step: int) -> NDArray[np.intp] | None:
         """The inner nodes of the first tree that are leaves at a step.
@@ -145,7 +158,7 @@ class PruningPath(ABC):
             must = f"an int >= {int(self.leaves.min())}, the size of the smallest tree on the path"
             raise invalid("leaves", "", must, leaves)
         most = fitting[self.leaves[fitting] == self.leaves[fitting].max()]
-        return int(most[np.argmin(self.scores[most])])
+        return int(most[np.argmin(self.measured(most)[1])])
 
     def within(self, leaves: int) -> PruningPath:
         """The path with its best step of at most ``leaves`` leaves chosen.
@@ -163,7 +176,7 @@ class PruningPath(ABC):
         fitting = np.flatnonzero(self.leaves <= leaves)
         if len(fitting):
             stopped = copy(self)
-            scores = self.scores[fitting][::-1]  # on ties the last, the smallest tree
+            scores = self.measured(fitting)[1][::-1]  # on ties the last, the smallest tree
             stopped.chosen = int(fitting[len(fitting) - 1 - int(np.argmin(scores))])
         else:
             stopped = self._extended(leaves)

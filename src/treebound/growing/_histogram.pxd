@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from treebound.growing._binned cimport Binned
 from treebound.growing._bounds cimport Reach
 from treebound.growing._layout cimport NodeView, Problem, Scratch, Split
+from treebound.growing._pool cimport Pool
 from treebound.growing._profile cimport Profile
 
 
@@ -29,5 +30,6 @@ cdef Reach reach_of_column(
 ) noexcept nogil
 
 cdef Split best_of_column(
-    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
+    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder,
+    Pool pool,
 ) noexcept nogil

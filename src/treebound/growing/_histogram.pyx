@@ -9,7 +9,7 @@ in a scan of all rows, so ties are resolved alike.
 from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from treebound.growing._binned cimport Binned, Bins
 from treebound.growing._bounds cimport Reach, bound_bin, reach_of
@@ -19,6 +19,7 @@ from treebound.growing._layout cimport (
 from treebound.growing._profile cimport (
     Family, Profile, free_profile, init_profile, may_stand, read_profile, score_left,
 )
+from treebound.growing._pool cimport Pool
 from treebound.growing._presort cimport Presorted, key_of, presort
 from treebound.growing._scan cimport Segment, scan
 from treebound.growing._split cimport keep_heavy
@@ -30,6 +31,8 @@ cdef enum:
     LANES = 4
     AHEAD = 24         # rows to prefetch ahead
     GATHERED = 262144   # rows searched at a time, or one bin
+    SHARED_ROWS = 16384 # so many are gathered by several threads, in
+    BLOCKS = 16
     RARE = 8           # categories with fewer rows of each of two classes share their scores
 
 
@@ -139,9 +142,13 @@ cdef Split best_category(
 
 
 cdef Split best_of_column(
-    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
+    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder,
+    Pool pool,
 ) noexcept nogil:
-    """The best split of a column; score -inf if there is none above the floor."""
+    """The best split of a column; score -inf if there is none above the floor.
+
+    ``pool`` has the threads that share the rows; None if each of them searches a column.
+    """
     cdef const Bins* column = &data.columns[j]
     cdef Split found[2]
     cdef Split best
@@ -153,7 +160,7 @@ cdef Split best_of_column(
             &finder.profile, histogram, column.offset, column.coder.n_bins, &data.counted, node,
             data.problem,
         )
-        walk_bins(data, j, node, finder, found)
+        walk_bins(data, j, node, finder, found, pool)
         best = found[0]
         if found[1].place >= 0 and (
             found[1].score > best.score + node.tolerance
@@ -165,7 +172,8 @@ cdef Split best_of_column(
 
 
 cdef void walk_bins(
-    const Binned* data, Py_ssize_t j, const NodeView* node, Finder* finder, Split* found
+    const Binned* data, Py_ssize_t j, const NodeView* node, Finder* finder, Split* found,
+    Pool pool,
 ) noexcept nogil:
     """Visit all splits that can be above the floor, in order.
 
@@ -181,12 +189,12 @@ cdef void walk_bins(
         size = profile.left[(t + 1) * width + n_classes] - profile.left[t * width + n_classes]
         if size > 1 and not single[profile.bins[t]] and is_live(data, t, node, finder):
             if rows and rows + size > GATHERED:
-                meet_bins(data, j, first, t, rows, node, finder, found)
+                meet_bins(data, j, first, t, rows, node, finder, found, pool)
                 first = t
                 rows = 0
             finder.wanted[profile.bins[t]] = True
             rows += size
-    meet_bins(data, j, first, profile.n_bins, rows, node, finder, found)
+    meet_bins(data, j, first, profile.n_bins, rows, node, finder, found, pool)
 
 
 cdef bint is_live(
@@ -205,7 +213,7 @@ cdef bint is_live(
 
 cdef void meet_bins(
     const Binned* data, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t n_rows,
-    const NodeView* node, Finder* finder, Split* found,
+    const NodeView* node, Finder* finder, Split* found, Pool pool,
 ) noexcept nogil:
     """Visit the splits of the bins from ``first`` to ``stop``; wanted bins hold ``n_rows``."""
     cdef const Profile* profile = &finder.profile
@@ -214,7 +222,7 @@ cdef void meet_bins(
     cdef const uint64_t* entries = NULL
     cdef int side
     if n_rows:
-        entries = gather(data, j, n_rows, node, finder, &local)
+        entries = gather(data, j, n_rows, node, finder, &local, pool)
         if entries == NULL:
             finder.failed = True
             return
@@ -294,25 +302,60 @@ cdef void scan_inside(
         best.left_weight += 1 if local.weights == NULL else local.weights[k]
 
 
+cdef struct Gathering:
+    const Binned* data
+    const Source* source
+    const Bins* column
+    const uint8_t* wanted
+    Problem* problem
+    Py_ssize_t start
+    Py_ssize_t stop
+    Py_ssize_t size           # of a block
+    uint32_t* found           # rows, block by block
+    Py_ssize_t* n_found       # by block
+    Finder* finder
+
+
 cdef const uint64_t* gather(
     const Binned* data, Py_ssize_t j, Py_ssize_t n_rows, const NodeView* node, Finder* finder,
-    Problem* local,
+    Problem* local, Pool pool,
 ) noexcept nogil:
     """Entries of the rows of wanted bins, sorted by value; NULL if out of memory."""
-    cdef const Source* source = &data.sources[j]
     cdef Scratch* scratch = finder.scratch
-    cdef Py_ssize_t i
-    cdef uint32_t row
+    cdef Gathering gathering
+    cdef Py_ssize_t[BLOCKS] n_found
+    cdef Py_ssize_t n_blocks = 1, block, total = 0
     if not enlarge_finder(finder, n_rows, local):
         return NULL
-    gather_rows(data, j, node, finder)
-    for i in range(n_rows):
-        prefetch(source.first + finder.gathered[min(i + AHEAD, n_rows - 1)] * source.stride)
-        row = finder.gathered[i]
-        scratch.keys[i] = key_of(value_at(source, row))
-        finder.labels[i] = local.labels[row]
-        if local.weights != NULL:
-            finder.weights[i] = local.weights[row]
+    gathering.data = data
+    gathering.source = &data.sources[j]
+    gathering.column = &data.columns[j]
+    gathering.wanted = finder.wanted
+    gathering.problem = local
+    gathering.start = node.start
+    gathering.stop = node.stop
+    gathering.finder = finder
+    gathering.n_found = n_found
+    if pool is not None and node.stop - node.start >= SHARED_ROWS:
+        n_blocks = BLOCKS
+    gathering.size = (node.stop - node.start + n_blocks - 1) // n_blocks
+    if n_blocks == 1:
+        gathering.found = finder.gathered
+        gather_block(&gathering, 0, 0)
+        gathering.size = n_rows
+        read_block(&gathering, 0, 0)
+    else:
+        gathering.found = data.other
+        pool.run(&gather_block, &gathering, n_blocks)
+        for block in range(n_blocks):
+            memcpy(
+                finder.gathered + total, data.other + block * gathering.size,
+                n_found[block] * sizeof(uint32_t),
+            )
+            total += n_found[block]
+        gathering.size = (n_rows + n_blocks - 1) // n_blocks
+        gathering.stop = gathering.start + n_rows
+        pool.run(&read_block, &gathering, n_blocks)
     local.labels = finder.labels
     if local.weights != NULL:
         local.weights = finder.weights
@@ -322,30 +365,52 @@ cdef const uint64_t* gather(
     ).entries
 
 
-cdef void gather_rows(
-    const Binned* data, Py_ssize_t j, const NodeView* node, Finder* finder
-) noexcept nogil:
+cdef void gather_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
     """Gather the rows with wanted codes, without branches; needs one extra element."""
-    cdef const Bins* column = &data.columns[j]
-    cdef const uint8_t* narrow = <const uint8_t*>data.panels[column.panel].codes + column.lane
-    cdef const uint16_t* wide = <const uint16_t*>data.panels[column.panel].codes + column.lane
-    cdef const uint8_t* wanted = finder.wanted
-    cdef const uint32_t* rows = data.rows
-    cdef uint32_t* gathered = finder.gathered
-    cdef Py_ssize_t i, found = 0, last = node.stop - 1
+    cdef const Gathering* gathering = <const Gathering*>context
+    cdef const Bins* column = gathering.column
+    cdef const void* codes = gathering.data.panels[column.panel].codes
+    cdef const uint8_t* narrow = <const uint8_t*>codes + column.lane
+    cdef const uint16_t* wide = <const uint16_t*>codes + column.lane
+    cdef const uint8_t* wanted = gathering.wanted
+    cdef const uint32_t* rows = gathering.data.rows
+    cdef uint32_t* gathered = gathering.found + block * gathering.size
+    cdef Py_ssize_t start = min(gathering.start + block * gathering.size, gathering.stop)
+    cdef Py_ssize_t stop = min(start + gathering.size, gathering.stop)
+    cdef Py_ssize_t i, found = 0, last = stop - 1
     cdef size_t row
     if column.width == 1:
-        for i in range(node.start, node.stop):
+        for i in range(start, stop):
             prefetch(narrow + LANES * <size_t>rows[min(i + AHEAD, last)])
             row = rows[i]
             gathered[found] = <uint32_t>row
             found += wanted[narrow[LANES * row]]
     else:
-        for i in range(node.start, node.stop):
+        for i in range(start, stop):
             prefetch(wide + LANES * <size_t>rows[min(i + AHEAD, last)])
             row = rows[i]
             gathered[found] = <uint32_t>row
             found += wanted[wide[LANES * row]]
+    gathering.n_found[block] = found
+
+
+cdef void read_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
+    """Read the values, labels and weights of gathered rows."""
+    cdef const Gathering* gathering = <const Gathering*>context
+    cdef const Source* source = gathering.source
+    cdef const Problem* problem = gathering.problem
+    cdef Finder* finder = gathering.finder
+    cdef Py_ssize_t n_rows = gathering.stop - gathering.start
+    cdef Py_ssize_t start = min(block * gathering.size, n_rows), i
+    cdef Py_ssize_t stop = min(start + gathering.size, n_rows)
+    cdef uint32_t row
+    for i in range(start, stop):
+        prefetch(source.first + finder.gathered[min(i + AHEAD, stop - 1)] * source.stride)
+        row = finder.gathered[i]
+        finder.scratch.keys[i] = key_of(value_at(source, row))
+        finder.labels[i] = problem.labels[row]
+        if problem.weights != NULL:
+            finder.weights[i] = problem.weights[row]
 
 
 cdef void set_packing(

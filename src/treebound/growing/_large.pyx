@@ -148,13 +148,21 @@ cdef void reach_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
 cdef int search_node(
     Large* large, const void* histogram, const NodeView* node, Split* splits, Pool pool
 ) except -1 nogil:
-    """The best split of every column, after `reach_node`."""
+    """The best split of every column, after `reach_node`.
+
+    Threads search a column each, or one after the other together if fewer can hold the best split.
+    """
     cdef Py_ssize_t j
-    cdef int t
+    cdef int t, n_live = 0
     large.histogram = histogram
     large.node = node
     large.splits = splits
-    if large.data.counted.n_cells >= THREAD_CELLS:
+    for j in range(large.data.n_columns):
+        n_live += is_live(large, j, &large.finders[0])
+    if n_live < pool.n_threads:
+        for j in range(large.data.n_columns):
+            search_one(large, j, &large.finders[0], pool)
+    elif large.data.counted.n_cells >= THREAD_CELLS:
         pool.run(&search_column, large, large.data.n_columns)
     else:
         for j in range(large.data.n_columns):
@@ -168,9 +176,17 @@ cdef int search_node(
 
 cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     cdef Large* large = <Large*>context
-    cdef const Reach* reach = &large.reaches[j]
+    search_one(large, j, &large.finders[thread], None)
+
+
+cdef inline void search_one(Large* large, Py_ssize_t j, Finder* finder, Pool pool) noexcept nogil:
     large.splits[j].place = -1
-    if max(reach.best, reach.bound) > large.finders[thread].floor:
+    if is_live(large, j, finder):
         large.splits[j] = best_of_column(
-            large.data, j, large.histogram, large.node, &large.finders[thread]
+            large.data, j, large.histogram, large.node, finder, pool
         )
+
+
+cdef inline bint is_live(const Large* large, Py_ssize_t j, const Finder* finder) noexcept nogil:
+    """Whether a column may hold a split above the floor."""
+    return max(large.reaches[j].best, large.reaches[j].bound) > finder.floor

@@ -2,13 +2,13 @@ from libc.stdint cimport int32_t, int64_t
 
 from treebound.growing._large cimport Large
 from treebound.growing._layout cimport Scratch
-from treebound.growing._leaves cimport Leaves
+from treebound.growing._peels cimport Peels
 from treebound.growing._pool cimport Pool
 from treebound.growing._search cimport Search
 from treebound.growing._signals cimport Watch
 
 
-cdef class Grower(Leaves):
+cdef class Grower(Peels):
     cdef Pool pool
     cdef Scratch* scratch       # one per thread
     cdef Large* large           # NULL: all nodes are sorted
@@ -43,4 +43,3 @@ cdef class Grower(Leaves):
     cdef int search_children(
         self, int32_t index, int32_t small, int32_t large, bint search_small, bint search_large
     ) except -1 nogil
-    cdef int64_t* tables_for(self, int32_t index) except NULL nogil

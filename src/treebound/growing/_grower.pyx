@@ -7,7 +7,6 @@ smaller ones by sorting (`_sorted`). The tree does not depend on the crossing.
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
-from libc.string cimport memset
 
 from treebound.growing._binned cimport count_classes, discount_node, find_ends, part_binned
 from treebound.growing._bounds cimport Reach
@@ -20,9 +19,10 @@ from treebound.growing._large cimport (
 from treebound.growing._layout cimport (
     NOMINAL, Scratch, Split, allocate, weight_of, zeros,
 )
-from treebound.growing._leaves cimport Leaves
+from treebound.growing._ledger cimport Ledger, free_ledger, is_full, peel
 from treebound.growing._nodes cimport BOUNDED, FOUND, WAITING, Node, leave
 from treebound.growing._partition cimport Part
+from treebound.growing._peels cimport Peels
 from treebound.growing._pool cimport Pool
 from treebound.growing._search cimport Quest, Search, search_sorted
 from treebound.growing._signals cimport Watch, look_for_signals
@@ -35,7 +35,7 @@ cdef enum:
     FINE_BINS = 4095
 
 
-cdef class Grower(Leaves):
+cdef class Grower(Peels):
     def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, bint in_order, Pool pool):
         self.pool = pool
         self.scratch = <Scratch*>zeros(pool.n_threads, sizeof(Scratch))
@@ -90,6 +90,7 @@ cdef class Grower(Leaves):
         for i in range(n):
             counts[self.problem.labels[i]] += weight_of(i, &self.problem)
         self.set_criterion()
+        self.count_nominal()
         may_split = self.settle(0) and self.max_leaves != 1
         self.n_leaves = 1
         if not may_split or self.n_columns == 0:
@@ -155,7 +156,7 @@ cdef class Grower(Leaves):
         """Find the split of a leaf, or a tighter bound on its gain."""
         cdef Node* node = &self.tree.nodes[index]
         cdef Py_ssize_t start = node.start, n_rows = self.tree.rows_in(index)
-        if node.home == NULL and n_rows >= self.crossing:
+        if node.home == NULL and n_rows >= self.crossing and not self.leaves_histograms(index):
             return self.look_at_large(index)
         if node.home == NULL:
             give_histogram(self.large, node.histogram)
@@ -183,6 +184,7 @@ cdef class Grower(Leaves):
         self.search.home = home
         self.search.part = NULL
         self.search.tables = NULL
+        self.search.ledger = NULL
         self.search.quests[0].view.tables = NULL
         if 0 < home.table_size <= self.tree.rows_in(index):
             home.spare = <int64_t*>allocate(home.table_size, sizeof(int64_t))
@@ -293,6 +295,7 @@ cdef class Grower(Leaves):
         keep_left = self.settle(node.left)
         keep_right = self.settle(node.right)
         self.set_test(node)
+        self.note_peel(index)
         if self.n_leaves == self.max_leaves:
             keep_left = keep_right = False
         if middle - node.start <= node.stop - middle:
@@ -347,17 +350,26 @@ cdef class Grower(Leaves):
         cdef bint search_left, search_right
         self.add_children(index, children)
         node = &self.tree.nodes[index]
+        if node.peels > 0:
+            self.renew_ledger(index, self.scratch)
         self.tree.nodes[node.left].home = self.tree.nodes[node.right].home = home
-        middle = node.start + mark(
-            home, node.start, node.stop, &node.split, self.tree.counts_of(node.left)
-        )
+        if node.ledger != NULL:
+            middle = node.start + peel(
+                node.ledger, home, node.start, &node.split, self.tree.counts_of(node.left)
+            )
+        else:
+            middle = node.start + mark(
+                home, node.start, node.stop, &node.split, self.tree.counts_of(node.left)
+            )
         self.set_right(index, middle)
         search_left = self.settle(node.left)
         search_right = self.settle(node.right)
         self.set_test(node)
         if self.n_leaves == self.max_leaves or not (search_left or search_right):
             free(node.tables)
+            free_ledger(node.ledger)
             node.tables = NULL
+            node.ledger = NULL
         elif middle - node.start <= node.stop - middle:
             self.search_children(index, node.left, node.right, search_left, search_right)
         else:
@@ -370,10 +382,11 @@ cdef class Grower(Leaves):
         """Partition the rows of a sorted node and search its children.
 
         If the node has tables, codes are counted in the smaller child, even if it is not searched,
-        and subtracted for the larger one.
+        and subtracted for the larger one, which also takes over a ledger.
         """
         cdef Node* node = &self.tree.nodes[index]
         cdef int64_t* tables = node.tables
+        cdef Ledger* ledger = node.ledger
         cdef bint keep_small = search_small or tables != NULL
         cdef Part part
         part.start = node.start
@@ -382,30 +395,27 @@ cdef class Grower(Leaves):
         part.keep_left = keep_small if small == node.left else search_large
         part.keep_right = keep_small if small == node.right else search_large
         node.tables = NULL
+        node.ledger = NULL
         self.tree.nodes[large].tables = tables
+        self.tree.nodes[large].ledger = ledger
+        self.note_peel(index)
         self.search.home = node.home
-        self.search.quests[0].view.tables = NULL if tables == NULL else self.tables_for(small)
+        self.search.quests[0].view.tables = NULL
+        if tables != NULL or (
+            ledger != NULL and 0 < node.home.table_size <= self.tree.rows_in(small)
+        ):
+            self.search.quests[0].view.tables = self.tables_for(small)
         self.search.quests[1].view.tables = tables
         self.set_quest(&self.search.quests[0], small, search_small)
         self.set_quest(&self.search.quests[1], large, search_large)
-        part_rows(node.home, &part, self.scratch)
+        if ledger == NULL:
+            part_rows(node.home, &part, self.scratch)
         self.search.part = &part
         self.search.tables = tables
+        self.search.ledger = ledger if search_large else NULL
         search_sorted(&self.search, self.pool)
         self.conclude(&self.search.quests[0])
         self.conclude(&self.search.quests[1])
+        if self.tree.nodes[large].ledger != NULL and is_full(ledger):
+            self.give_up_ledger(large)
         return 0
-
-    cdef int64_t* tables_for(self, int32_t index) except NULL nogil:
-        """Zeroed memory for a node's tables; its own if it is large enough to keep them.
-
-        A node keeps its tables only if it has at least one row per cell, so the tables of the whole
-        frontier never have more cells than there are rows.
-        """
-        cdef Sorted* home = self.tree.nodes[index].home
-        cdef int64_t* tables = home.spare
-        if self.tree.rows_in(index) >= home.table_size:
-            tables = <int64_t*>allocate(home.table_size, sizeof(int64_t))
-            self.tree.nodes[index].tables = tables
-        memset(tables, 0, home.table_size * sizeof(int64_t))
-        return tables

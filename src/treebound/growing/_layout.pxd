@@ -75,8 +75,8 @@ cdef struct Split:
     Py_ssize_t place    # CODED: last code on the left, or the category; else present rows there
     Py_ssize_t follow   # codes or bins: the first on the right; -1: only missing rows there
     bint missing_left
+    Py_ssize_t bin      # with a histogram: the last bin on the left; with a ledger: the slot
     # Of nodes with histograms only:
-    Py_ssize_t bin      # the last bin on the left
     bint inside         # whether the split lies inside that bin
     bint known          # whether low and high are set
     double low          # the neighbours of a threshold
@@ -108,7 +108,7 @@ cdef struct NodeView:
     double purity
     const int64_t* counts
     const int64_t* tables  # counts per code of every column that has codes; NULL: not kept
-    const uint32_t* rows   # the node's rows, ascending, from start to stop
+    const uint32_t* rows   # the node's rows, from start to stop
     double tolerance       # scores closer than this are tied
     double rise            # the most that a row can raise the score by changing sides
 

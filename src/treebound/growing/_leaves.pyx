@@ -8,6 +8,7 @@ from treebound.growing._binned cimport code_at, find_ends
 from treebound.growing._layout cimport (
     ENTROPY, GINI, NOMINAL, REAL, Problem, Source, Split, allocate, purity_of, xlogx, zeros,
 )
+from treebound.growing._ledger cimport free_ledger
 from treebound.growing._nodes cimport FOUND, WAITING, Node, Nodes
 from treebound.growing._rules cimport (
     least_gain, left_is_heavier, most_priority, order_tolerance, priority_of, set_scale,
@@ -149,12 +150,15 @@ cdef class Leaves:
         )
 
     cdef void conclude(self, const Quest* quest) noexcept nogil:
-        """Push a sorted leaf on the frontier if a split gains enough; else free its tables."""
+        """Push a sorted leaf on the frontier if a split gains enough; else free its counts."""
         cdef Node* node = &self.tree.nodes[quest.index]
         if quest.wanted and self.choose(node, quest):
             self.tree.push(quest.index)
             if self.tree.rows_in(quest.index) >= node.home.table_size:
                 return
+        else:
+            free_ledger(node.ledger)
+            node.ledger = NULL
         free(node.tables)
         node.tables = NULL
 

@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from treebound.growing._layout cimport Split
+from treebound.growing._ledger cimport Ledger
 from treebound.growing._sorted cimport Sorted
 
 
@@ -25,6 +26,8 @@ cdef struct Node:
     Sorted* home          # the sorted rows it is in; NULL: the coded sample
     void* histogram       # of a node in the coded sample; or NULL
     int64_t* tables       # counts per code of a node that is sorted; or NULL
+    Ledger* ledger        # instead of tables, in a chain of nodes; or NULL
+    int32_t peels         # how many of the last splits above it took few rows away
 
 
 cdef class Nodes:

@@ -7,6 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
+from treebound.growing._ledger cimport free_ledger
 from treebound.growing._sorted cimport Sorted, free_sorted
 
 
@@ -24,6 +25,7 @@ cdef class Nodes:
         cdef Py_ssize_t i
         for i in range(self.n_nodes):
             free(self.nodes[i].tables)
+            free_ledger(self.nodes[i].ledger)
             free(self.nodes[i].histogram)
         for i in range(self.n_frontier):
             leave(self.nodes[self.frontier[i]].home)

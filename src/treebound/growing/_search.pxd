@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from treebound.growing._layout cimport NodeView, Scratch, Split
+from treebound.growing._ledger cimport Ledger
 from treebound.growing._partition cimport Part
 from treebound.growing._pool cimport Pool
 from treebound.growing._sorted cimport Sorted
@@ -21,6 +22,7 @@ cdef struct Search:
     Quest quests[2]
     const Part* part    # how the rows of the node are partitioned; NULL: they are not
     int64_t* tables     # of the node, to be reduced to those of the larger child
+    Ledger* ledger      # the same, instead of tables; or NULL
     Scratch* scratch    # one per thread
 
 

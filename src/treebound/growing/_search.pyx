@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t
 
 from treebound.growing._layout cimport CODED, Column, NodeView
+from treebound.growing._ledger cimport best_in_book, strike
 from treebound.growing._pool cimport Pool
 from treebound.growing._sorted cimport part_column
 from treebound.growing._split cimport best_split, fill_table
@@ -16,7 +17,7 @@ cdef void search_sorted(Search* search, Pool pool) noexcept nogil:
     cdef Py_ssize_t n_rows = 0, j
     cdef int q, t
     for q in range(2):
-        if search.quests[q].wanted:
+        if search.quests[q].wanted and not (q == 1 and is_short(search)):
             n_rows += search.quests[q].view.stop - search.quests[q].view.start
         for t in range(pool.n_threads):
             search.scratch[t].floors[q] = search.quests[q].least
@@ -27,22 +28,42 @@ cdef void search_sorted(Search* search, Pool pool) noexcept nogil:
         search_column(search, j, 0)
 
 
+cdef bint is_short(const Search* search) noexcept nogil:
+    """Whether the search of the larger child does not pass over its rows."""
+    cdef Py_ssize_t j
+    if search.ledger == NULL:
+        return False
+    for j in range(search.home.n_columns):
+        if search.home.columns[j].form != CODED:
+            return False
+    return True
+
+
 cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     cdef Search* search = <Search*>context
     cdef const Column* column = &search.home.columns[j]
     cdef Quest* quest
     cdef int q
+    cdef bint in_book = search.ledger != NULL and column.form == CODED
     if search.part != NULL:
         part_column(search.home, j, search.part, &search.scratch[thread])
     if column.form == CODED and search.quests[0].view.tables != NULL:
         count_codes(search, column)
+    if in_book:
+        quest = &search.quests[0]
+        strike(search.ledger, search.home, j, quest.view.start, quest.view.stop)
     for q in range(2):
         quest = &search.quests[q]
         if quest.wanted:
             search.scratch[thread].floor = search.scratch[thread].floors[q]
-            quest.splits[j] = best_split(
-                column, j, &quest.view, &search.home.problem, &search.scratch[thread]
-            )
+            if q == 1 and in_book and not search.ledger.books[j].full:
+                quest.splits[j] = best_in_book(
+                    search.ledger, search.home, j, &quest.view, &search.scratch[thread]
+                )
+            else:
+                quest.splits[j] = best_split(
+                    column, j, &quest.view, &search.home.problem, &search.scratch[thread]
+                )
             search.scratch[thread].floors[q] = search.scratch[thread].floor
 
 

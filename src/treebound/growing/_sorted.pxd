@@ -11,13 +11,14 @@ cdef struct Sorted:
     Column* columns
     Py_ssize_t n_columns
     const uint32_t* ids     # index of each row in the sample; NULL: the same
-    uint32_t* rows          # grouped by node, ascending within a node
+    uint32_t* rows          # grouped by node; ascending within a node that never had a ledger
     uint8_t* goes_left      # by row, for the node that is being split
     uint32_t* labels
     int64_t* weights
     uint64_t* entries       # of all columns
     Py_ssize_t table_size   # cells of the tables of all columns that have codes
     int64_t* spare          # tables for nodes that are too small to keep their own
+    uint32_t* links         # arrays by row of the ledgers of its nodes; NULL: there was none
     Py_ssize_t users        # nodes that may still be expanded
 
 

@@ -76,6 +76,7 @@ cdef void free_sorted(Sorted* data) noexcept nogil:
     free(data.weights)
     free(data.entries)
     free(data.spare)
+    free(data.links)
     free(data)
 
 

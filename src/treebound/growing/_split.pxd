@@ -9,9 +9,21 @@ cdef Split best_split(
     Scratch* scratch,
 ) noexcept nogil
 
+cdef Split no_split(Py_ssize_t column) noexcept nogil
+
 cdef void fill_table(
     const Column* column, const uint32_t* rows, Py_ssize_t n_rows, const Problem* problem,
     int64_t* table,
+) noexcept nogil
+
+cdef void search_table(
+    const Column* column, const NodeView* node, const Problem* problem, Scratch* scratch,
+    const int64_t* table, Split* best,
+) noexcept nogil
+
+cdef void try_counts(
+    const Column* column, const NodeView* node, const Problem* problem, const int64_t* counts,
+    Py_ssize_t code, Split* best,
 ) noexcept nogil
 
 cdef void offer(

@@ -20,12 +20,7 @@ cdef Split best_split(
     Scratch* scratch,
 ) noexcept nogil:
     """The best split of a column; score -inf if there is none above the floor."""
-    cdef Split best
-    best.score = -INFINITY
-    best.column = index
-    best.place = best.follow = -1
-    best.missing_left = False
-    best.known = best.inside = False
+    cdef Split best = no_split(index)
     if column.form == SORTED:
         search_sorted(column, node, problem, scratch, &best)
     elif node.tables != NULL:
@@ -44,6 +39,16 @@ cdef Split best_split(
     # the first column wins ties, but with threads it may be searched last
     scratch.floor = max(scratch.floor, best.score - 4.0 * node.tolerance)
     return best
+
+
+cdef Split no_split(Py_ssize_t column) noexcept nogil:
+    cdef Split split
+    split.score = -INFINITY
+    split.column = column
+    split.place = split.follow = -1
+    split.missing_left = False
+    split.known = split.inside = False
+    return split
 
 
 cdef void offer(
@@ -184,7 +189,9 @@ cdef void search_table(
     cdef Py_ssize_t code
     if column.kind == NOMINAL:
         for code in range(column.n_codes + column.has_missing):
-            try_code(column, node, problem, table, code, best)
+            try_counts(
+                column, node, problem, table + code * (problem.n_classes + 1), code, best
+            )
         return
     if column.has_missing and (
         table[(column.n_codes + 1) * (problem.n_classes + 1) - 1] > 0
@@ -213,7 +220,7 @@ cdef void search_rows(
         code = column.cells[node.rows[i]] // stride
         if scratch.table[code * stride + problem.n_classes] == 0:
             continue
-        try_code(column, node, problem, scratch.table, code, best)
+        try_counts(column, node, problem, scratch.table + code * stride, code, best)
         memset(scratch.table + code * stride, 0, stride * sizeof(int64_t))
 
 
@@ -266,17 +273,16 @@ cdef inline bint is_heavy(
     return problem.min_weight <= weight <= node.weight - problem.min_weight
 
 
-cdef inline void try_code(
-    const Column* column, const NodeView* node, const Problem* problem, const int64_t* table,
+cdef void try_counts(
+    const Column* column, const NodeView* node, const Problem* problem, const int64_t* counts,
     Py_ssize_t code, Split* best,
 ) noexcept nogil:
     """``x == code``; missing is a code too."""
-    cdef const int64_t* cell = table + code * (problem.n_classes + 1)
-    cdef int64_t rows = cell[problem.n_classes]
+    cdef int64_t rows = counts[problem.n_classes]
     cdef int64_t most = node.stop - node.start - problem.min_leaf
-    if problem.min_leaf <= rows <= most and is_heavy(cell, node, problem):
+    if problem.min_leaf <= rows <= most and is_heavy(counts, node, problem):
         offer(
-            best, score_of(cell, node, problem), node.tolerance, code, -1,
+            best, score_of(counts, node, problem), node.tolerance, code, -1,
             column.has_missing and code == column.n_codes,
         )
 

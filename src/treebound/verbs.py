@@ -25,14 +25,26 @@ Rows = tuple[Any, Any] | tuple[Any, Any, Any]
 
 @overload
 def prune(
-    model: Tree, X: Any = ..., y: Any = ..., *, validation: Rows | None = ..., pruner: Any = ...,
-    sample_weight: ArrayLike | None = ..., **options: Any,
-) -> Tree: ...  # fmt: skip
+    model: Tree,
+    X: Any = ...,
+    y: Any = ...,
+    *,
+    validation: Rows | None = ...,
+    pruner: Any = ...,
+    sample_weight: ArrayLike | None = ...,
+    **options: Any,
+) -> Tree: ...
 @overload
 def prune(
-    model: Any, X: Any = ..., y: Any = ..., *, validation: Rows | None = ..., pruner: Any = ...,
-    sample_weight: ArrayLike | None = ..., **options: Any,
-) -> Any: ...  # fmt: skip
+    model: Any,
+    X: Any = ...,
+    y: Any = ...,
+    *,
+    validation: Rows | None = ...,
+    pruner: Any = ...,
+    sample_weight: ArrayLike | None = ...,
+    **options: Any,
+) -> Any: ...
 def prune(
     model: Any,
     X: Any = None,

@@ -91,8 +91,8 @@ def shawe_taylor(
     log_prior : float or array of float
         ln p, the log of the share of ``delta`` that the class of the tree gets.
     error_prior : float or None
-        r, the ratio of the geometric prior over the number of errors. None puts ``q_k = 1``: the
-        number of errors was fixed in advance.
+        r, the ratio of the geometric prior over the number of errors; by default the paper's
+        ``2**-10.5``. None puts ``q_k = 1``: the number of errors was fixed in advance.
 
     Returns
     -------

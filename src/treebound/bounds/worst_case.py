@@ -194,10 +194,12 @@ def worst_growth(
 
     Parameters
     ----------
-    shape, m, landscape, one_sided, max_samples, stop_at, random_state
+    shape, m
         As in :func:`treebound.bounds.worst_sample`.
     n_classes : int
         Number of classes ``n``.
+    landscape, one_sided, max_samples, stop_at, random_state
+        As in :func:`treebound.bounds.worst_sample`.
 
     Returns
     -------

@@ -40,6 +40,7 @@ def from_sklearn(
         The training data. With other data the splits are the same, but counts and labels are
         those of the data.
     sample_weight : array-like, optional
+        The weight of each row.
 
     Returns
     -------

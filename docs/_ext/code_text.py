@@ -1,10 +1,13 @@
-"""How code is shown: short names stay whole, ``$`` is the prompt, protocols have no arguments."""
+"""How code is shown: names, prompts, signatures and the values that a parameter can have."""
 
 import re
+from dataclasses import fields
 from typing import Any
 
+from docutils import nodes
 from pygments.lexers.shell import BashSessionLexer
 from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
 
 # Words of code that fit on any line; browsers would break them at hyphens.
 _SHORT = re.compile(r'<span class="pre">((?:[^<&]|&\w+;){1,26})</span>')
@@ -24,15 +27,34 @@ def _whole(app: Sphinx, page: str, template: str, context: dict[str, Any], doctr
         context["body"] = _SHORT.sub(r'<span class="pre whole">\1</span>', context["body"])
 
 
-def _no_arguments(
+def _signature(
     app: Sphinx, what: str, name: str, thing: Any, options: object, given: str, returns: str
 ) -> tuple[str, str] | None:
-    return ("", returns) if getattr(thing, "_is_protocol", False) else None
+    """Protocols have no arguments; what makes a default is named."""
+    if getattr(thing, "_is_protocol", False):
+        return "", returns
+    if given and "=<factory>" in given:
+        for field in fields(thing):
+            made = getattr(field.default_factory, "__name__", "...")
+            given = given.replace(f"{field.name}=<factory>", f"{field.name}={made}()")
+        return given, returns
+    return None
+
+
+class StraightQuotes(SphinxTransform):
+    """Types keep the quotes of Python: ``{"a", "b"}``."""
+
+    default_priority = 740  # before quotes become curly
+
+    def apply(self, **options: Any) -> None:
+        for node in self.document.findall(nodes.classifier):
+            node["support_smartquotes"] = False
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register all."""
     app.add_lexer("console", Transcript)
+    app.add_transform(StraightQuotes)
     app.connect("html-page-context", _whole)
-    app.connect("autodoc-process-signature", _no_arguments)
+    app.connect("autodoc-process-signature", _signature)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

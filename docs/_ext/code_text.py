@@ -10,7 +10,8 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 # Words of code that fit on any line; browsers would break them at hyphens.
-_SHORT = re.compile(r'<span class="pre">((?:[^<&]|&\w+;){1,26})</span>')
+_SHORT = re.compile(r'<span class="pre">((?:[^<&]|&#?\w+;){1,26})</span>')
+_TITLE = re.compile(r"<h1>[^<]*")
 
 
 class Transcript(BashSessionLexer):
@@ -24,7 +25,9 @@ class Transcript(BashSessionLexer):
 
 def _whole(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
     if "body" in context:
-        context["body"] = _SHORT.sub(r'<span class="pre whole">\1</span>', context["body"])
+        body = _SHORT.sub(r'<span class="pre whole">\1</span>', context["body"])
+        # Long names break after an underscore.
+        context["body"] = _TITLE.sub(lambda found: found[0].replace("_", "_<wbr>"), body)
 
 
 def _signature(

@@ -225,8 +225,8 @@ def certify(
     >>> from sklearn.datasets import load_digits
     >>> clf = tb.BoundTreeClassifier(max_leaves=15).fit(*load_digits(return_X_y=True))
     >>> print(tb.certify(clf))
-    With probability 95 %, at most ... % of new examples are misclassified
-    (... % on the 1,797 training examples, 15 leaves).
+    With probability 95 %, at most 48.1 % of new examples are misclassified
+    (21.9 % on the 1,797 training examples, 15 leaves).
     """
     unknown = getattr(model, "unknown", "other")
     tree = getattr(model, "tree_", model)

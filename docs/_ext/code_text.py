@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import fields
+from html import unescape
 from typing import Any
 
 from docutils import nodes
@@ -9,9 +10,10 @@ from pygments.lexers.shell import BashSessionLexer
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
-# Words of code that fit on any line; browsers would break them at hyphens.
-_SHORT = re.compile(r'<span class="pre">((?:[^<&]|&#?\w+;){1,26})</span>')
+_SHORT = 26  # characters of code that fit on any line; browsers would break them at hyphens
+_CODE = re.compile(r'<span class="pre">([^<]*)</span>')
 _TITLE = re.compile(r"<h1>[^<]*")
+_JOINT = re.compile(r"(?<=[._])(?=\w)|(?<=[a-z])(?=[A-Z])")
 
 
 class Transcript(BashSessionLexer):
@@ -23,11 +25,24 @@ class Transcript(BashSessionLexer):
     _ps1rgx = re.compile(r"^(\$ )(.*\n?)")
 
 
-def _whole(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
+def _jointed(text: str) -> str:
+    """Long names break between their words."""
+    return _JOINT.sub("<wbr>", text)
+
+
+def _code(found: re.Match[str]) -> str:
+    if len(unescape(found[1])) <= _SHORT:
+        return f'<span class="pre whole">{found[1]}</span>'
+    return f'<span class="pre">{_jointed(found[1])}</span>'
+
+
+def _names(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
     if "body" in context:
-        body = _SHORT.sub(r'<span class="pre whole">\1</span>', context["body"])
-        # Long names break after an underscore.
-        context["body"] = _TITLE.sub(lambda found: found[0].replace("_", "_<wbr>"), body)
+        body = _CODE.sub(_code, context["body"])
+        context["body"] = _TITLE.sub(lambda found: _jointed(found[0]), body)
+    for near in (context.get("prev"), context.get("next")):
+        if near and "<" not in near["title"]:
+            near["title"] = _jointed(near["title"])
 
 
 def _signature(
@@ -58,6 +73,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register all."""
     app.add_lexer("console", Transcript)
     app.add_transform(StraightQuotes)
-    app.connect("html-page-context", _whole)
+    app.connect("html-page-context", _names)
     app.connect("autodoc-process-signature", _signature)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

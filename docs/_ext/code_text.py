@@ -40,6 +40,8 @@ def _names(app: Sphinx, page: str, template: str, context: dict[str, Any], doctr
     if "body" in context:
         body = _CODE.sub(_code, context["body"])
         context["body"] = _TITLE.sub(lambda found: _jointed(found[0]), body)
+    if context.get("toc"):
+        context["toc"] = _CODE.sub(lambda found: _jointed(found[0]), context["toc"])
     for near in (context.get("prev"), context.get("next")):
         if near and "<" not in near["title"]:
             near["title"] = _jointed(near["title"])

@@ -31,9 +31,8 @@ def _jointed(text: str) -> str:
 
 
 def _code(found: re.Match[str]) -> str:
-    if len(unescape(found[1])) <= _SHORT:
-        return f'<span class="pre whole">{found[1]}</span>'
-    return f'<span class="pre">{_jointed(found[1])}</span>'
+    kind = "pre whole" if len(unescape(found[1])) <= _SHORT else "pre"
+    return f'<span class="{kind}">{_jointed(found[1])}</span>'
 
 
 def _names(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:

@@ -1,11 +1,28 @@
 """How the documentation is built."""
 
+import re
 import sys
 import warnings
 from importlib.metadata import metadata
 from pathlib import Path
 
+from numpydoc.xref import DEFAULT_LINKS
+
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+
+def classes_of_pages() -> dict[str, str]:
+    """The classes that the reference lists, by their short names, if these are of one class."""
+    found: dict[str, list[str]] = {}
+    for page in Path(__file__).parent.glob("api/*.rst"):
+        module = ""
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if line.startswith(".. currentmodule::"):
+                module = line.split()[-1]
+            elif match := re.fullmatch(r"   ((?:\w+\.)*([A-Z]\w+))", line):
+                found.setdefault(match[2], []).append(f"{module}.{match[1]}")
+    return {short: names[0] for short, names in found.items() if len(names) == 1}
+
 
 _about = metadata("treebound")
 project = "treebound"
@@ -53,6 +70,13 @@ toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
+# Every parameter is described, under its name and in its place.
+numpydoc_validation_checks = {"PR02", "PR03", "PR07", "SS01", "SS02", "SS03"}
+numpydoc_validation_exclude = {r"\.DaskBoundTreeClassifier$"}  # lists its parameters as **
+# Types in the sections of parameters link to their pages; others are plain words.
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = dict(zip(DEFAULT_LINKS, DEFAULT_LINKS, strict=True)) | classes_of_pages()
 
 # A warning would be printed on the page, with the path of a file.
 warnings.filterwarnings("error", module="__main__")

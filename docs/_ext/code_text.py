@@ -1,13 +1,19 @@
-"""How code is shown: short names stay whole, ``$`` is the prompt, protocols have no arguments."""
+"""How code is shown: names, prompts, signatures and the values that a parameter can have."""
 
 import re
+from dataclasses import fields
+from html import unescape
 from typing import Any
 
+from docutils import nodes
 from pygments.lexers.shell import BashSessionLexer
 from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
 
-# Words of code that fit on any line; browsers would break them at hyphens.
-_SHORT = re.compile(r'<span class="pre">((?:[^<&]|&\w+;){1,26})</span>')
+_SHORT = 26  # characters of code that fit on any line; browsers would break them at hyphens
+_CODE = re.compile(r'<span class="pre">([^<]*)</span>')
+_TITLE = re.compile(r"<h1>[^<]*")
+_JOINT = re.compile(r"(?<=[._])(?=\w)|(?<=[a-z])(?=[A-Z])")
 
 
 class Transcript(BashSessionLexer):
@@ -19,20 +25,55 @@ class Transcript(BashSessionLexer):
     _ps1rgx = re.compile(r"^(\$ )(.*\n?)")
 
 
-def _whole(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
+def _jointed(text: str) -> str:
+    """Long names break between their words."""
+    return _JOINT.sub("<wbr>", text)
+
+
+def _code(found: re.Match[str]) -> str:
+    kind = "pre whole" if len(unescape(found[1])) <= _SHORT else "pre"
+    return f'<span class="{kind}">{_jointed(found[1])}</span>'
+
+
+def _names(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
     if "body" in context:
-        context["body"] = _SHORT.sub(r'<span class="pre whole">\1</span>', context["body"])
+        body = _CODE.sub(_code, context["body"])
+        context["body"] = _TITLE.sub(lambda found: _jointed(found[0]), body)
+    if context.get("toc"):
+        context["toc"] = _CODE.sub(lambda found: _jointed(found[0]), context["toc"])
+    for near in (context.get("prev"), context.get("next")):
+        if near and "<" not in near["title"]:
+            near["title"] = _jointed(near["title"])
 
 
-def _no_arguments(
+def _signature(
     app: Sphinx, what: str, name: str, thing: Any, options: object, given: str, returns: str
 ) -> tuple[str, str] | None:
-    return ("", returns) if getattr(thing, "_is_protocol", False) else None
+    """Protocols have no arguments; what makes a default is named."""
+    if getattr(thing, "_is_protocol", False):
+        return "", returns
+    if given and "=<factory>" in given:
+        for field in fields(thing):
+            made = getattr(field.default_factory, "__name__", "...")
+            given = given.replace(f"{field.name}=<factory>", f"{field.name}={made}()")
+        return given, returns
+    return None
+
+
+class StraightQuotes(SphinxTransform):
+    """Types keep the quotes of Python: ``{"a", "b"}``."""
+
+    default_priority = 740  # before quotes become curly
+
+    def apply(self, **options: Any) -> None:
+        for node in self.document.findall(nodes.classifier):
+            node["support_smartquotes"] = False
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register all."""
     app.add_lexer("console", Transcript)
-    app.connect("html-page-context", _whole)
-    app.connect("autodoc-process-signature", _no_arguments)
+    app.add_transform(StraightQuotes)
+    app.connect("html-page-context", _names)
+    app.connect("autodoc-process-signature", _signature)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

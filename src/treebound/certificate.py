@@ -58,6 +58,7 @@ class Certificate:
     risk : float
         The bound: at most this share of new examples is misclassified.
     delta : float
+        Probability that the bound fails.
     kind : {"tail inversion", "compression", "held-out rows"}
         How it was computed: from the growth function of trees of this size, from the number of
         training rows that determine the tree, or from rows that the tree was not fitted on.

@@ -33,8 +33,8 @@ class TreeShape:
     ----------
     left, right : TreeShape or None
         The children; None for a leaf.
-    leaves, nodes : int
-        Number of leaves and of inner nodes, ``nodes == leaves - 1``.
+    leaves : int
+        Number of leaves.
     depth : int
         Longest path from the root to a leaf; 0 for a leaf.
     symmetries : int
@@ -231,7 +231,7 @@ class TreeShape:
 
     @property
     def nodes(self) -> int:
-        """Number of inner nodes."""
+        """Number of inner nodes, one less than leaves."""
         return self.leaves - 1
 
     @property

@@ -25,14 +25,26 @@ Rows = tuple[Any, Any] | tuple[Any, Any, Any]
 
 @overload
 def prune(
-    model: Tree, X: Any = ..., y: Any = ..., *, validation: Rows | None = ..., pruner: Any = ...,
-    sample_weight: ArrayLike | None = ..., **options: Any,
-) -> Tree: ...  # fmt: skip
+    model: Tree,
+    X: Any = ...,
+    y: Any = ...,
+    *,
+    validation: Rows | None = ...,
+    pruner: Any = ...,
+    sample_weight: ArrayLike | None = ...,
+    **options: Any,
+) -> Tree: ...
 @overload
 def prune(
-    model: Any, X: Any = ..., y: Any = ..., *, validation: Rows | None = ..., pruner: Any = ...,
-    sample_weight: ArrayLike | None = ..., **options: Any,
-) -> Any: ...  # fmt: skip
+    model: Any,
+    X: Any = ...,
+    y: Any = ...,
+    *,
+    validation: Rows | None = ...,
+    pruner: Any = ...,
+    sample_weight: ArrayLike | None = ...,
+    **options: Any,
+) -> Any: ...
 def prune(
     model: Any,
     X: Any = None,
@@ -213,8 +225,8 @@ def certify(
     >>> from sklearn.datasets import load_digits
     >>> clf = tb.BoundTreeClassifier(max_leaves=15).fit(*load_digits(return_X_y=True))
     >>> print(tb.certify(clf))
-    With probability 95 %, at most ... % of new examples are misclassified
-    (... % on the 1,797 training examples, 15 leaves).
+    With probability 95 %, at most 48.1 % of new examples are misclassified
+    (21.9 % on the 1,797 training examples, 15 leaves).
     """
     unknown = getattr(model, "unknown", "other")
     tree = getattr(model, "tree_", model)

@@ -1,5 +1,6 @@
 """The forms a fitted classifier takes, and the file it is kept in."""
 
+import inspect
 import json
 
 import numpy as np
@@ -60,6 +61,15 @@ def test_functions_take_a_classifier_as_well_as_a_tree(function, method, fruit):
     for wrong, hint in ((3, ""), (grown, "from_sklearn")):
         with pytest.raises(TypeError, match=f"needs a Tree or a fitted .*{hint}"):
             function(wrong)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_methods_are_described_as_methods(form):
+    text = inspect.getdoc(getattr(BoundTreeClassifier, form))
+    own = set(inspect.signature(getattr(BoundTreeClassifier(), form)).parameters)
+    block = text.split("Parameters\n----------\n")[1].split("\n\n")[0]
+    assert {line.split(" :")[0] for line in block.splitlines() if line[0] != " "} == own
+    assert ">>>" not in text  # an example would call the function
 
 
 def test_a_picture_needs_a_fitted_classifier():

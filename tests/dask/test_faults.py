@@ -126,7 +126,6 @@ def files_left(dask_worker=None):
 
 
 def test_values_that_are_lost_are_read_again(client, sample, expected):
-
     def progress(state):
         if state.passes in (1, 4, 7):
             client.run(lose_files)
@@ -162,7 +161,6 @@ def test_an_error_names_its_partition(client, sample):
 
 
 def test_an_interrupt_leaves_nothing_behind(client, sample, expected):
-
     def progress(state):
         if state.passes == 3:
             raise KeyboardInterrupt

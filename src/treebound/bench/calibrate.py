@@ -84,10 +84,14 @@ def calibrate(
     Parameters
     ----------
     of : {"error-prior", "weight"}
+        What to choose: the paper's ``r``, as ``2^-e`` for exponents ``e``, or the weight of the
+        tree term in our code length.
     sets : sequence of str or NamedSample
+        Data sets, or names as :func:`treebound.bench.load_sample` reads them.
     data : path, optional
         Folder with the raw files of the data sets.
     draws, folds, jobs : int
+        Number of splits of each data set, of folds of each split, and of worker processes.
 
     Returns
     -------

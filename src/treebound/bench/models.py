@@ -49,6 +49,7 @@ class Draw:
     Parameters
     ----------
     named : NamedSample
+        The data set to split.
     seed : int
         Seed of the split.
     test_fraction : float
@@ -81,7 +82,9 @@ class Draw:
         Parameters
         ----------
         options : GrowOptions
+            How to grow the tree.
         part : {"train", "test", "growing", "validation"}
+            The part to grow it on.
 
         Returns
         -------
@@ -112,6 +115,7 @@ class Fitted:
     grow_seconds, prune_seconds : float
         CPU seconds of the working thread, which do not depend on the load of the machine.
     leaves, depth : int, optional
+        Size of the tree, if it is one.
     bound : float, optional
         The pruner's score, if it is a risk bound.
     certificate : float, optional
@@ -157,6 +161,7 @@ class Model(ABC):
         Parameters
         ----------
         draw : Draw
+            A split of a data set.
 
         Returns
         -------
@@ -171,13 +176,14 @@ class PrunedTree(Model):
     Parameters
     ----------
     name : str
+        Name of the model in the results.
     options : GrowOptions
         How to grow the tree.
     pruner : Pruner or None
         None keeps the grown tree.
     judge : {None, "validation", "test"}
-        The validation rows of reduced-error pruning. With "validation" the tree is grown on the
-        rest of the training part; "test" is the oracle.
+        The validation rows of reduced-error pruning. With ``"validation"`` the tree is grown on the
+        rest of the training part; ``"test"`` is the oracle.
     recount : bool
         Whether the pruner recounts raised subtrees on the rows that the tree was grown on. The
         paper's own code keeps the labels.
@@ -203,6 +209,7 @@ class PrunedTree(Model):
         Parameters
         ----------
         draw : Draw
+            A split of a data set.
 
         Returns
         -------
@@ -250,6 +257,7 @@ class Estimator(Model):
     Parameters
     ----------
     name : str
+        Name of the model in the results.
     estimator : classifier
         Cloned for every draw; its ``random_state``, if it has one, is set to the draw's seed.
     takes : {"one-hot", "codes", "frame"}
@@ -267,6 +275,7 @@ class Estimator(Model):
         Parameters
         ----------
         draw : Draw
+            A split of a data set.
 
         Returns
         -------
@@ -297,6 +306,7 @@ class SklearnCostComplexity(Model):
     Parameters
     ----------
     name : str
+        Name of the model in the results.
     criterion : str
         The criterion of ``DecisionTreeClassifier``.
     folds : int
@@ -316,6 +326,7 @@ class SklearnCostComplexity(Model):
         Parameters
         ----------
         draw : Draw
+            A split of a data set.
 
         Returns
         -------

@@ -32,6 +32,7 @@ def write_page(results: Results, path: str | Path) -> Path:
     Parameters
     ----------
     results : Results
+        The results to show.
     path : path
         The file to write.
 

@@ -34,6 +34,7 @@ class Protocol:
     Parameters
     ----------
     name : str
+        Name of the protocol in the store.
     models : callable
         Returns the models; called late, so that declaring a protocol imports nothing.
     draws : int

@@ -46,6 +46,7 @@ class Results:
         Parameters
         ----------
         store : Store or path
+            The store, or the file with it.
         protocol : str, optional
             Name or key of a protocol; not needed if the store has one study.
 

@@ -35,13 +35,16 @@ class Observer(Interface):
 
 @dataclass(frozen=True)
 class Study:
-    """Data sets x draws x models under a protocol.
+    """Data sets, draws and models, in all combinations, under a protocol.
 
     Parameters
     ----------
     samples : sequence of NamedSample
+        The data sets.
     models : sequence of Model
+        The models to compare.
     protocol : Protocol
+        The number of draws, their seeds and the size of the test part.
 
     Examples
     --------
@@ -85,11 +88,14 @@ class Study:
         jobs : int
             Worker processes on this machine; -1 for one per core. Clusters have their own.
         backend : {"local", "dask", "ray"}
+            Where the models run: in processes on this machine, or on a cluster.
         scheduler : str, optional
             Address of the dask scheduler or ray cluster; by default one is started here.
         timeout : float, optional
             Seconds after which a model is stopped, with an error as its result.
         observer : Observer, optional
+            Told of the events of the run: ``start(study, rows)`` with the results that the store
+            has, and ``result(row)`` after each new one.
 
         Returns
         -------
@@ -160,18 +166,23 @@ def run(
     Parameters
     ----------
     protocol : {"standard", "paper"} or Protocol
+        The settings of the study, by name or as an object.
     sets : sequence of str or NamedSample, optional
         See :func:`treebound.bench.load_samples`; by default the paper's 25.
     models : sequence of str, optional
         Names of models of the protocol; by default all.
     draws : int, optional
+        Number of splits of each data set; by default that of the protocol.
     data : path, optional
         Folder with the raw files of the data sets.
     store : path or Store
-    jobs, backend, scheduler, timeout, observer
+        The file of the results, created if it does not exist, or an open store.
+    jobs, backend, scheduler, timeout
         See :meth:`Study.run`.
     retry : bool
         Whether to rerun failed models.
+    observer : Observer, optional
+        See :meth:`Study.run`.
     inferred : callable, optional
         See :func:`treebound.bench.load_sample`.
 

@@ -35,6 +35,7 @@ class NamedSample:
     name : str
         The key in the store.
     sample : Sample
+        The rows.
     title : str
         The title to show; by default the name.
 
@@ -59,6 +60,7 @@ class NamedSample:
         Parameters
         ----------
         kind : {"real", "ordinal", "nominal"}
+            The kind to count.
 
         Returns
         -------

@@ -44,6 +44,7 @@ def seeds_of(n_draws: int, root: int = ROOT_SEED) -> tuple[int, ...]:
     Parameters
     ----------
     n_draws : int
+        Number of draws.
     root : int
         Seed of the generator.
 
@@ -75,6 +76,7 @@ def split(n: int, seed: int, fraction: float = 0.15) -> Split:
     n : int
         Number of rows.
     seed : int
+        Seed of both shuffles.
     fraction : float
         Share of the rows in the test part.
 

@@ -240,8 +240,11 @@ class Store:
         Parameters
         ----------
         protocol : Protocol
+            The settings of the study.
         samples : iterable of NamedSample
+            Its data sets.
         models : sequence of Model
+            Its models.
 
         Raises
         ------

@@ -299,8 +299,10 @@ def sheets_of(results: Results, tables: Sequence[str] = TABLES) -> list[Sheet]:
     Parameters
     ----------
     results : Results
+        The results of the study.
     tables : sequence of str
-        Any of "accuracy", "cost", "differences", "wins", "ranks", "published" and "datasets".
+        Any of ``"accuracy"``, ``"cost"``, ``"differences"``, ``"wins"``, ``"ranks"``,
+        ``"published"`` and ``"datasets"``.
 
     Returns
     -------

@@ -67,8 +67,8 @@ def realizable_partitions(
         Declared number of categories of each column (None for a real one); codes are then
         0, ..., K - 1. Only read when ``one_sided`` is False; by default the largest code plus 1.
     method : {"recursive", "rules"}
-        "recursive" joins the partitions of the subtrees; "rules" tries every rule at every node
-        and every labelling of the leaves: slower and independent, to check the first.
+        ``"recursive"`` joins the partitions of the subtrees; ``"rules"`` tries every rule at every
+        node and every labelling of the leaves: slower and independent, to check the first.
 
     Returns
     -------
@@ -156,10 +156,12 @@ def realizable_growth(
 
     Parameters
     ----------
-    X, kinds, shape, one_sided, categories
+    X, kinds, shape
         As in :func:`treebound.bounds.realizable_partitions`.
     n_classes : int
         Number of classes ``n``.
+    one_sided, categories
+        As in :func:`treebound.bounds.realizable_partitions`.
 
     Returns
     -------

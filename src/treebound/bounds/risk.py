@@ -91,8 +91,8 @@ def shawe_taylor(
     log_prior : float or array of float
         ln p, the log of the share of ``delta`` that the class of the tree gets.
     error_prior : float or None
-        r, the ratio of the geometric prior over the number of errors. None puts ``q_k = 1``: the
-        number of errors was fixed in advance.
+        r, the ratio of the geometric prior over the number of errors; by default the paper's
+        ``2**-10.5``. None puts ``q_k = 1``: the number of errors was fixed in advance.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def tail_inversion(
     """Hypergeometric tail inversion (Leboeuf, LeBlanc and Marchand 2021, Theorem 5).
 
     Let K* be the least K with ``P[Hyp(m + m', K, m) <= k] <= delta p / (4 tau(m + m'))``: with
-    K bad examples among m + m', a draw of m rarely has k of them or fewer. With probability
+    K bad examples among ``m + m'``, a draw of m rarely has k of them or fewer. With probability
     1 - delta every tree of the class with k errors has a true risk of at most
     ``max(1, K* - 1 - k) / m'``.
 
@@ -203,7 +203,8 @@ def tail_inversion(
     delta : float
         Probability with which the bound may fail.
     ghost : int, optional
-        m', the size of the ghost sample, chosen before looking at ``errors``; by default ``4 m``.
+        ``m'``, the size of the ghost sample, chosen before looking at ``errors``; by default
+        ``4 m``.
     log_prior : float
         ln p, the log of the share of ``delta`` that the class of the tree gets.
 

@@ -83,9 +83,9 @@ def tree_partitions(
     landscape : Landscape
         The features a tree may test.
     theorem : str
-        "real", "ordinal-by-feature", "ordinal-by-size", "ordinal-by-count", "nominal-by-feature",
-        "nominal-by-size", "mixture", "by-size", "within-budget" or "by-feature"; :doc:`/theory`
-        describes them.
+        ``"real"``, ``"ordinal-by-feature"``, ``"ordinal-by-size"``, ``"ordinal-by-count"``,
+        ``"nominal-by-feature"``, ``"nominal-by-size"``, ``"mixture"``, ``"by-size"``,
+        ``"within-budget"`` or ``"by-feature"``; :doc:`/theory` describes them.
 
     Returns
     -------

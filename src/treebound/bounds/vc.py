@@ -59,7 +59,7 @@ class VCDimension:
     upper : int
         No larger sample is.
     lower_by, upper_by : str
-        The lemma or method behind each bound, such as "cluster lemma"; ignored in comparisons.
+        The lemma or method behind each bound, such as ``"cluster lemma"``; ignored in comparisons.
 
     Examples
     --------

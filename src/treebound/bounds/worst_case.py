@@ -149,8 +149,8 @@ def worst_sample(
         Whether a one-sided test is free at every node; see
         :func:`treebound.bounds.realizable_partitions`.
     max_samples : int
-        How many samples to count at most. If all that matter are no more, they are all tried;
-        else the search climbs from random starts.
+        How many samples to count at most. If no more than these have to be compared, all are
+        tried; else the search climbs from random starts.
     stop_at : int, optional
         Stop as soon as this count is reached, for instance an upper bound.
     random_state : int
@@ -194,10 +194,12 @@ def worst_growth(
 
     Parameters
     ----------
-    shape, m, landscape, one_sided, max_samples, stop_at, random_state
+    shape, m
         As in :func:`treebound.bounds.worst_sample`.
     n_classes : int
         Number of classes ``n``.
+    landscape, one_sided, max_samples, stop_at, random_state
+        As in :func:`treebound.bounds.worst_sample`.
 
     Returns
     -------

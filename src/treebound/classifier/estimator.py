@@ -36,10 +36,10 @@ class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEsti
         Maximum number of leaves; None means no limit. With pruning it does not limit growing: the
         best tree on the pruning path with at most this many leaves is chosen.
     max_grown_leaves : int or None
-        Most leaves of the tree that is grown before it is pruned; None is no limit, or 2^16 where
-        the rows are not in memory.
+        Maximum number of leaves of the tree before it is pruned; None means no limit, or 2^16
+        where the rows are not in memory.
     max_depth : int or None
-        Greatest depth of the grown tree; None is no limit.
+        Maximum depth of the grown tree; None means no limit.
     min_samples_leaf, min_samples_split : int
         Minimum number of rows in a leaf, and in a node to split.
     min_weight_fraction_leaf : float
@@ -92,8 +92,6 @@ class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEsti
         The name of ``y``, if it has one (a pandas or polars series).
     columns_ : tuple of Column
         Kind, categories and missing values of each column.
-    landscape_ : Landscape
-        The landscape of the columns; undeclared categories count as unbounded.
     tree_ : Tree
         The fitted tree.
     grown_tree_ : Tree
@@ -113,6 +111,8 @@ class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEsti
     A missing value in a real or ordinal column goes to the side learned for it at each split; in a
     nominal column it is a category of its own. If no training value was missing, it goes to the
     larger child.
+
+    ``score`` (the accuracy), ``get_params`` and ``set_params`` are those of scikit-learn.
 
     Rows of weight zero are dropped, and a row of weight two counts as two rows: the number of
     examples in a pruning score is the sum of the weights.
@@ -151,6 +151,7 @@ class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEsti
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
+            The columns of the training table.
 
         Returns
         -------
@@ -165,6 +166,7 @@ class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEsti
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
+            The columns of the training table.
 
         Returns
         -------
@@ -180,6 +182,7 @@ class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEsti
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
+            The columns of the training table.
 
         Returns
         -------

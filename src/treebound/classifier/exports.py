@@ -108,6 +108,7 @@ class TreeExports(Forms, Exports):
         Parameters
         ----------
         path : str or path-like
+            The file to write.
 
         Examples
         --------
@@ -134,6 +135,7 @@ class TreeExports(Forms, Exports):
         Parameters
         ----------
         path : str or path-like
+            The file to read.
 
         Returns
         -------

@@ -247,6 +247,7 @@ class TreeModel(TreeExports, Parameters):
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
+            The columns of the training table.
 
         Returns
         -------

@@ -55,7 +55,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "theory",
         "Partitioning function of a tree shape: in how many ways it can split a sample, at most.",
     ),
-    "shapes": ("theory", "Every tree shape with so many leaves, once each."),
+    "shapes": ("theory", "Every tree shape with this many leaves, once each."),
     "witness": (
         "theory",
         "A sample of real features that a stump splits in as many ways as there can be.",

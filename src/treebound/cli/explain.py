@@ -43,7 +43,7 @@ def explain(
     row
         Explain this row alone; the first is 1.
     rows
-        Explain at most so many rows, the first ones.
+        Explain at most this many rows, the first ones.
     json
         Print a JSON object for each row, one on a line.
     """

@@ -90,7 +90,7 @@ def fit(
     jobs
         Threads for growing.
     cv
-        Also fit to parts of the rows, so many times, and say how often the rest is misclassified.
+        Also fit to parts of the rows, this many times, and say how often the rest is misclassified.
     output
         Where to write the model (JSON). Without it the tree is printed.
     report

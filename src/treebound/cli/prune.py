@@ -45,7 +45,7 @@ def prune(
     pruning
         The pruner.
     leaves
-        Keep at most so many leaves instead of as many as the pruner chooses.
+        Keep at most this many leaves, instead of as many as the pruner chooses.
     output
         Where to write the pruned model; without it the tree is printed.
     """

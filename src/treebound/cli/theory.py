@@ -218,7 +218,7 @@ def partitions(
     nominal
         Category counts of the nominal features, e.g. 2,4; '?' for one not declared.
     search
-        Count the partitions of up to so many samples, for a lower bound.
+        Count the partitions of up to this many samples, for a lower bound.
     as_json
         Write JSON instead of a table.
     """
@@ -249,7 +249,7 @@ def shapes(
     count: Annotated[bool, Parameter(negative=())] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Every tree shape with so many leaves, once each.
+    """Every tree shape with this many leaves, once each.
 
     Parameters
     ----------

@@ -94,6 +94,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         Parameters
         ----------
         X : dask DataFrame or Array
+            The rows; every partition has the same columns.
         y : dask Series or Array, or str
             The class of every row, in the partitions of X; or the name of a column of X.
         sample_weight : dask Series or Array, or str, optional
@@ -194,6 +195,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         Parameters
         ----------
         X : dask DataFrame or Array, or a table in memory
+            The columns of the training data.
 
         Returns
         -------
@@ -211,6 +213,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         Parameters
         ----------
         X : dask DataFrame or Array, or a table in memory
+            The columns of the training data.
 
         Returns
         -------
@@ -228,6 +231,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         Parameters
         ----------
         X : dask DataFrame or Array, or a table in memory
+            The columns of the training data.
 
         Returns
         -------
@@ -245,6 +249,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         Parameters
         ----------
         X : dask DataFrame or Array, or a table in memory
+            The columns of the training data.
 
         Returns
         -------
@@ -270,8 +275,11 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         Parameters
         ----------
         X : dask DataFrame or Array
+            The columns of the training data.
         y : dask Series or Array, or the name of a column of X
+            The true class of every row, in the partitions of X.
         sample_weight : dask Series or Array, or the name of a column of X, optional
+            The weight of every row, in the partitions of X.
 
         Returns
         -------
@@ -315,6 +323,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         Parameters
         ----------
         path : str or path-like
+            The file to write.
         """
         self.to_local().save(path)
 

@@ -66,6 +66,7 @@ def landscape_of(columns: Sequence[Column], *, observed: bool = False) -> Landsc
     Parameters
     ----------
     columns : sequence of Column
+        The columns of a table or a tree.
     observed : bool
         If False, categories that were not declared count as unbounded: an undeclared nominal
         column is None in the landscape, an undeclared ordinal one counts as real. If True,

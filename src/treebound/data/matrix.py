@@ -59,6 +59,7 @@ class Matrix:
         Parameters
         ----------
         rows : index array, slice or mask
+            The rows to keep.
 
         Returns
         -------
@@ -96,6 +97,7 @@ class Matrix:
         Parameters
         ----------
         parts : sequence of Matrix
+            The matrices, in the order of the rows.
 
         Returns
         -------

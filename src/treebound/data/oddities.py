@@ -92,6 +92,7 @@ def oddities(sample: Sample) -> list[Oddity]:
     Parameters
     ----------
     sample : Sample
+        The training rows.
 
     Returns
     -------

@@ -102,6 +102,7 @@ class Sample:
         Parameters
         ----------
         rows : index array, slice or mask
+            The rows to keep.
 
         Returns
         -------
@@ -132,6 +133,7 @@ class Sample:
         y : array-like of shape (n_rows,)
             The label of each row.
         sample_weight : array-like of shape (n_rows,) or number, optional
+            The weight of each row, or of every row.
         class_weight : "balanced", mapping of class to weight, or None
             Multiplies the sample weights.
         categorical_features, ordinal_features
@@ -178,9 +180,11 @@ class Sample:
         Parameters
         ----------
         X : table
+            The same columns in the same order.
         y : array-like of shape (n_rows,)
             Labels, not codes; each must be one of ``classes``.
         sample_weight : array-like of shape (n_rows,) or number, optional
+            The weight of each row, or of every row.
         columns, classes
             Those of a tree, a model or another sample.
         unknown : {"other", "majority", "stop", "missing", "error"}

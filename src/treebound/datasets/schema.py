@@ -166,6 +166,7 @@ class Schema:
         Parameters
         ----------
         name : str
+            Its name.
 
         Returns
         -------
@@ -215,6 +216,7 @@ class Schema:
         Parameters
         ----------
         text : str
+            The content of a schema file.
         name : str
             How errors name the schema.
 

@@ -10,6 +10,7 @@ from treebound.exchange.onnx_model import to_onnx
 from treebound.exchange.python_code import to_python
 from treebound.exchange.sklearn_tree import from_sklearn, to_sklearn
 from treebound.exchange.sql_code import to_sql
+from treebound.tree.fitted import as_method
 
 __all__ = [
     "Exports",
@@ -36,7 +37,7 @@ __all__ = [
 class Exports:
     """The exports as methods of a fitted classifier; also the list of the command line."""
 
-    to_python = python_code.to_python
-    to_c = c_code.to_c
-    to_sql = sql_code.to_sql
-    to_onnx = onnx_model.to_onnx
+    to_python = as_method(python_code.to_python)
+    to_c = as_method(c_code.to_c)
+    to_sql = as_method(sql_code.to_sql)
+    to_onnx = as_method(onnx_model.to_onnx)

@@ -66,6 +66,7 @@ def from_lightgbm(
     tree_index : int
         Index of the tree in the model.
     sample_weight : array-like, optional
+        The weight of each row.
 
     Returns
     -------
@@ -139,6 +140,7 @@ def from_xgboost(
     tree_index : int
         Index of the tree in the model.
     sample_weight : array-like, optional
+        The weight of each row.
 
     Returns
     -------
@@ -201,6 +203,7 @@ def from_spark(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Tree
     X, y : array-like
         The training data, the columns in the order of the model's feature vector.
     sample_weight : array-like, optional
+        The weight of each row.
 
     Returns
     -------

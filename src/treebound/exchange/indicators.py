@@ -26,6 +26,7 @@ class Indicators:
     Parameters
     ----------
     model : BoundTreeClassifier or Tree
+        A fitted classifier, or its tree.
 
     Attributes
     ----------
@@ -133,6 +134,7 @@ class Indicators:
         Parameters
         ----------
         values : ndarray of shape (n_rows, n_new_columns, ...)
+            Values of the new columns, such as SHAP values.
 
         Returns
         -------

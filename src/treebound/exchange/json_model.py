@@ -103,6 +103,7 @@ def dumps(model: SavedModel) -> str:
     Parameters
     ----------
     model : SavedModel
+        The content of the file.
 
     Returns
     -------
@@ -151,7 +152,9 @@ def save(model: SavedModel, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : SavedModel
+        The content of the file.
     path : str or path-like
+        The file to write.
     """
     write_text(path, dumps(model))
 
@@ -162,6 +165,7 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
     Parameters
     ----------
     path : str or path-like
+        The file to read.
 
     Returns
     -------

@@ -54,7 +54,7 @@ def to_onnx(
         For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
     unknown : {"other", "majority", "stop", "missing"}
         How to handle unknown categories, as in the classifier. A graph cannot raise errors, so
-        "error" is not possible.
+        ``"error"`` is not possible.
     smoothing : {"laplace", "m-estimate", None}
         How counts become probabilities, as in the classifier.
     missing_text : str
@@ -71,7 +71,7 @@ def to_onnx(
     Raises
     ------
     ValueError
-        If ``unknown`` is "error".
+        If ``unknown`` is ``"error"``.
     """
     onnx = require("onnx", extra="onnx", why="Writing an ONNX model")
     check_unknown(unknown, caller="to_onnx")

@@ -40,6 +40,7 @@ def from_sklearn(
         The training data. With other data the splits are the same, but counts and labels are
         those of the data.
     sample_weight : array-like, optional
+        The weight of each row.
 
     Returns
     -------
@@ -131,11 +132,12 @@ def to_sklearn(
     >>> from sklearn.tree import DecisionTreeClassifier, export_text
     >>> import treebound as tb
     >>> X, y = load_iris(return_X_y=True)
-    >>> tree = tb.from_sklearn(DecisionTreeClassifier(max_leaf_nodes=2).fit(X, y), X, y)
+    >>> stump = DecisionTreeClassifier(max_leaf_nodes=2, random_state=0).fit(X, y)
+    >>> tree = tb.from_sklearn(stump, X, y)
     >>> print(export_text(tb.to_sklearn(tree), feature_names=list("abcd")))
-    |--- ... <= ...
+    |--- d <= 0.80
     |   |--- class: 0
-    |--- ... >  ...
+    |--- d >  0.80
     |   |--- class: 1
     <BLANKLINE>
     """

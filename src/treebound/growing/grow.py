@@ -43,6 +43,7 @@ def grow(
     Parameters
     ----------
     sample : Sample
+        The training rows.
     options : GrowOptions, optional
         How to grow; by default to purity, with Gini's impurity.
     crossing : int, optional
@@ -59,18 +60,18 @@ def grow(
     rank; ``x == category`` on nominal ones, missing included. On real and ordinal columns missing
     is tried on both sides, and against present (threshold +inf). If no row of a node is missing,
     missing goes to the heavier child, left on ties. A node of one class is not split. With gini
-    and entropy in the order "gain", a split without gain is allowed if no other gains more and
+    and entropy in the order ``"gain"``, a split without gain is allowed if no other gains more and
     ``min_gain`` is 0: the gain may come further down, as with exclusive or. With misclassification
-    and in the order "impurity" a split must lower the impurity.
+    and in the order ``"impurity"`` a split must lower the impurity.
 
     *Ties.* Within a column, ties go to the lowest threshold or category, then to missing on the
     right. Between columns, to the split with the widest gap between its sides, relative to the
     column's range (1 for a category), so that the order of the columns does not matter; then to
-    the first column. Between leaves, to the oldest. In the order "impurity" a tie between columns
-    goes to the split with the least weight on its left, as in the paper's code. Gains are tied if
-    they differ by less than 2^-45 of the node's weight: all class counts are exact integers, so
-    the tree does not depend on the order of the rows or the number of threads. Weights that are
-    not integers are rounded to 2^-52 of their sum.
+    the first column. Between leaves, to the oldest. In the order ``"impurity"`` a tie between
+    columns goes to the split with the least weight on its left, as in the paper's code. Gains are
+    tied if they differ by less than 2^-45 of the node's weight: all class counts are exact
+    integers, so the tree does not depend on the order of the rows or the number of threads.
+    Weights that are not integers are rounded to 2^-52 of their sum.
 
     *Time and memory.* Large nodes are searched by histograms: O(n d) to code n rows of d columns
     into bins of one or two bytes and O(n d) for each level of the tree. Bounds determine which

@@ -153,6 +153,7 @@ class BoundPruner(BasePruner):
         Parameters
         ----------
         tree : Tree
+            A grown tree.
 
         Returns
         -------

@@ -85,6 +85,7 @@ def weakest_link_path(
     Parameters
     ----------
     tree : Tree
+        A grown tree.
     measure : {"error", "impurity"}
         Risk of a leaf: its errors, or its impurity (then the path equals scikit-learn's
         ``cost_complexity_pruning_path`` on the same tree).

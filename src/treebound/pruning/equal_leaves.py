@@ -19,6 +19,7 @@ def merge_equal_leaves(tree: Tree) -> Tree:
     Parameters
     ----------
     tree : Tree
+        The tree to simplify.
 
     Returns
     -------

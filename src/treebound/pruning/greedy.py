@@ -79,7 +79,7 @@ def search(
         leaves, errors, symmetric = state.candidates(nodes)
         scores = scorer.after(nodes, leaves, errors, symmetric)
         last = len(scores) - 1 - int(np.argmin(scores[::-1]))
-        if scores[last] > best:  # ERRATA 12: the paper's own test is never false
+        if scores[last] > best:  # erratum 12: the paper's own test is never false
             break
         best = float(scores[last])
         steps.append(replaced(state, int(nodes[last // 3]), last % 3))

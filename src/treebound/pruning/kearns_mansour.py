@@ -33,14 +33,15 @@ class KearnsMansourPruner(BasePruner):
 
     In one bottom-up pass, a node with n examples becomes a leaf unless its subtree, as pruned so
     far, has an error rate that is smaller by more than
-    ``C sqrt((ln tau_path(n) + ln tau_subtree(n) + ln(m / delta)) / n)`` (ERRATA 14).
+    ``C sqrt((ln tau_path(n) + ln tau_subtree(n) + ln(m / delta)) / n)`` (erratum 14).
     The path class is the decision lists as long as the path from the root to the node, the
     subtree class the trees of the subtree's shape.
 
     Parameters
     ----------
     constant : float or None
-        C. None chooses it by cross-validation, for which ``prune`` needs ``sample`` and ``grow``.
+        The factor C. None chooses it by cross-validation, for which ``prune`` needs ``sample``
+        and ``grow``.
     constants : sequence of float
         Candidates for cross-validation; by default ``10^-20, 10^-19, ..., 1``. Ties go to the
         largest.

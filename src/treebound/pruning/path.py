@@ -32,12 +32,6 @@ class PruningPath(ABC):
 
     Attributes
     ----------
-    leaves : ndarray of int64
-        Number of leaves at each step.
-    errors : ndarray of float64
-        Errors at each step: training errors, their cost, or validation errors.
-    scores : ndarray of float64
-        Score of each step; lower is better.
     chosen : int
         The chosen step.
     unit : str
@@ -61,7 +55,7 @@ class PruningPath(ABC):
     @property
     @abstractmethod
     def errors(self) -> Floats:
-        """Errors at each step, in the unit of ``unit``."""
+        """Errors at each step, as ``unit`` says: in training, their cost, or in validation."""
 
     @property
     @abstractmethod
@@ -88,6 +82,7 @@ class PruningPath(ABC):
         Parameters
         ----------
         step : int
+            The number of the step.
 
         Returns
         -------
@@ -141,6 +136,7 @@ class PruningPath(ABC):
         Parameters
         ----------
         leaves : int
+            Maximum number of leaves.
 
         Returns
         -------
@@ -166,6 +162,7 @@ class PruningPath(ABC):
         Parameters
         ----------
         leaves : int
+            Maximum number of leaves.
 
         Returns
         -------

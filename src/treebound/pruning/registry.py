@@ -32,6 +32,7 @@ def make_pruner(pruner: Any, **options: Any) -> Pruner | None:
     Parameters
     ----------
     pruner : str, Pruner or None
+        A name, as in :func:`treebound.prune`, or an object.
     **options
         Parameters of the pruner, if it is given by name.
 

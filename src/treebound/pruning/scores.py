@@ -56,6 +56,7 @@ def code_length(
     log_growth : float or array of float
         Natural log of the growth function at 2m.
     n_classes : int
+        Number of classes n.
     log_prior : float or array of float
         ln p, the log prior of the class of the tree.
     weight : float

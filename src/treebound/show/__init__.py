@@ -12,6 +12,7 @@ from treebound.show.figure import TreeDisplay
 from treebound.show.notebook import to_notebook
 from treebound.show.path_display import CertificateDisplay, PruningPathDisplay
 from treebound.show.theory import FerrersDisplay, GrowthDisplay
+from treebound.tree.fitted import as_method
 
 __all__ = [
     "CertificateDisplay",
@@ -40,8 +41,8 @@ __all__ = [
 class Forms:
     """The forms as methods of a fitted classifier; also the list of the command line."""
 
-    to_text = as_text.to_text
-    to_rules = as_rules.to_rules
-    to_dot = as_dot.to_dot
-    to_latex = as_latex.to_latex
-    to_html = as_html.to_html
+    to_text = as_method(as_text.to_text)
+    to_rules = as_method(as_rules.to_rules)
+    to_dot = as_method(as_dot.to_dot)
+    to_latex = as_method(as_latex.to_latex)
+    to_html = as_method(as_html.to_html)

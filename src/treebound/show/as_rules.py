@@ -58,6 +58,7 @@ class Region:
         Parameters
         ----------
         column : Column
+            The column.
 
         Returns
         -------
@@ -108,6 +109,7 @@ class Region:
         Parameters
         ----------
         inside : bool
+            Which of the two.
 
         Returns
         -------
@@ -249,6 +251,7 @@ class Rules(Sequence[Rule]):
     Parameters
     ----------
     rules : iterable of Rule
+        One for each leaf.
     """
 
     def __init__(self, rules: Iterable[Rule]) -> None:

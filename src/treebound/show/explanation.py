@@ -26,6 +26,7 @@ class Step:
     Attributes
     ----------
     node : int
+        The node of the split.
     split : Split
         The split of the node.
     left : bool
@@ -82,6 +83,7 @@ class Change:
     Attributes
     ----------
     column : str
+        Name of the column.
     condition : str
         The condition on the value, such as ``age > 30``.
     old, new : object
@@ -112,6 +114,7 @@ class Counterfactual:
     node : int
         The node reached after the change.
     changes : tuple of Change
+        The values that change, one for each column.
     row : dict
         The changed row, by column name.
     """

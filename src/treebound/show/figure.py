@@ -36,6 +36,7 @@ class TreeDisplay:
     Parameters
     ----------
     tree : Tree
+        The tree to draw.
     max_depth : int, optional
         Deeper nodes are omitted and counted.
     digits : int, optional
@@ -52,7 +53,9 @@ class TreeDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        The axes that were drawn in.
     figure_ : matplotlib Figure
+        Their figure.
     places_ : dict of int to (float, float)
         Centre of every node that is drawn, in points.
 

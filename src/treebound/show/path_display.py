@@ -42,6 +42,7 @@ class PruningPathDisplay:
     ax_ : matplotlib Axes
         The first of them.
     figure_ : matplotlib Figure
+        Their figure.
 
     Examples
     --------
@@ -77,6 +78,7 @@ class PruningPathDisplay:
         Parameters
         ----------
         path : PruningPath
+            The path of a pruning result.
         ax : matplotlib Axes, optional
             Its place is taken by three axes, one above the other; by default a new figure.
 
@@ -174,7 +176,9 @@ class CertificateDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        The axes that were drawn in.
     figure_ : matplotlib Figure
+        Their figure.
 
     Examples
     --------

@@ -47,7 +47,9 @@ class FerrersDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        The axes that were drawn in.
     figure_ : matplotlib Figure
+        Their figure.
     cells_ : list of matplotlib Circle
         The cells, row by row.
 
@@ -203,7 +205,9 @@ class GrowthDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        The axes that were drawn in.
     figure_ : matplotlib Figure
+        Their figure.
     lines_ : dict of str to matplotlib Line2D
         The line of each form.
 

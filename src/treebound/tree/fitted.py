@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import wraps
-from inspect import signature
+from inspect import cleandoc, signature
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from treebound.tree.model import Tree
 
-__all__ = ["takes_classifier", "tree_of"]
+__all__ = ["as_method", "takes_classifier", "tree_of"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+# The first parameter of a function, in its description.
+_TREE = re.compile(r"(\nParameters\n-+\n)\w+ : .*\n(?:    .*\n)*")
 
 
 def tree_of(model: Any, caller: str) -> Tree:
@@ -67,3 +70,22 @@ def takes_classifier(
         return function(tree, *args, **options)
 
     return either  # type: ignore[return-value]  # the tree may be given by name, too
+
+
+def as_method(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """A function of a tree or classifier as a method of the classifier, described as one."""
+
+    @wraps(function)
+    def method(self: Any, /, *args: P.args, **options: P.kwargs) -> R:
+        return function(self, *args, **options)
+
+    parameters = signature(function).parameters
+    own = [f"``{name}``" for name in ("unknown", "smoothing") if name in parameters]
+    text, _, _ = cleandoc(function.__doc__ or "").partition("\n\nExamples\n")
+    summary, *others = _TREE.sub(r"\1", text, count=1).split("\n\n")
+    if own:
+        others.insert(0, f"By default taken from the classifier: {', '.join(own)}.")
+    name = f"{function.__module__.rpartition('.')[0]}.{function.__name__}"
+    others.append(f"See Also\n--------\n{name} : The same as a function, also of a tree.")
+    method.__doc__ = "\n\n".join([summary, *others])
+    return method

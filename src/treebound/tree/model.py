@@ -287,6 +287,7 @@ class Tree:
         Parameters
         ----------
         sample : Sample
+            Rows in the columns and classes of the tree.
 
         Returns
         -------
@@ -340,6 +341,7 @@ class Tree:
         Parameters
         ----------
         sample : Sample
+            Rows in the columns and classes of the tree.
 
         Returns
         -------

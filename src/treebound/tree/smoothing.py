@@ -29,8 +29,8 @@ def probabilities(
     counts : array-like of shape (n_nodes, n_classes)
         Weight of each class in each node, as in ``Tree.counts``.
     smoothing : {"m-estimate", "laplace"} or None
-        "m-estimate": four extra examples, spread evenly over the K classes,
-        ``(n_k + 4 / K) / (n + 4)``. "laplace": one extra example of each class,
+        ``"m-estimate"``: four extra examples, spread evenly over the K classes,
+        ``(n_k + 4 / K) / (n + 4)``. ``"laplace"``: one extra example of each class,
         ``(n_k + 1) / (n + K)``. None: the plain frequencies.
 
     Returns

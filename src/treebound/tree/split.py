@@ -20,12 +20,11 @@ __all__ = ["Split", "SplitKind", "Unknown", "check_unknown", "plain", "split_of"
 SplitKind = Literal["threshold", "category", "missing"]
 
 
+# A new kind of split changes this file and the code that finds, stores and routes it; text, rules
+# and code are written from the codes and need no change.
 @dataclass(frozen=True, slots=True)
 class Split:
     """The split of an inner node, and the side of each value.
-
-    A new kind of split changes this file and the code that finds, stores and routes it; text,
-    rules and code are written from ``codes`` and need no change.
 
     Attributes
     ----------
@@ -68,7 +67,7 @@ class Split:
 
     @property
     def present_left(self) -> bool:
-        """Whether present values of a real column go left in a "missing" split."""
+        """Whether present values of a real column go left in a split of kind ``"missing"``."""
         return not self.missing_left
 
     def values(self, *, left: bool = True) -> list[Any]:
@@ -103,6 +102,7 @@ def split_of(tree: Tree, node: int, *, unknown: Unknown = "other") -> Split:
     Parameters
     ----------
     tree : Tree
+        The tree of the node.
     node : int
         An inner node.
     unknown : {"other", "majority", "stop", "missing", "error"}

@@ -70,6 +70,7 @@ class Engine(Protocol):
         Parameters
         ----------
         bins : Bins
+            The new bins.
         """
         ...
 
@@ -109,6 +110,7 @@ class Engine(Protocol):
         Parameters
         ----------
         splits : sequence of ShardSplit
+            The split of each node that is divided.
         """
         ...
 
@@ -118,6 +120,7 @@ class Engine(Protocol):
         Parameters
         ----------
         subtrees : sequence of Subtree
+            The nodes, and the limits of what grows below them.
 
         Returns
         -------
@@ -132,6 +135,7 @@ class Engine(Protocol):
         Parameters
         ----------
         tree : Tree
+            The tree that was grown on these rows.
 
         Returns
         -------
@@ -147,11 +151,15 @@ class LocalEngine:
     Parameters
     ----------
     shards : sequence of Shard
+        The rows, coded in the bins.
     facts : Facts
         What is known of the rows of all shards.
     bins : Bins
+        The bins of all shards.
     n_classes : int
+        Number of classes.
     n_threads : int
+        Maximum number of threads.
     """
 
     def __init__(
@@ -181,7 +189,9 @@ class LocalEngine:
         samples : sequence of Sample
             The parts of the rows, in their order.
         bins : Bins
+            As made by :func:`treebound.growing.rounds.make_bins`.
         n_threads : int
+            Maximum number of threads.
 
         Returns
         -------
@@ -212,6 +222,7 @@ class LocalEngine:
         Parameters
         ----------
         bins : Bins
+            The new bins.
         """
         found = self._map(lambda shard, rows: recode(shard, self.bins, bins))
         facts = reduce(add, [more for _, more in found])
@@ -268,6 +279,7 @@ class LocalEngine:
         Parameters
         ----------
         splits : sequence of ShardSplit
+            The split of each node that is divided.
         """
         self._rows = self._map(lambda shard, rows: part_rows(shard, rows, self.bins, splits))
 
@@ -277,6 +289,7 @@ class LocalEngine:
         Parameters
         ----------
         subtrees : sequence of Subtree
+            The nodes, and the limits of what grows below them.
 
         Returns
         -------
@@ -294,6 +307,7 @@ class LocalEngine:
         Parameters
         ----------
         tree : Tree
+            The tree that was grown on these rows.
 
         Returns
         -------

@@ -36,6 +36,7 @@ def make_bins(
     Parameters
     ----------
     columns : sequence of Column
+        The columns of the table.
     sample : sequence of ndarray
         Values of some rows, for each real column; ignored for the others.
     most_bins : int
@@ -84,12 +85,17 @@ def grow_in_rounds(
     Parameters
     ----------
     engine : Engine
+        The rows.
     columns : sequence of Column
+        The columns of the rows.
     classes : ndarray
+        The class labels, sorted.
     options : GrowOptions
+        How to grow.
     weighted : bool
         Whether rows have weights.
     limits : Limits, optional
+        How much is done and kept in memory at a time.
     progress : callable, optional
         Called with a :class:`Progress` after every pass over the rows.
     checkpoint : str or path-like, optional

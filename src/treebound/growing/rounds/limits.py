@@ -14,13 +14,13 @@ class Limits:
     Attributes
     ----------
     gather_rows : int
-        Nodes of at most so many rows are finished in one place, as in memory.
+        Nodes of at most this many rows are finished in one place, as in memory.
     gather_values : int
         Approximate number of values of such nodes in memory at a time.
     most_values : int
         Approximate number of values inside bins that are requested at a time.
     few_values : int
-        Intervals of at most so many rows are not divided further.
+        Intervals of at most this many rows are not divided further.
     most_cells : int
         Maximum number of counts of histograms that are requested at a time.
     most_live : float

@@ -33,7 +33,9 @@ def stream_engine(
     samples : iterable of Sample
         All rows, in their order.
     bins : Bins
+        As made by :func:`treebound.growing.rounds.make_bins`.
     n_threads : int
+        Maximum number of threads.
     folder : str, optional
         The folder of the temporary file with the values; by default that of the system.
 

@@ -122,6 +122,7 @@ class RowFolds:
     k : int
         Number of folds.
     seed : int
+        Seed of the order of the rows.
 
     Examples
     --------

@@ -68,6 +68,7 @@ class PruningPath(ABC):
         Parameters
         ----------
         steps : ndarray of int64
+            Their numbers.
 
         Returns
         -------

@@ -389,7 +389,7 @@ def log_wedderburn_etherington(n: IntArray) -> FloatArray: ...
 def log_wedderburn_etherington(n: int | IntArray) -> float | FloatArray:
     """Natural logarithm of the Wedderburn-Etherington number, also for an array.
 
-    O(n^2) multiplications the first time, then a look-up.
+    The first time it takes about ``n**2`` multiplications, then a look-up.
 
     Parameters
     ----------

@@ -60,9 +60,9 @@ def log_growth(
     shape : TreeShape
         The shape of the trees.
     m : int
-        Number of examples, from 1 to 10**100.
+        Number of examples, from 1 to ``10**100``.
     n_classes : int
-        Number of classes, from 1 to 10**100; the cost does not grow with it.
+        Number of classes, from 1 to ``10**100``; the cost does not grow with it.
     landscape : Landscape
         The features a tree may test.
     form : {"best", "tight", "chain-sum", "fast", "closed", "chain"}
@@ -166,11 +166,15 @@ def log_growth_leaves(
 def log_growth_leaves(
     leaves: int | IntArray, m: int, n_classes: int, landscape: Landscape, *, form: str = "best"
 ) -> float | FloatArray:
-    """Closed forms for the class of ALL trees with that many leaves (ours, not in the paper).
+    """Closed forms for the class of all trees with that many leaves (ours, not in the paper).
 
-    Over ``n``, with ``N = L - 1`` and ``X^j`` read as ``binom(m-1, j)``: ``closed`` is
-    ``Catalan(N) Y^N`` with ``Y = n ell X + n B / 2``; ``chain`` is
-    ``sum_j binom(N+j, 2j) Catalan(j) Y^j`` with ``Y = ell (n-1) X + n B / 2``.
+    With L leaves, n classes, ``ell`` real features, ``B`` pairs of a categorical test and one of
+    its two directions, and ``N = L - 1``, the growth function is at most n times
+
+    - ``closed``: ``Catalan(N) Y^N``, where ``Y = n ell X + n B / 2``;
+    - ``chain``: ``sum_j binom(N+j, 2j) Catalan(j) Y^j``, where ``Y = ell (n-1) X + n B / 2``.
+
+    In the expanded powers, ``X^j`` stands for ``binom(m-1, j)``.
 
     Parameters
     ----------

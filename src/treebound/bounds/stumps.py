@@ -169,7 +169,7 @@ def trivial_stump_gap_at_least(m: int) -> int:
     Parameters
     ----------
     m : int
-        Number of examples, at most 10**6.
+        Number of examples, at most ``10**6``.
 
     Returns
     -------
@@ -246,7 +246,7 @@ def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
     Parameters
     ----------
     m : int
-        Number of examples, at most 10**6: the result has an entry for every part size.
+        Number of examples, at most ``10**6``: the result has an entry for every part size.
     ordinal : sequence of int
         Number of categories of each feature.
 

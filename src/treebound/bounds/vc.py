@@ -57,7 +57,7 @@ class VCDimension:
     lower : int
         Some sample of this size is shattered.
     upper : int
-        No larger sample is.
+        No larger sample is shattered.
     lower_by, upper_by : str
         The lemma or method behind each bound, such as ``"cluster lemma"``; ignored in comparisons.
 

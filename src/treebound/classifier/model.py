@@ -299,7 +299,7 @@ class TreeModel(TreeExports, Parameters):
     def certificate_(self) -> Certificate | None:
         """An upper bound on the true risk; None if it would not hold.
 
-        Then ``certificate_reason_`` says why.
+        If it is None, ``certificate_reason_`` says why.
         """
         self._check_fitted()
         if self._certificate is None:

@@ -79,5 +79,5 @@ def test_the_command_runs(tmp_path):
     run("fit", "iris.csv", "--target", "target", "-o", "model.json", "--report", "page.html")
     assert len(run("predict", "model.json", "iris.csv").splitlines()) == 151
     assert "petal" in run("show", "model.json")
-    assert "rows are misclassified" in run("evaluate", "model.json", "iris.csv")
+    assert "1 of 150 rows is misclassified" in run("evaluate", "model.json", "iris.csv")
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!")

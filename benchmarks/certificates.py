@@ -1,6 +1,6 @@
 """What certificates are worth: on the 25 data sets, and in simulations with a known true risk.
 
-    python benchmarks/certificates.py [--data FOLDER] [--draws 10] [--simulated 20000] [--jobs 2]
+    python benchmarks/certificates.py [--data FOLDER] [--draws 100] [--simulated 20000] [--jobs 2]
 
 Three tables. The kinds of certificate on the data sets, beside the error on rows that no fit has
 seen; the three rules for thresholds; and how often a certificate was wrong in simulated draws, of
@@ -352,7 +352,7 @@ def main() -> None:
     """Measure, print and keep."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder with the raw files")
-    parser.add_argument("--draws", type=int, default=10, help="test splits of each data set")
+    parser.add_argument("--draws", type=int, default=100, help="test splits of each data set")
     parser.add_argument("--simulated", type=int, default=20_000, help="simulated samples")
     parser.add_argument("--delta", type=float, default=0.05, help="of the simulations")
     parser.add_argument("--jobs", type=int, default=2)

@@ -136,6 +136,8 @@ class Folds:
     must: str = "an int >= 2 or a splitter, an object with a method 'split'"
 
     def allows(self, value: Any) -> bool:
+        if isinstance(value, str | bytes | type):  # texts have a 'split' too, but another one
+            return False
         return Whole(2).allows(value) or callable(getattr(value, "split", None))
 
 

@@ -171,5 +171,13 @@ def test_splitters_of_scikit_learn_work_and_bad_ones_are_refused(pruner):
 
     with pytest.raises(ValueError, match="made no folds"):
         pruner(folds=Folds()).prune(tree, sample, grow=grow)
+    masks = np.arange(150) % 2 == 0
+    by_mask = pruner(folds=Folds((masks, ~masks))).prune(tree, sample, grow=grow)
+    halves = np.arange(0, 150, 2), np.arange(1, 150, 2)
+    by_place = pruner(folds=Folds(halves)).prune(tree, sample, grow=grow)
+    np.testing.assert_array_equal(by_mask.path.scores, by_place.path.scores)
+    for wrong in (([0, 1], [150]), ([0.5], [1]), ([0], [1], [2]), 7):
+        with pytest.raises(ValueError, match=r"Fold 1 of .* must be two arrays of places of rows"):
+            pruner(folds=Folds(wrong)).prune(tree, sample, grow=grow)
     with pytest.raises(ValueError, match=r"Fold 2 .* has 0 rows inside and 3 outside"):
         pruner(folds=Folds(([0, 1], [2]), ([0, 1, 2], []))).prune(tree, sample, grow=grow)

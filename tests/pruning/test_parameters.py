@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from pruning_trees import grown_tree, random_tree, sample_of
+from sklearn.model_selection import StratifiedKFold
 
 from treebound.growing import grow
 from treebound.pruning import (
@@ -28,6 +29,8 @@ from treebound.pruning import (
         (CostComplexityPruner(folds=0), "'folds' parameter .* an int >= 2 or a splitter.* Got 0"),
         (CostComplexityPruner(folds=1), "'folds' parameter .* an int >= 2 or a splitter.* Got 1"),
         (CostComplexityPruner(folds=2.5), "'folds' parameter .* Got 2.5"),
+        (CostComplexityPruner(folds="5"), "'folds' parameter .* Got '5'"),
+        (KearnsMansourPruner(folds=StratifiedKFold), "'folds' parameter .* Got <class"),
         (CostComplexityPruner(alpha=0.1, folds=0), "'folds' parameter"),
         (KearnsMansourPruner(folds=0), "'folds' parameter .* an int >= 2 or a splitter.* Got 0"),
         (KearnsMansourPruner(constant=np.nan), "'constant' parameter .* Got nan"),

@@ -56,8 +56,15 @@ def folds(sample: Sample, k: int | Splitter, seed: int | None) -> Iterator[tuple
 
 def _split_by(splitter: Splitter, sample: Sample) -> Iterator[tuple[Sample, Sample]]:
     found = 0
-    for outside, inside in splitter.split(np.zeros((sample.n_rows, 1)), sample.y):
+    for parts in splitter.split(np.zeros((sample.n_rows, 1)), sample.y):
         found += 1
+        try:
+            outside, inside = (_places(part, sample.n_rows) for part in parts)
+        except (IndexError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"Fold {found} of {splitter!r} must be two arrays of places of rows, from 0 to "
+                f"{sample.n_rows - 1}. Got {parts!r:.100} instead ({error})."
+            ) from None
         if not len(outside) or not len(inside):
             raise ValueError(
                 f"Fold {found} of {splitter!r} has {len(inside)} rows inside and {len(outside)} "
@@ -66,6 +73,12 @@ def _split_by(splitter: Splitter, sample: Sample) -> Iterator[tuple[Sample, Samp
         yield sample.part(outside), sample.part(inside)
     if not found:
         raise ValueError(f"{splitter!r} made no folds. Hint: set 'folds' to a number.")
+
+
+def _places(part: Any, n_rows: int) -> Ints:
+    """The places of rows that are given by their places or by a mask."""
+    given = np.asarray(part)
+    return np.arange(n_rows)[given] if given.size else np.empty(0, dtype=np.int64)
 
 
 def held_out(sample: Sample, fraction: float, seed: int | None) -> tuple[Sample, Sample]:

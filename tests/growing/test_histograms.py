@@ -161,3 +161,30 @@ def test_columns_side_by_side_in_a_matrix_are_coded_like_columns_apart(dtype):
             assert missing == also_missing
             for name, array in expected.items():
                 np.testing.assert_array_equal(found[name], array, err_msg=f"{name} {seed}")
+
+
+@pytest.mark.parametrize("most_bins", [20, 300])
+@pytest.mark.parametrize(("weighted", "pure"), [(False, False), (False, True), (True, False)])
+def test_threads_gather_the_rows_of_one_column_together(weighted, pure, most_bins):
+    """Only one column has splits inside its bins, so that threads share its rows."""
+    rng = np.random.default_rng(1)
+    n = 50_000
+    columns = [rng.normal(size=n), rng.integers(0, 3, n).astype(float)]
+    y = (columns[0] + 0.2 * columns[1] + rng.normal(size=n) > 0.3).astype(np.int32)
+    if pure:  # the first and the last row are the neighbours of the threshold
+        columns[0][np.abs(columns[0] - 0.3) < 1e-3] = 0.0
+        columns[0][[0, -1]] = 0.3, 0.3001
+        y = (columns[0] > 0.3).astype(np.int32)
+    weights = rng.integers(1, 4, n) if weighted else None
+    options = {
+        "criterion": 0, "by_impurity": False, "max_leaves": 12, "max_depth": NO_LIMIT,
+        "min_samples_leaf": 1, "min_weight": 0, "min_samples_split": 2, "min_gain": 0.0,
+        "thresholds": 0,
+    }  # fmt: skip
+    arguments = (columns, y, weights, 2, [0, 0], [0, 0], [0, 0])
+    expected, _ = grow(*arguments, **options, n_threads=1, crossing=2**62)
+    for n_threads in (2, 3):
+        kernel = {"n_threads": n_threads, "crossing": 1000, "most_bins": most_bins}
+        found, _ = grow(*arguments, **options, **kernel)
+        for name, array in expected.items():
+            np.testing.assert_array_equal(found[name], array, err_msg=f"{name} {n_threads}")

@@ -32,7 +32,7 @@ import treebound as tb
 from treebound import datasets
 from treebound._files import write_text
 from treebound.bounds.risk import binomial_upper
-from treebound.certificate import _by_compression, _by_tail_inversion
+from treebound.certificate.certificate import _by_compression, _by_tail_inversion
 from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions, grow
 from treebound.growing.naming import needs_name

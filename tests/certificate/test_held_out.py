@@ -5,7 +5,7 @@ import pytest
 
 import treebound as tb
 from treebound.bounds.risk import binomial_upper
-from treebound.classifier.held_out import learn_apart
+from treebound.certificate import learn_apart
 from treebound.data import Sample
 from treebound.pruning import BoundPruner
 

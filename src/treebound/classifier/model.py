@@ -15,7 +15,7 @@ from treebound._params import Parameters
 from treebound._validation import Constraint, Number, OneOf, Whole, check, invalid
 from treebound.certificate import Certificate, certify_tree, reason_against
 from treebound.classifier.exports import TreeExports
-from treebound.classifier.held_out import HeldOut, learn_apart
+from treebound.certificate import HeldOut, learn_apart
 from treebound.data import Matrix, Sample, Unknown, read_matrix
 from treebound.data.columns import UNKNOWNS
 from treebound.data.folds import folds

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from treebound.classifier.held_out import HeldOut
+from treebound.certificate import HeldOut
 from treebound.exchange import FormatError, SavedModel
 from treebound.exchange.nodes import fields_of, table_of
 from treebound.pruning import PruningResult

@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.certificate.certificate import CLASSES_AS_FOUND, Assumption, Certificate, certify_holdout
+from treebound.certificate.certificate import (
+    CLASSES_AS_FOUND,
+    Assumption,
+    Certificate,
+    certify_holdout,
+)
 from treebound.data import Sample, Unknown
 from treebound.data.frames import read_table
 from treebound.data.sample import same_length

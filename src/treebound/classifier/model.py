@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from treebound._params import Parameters
 from treebound._validation import Constraint, Number, OneOf, Whole, check, invalid
-from treebound.certificate import Certificate, certify_tree, reason_against
+from treebound.certificate import Certificate, HeldOut, certify_tree, learn_apart, reason_against
 from treebound.classifier.exports import TreeExports
-from treebound.certificate import HeldOut, learn_apart
 from treebound.data import Matrix, Sample, Unknown, read_matrix
 from treebound.data.columns import UNKNOWNS
 from treebound.data.folds import folds

@@ -56,7 +56,7 @@ def test_fit_follows_a_schema_and_writes_a_page(table, tmp_path, capsys):
         '[columns.colour]\nkind = "nominal"\ncategories = ["red", "green", "a,\\"b\\"", "blue"]\n'
     )
     page, path = tmp_path / "report.html", tmp_path / "m.json"
-    code, _, err = run(capsys, "fit", table, "--schema", schema, "-o", path, "--report", page)
+    code, _, err = run(capsys, "fit", table, "--schema", schema, "-o", path, "--page", page)
     assert code == 0, err
     columns = {column.name: column for column in tb.BoundTreeClassifier.load(path).columns_}
     assert columns["n"].kind == "ordinal"
@@ -247,11 +247,17 @@ def test_no_command_writes_over_what_it_reads(model, table, tmp_path, capsys):
     link.symlink_to(table)
     hard = tmp_path / "hard.json"
     hard.hardlink_to(model)
-    before = {path: path.read_bytes() for path in (model, table, schema)}
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    part = folder / "part.csv"
+    part.write_bytes(table.read_bytes())
+    before = {path: path.read_bytes() for path in (model, table, schema, part)}
     for argv in (
         ["fit", table, "--target", "label", "-o", table],
-        ["fit", table, "--target", "label", "--report", link],
+        ["fit", table, "--target", "label", "--page", link],
         ["fit", table, "--schema", schema, "-o", schema],
+        ["fit", folder, "--target", "label", "-o", part],
+        ["fit", folder, "--target", "label", "--checkpoint", part],
         ["predict", model, table, "-o", table],
         ["predict", model, link, "-o", table],
         ["prune", model, table, "-o", model],
@@ -262,10 +268,12 @@ def test_no_command_writes_over_what_it_reads(model, table, tmp_path, capsys):
         for force in ([], ["--force"]):
             assert "this command reads it" in refused(capsys, *argv, *force), argv
     assert {path: path.read_bytes() for path in before} == before
-    both = tmp_path / "both.json"
-    line = refused(capsys, "fit", table, "--target", "label", "-o", both, "--report", both)
-    assert "cannot both be" in line
-    assert not both.exists()
+    both, alias = tmp_path / "both.json", tmp_path / "alias.html"
+    alias.symlink_to(both)
+    for page in (both, alias, tmp_path / "folder" / ".." / "both.json"):
+        line = refused(capsys, "fit", table, "--target", "label", "-o", both, "--page", page)
+        assert "are one file" in line
+        assert not both.exists()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from treebound.cli.app import app
 from treebound.cli.options import Data, Force, Output, Quiet, TableOptions, read_training
-from treebound.cli.overwrite import check_output
+from treebound.cli.overwrite import check_distinct, check_output
 from treebound.cli.speaking import aside, plain_table, progress, say
 from treebound.cli.streams import fit_files, must_stream, warnings_as_lines
 
@@ -33,7 +33,7 @@ Examples:
 
     treebound fit data.csv --target label
     treebound fit folder/*.parquet --target label -o model.json
-    treebound fit data.csv --target label --cv 5 -o model.json --report page.html
+    treebound fit data.csv --target label --cv 5 -o model.json --page page.html
     treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L
     treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"\
 """
@@ -55,7 +55,7 @@ def fit(
     jobs: int | None = None,
     cv: int | None = None,
     output: Output = None,
-    report: Path | None = None,
+    page: Path | None = None,
     stream: Annotated[bool, Parameter(negative="")] = False,
     checkpoint: Path | None = None,
     force: Force = False,
@@ -93,8 +93,8 @@ def fit(
         Also fit to parts of the rows, this many times, and say how often the rest is misclassified.
     output
         Where to write the model (JSON). Without it the tree is printed.
-    report
-        Where to write a page that shows the tree.
+    page
+        Where to write an HTML page that shows the tree.
     stream
         Read a single file batch by batch too.
     checkpoint
@@ -105,10 +105,11 @@ def fit(
     from treebound.cli.models import save_model, summary
     from treebound.cli.output import write_result
 
-    check_output(output, "model", reads=[data, *more, options.schema], force=force)
-    check_output(report, "html", reads=[data, *more, options.schema], force=force)
-    if output is not None and output == report:
-        raise ValueError(f"The model and the page cannot both be {output}.")
+    reads = [data, *more, options.schema]
+    check_output(output, "model", reads=reads, force=force)
+    check_output(page, "html", reads=reads, force=force)
+    check_output(checkpoint, None, reads=reads, force=force)
+    check_distinct(output=output, page=page, checkpoint=checkpoint)
     if cv is not None and cv < 2:
         raise ValueError(f"The option --cv must be an int >= 2, the number of folds. Got {cv}.")
     model = TreeModel(
@@ -143,8 +144,8 @@ def fit(
         say(words)
     if output is not None:
         save_model(model, output)
-    if report is not None:
-        model.to_html(report)
+    if page is not None:
+        model.to_html(page)
     if output is None:
         write_result(model.to_text(), None)
 

@@ -192,9 +192,10 @@ def read_matrix(X: Any, columns: Sequence[Column], *, unknown: Unknown = "other"
     dense = table.floats() if all(column.kind == "real" for column in columns) else None
     if dense is not None:
         return Matrix(_may_miss(columns, _missing_columns(dense, table.labels)), dense=dense)
+    routed = unknown if unknown in ("majority", "stop") else "other"
     values = [_read_column(table.column(i), column, unknown) for i, column in enumerate(columns)]
     missing = [_has_missing(column) for column in values]
-    return Matrix(_may_miss(columns, missing), tuple(values))
+    return Matrix(_may_miss(columns, missing), tuple(values), unknown=routed)
 
 
 def _may_miss(columns: tuple[Column, ...], missing: Sequence[bool]) -> tuple[Column, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treebound.certificate import Certificate, certify_tree
-from treebound.data import Sample
+from treebound.data import Sample, has_names
 from treebound.exchange.sklearn_tree import sklearn_sample, structure_of, to_sklearn
 from treebound.growing import grow
 from treebound.landscape import Landscape
@@ -149,7 +149,14 @@ def _prune_own(
 
 
 def _rows_of(tree: Tree, X: Any, y: Any, sample_weight: Any = None) -> Sample:
-    return Sample.read(X, y, sample_weight, columns=tree.columns, classes=tree.classes)
+    return Sample.read(
+        X,
+        y,
+        sample_weight,
+        columns=tree.columns,
+        classes=tree.classes,
+        named=has_names(tree.columns),
+    )
 
 
 # -- scikit-learn's trees ------------------------------------------------------------------------

@@ -69,7 +69,11 @@ def learn_apart(
     sample = Sample(sample.X, known[sample.y], sample.weight, classes[present])
     reading: Unknown = "missing" if unknown == "missing" else "other"
     aside = Sample.read(
-        *part(drawn[:size]), columns=sample.columns, classes=sample.classes, unknown=reading
+        *part(drawn[:size]),
+        columns=sample.columns,
+        classes=sample.classes,
+        named=False,
+        unknown=reading,
     )
     return sample, aside
 

@@ -15,7 +15,7 @@ from treebound._params import Parameters
 from treebound._validation import Constraint, Number, OneOf, Whole, check, invalid
 from treebound.certificate import Certificate, HeldOut, certify_tree, learn_apart, reason_against
 from treebound.classifier.exports import TreeExports
-from treebound.data import Matrix, Sample, Unknown, read_matrix
+from treebound.data import Matrix, Sample, Unknown, has_names, read_matrix
 from treebound.data.columns import UNKNOWNS
 from treebound.data.folds import folds
 from treebound.data.frames import Table, read_table
@@ -210,7 +210,12 @@ class TreeModel(TreeExports, Parameters):
         self._check_fitted()
         table = read_table(X)
         self._meet(X)
-        return read_matrix(table, self.tree_.columns, unknown=self.unknown)
+        return read_matrix(
+            table,
+            self.tree_.columns,
+            named=has_names(self.tree_.columns),
+            unknown=self.unknown,
+        )
 
     @property
     def _routing(self) -> str:

@@ -27,7 +27,9 @@ def truth_and_nodes(
 def are_training_rows(model: TreeModel, rows: RawTable) -> bool:
     """Whether a table has, in every leaf, as many rows of each class as the model was fitted to."""
     tree = model.tree_
-    sample = Sample.read(rows.table(), rows.labels(), columns=tree.columns, classes=tree.classes)
+    sample = Sample.read(
+        rows.table(), rows.labels(), columns=tree.columns, classes=tree.classes, named=True
+    )
     counts, reached = tree.counts_on(sample)
     if tree.weighted:
         return bool(np.array_equal(reached, tree.rows))

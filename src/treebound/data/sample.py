@@ -173,6 +173,8 @@ class Sample:
         *,
         columns: Sequence[Column],
         classes: NDArray[Any],
+        named: bool,
+        needed: Sequence[bool] | NDArray[np.bool_] | None = None,
         unknown: Unknown = "other",
     ) -> Sample:
         """Read a table and a target with known columns and classes.
@@ -180,14 +182,14 @@ class Sample:
         Parameters
         ----------
         X : table
-            The same columns in the same order.
+            With these columns.
         y : array-like of shape (n_rows,)
             Labels, not codes; each must be one of ``classes``.
         sample_weight : array-like of shape (n_rows,) or number, optional
             The weight of each row, or of every row.
         columns, classes
             Those of a tree, a model or another sample.
-        unknown : {"other", "majority", "stop", "missing", "error"}
+        named, needed, unknown
             See :func:`treebound.data.read_matrix`.
 
         Returns
@@ -202,7 +204,8 @@ class Sample:
             keep = weight > 0
             table, weight = table.rows(keep), row_weights(weight[keep], int(keep.sum()))
             codes = codes[keep]
-        return cls(read_matrix(table, columns, unknown=unknown), codes, weight, classes)
+        matrix = read_matrix(table, columns, named=named, needed=needed, unknown=unknown)
+        return cls(matrix, codes, weight, classes)
 
 
 def same_length(rows: int, labels: int) -> None:

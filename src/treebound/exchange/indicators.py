@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data import Column, Unknown, read_matrix
+from treebound.data import Column, Unknown, has_names, read_matrix
 from treebound.data.raw import MISSING, UNKNOWN
 from treebound.exchange.foreign import preorder
 from treebound.tree.fitted import tree_of
@@ -112,7 +112,9 @@ class Indicators:
         ndarray of shape (n_rows, n_new_columns)
             NaN where a value is missing in a column without missing training values.
         """
-        matrix = read_matrix(X, self._columns, unknown=self._unknown)
+        matrix = read_matrix(
+            X, self._columns, named=has_names(self._columns), unknown=self._unknown
+        )
         made = np.empty((matrix.n_rows, len(self.names)))
         for column, first, values in zip(
             self._columns, self._first.tolist(), matrix.values, strict=True

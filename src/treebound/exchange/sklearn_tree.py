@@ -77,7 +77,7 @@ def sklearn_sample(estimator: Any, X: Any, y: Any, sample_weight: Any = None) ->
         names = [f"x{i}" for i in range(estimator.n_features_in_)]
     columns = [Column(str(name)) for name in names]
     classes = estimator.classes_
-    return Sample.read(matrix, y, sample_weight, columns=columns, classes=classes)
+    return Sample.read(matrix, y, sample_weight, columns=columns, classes=classes, named=False)
 
 
 def _matrix(X: Any) -> NDArray[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from treebound._files import write_text
 from treebound._html import assembled
 from treebound._validation import invalid
-from treebound.data import Sample
+from treebound.data import Sample, has_names
 from treebound.show.report_data import report_data
 from treebound.show.words import one_line
 from treebound.tree.fitted import tree_of
@@ -82,7 +82,13 @@ def to_html(
         if not isinstance(test, tuple | list) or len(test) != 2:
             raise invalid("test", "to_html", "a tuple (X, y) of rows and classes", type(test))
         unknown: Unknown = getattr(source, "unknown", "other")
-        sample = Sample.read(*test, columns=tree.columns, classes=tree.classes, unknown=unknown)
+        sample = Sample.read(
+            *test,
+            columns=tree.columns,
+            classes=tree.classes,
+            named=has_names(tree.columns),
+            unknown=unknown,
+        )
     if title is None:
         target = getattr(source, "target_name_", None)
         title = "Decision tree" + ("" if target is None else f" for {one_line(target)}")

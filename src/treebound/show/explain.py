@@ -56,7 +56,7 @@ def explain(source: Any, row: Any) -> Explanation:
     tree = tree_of(source, "explain")
     unknown: Unknown = getattr(source, "unknown", "other")
     table = read_row(row, [column.name for column in tree.columns])
-    matrix = read_matrix(table, tree.columns, unknown=unknown)
+    matrix = read_matrix(table, tree.columns, named=False, unknown=unknown)
     cells = _cells(matrix)
     values = [
         _value(table.column(at), cell, column)

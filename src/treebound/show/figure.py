@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from treebound._extras import require
 from treebound._validation import Whole, check
-from treebound.data import Sample
+from treebound.data import Sample, has_names
 from treebound.show.distributions import Distribution, distributions
 from treebound.show.drawing import BAR, LINE, PAD, PLOT, PLOT_WIDTH, Box, Page, text_width, wrapped
 from treebound.show.layout import tidy, visible
@@ -138,7 +138,14 @@ class TreeDisplay:
             raise ValueError("Histograms in the nodes need both 'X' and 'y'. Got one of them.")
         sample = None
         if X is not None:
-            sample = Sample.read(X, y, columns=tree.columns, classes=tree.classes, unknown=unknown)
+            sample = Sample.read(
+                X,
+                y,
+                columns=tree.columns,
+                classes=tree.classes,
+                named=has_names(tree.columns),
+                unknown=unknown,
+            )
         display = cls(
             tree,
             max_depth=max_depth,

@@ -71,7 +71,11 @@ def learn_apart(
     )
     reading: Unknown = "missing" if unknown == "missing" else "other"
     aside = Sample.read(
-        *part(drawn[:size]), columns=sample.columns, classes=sample.classes, unknown=reading
+        *part(drawn[:size]),
+        columns=sample.columns,
+        classes=sample.classes,
+        named=False,
+        unknown=reading,
     )
     return sample, aside
 

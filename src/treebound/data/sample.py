@@ -178,7 +178,7 @@ class Sample:
         *,
         columns: Sequence[Column],
         classes: NDArray[Any],
-        named: bool = True,
+        named: bool,
         needed: Sequence[bool] | NDArray[np.bool_] | None = None,
         unknown: Unknown = "other",
         factors: Sequence[float] | None = None,
@@ -188,7 +188,7 @@ class Sample:
         Parameters
         ----------
         X : table
-            The columns, by name or by position.
+            With these columns.
         y : array-like of shape (n_rows,)
             Labels, not codes; each must be one of ``classes``.
         sample_weight : array-like of shape (n_rows,) or number, optional

@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, partial, wraps
 from inspect import cleandoc, signature
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import check, invalid
+from treebound._validation import invalid
 from treebound.certificate import (
-    CertificateKind,
     Certificate,
+    CertificateKind,
     HeldOut,
     RowRecord,
     RowsSeen,
@@ -321,7 +321,9 @@ class Model:
         sample = None if X is None else self.read_sample(X, y, sample_weight)
         judge = None if validation is None else self.read_sample(*validation)
         tree = self.grown if sample is None else self.grown.recounted(sample)
-        result = pruner.prune(tree, sample, validation=judge, grow=partial(grow, options=self.options))
+        result = pruner.prune(
+            tree, sample, validation=judge, grow=partial(grow, options=self.options)
+        )
         rows = self.rows
         if rows is not None and sample is not None:
             rows = rows.with_rows("training", self.hashes(X, y))
@@ -360,8 +362,10 @@ class Model:
         """Why there is no certificate, in words; None if there is one."""
         if self.certificate is not None:
             return None
-        return self.no_certificate or reason_against(self.tree) or (
-            "The held-out rows were counted on the grown tree; this tree has raised subtrees."
+        return (
+            self.no_certificate
+            or reason_against(self.tree)
+            or ("The held-out rows were counted on the grown tree; this tree has raised subtrees.")
         )
 
     def hashes(self, X: Any, y: Any) -> NDArray[np.uint64] | None:
@@ -413,7 +417,8 @@ class Model:
                 return self._own(kind, landscape, level)
         if kind == "held-out":
             errors, m = self.errors_on(X, y)
-            return certify_counts(errors, m, level, seen=seen)
+            constant = float((read_classes(y, self.classes) != self.tree.label[0]).mean())
+            return certify_counts(errors, m, level, seen=seen, constant_error=constant)
         if kind != "training":
             must = "'training' or 'held-out' for rows that are given"
             raise invalid("kind", "certify", must, kind)

@@ -51,9 +51,7 @@ def two_children(process):
 def test_a_terminated_command_leaves_no_part_of_a_file(tmp_path):
     model, table = tmp_path / "model.json", tmp_path / "table.csv"
     table.write_text("x,y\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
-    subprocess.run(
-        [*COMMAND, "fit", table, "--target", "y", "-o", model, "--quiet"], check=True
-    )
+    subprocess.run([*COMMAND, "fit", table, "--target", "y", "-o", model, "--quiet"], check=True)
     words = ["predict", str(model), "-", "-o", str(tmp_path / "answers.csv"), "--chunk-rows", "5"]
     command = subprocess.Popen([*COMMAND, *words], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     assert command.stdin is not None

@@ -13,11 +13,10 @@ import numpy as np
 
 from treebound._jobs import effective_jobs
 from treebound.certificate import HeldOut, RowRecord, learn_apart
-from treebound.parameters import FitParameters
 from treebound.data import Sample
+from treebound.data.findings import warn_of_findings
 from treebound.data.folds import folds
 from treebound.data.frames import read_table
-from treebound.data.oddities import warn_of_oddities
 from treebound.data.parts import Schema
 from treebound.data.streams import Batches, TableStream, open_stream
 from treebound.data.weights import warn_if_light, warn_if_total_is_light
@@ -32,6 +31,7 @@ from treebound.growing.rounds import (
     stream_engine,
 )
 from treebound.model import Model
+from treebound.parameters import FitParameters
 from treebound.pruning import PRUNERS, Pruner, make_pruner
 from treebound.tree.model import Tree
 
@@ -73,7 +73,7 @@ def fit_table(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = No
         )
     else:
         sample = learn(table, y, sample_weight)
-    warn_of_oddities(sample, stacklevel=4)
+    warn_of_findings(sample, stacklevel=4)
     name = getattr(y, "name", None)
     return fit_sample(
         parameters,

@@ -6,8 +6,8 @@ from json import dumps
 from typing import TYPE_CHECKING
 
 from treebound.cli.app import app, console
+from treebound.cli.messages import print_message, print_result
 from treebound.cli.options import Data, FileOptions, Model, Switch
-from treebound.cli.speaking import say
 
 if TYPE_CHECKING:
     from treebound.show import Explanation
@@ -73,12 +73,12 @@ def explain(
             f"The option --row must be from 1 to {count:,}, the rows of {data}. Got {row} instead."
         )
     if row is None and count > last:
-        say(f"{data} has more rows. Hint: --rows or --row.")
+        print_message(f"{data} has more rows. Hint: --rows or --row.")
 
 
 def _print(row: int, found: Explanation, *, json: bool, spaced: bool) -> None:
     if json:
-        _tell(dumps({"row": row, **found.to_dict()}))
+        print_result(dumps({"row": row, **found.to_dict()}))
         return
     if spaced:
         console.print()
@@ -86,8 +86,4 @@ def _print(row: int, found: Explanation, *, json: bool, spaced: bool) -> None:
     if console.is_terminal:
         console.print(found, highlight=False)
     else:
-        _tell(str(found))
-
-
-def _tell(text: str) -> None:
-    console.print(text, highlight=False, soft_wrap=True, markup=False)
+        print_result(str(found))

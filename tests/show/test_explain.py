@@ -194,6 +194,32 @@ def test_the_words_name_the_target_the_values_and_the_change(passengers) -> None
     assert clf.explain(["male", 30]).counterfactual.row == {"sex": "male", "age": 9.5}
 
 
+def test_a_change_of_whole_numbers_is_a_whole_number() -> None:
+    ages = np.arange(60)
+    clf = tb.BoundTreeClassifier().fit(pd.DataFrame({"age": ages}), ages > 29)
+    (threshold,) = clf.tree_.threshold[clf.tree_.feature == 0]
+    assert threshold == int(threshold)
+    frame = pd.DataFrame({"age": [10, 50]})
+    for at, new in ((0, threshold + 1), (1, threshold)):
+        for row in (frame.iloc[at], frame.iloc[[at]], [int(frame.age[at])]):
+            (change,) = clf.explain(row).counterfactual.changes
+            assert (type(change.new), change.new) == (int, new)
+    (change,) = clf.explain([10.5]).counterfactual.changes
+    assert change.new == math.nextafter(threshold, math.inf)
+
+
+@pytest.mark.parametrize("thresholds", ["decimal", "midpoint", "observed"])
+def test_a_change_holds_for_floats_of_32_bits(thresholds: str) -> None:
+    values = np.linspace(-1.0, 1.0, 80, dtype=np.float32)
+    frame = pd.DataFrame({"x": values})
+    clf = tb.BoundTreeClassifier(thresholds=thresholds).fit(frame, values > 0.3)
+    for at in (0, 79):
+        for row in (frame.iloc[at], frame.iloc[[at]], values[at : at + 1]):
+            found = clf.explain(row).counterfactual
+            moved = pd.DataFrame({"x": np.array([found.row["x"]], dtype=np.float32)})
+            assert clf.predict(moved)[0] == found.answer
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [

@@ -38,7 +38,7 @@ theory = Group("Theory", sort_key=1)
 # Every command: the module of this package that registers it, and the first line of its help. So
 # `--help` and `--version` load none of them, and a command loads its own module alone.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "check": ("check", "Say what the columns of a table look like, and what is odd about them."),
+    "check": ("check", "Show what the columns of a table look like, and what is suspicious."),
     "fit": ("fit", "Fit a tree to a table: a CSV or Parquet file, or '-' for standard input."),
     "predict": ("predict", "Answer for every row of a table, chunk by chunk."),
     "explain": (
@@ -106,6 +106,7 @@ _IN_OPTIONS = (
     (r"\(\[read\] separator in the schema\)", r"(--sep)"),
     (r"call the column nominal, or list the text under 'missing' in the schema",
      r"name the column with --nominal, or the text with --missing"),
+    (r"\bkind='([\w-]+)'", r"--kind \1"),
 )  # fmt: skip
 
 

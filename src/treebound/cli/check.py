@@ -28,7 +28,7 @@ def check(
     json: Switch = False,
     options: TableOptions = TableOptions(),  # noqa: B008  # frozen
 ) -> None:
-    """Show what the columns of a table look like, and what is suspicious about them.
+    """Show what the columns of a table look like, and what is suspicious.
 
     Looks for columns that number the rows, identifiers that repeat, dates, numbers and missing
     values written as text, codes, columns of one value, repeated rows, columns that alone tell the

@@ -47,6 +47,8 @@ def explain(
     json
         Print a JSON object for each row, one on a line.
     """
+    import numpy as np
+
     from treebound.cli.models import loaded_model, schema_of
     from treebound.datasets.reading import iter_raw
     from treebound.show import explain as explain_row
@@ -59,9 +61,9 @@ def explain(
     count = 0
     for chunk in iter_raw(str(data), schema_of(loaded, options), _CHUNK):
         wanted = range(max(first, count), min(last, count + len(chunk)))
-        table = chunk.table() if wanted else None
+        table, places = chunk.table(), count + np.arange(len(chunk))
         for at in wanted:
-            found = explain_row(loaded, table.row(at - count))  # type: ignore[union-attr]
+            found = explain_row(loaded, table.rows(places == at))
             _print(at + 1, found, json=json, spaced=at > first)
         count += len(chunk)
         if count > last:  # there is no need to read on

@@ -126,8 +126,8 @@ def _grids(tree: Tree, table: Table, row: Any) -> list[Grid]:
     grids: list[Grid] = []
     for at in range(len(tree.columns)):
         dtype = table.column(at).values.dtype
-        thresholds = tree.threshold[tree.feature == at]
-        whole = dtype.kind in "iu" and bool((thresholds == np.rint(thresholds)).all())
+        halves = 2.0 * tree.threshold[tree.feature == at]  # thresholds lie between whole numbers
+        whole = dtype.kind in "iu" and bool((halves == np.rint(halves)).all())
         narrow = single or dtype == np.float32
         grids.append("whole" if whole else "single" if narrow else "double")
     return grids

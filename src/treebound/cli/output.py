@@ -98,14 +98,23 @@ class _ParquetWriter:
         columns = {name: self.arrow.array(values) for name, values in answers.rows().items()}
         table = self.arrow.table(columns)
         if kept is not None:
-            both = self.arrow.Table.from_pandas(kept.frame(others=True), preserve_index=False)
+            table = self._kept(kept)
             for name in columns:
-                both = both.append_column(name, columns[name])
-            table = both
+                table = table.append_column(name, columns[name])
         # The first chunk fixes the types.
         if self.file is None:
             self.file = self.parquet.ParquetWriter(self.stream, table.schema)
         self.file.write_table(table.cast(self.file.schema))
+
+    def _kept(self, rows: RawTable) -> Any:
+        """The columns of the table that was read."""
+        try:
+            return self.arrow.Table.from_pandas(rows.frame(others=True), preserve_index=False)
+        except self.arrow.ArrowException as error:
+            raise ValueError(
+                f"The columns of {rows.name} cannot all be written as Parquet: {error}. Hint: "
+                "leave out --keep, or write a .csv file."
+            ) from None
 
     def close(self) -> None:
         if self.file is not None:

@@ -65,7 +65,7 @@ def evaluate(
     loaded = loaded_model(model, data)
     rows = labelled_rows(loaded, data, options, target)
     figures = figures_of(loaded, rows)
-    kind = "held-out" if loaded.rows is None else None
+    kind: Literal["held-out"] | None = "held-out" if loaded.rows is None else None
     try:
         certificate = loaded.certify(rows.table(), rows.labels(), kind=kind, delta=delta)
         refusal = _TRAINING if certificate.kind == "training" else ""

@@ -47,6 +47,8 @@ def explain(
     json
         Print a JSON object for each row, one on a line.
     """
+    import numpy as np
+
     from treebound.cli.models import loaded_model, schema_of
     from treebound.datasets.reading import iter_raw
     from treebound.show import explain as explain_row
@@ -61,7 +63,7 @@ def explain(
         wanted = range(max(first, count), min(last, count + len(chunk)))
         table = chunk.table() if wanted else None
         for at in wanted:
-            found = explain_row(loaded, table.row(at - count))  # type: ignore[union-attr]
+            found = explain_row(loaded, table.rows(np.arange(len(chunk)) == at - count))  # type: ignore[union-attr]
             _print(at + 1, found, json=json, spaced=at > first)
         count += len(chunk)
         if count > last:  # there is no need to read on

@@ -22,7 +22,7 @@ from treebound.exchange.code import (
     literal_type,
 )
 from treebound.tree import Tree
-from treebound.tree.fitted import takes_classifier
+from treebound.model import takes_model
 from treebound.tree.smoothing import Smoothing
 from treebound.tree.split import Split, Unknown, plain
 
@@ -35,7 +35,7 @@ _EXACT_DECIMALS = frozenset(("duckdb", "postgres"))
 _REMARK = "/* x - x = 0 is true for every number, but not for NaN */"
 
 
-@takes_classifier
+@takes_model
 def to_sql(
     tree: Tree,
     *,

@@ -149,6 +149,11 @@ def random_rows(tree: Tree, seed: int, count: int) -> np.ndarray:
     return X
 
 
+def asked_categories(tree: Tree) -> np.ndarray:
+    """Which columns have categories and are split on."""
+    return np.array([c.kind != "real" and j in tree.feature for j, c in enumerate(tree.columns)])
+
+
 def decoded(
     X: np.ndarray, columns: tuple[Column, ...], *, nan: bool = True
 ) -> list[dict[str, Any]]:

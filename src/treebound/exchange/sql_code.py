@@ -21,8 +21,8 @@ from treebound.exchange.code import (
     columns_used,
     literal_type,
 )
-from treebound.tree import Tree
 from treebound.model import takes_model
+from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing
 from treebound.tree.split import Split, Unknown, plain
 
@@ -159,7 +159,7 @@ class _Writer:
     def conditions(self, tree: Tree, unknown: Unknown) -> Iterator[tuple[str, int | None]]:
         """The conditions in order, each with its node; the last one is ``""``."""
         if unknown == "error":
-            for j in columns_used(tree, unknown=unknown):
+            for j in columns_used(tree):
                 if tree.columns[j].kind != "real":
                     yield self.is_unknown(tree.columns[j]), None
         taken: list[str] = []

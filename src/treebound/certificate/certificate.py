@@ -183,8 +183,9 @@ class Certificate:
             return "Kind: held-out. The tree was not fitted on these rows (exact binomial limit)."
         if self.method == "compression":
             return (
-                f"Kind: training, by compression. {count(self.named_rows, 'training row')} and a message encode "
-                f"the tree, at {self.log_price:.1f} nats; the other rows test it."
+                "Kind: training, by compression. "
+                f"{count(self.named_rows, 'training row')} and a message encode the tree, at "
+                f"{self.log_price:.1f} nats; the other rows test it."
             )
         return (
             "Kind: training, by tail inversion. It holds for all trees of this size at once, at "
@@ -358,7 +359,9 @@ def _by_compression(tree: Tree, errors: int, delta: float) -> Certificate:
         int(named.sum()), rows,
     )  # fmt: skip
     risk = risk_upper(m - rows, errors, log(delta) - price)
-    return Certificate(risk, delta, errors, m, method="compression", log_price=price, named_rows=rows)
+    return Certificate(
+        risk, delta, errors, m, method="compression", log_price=price, named_rows=rows
+    )
 
 
 def _log_splits(tree: Tree, named: NDArray[np.bool_]) -> float:

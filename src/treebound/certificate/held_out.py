@@ -13,7 +13,8 @@ from treebound.certificate.certificate import (
     CLASSES_AS_FOUND,
     Assumption,
     Certificate,
-    certify_holdout,
+    CertificateKind,
+    certify_counts,
 )
 from treebound.data import Sample, Unknown
 from treebound.data.frames import read_table

@@ -79,8 +79,9 @@ class RowsSeen:
     def refusal(self) -> str:
         """Why rows of both kinds certify nothing."""
         return (
-            f"{self.matches:,} of the {self.comparable:,} rows that can be compared are {self.roles}, "
-            "the others are not: together they are neither held-out rows nor the training rows. "
+            f"{self.matches:,} of the {self.comparable:,} rows that can be compared are "
+            f"{self.roles}, the others are not: together they are neither held-out "
+            "rows nor the training rows. "
             "Hint: leave out the rows that had a part in fitting, or say what the rows are with "
             "kind='held-out' or kind='training'."
         )
@@ -116,9 +117,7 @@ class RowRecord:
             return RowsSeen(why="columns of the training table are absent")
         limit = min(sketch.limit for sketch in self.sketches.values())
         compared = hashes[hashes <= np.uint64(limit)]
-        hits = {
-            role: np.isin(compared, sketch.hashes) for role, sketch in self.sketches.items()
-        }
+        hits = {role: np.isin(compared, sketch.hashes) for role, sketch in self.sketches.items()}
         matches = int(np.logical_or.reduce(list(hits.values())).sum())
         chance = max(_chance_of_match(sketch) for sketch in self.sketches.values())
         same = any(RowSketch.of(hashes) == sketch for sketch in self.sketches.values())

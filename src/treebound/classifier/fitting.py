@@ -13,7 +13,6 @@ import numpy as np
 
 from treebound._jobs import effective_jobs
 from treebound.certificate import HeldOut, RowRecord, learn_apart
-from treebound.parameters import FitParameters
 from treebound.data import Sample
 from treebound.data.folds import folds
 from treebound.data.frames import read_table
@@ -32,6 +31,7 @@ from treebound.growing.rounds import (
     stream_engine,
 )
 from treebound.model import Model
+from treebound.parameters import FitParameters
 from treebound.pruning import PRUNERS, Pruner, make_pruner
 from treebound.tree.model import Tree
 
@@ -81,7 +81,7 @@ def fit_table(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = No
         aside,
         target=name if isinstance(name, str) and name else None,
         named=table.names is not None,
-        rows=RowRecord.of(table, y, table.names is not None),
+        rows=RowRecord.of(table, y, sample.columns, table.names is not None),
     )
 
 

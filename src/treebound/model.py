@@ -152,7 +152,9 @@ class Model:
         """
         table = read_table(X)
         reading = self._reading(table, self.tree)
-        return read_matrix(table, self.columns, **{**reading, **({"needed": None} if whole else {})})
+        return read_matrix(
+            table, self.columns, **{**reading, **({"needed": None} if whole else {})}
+        )
 
     def read_sample(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         """Read labelled rows, with the class weights of the model.
@@ -378,7 +380,15 @@ class Model:
 
     def hashes(self, X: Any, y: Any) -> NDArray[np.uint64] | None:
         """A hash of each labelled row; None if the table lacks columns of the training table."""
-        return row_hashes(read_table(X), y, self.columns, named=self.has_names)
+        table, names = read_table(X), [column.name for column in self.columns]
+        by_name = self.has_names and table.names is not None
+        if (by_name and not {*names} <= {*table.names}) or (
+            not by_name and table.shape[1] != len(names)
+        ):
+            return None
+        codes = read_classes(y, self.classes)
+        same_length(table.shape[0], len(codes))
+        return row_hashes(table, self.classes, codes, names=names if self.has_names else None)
 
     def certify(
         self,

@@ -8,8 +8,8 @@ from support import coded_sample, grow_coded
 
 import treebound as tb
 from treebound import certify
-from treebound.bounds.compression import log_message_weight, risk_upper
-from treebound.bounds.risk import binomial_upper, log_leaves_prior, tail_inversion
+from treebound.bounds.compression import log_message_weight
+from treebound.bounds.risk import binomial_upper, log_leaves_prior, risk_upper, tail_inversion
 from treebound.certificate import certify_counts, reason_against
 from treebound.data import Column
 from treebound.growing import GrowOptions, grow

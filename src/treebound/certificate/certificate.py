@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from treebound._validation import Constraint, Number, Whole, check, invalid
 from treebound.bounds import log_growth_leaves, tail_inversion
-from treebound.bounds.compression import log_message_weight, risk_upper
-from treebound.bounds.risk import binomial_upper, log_leaves_prior
+from treebound.bounds.compression import log_message_weight
+from treebound.bounds.risk import binomial_upper, log_leaves_prior, risk_upper
 from treebound.data import Column
 from treebound.growing.naming import needs_name
 from treebound.landscape import Landscape

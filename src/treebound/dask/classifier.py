@@ -25,9 +25,9 @@ from treebound.dask.collections import (
 )
 from treebound.data import Sample
 from treebound.data.parts import Schema, put_together, with_numbers
-from treebound.parameters import with_parameters
 from treebound.growing.rounds import Engine, make_bins, stream_engine
 from treebound.growing.rounds.on_dask import DaskEngine, PartitionError, in_partition
+from treebound.parameters import with_parameters
 
 __all__ = ["DaskBoundTreeClassifier"]
 

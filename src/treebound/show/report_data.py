@@ -104,7 +104,7 @@ def _column(column: Column, *, asked: bool) -> dict[str, Any]:
         "categories": shown,
         "written": written if written != shown else None,
         "numeric": any(isinstance(value, int | float) for value in categories),
-        "size": len(column.categories or ()),
+        "size": column.n_categories,
         "declared": column.declared,
         "missing": column.missing,
     }

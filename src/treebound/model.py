@@ -439,7 +439,8 @@ class Model:
                 return self._own(kind, landscape, level)
         if kind == "held-out":
             errors, m = self.errors_on(X, y)
-            return certify_counts(errors, m, level, seen=seen)
+            constant = float((read_classes(y, self.classes) != self.tree.label[0]).mean())
+            return certify_counts(errors, m, level, seen=seen, constant_error=constant)
         if kind != "training":
             must = "'training' or 'held-out' for rows that are given"
             raise invalid("kind", "certify", must, kind)

@@ -95,8 +95,8 @@ class Results:
 
     @cached_property
     def n_draws(self) -> int:
-        """One more than the last draw."""
-        return 1 + max(int(row["draw"]) for row in self.rows)
+        """Number of draws with results."""
+        return len({row["draw"] for row in self.rows})
 
     @cached_property
     def failures(self) -> list[dict[str, Any]]:
@@ -129,11 +129,12 @@ class Results:
     def _cubes(self) -> Array:
         place = {one["name"]: at for at, one in enumerate(self.datasets)}
         column = {name: at for at, name in enumerate(self.models)}
+        step = {draw: at for at, draw in enumerate(sorted({row["draw"] for row in self.rows}))}
         shape = (len(QUANTITIES), len(place), self.n_draws, len(column))
         cubes = np.full(shape, np.nan)
         for row in self.rows:
             values = [np.nan if row[name] is None else row[name] for name in QUANTITIES]
-            cubes[:, place[row["dataset"]], row["draw"], column[row["model"]]] = values
+            cubes[:, place[row["dataset"]], step[row["draw"]], column[row["model"]]] = values
         return cubes
 
     def means(self, quantity: str) -> Array:

@@ -13,7 +13,7 @@ from cyclopts import App, Parameter
 from rich.console import Console
 
 from treebound._files import atomic_write, write_text
-from treebound.cli.app import app, console, fail
+from treebound.cli.app import app, console
 from treebound.cli.overwrite import check_output
 
 if TYPE_CHECKING:
@@ -103,17 +103,17 @@ def run_study(
 
 @contextmanager
 def _stopped_by_hand(store: Path) -> Iterator[None]:
-    """Say how to go on where Ctrl-C stops a run; the exit code is 130."""
+    """Say how to go on where Ctrl-C or SIGTERM stops a run."""
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         kept = (
             f"All results so far are in {store}, and 'treebound report {store}' shows them."
             if store.exists()
             else "There is no result yet."
         )
-        fail(f"stopped. {kept} Hint: run the same command again to go on.")
-        raise SystemExit(130) from None
+        stop.args = (f"stopped. {kept} Hint: run the same command again to go on.",)
+        raise
 
 
 def _confirm_types(yes: bool, path: Path, schema: Schema) -> None:

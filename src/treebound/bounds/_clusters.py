@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from treebound.bounds._found_samples import FOUND, Found
 from treebound.bounds._recursion import children
-from treebound.bounds.related import largest_central
+from treebound.bounds.counting import largest_central
 from treebound.bounds.witnesses import prefix_orders, shattering_ranks
 from treebound.shapes import TreeShape
 

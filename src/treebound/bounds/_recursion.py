@@ -33,6 +33,7 @@ __all__ = [
     "features_of",
     "fill",
     "joint_parts",
+    "simple_case",
 ]
 
 # More categories than any sample shows: an undeclared nominal column.
@@ -147,6 +148,17 @@ def children(shape: TreeShape) -> tuple[TreeShape, TreeShape]:
     return left, right
 
 
+def simple_case(shape: TreeShape, c: int, m: int, features: Features) -> int | None:
+    """The cases that need no theorem: 0, 1 or None."""
+    if c > min(m, shape.leaves):
+        return 0
+    if c == 1:
+        return 1
+    if features.is_empty:
+        return 0
+    return 1 if c == m else None
+
+
 Rule = Callable[["Recursion", TreeShape, int, Features], Sequence[int]]
 
 
@@ -213,10 +225,12 @@ class Recursion:
             self.parts,
         )
 
-    def prepare(self, shape: TreeShape, m: int, features: Features) -> None:
+    def prepare(self, shape: TreeShape, m: int, features: Features, *, fast: bool) -> None:
         """Fill the memory from the leaves up where a shape is too deep for plain recursion."""
         if shape.depth <= _DEEP:
             return
         for part in shape.subshapes():
-            for k in range(1, m):
+            # In a fast form a subtree loses at most as many examples as it has fewer leaves.
+            first = m - shape.leaves + part.leaves if fast else 1
+            for k in range(max(first, 1), m):
                 self(part, k, features)

@@ -15,8 +15,8 @@ from treebound.bounds._recursion import Features, children, distinct_features, w
 from treebound.bounds._scaled import Scaled
 from treebound.bounds._stump_growth import stump_growth
 from treebound.bounds._vc_node import CategoricalTests, Node
+from treebound.bounds.counting import sauer_shelah
 from treebound.bounds.partitioning import is_one_threshold, one_feature_partitions
-from treebound.bounds.related import sauer_shelah
 from treebound.shapes import TreeShape
 
 __all__ = ["EXACT", "Growth", "merged"]

@@ -25,12 +25,14 @@ from treebound.bounds._checks import check_int
 __all__ = [
     "catalan",
     "falling_factorial",
+    "largest_central",
     "log_binomial",
     "log_catalan",
     "log_falling_factorial",
     "log_integer",
     "log_stirling",
     "log_wedderburn_etherington",
+    "sauer_shelah",
     "splits_of_size",
     "stirling",
     "wedderburn_etherington",
@@ -447,3 +449,22 @@ def _next_scaled(table: FloatArray, n: int) -> float:
         small = float(table[n // 2])
         count += 0.5 * small * (small + _WEDDERBURN_BASE ** (-(n // 2)))
     return count
+
+
+def sauer_shelah(m: int, vc_dimension: int) -> int:
+    """Sauer-Shelah lemma: ``sum_{i<=d} binom(m, i)`` bounds a growth function for two classes."""
+    if vc_dimension >= m:
+        return 1 << m
+    term = total = 1
+    for i in range(1, vc_dimension + 1):
+        term = term * (m - i + 1) // i
+        total += term
+    return total
+
+
+def largest_central(limit: int) -> int:
+    """The largest ``d`` with ``binom(d, floor(d/2)) <= limit``."""
+    d = 1
+    while comb(d + 1, (d + 1) // 2) <= limit:
+        d += 1
+    return d

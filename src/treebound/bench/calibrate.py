@@ -33,17 +33,7 @@ WEIGHTS = tuple(round(0.05 * step, 2) for step in range(2, 31))
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Cross-validated errors of the values of a grid.
-
-    Attributes
-    ----------
-    of : {"error-prior", "weight"}
-    grid : tuple of float
-        Exponents e of r = 2^-e, or weights.
-    errors : ndarray, shape (draws, values)
-        Mean error rate over folds and data sets.
-    sets : tuple of str
-    """
+    """Cross-validated errors of the values of a grid."""
 
     of: Parameter
     grid: tuple[float, ...]

@@ -20,20 +20,7 @@ __all__ = ["demo"]
 def demo(
     folder: str | Path = "demo", *, jobs: int = 2, draws: int = 25, console: Console | None = None
 ) -> Path:
-    """Run the study on three small data sets, print its tables and write its page.
-
-    Parameters
-    ----------
-    folder : path
-        The folder for ``results.sqlite`` and ``index.html``.
-    jobs, draws : int
-    console : rich.console.Console, optional
-
-    Returns
-    -------
-    Path
-        The page.
-    """
+    """Run the study on three small data sets, print its tables and write its page."""
     console = console or Console()
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

@@ -32,13 +32,7 @@ _ROUNDING = {
 
 @lru_cache(maxsize=1)
 def published() -> dict[tuple[str, str, str], tuple[float, float]]:
-    """Mean and deviation over 25 draws, by (data set, model, quantity).
-
-    Examples
-    --------
-    >>> published()["wine", "Ours", "test_accuracy"]
-    (0.9111, 0.035)
-    """
+    """Mean and deviation over 25 draws, by (data set, model, quantity)."""
     text = (files("treebound.bench") / "published.csv").read_text(encoding="utf-8")
     return {
         (row["dataset"], row["model"], row["quantity"]): (float(row["mean"]), float(row["std"]))

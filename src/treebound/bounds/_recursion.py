@@ -163,20 +163,7 @@ Rule = Callable[["Recursion", TreeShape, int, Features], Sequence[int]]
 
 
 class Recursion:
-    """One theorem applied all the way down: ``pi^c`` for ``c = 1 .. parts``, memoised.
-
-    Parameters
-    ----------
-    rule : callable
-        ``rule(recursion, shape, m, features)`` gives twice-counted or halved sums for
-        ``c = 1 .. parts``; the recursion then applies what holds for every theorem: no more than
-        ``S(m, c)``, nothing past the leaves, everything as whole numbers.
-    parts : int
-        The largest number of parts.
-    merge_rows : bool
-        Count each distinct example once: without real features ``m`` is cut to the number of
-        combinations of categories.
-    """
+    """One theorem applied all the way down: ``pi^c`` for ``c = 1 .. parts``, memoised."""
 
     def __init__(self, rule: Rule, parts: int, *, merge_rows: bool = False) -> None:
         self.rule = rule

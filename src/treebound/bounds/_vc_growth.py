@@ -33,17 +33,7 @@ _TOGETHER = 1 << 15
 
 
 class Growth:
-    """``G`` for two classes of every subtree under every landscape that splitting leaves it.
-
-    Parameters
-    ----------
-    size : int
-        The largest sample size.
-    refine : int
-        Features with more categories than this keep them all in both parts of a split.
-    chains : bool
-        Whether to use the chain lemma and known VC dimensions, or the partition theorems alone.
-    """
+    """``G`` for two classes of every subtree under every landscape that splitting leaves it."""
 
     def __init__(self, size: int, refine: int, chains: bool) -> None:
         self.size = size

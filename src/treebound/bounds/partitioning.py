@@ -79,25 +79,6 @@ def one_feature_partitions(leaves: int, c: int, m: int) -> int:
     runs belong to different parts: ``sum_{b=c}^{min(L,m)} binom(m-1, b-1) S(b-1, c-1)``. Any tree
     with ``L`` leaves makes all of these. An ordinal feature is a real one on ``min(m, O)``
     examples.
-
-    Parameters
-    ----------
-    leaves : int
-        Number of leaves ``L``.
-    c : int
-        Number of parts.
-    m : int
-        Number of examples.
-
-    Returns
-    -------
-    int
-        The exact value of ``pi^c_T(m)``.
-
-    Examples
-    --------
-    >>> [one_feature_partitions(3, 2, m) for m in range(1, 6)]
-    [0, 1, 3, 6, 10]
     """
     leaves = check_int("leaves", leaves, "one_feature_partitions")
     c, m = check_int("c", c, "one_feature_partitions"), check_int("m", m, "one_feature_partitions")

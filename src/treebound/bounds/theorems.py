@@ -48,24 +48,7 @@ __all__ = ["THEOREMS", "Theorem", "tree_partitions"]
 
 @dataclass(frozen=True)
 class Theorem:
-    """One tree theorem.
-
-    Attributes
-    ----------
-    rule : callable
-        What the theorem allows the root of a tree.
-    only : str
-        The one kind of feature it is for; empty for any mixture.
-    merge_rows : bool
-        Whether each distinct example is counted once.
-    fast : bool
-        Whether subtrees get all examples but a few, so that no sum over part sizes is needed.
-
-    Examples
-    --------
-    >>> THEOREMS["real"].only
-    'real'
-    """
+    """One tree theorem."""
 
     rule: Rule
     only: str = ""

@@ -130,19 +130,5 @@ def stump_vc_dimension(real: int) -> int:
     """Corollary: VC dimension of a stump on real features, exact.
 
     The largest ``d`` with ``2 ell >= binom(d, floor(d/2))``.
-
-    Parameters
-    ----------
-    real : int
-        Number of real features ``ell``.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> [stump_vc_dimension(real) for real in range(1, 11)]
-    [2, 3, 4, 4, 5, 5, 5, 5, 5, 6]
     """
     return largest_central(2 * check_int("real", real, "stump_vc_dimension"))

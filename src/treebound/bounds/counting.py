@@ -4,8 +4,8 @@
 symbol              here
 ==================  ======================================================================
 ``S(m, c)``         :func:`stirling`: ways to split ``m`` examples into ``c`` parts
-``(n)_c``           :func:`falling_factorial`: ways to label ``c`` parts differently
-``C(N)``            :func:`catalan`: ordered shapes with ``N`` inner nodes
+``(n)_c``           ``math.perm(n, c)``: ways to label ``c`` parts differently
+``C(N)``            Catalan number, :func:`log_catalan`: ordered shapes with ``N`` inner nodes
 ``W(L)``            :func:`wedderburn_etherington`: unordered shapes with ``L`` leaves
 ==================  ======================================================================
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import comb, exp, inf, lgamma, log, perm
 from threading import Lock
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,10 @@ from numpy.typing import NDArray
 from treebound.bounds._checks import check_int
 
 __all__ = [
-    "catalan",
-    "falling_factorial",
     "largest_central",
     "log_binomial",
     "log_catalan",
     "log_falling_factorial",
-    "log_integer",
     "log_stirling",
     "log_wedderburn_etherington",
     "sauer_shelah",
@@ -48,11 +45,6 @@ _MOST_ROWS = 20_000
 _lock = Lock()
 
 
-def log_integer(number: int) -> float:
-    """Natural logarithm of an exact integer of any size; -inf for 0."""
-    return log(number) if number > 0 else -inf
-
-
 def log_binomial(n: int, k: int) -> float:
     """Natural logarithm of the binomial coefficient; -inf where it is 0."""
     if k < 0 or k > n:
@@ -65,17 +57,12 @@ def log_binomial(n: int, k: int) -> float:
     return float(np.log(top / np.arange(1.0, k + 1)).sum())
 
 
-def falling_factorial(n: int, c: int) -> int:
-    """``(n)_c = n (n-1)...(n-c+1)``, the labellings of ``c`` parts by different classes."""
-    return perm(n, c)
-
-
 def log_falling_factorial(n: int, c: int) -> float:
     """Natural logarithm of ``(n)_c``; -inf where it is 0."""
     if c > n:
         return -inf
     if c <= 64:
-        return log_integer(perm(n, c))
+        return log(perm(n, c))
     return float(np.log(n - np.arange(float(c))).sum()) if n < 2**53 else c * log(n)
 
 
@@ -169,31 +156,12 @@ def _log_stirling_row(m: int) -> FloatArray:
     return row
 
 
-@overload
-def catalan(n: int) -> int: ...
-@overload
-def catalan(n: IntArray) -> NDArray[np.object_]: ...
-def catalan(n: int | IntArray) -> int | NDArray[np.object_]:
-    """Catalan number: ordered binary tree shapes with ``n`` inner nodes."""
-    if isinstance(n, np.ndarray):
-        return np.array([catalan(int(one)) for one in n.flat], dtype=object).reshape(n.shape)
-    n = check_int("n", n, "catalan", least=0)
-    return comb(2 * n, n) // (n + 1)
+def log_catalan(n: IntArray) -> FloatArray:
+    """Natural logarithms of Catalan numbers: ordered binary tree shapes with ``n`` inner nodes."""
+    from scipy.special import gammaln
 
-
-@overload
-def log_catalan(n: int) -> float: ...
-@overload
-def log_catalan(n: IntArray) -> FloatArray: ...
-def log_catalan(n: int | IntArray) -> float | FloatArray:
-    """Natural logarithm of the Catalan number, also for an array."""
-    if isinstance(n, np.ndarray):
-        from scipy.special import gammaln
-
-        twice: FloatArray = gammaln(2 * n + 1) - 2 * gammaln(n + 1) - np.log(n + 1)
-        return twice
-    n = check_int("n", n, "log_catalan", least=0)
-    return log_binomial(2 * n, n) - log(n + 1)
+    logs: FloatArray = gammaln(2 * n + 1) - 2 * gammaln(n + 1) - np.log(n + 1)
+    return logs
 
 
 def wedderburn_etherington(n: int) -> int:
@@ -217,24 +185,9 @@ def _next_exact(known: list[int]) -> int:
     return count
 
 
-@overload
-def log_wedderburn_etherington(n: int) -> float: ...
-@overload
-def log_wedderburn_etherington(n: IntArray) -> FloatArray: ...
-def log_wedderburn_etherington(n: int | IntArray) -> float | FloatArray:
-    """Natural logarithm of the Wedderburn-Etherington number, also for an array.
-
-    The first time it takes about ``n**2`` multiplications, then a look-up.
-    """
-    if isinstance(n, np.ndarray):
-        if n.dtype.kind not in "iu" or (n.size and n.min() < 1):
-            raise ValueError(
-                "The 'n' parameter of log_wedderburn_etherington must hold ints >= 1. "
-                f"Got {n!r} instead."
-            )
-        return _log_shapes(int(n.max(initial=1)))[n]
-    n = check_int("n", n, "log_wedderburn_etherington")
-    return float(_log_shapes(n)[n])
+def log_wedderburn_etherington(n: IntArray) -> FloatArray:
+    """Natural logarithms of Wedderburn-Etherington numbers, ``n >= 1``."""
+    return _log_shapes(int(n.max(initial=1)))[n]
 
 
 _scaled_shapes = np.array([0.0, 1.0 / _WEDDERBURN_BASE])

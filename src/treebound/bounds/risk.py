@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,26 +47,6 @@ _LEAST_LOG_DELTA = -300.0
 Floats = NDArray[np.float64]
 
 
-@overload
-def shawe_taylor(
-    m: int,
-    errors: float,
-    log_growth: float,
-    *,
-    delta: float = ...,
-    log_prior: float = ...,
-    error_prior: float | None = ...,
-) -> float: ...
-@overload
-def shawe_taylor(
-    m: int,
-    errors: ArrayLike,
-    log_growth: ArrayLike,
-    *,
-    delta: float = ...,
-    log_prior: ArrayLike = ...,
-    error_prior: float | None = ...,
-) -> Any: ...
 def shawe_taylor(
     m: int,
     errors: ArrayLike,
@@ -121,19 +101,6 @@ def shawe_taylor(
     return _plain((2.0 * k + 4.0 * log_inverse) / m)
 
 
-@overload
-def vapnik(
-    m: int, errors: float, log_growth: float, *, delta: float = ..., log_prior: float = ...
-) -> float: ...
-@overload
-def vapnik(
-    m: int,
-    errors: ArrayLike,
-    log_growth: ArrayLike,
-    *,
-    delta: float = ...,
-    log_prior: ArrayLike = ...,
-) -> Any: ...
 def vapnik(
     m: int,
     errors: ArrayLike,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from treebound._jobs import effective_jobs
 from treebound.certificate import HeldOut, RowRecord, learn_apart
@@ -251,10 +249,10 @@ def fit_engine(
         )
     if pruner is not None and grown.weighted:
         warn_if_total_is_light(float(total.total), engine.facts.n_rows, stacklevel=5)
-    factors: Sequence[float] | None = schema.factors
+    factors = schema.factors
     return replace(
         _pruned(parameters, grown, pruner, options),
         target=target,
         named=schema.names is not None,
-        class_factors=None if factors is None else tuple(np.asarray(factors).tolist()),
+        class_factors=None if factors is None else tuple(factors.tolist()),
     )

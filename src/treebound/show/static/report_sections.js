@@ -113,8 +113,8 @@ const tellCertificate = () => {
 const tellColumns = () => {
   const shares = importances(rootNow());
   const rows = data.columns.map((column, k) => {
-    const names = column.categories, few = names.slice(0, 12).join(", ");
-    const words = column.kind === "real" ? "numbers" : `${number(names.length)}${column.declared ? ", declared" : ""}: ${few}${names.length > 12 ? ", …" : ""}`;
+    const names = column.categories, few = names.length ? `: ${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}` : "";
+    const words = column.kind === "real" ? "numbers" : `${number(column.size)}${column.declared ? ", declared" : ""}${few}`;
     return [column.name, column.kind, words, column.missing ? "some" : "none", shares[k] > 0 ? percent(shares[k]) : "not asked"];
   });
   at("columns").replaceChildren(scrolling(tableOf(["Column", "kind", "values", "missing", "importance"], rows, ["words", "", "words", "", "count"])));

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "bench"), str(ROOT / "benchmarks")]
 
 import stand_ins
 

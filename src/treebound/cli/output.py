@@ -14,7 +14,6 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._extras import require
 from treebound._files import atomic_write
 from treebound.data.raw import is_missing
 from treebound.datasets.reading import RawTable
@@ -89,8 +88,10 @@ def _texts(values: Sequence[Any]) -> list[Any]:
 
 class _ParquetWriter:
     def __init__(self, stream: IO[bytes]) -> None:
-        self.arrow = require("pyarrow", extra="study", why="Writing Parquet")
-        self.parquet = require("pyarrow.parquet", extra="study", why="Writing Parquet")
+        import pyarrow
+        import pyarrow.parquet
+
+        self.arrow, self.parquet = pyarrow, pyarrow.parquet
         self.stream = stream
         self.file: Any = None
 

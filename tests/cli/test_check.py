@@ -40,8 +40,7 @@ def test_every_finding_is_named_with_its_remedy(odd, capsys):
         "--missing TEXT",
         "Column 'always' has the same value in every row.\n    Leave it out with --ignore always.",
         "Column 'code' is 'y' in other words: one value a class.\n",
-        "    Leave it out with --ignore code, unless "
-        "it is known before 'y' is.",
+        "    Leave it out with --ignore code, unless it is known before 'y' is.",
     ):
         assert said in out, said
     assert "'colour' " not in out

@@ -13,6 +13,7 @@ from treebound.certificate import certify_counts
 from treebound.data import Sample
 from treebound.data.folds import folds
 
+
 @pytest.fixture
 def files(tmp_path, capsys):
     rng = np.random.default_rng(0)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "bench"), str(ROOT / "benchmarks")]
+sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import stand_ins
 

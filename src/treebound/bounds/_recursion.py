@@ -197,12 +197,7 @@ class Recursion:
         return tuple(values)
 
     def joint(
-        self,
-        shape: TreeShape,
-        k: int,
-        m: int,
-        left: Features,
-        right: Features | None = None,
+        self, shape: TreeShape, k: int, m: int, left: Features, right: Features | None = None
     ) -> list[int]:
         """``A_k``, ``k`` examples with features ``left`` going left and the others right."""
         left_shape, right_shape = children(shape)

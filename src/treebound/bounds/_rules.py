@@ -47,7 +47,7 @@ def _sizes(shape: TreeShape, m: int, features: Features) -> range:
     if m > _MOST_SIZES:
         raise ValueError(
             f"The 'm' parameter must be at most {_MOST_SIZES:,} for an exact sum over part sizes. "
-            f"Got {m:,} instead. Hint: log_partitions takes any number of examples."
+            f"Got {m:,} instead. Hint: tree_partitions with theorem='fast' takes any number."
         )
     if features.is_real:
         left, right = children(shape)

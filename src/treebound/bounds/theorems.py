@@ -2,8 +2,7 @@
 
 Each is an upper bound on ``pi^c_T(m)``, the number of ``c``-partitions a shape can make of ``m``
 examples, as an exact integer, corrected by the errata and combined with no other bound than
-``S(m, c)``. The least of all bounds is :func:`treebound.bounds.partitions`; the fast forms are in
-:mod:`treebound.bounds.fast`.
+``S(m, c)``. The least of all bounds is :func:`treebound.bounds.partitions`.
 
 ======================  ======================================================  =============
 name                    splits of the root                                      errata

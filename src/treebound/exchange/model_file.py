@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
-from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._files import write_text
+from treebound._versions import installed_version
 from treebound.certificate import Certificate, HeldOut, RowRecord
 from treebound.data.columns import Column
 from treebound.data.row_hashes import RowSketch
@@ -177,7 +177,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
     return doc.ModelDocument(
         format="treebound-model",
         version=1,
-        made_by=f"treebound {installed_version('treebound')}",
+        made_by=f"treebound {installed_version()}",
         target=model.target,
         named=model.has_names,
         columns=[_column(column, at in asked) for at, column in enumerate(tree.columns)],

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from treebound._versions import installed_version
 from treebound.certificate import Certificate
 from treebound.data import Column, Sample
 from treebound.model import Model
@@ -78,7 +78,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "smoothing": model.smoothing,
         "criterion": model.options.criterion,
         "parameters": _parameters(model),
-        "made_by": f"treebound {version('treebound')}",
+        "made_by": f"treebound {installed_version()}",
     }
 
 

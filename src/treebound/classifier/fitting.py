@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from treebound._jobs import effective_jobs
 from treebound.certificate import HeldOut, RowRecord, learn_apart
 from treebound.data import Sample
+from treebound.data.findings import warn_of_findings
 from treebound.data.folds import folds
 from treebound.data.frames import read_table
-from treebound.data.oddities import warn_of_oddities
 from treebound.data.parts import Schema
 from treebound.data.streams import Batches, TableStream, open_stream
 from treebound.data.weights import warn_if_light, warn_if_total_is_light
@@ -75,7 +73,7 @@ def fit_table(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = No
     else:
         sample = learn(table, y, sample_weight)
         rows = RowRecord.of(sample, named)
-    warn_of_oddities(sample, stacklevel=4)
+    warn_of_findings(sample, stacklevel=4)
     name = getattr(y, "name", None)
     return fit_sample(
         parameters,
@@ -251,10 +249,10 @@ def fit_engine(
         )
     if pruner is not None and grown.weighted:
         warn_if_total_is_light(float(total.total), engine.facts.n_rows, stacklevel=5)
-    factors: Sequence[float] | None = schema.factors
+    factors = schema.factors
     return replace(
         _pruned(parameters, grown, pruner, options),
         target=target,
         named=schema.names is not None,
-        class_factors=None if factors is None else tuple(np.asarray(factors).tolist()),
+        class_factors=None if factors is None else tuple(factors.tolist()),
     )

@@ -179,7 +179,10 @@ class ModelMethods(Forms, Exports):
 class FrameOutput:
     """Mixin to return probabilities as a frame with a column for each class."""
 
-    classes_: NDArray[Any]
+    if TYPE_CHECKING:
+
+        @property
+        def classes_(self) -> NDArray[Any]: ...
 
     def set_output(self, *, transform: Container | None = None) -> Self:
         """Set the output type of :meth:`predict_proba` and :meth:`predict_log_proba`.

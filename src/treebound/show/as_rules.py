@@ -88,13 +88,9 @@ class Region:
             codes = self.codes.intersection if left else self.codes.difference
             unknown = self.unknown and split.unknown_left is left
             return replace(own, codes=codes(split.codes), unknown=unknown)
-        if split.kind == "missing":
-            bound = math.inf if split.present_left else -math.inf
-        else:
-            bound = split.threshold
         if left:
-            return replace(own, high=min(self.high, bound))
-        return replace(own, low=max(self.low, bound))
+            return replace(own, high=min(self.high, split.bound))
+        return replace(own, low=max(self.low, split.bound))
 
     def only_unknown(self) -> Region:
         """The part with unknown categories only, which stop at a node.

@@ -211,12 +211,8 @@ class _Store:
 
 def _rule(split: Split) -> list[Any]:
     """The routing rule: threshold and its text, codes, and the sides of missing and unknown."""
-    bound: Any = None
-    if split.is_real:
-        bound = split.threshold
-        if split.kind == "missing":
-            bound = math.inf if split.present_left else -math.inf
-        if math.isinf(bound):
-            bound = "Infinity" if bound > 0 else "-Infinity"
+    bound: Any = split.bound if split.is_real else None
+    if split.is_real and math.isinf(split.bound):
+        bound = "Infinity" if split.bound > 0 else "-Infinity"
     text = number(split.threshold) if split.is_real and not math.isnan(split.threshold) else ""
     return [bound, text, list(split.codes), split.missing_left, split.unknown_left]

@@ -116,7 +116,8 @@ def test_a_model_comes_back_as_it_was_saved(options, fruit, tmp_path):
         np.testing.assert_array_equal(again.predict(rows), clf.predict(rows))
         np.testing.assert_array_equal(again.predict_proba(rows), clf.predict_proba(rows))
     for one, other in zip(again.columns_, clf.columns_, strict=True):
-        assert (one.name, one.kind, one.n_categories) == (other.name, other.kind, other.n_categories)
+        names = [(column.name, column.kind, column.n_categories) for column in (one, other)]
+        assert names[0] == names[1]
         assert one.unlisted or one == other
     assert again.classes_.tolist() == clf.classes_.tolist()
     assert again.n_features_in_ == 3

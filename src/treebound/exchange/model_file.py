@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -251,15 +251,10 @@ def _columns(columns: list[doc.ColumnDocument]) -> tuple[Column, ...]:
         made.append(column)
     names = [column.name for column in made]
     if len(set(names)) != len(names):
-        twice = _first_repeated(names)
+        twice = doc.first_repeated(names)
         at = len(names) - 1 - names[::-1].index(twice)
         raise FormatError(f"columns[{at}].name", f"{twice!r:.60} is given twice")
     return tuple(made)
-
-
-def _first_repeated(names: Iterable[str]) -> str:
-    seen: set[str] = set()
-    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
 
 
 def _class_document(values: doc.Categories, dtype: str) -> Any:

@@ -16,7 +16,7 @@ from treebound.show.colours import class_colours
 from treebound.show.path_display import spread
 from treebound.show.words import answer, number, one_line, typeset
 from treebound.tree import Tree
-from treebound.tree.split import Split, Unknown, plain, split_of
+from treebound.tree.split import Split, Unknown, plain, splits_of
 
 __all__ = ["report_data"]
 
@@ -189,23 +189,16 @@ class _Store:
     def _splits(self, tree: Tree) -> dict[int, int]:
         """The numbers of the splits of the inner nodes; each split is described once."""
         numbers = {}
-        inner = np.flatnonzero(~tree.is_leaf)
-        heavier = tree.weight[tree.left[inner]] >= tree.weight[tree.right[inner]]
-        heavier &= self._unknown == "majority"  # otherwise irrelevant
-        fields = (tree.feature, tree.threshold, tree.category, tree.missing_left)
-        # compare thresholds by their bytes, as NaN does not equal itself
-        columns = [inner.tolist(), heavier.tolist()]
-        columns += [field[inner].view(np.int64).tolist() if field.dtype == np.float64
-                    else field[inner].tolist() for field in fields]  # fmt: skip
-        for node, *key in zip(*columns, strict=True):
-            known = self._known.get(("split", *key))
-            if known is None:
-                split = split_of(tree, node, unknown=self._unknown)
+        for split in filter(None, splits_of(tree, unknown=self._unknown)):
+            # of a threshold the bits, as NaN does not equal itself
+            key = ("split", split.feature, split.threshold.hex(), split.kind, split.codes,
+                   split.missing_left, split.unknown_left)  # fmt: skip
+            if key not in self._known:
                 sides = typeset(answer(split, left=True)), answer(split, left=False)
                 self.columns.add(split.feature)
                 entry = [one_line(split.column.name), *sides, split.feature, *_rule(split)]
-                known = self._number(("split", *key), self.splits, entry)
-            numbers[node] = known
+                self._number(key, self.splits, entry)
+            numbers[split.node] = self._known[key]
         return numbers
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, partial, wraps
 from inspect import cleandoc, signature
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import invalid
+from treebound._versions import checked_state, state_with_version
 from treebound.certificate import (
     Certificate,
     CertificateKind,
@@ -99,6 +100,12 @@ class Model:
     rows: RowRecord | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     no_certificate: str = ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return state_with_version({item.name: getattr(self, item.name) for item in fields(self)})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(checked_state(state))
 
     # -- what it holds ---------------------------------------------------------------------
 

@@ -34,8 +34,10 @@ def columns_of(capsys, table, *options):
 
 
 def test_separator_and_encoding(table, capsys):
-    columns, _ = columns_of(capsys, table)
-    assert columns["taste"].categories == ("sauer", "süß")
+    columns, err = columns_of(capsys, table, "--verbose")
+    assert columns["taste"].n_categories == 2
+    assert "sauer" in err
+    assert "süß" in err
     model = table.parent / "m.json"
     for argv in (["predict", model, table], ["evaluate", model, table], ["prune", model, table],
                  ["certify", model, table, "--kind", "training"]):  # fmt: skip
@@ -61,7 +63,7 @@ def test_kinds_are_said_by_options(table, capsys):
     columns, err = columns_of(capsys, table, "--nominal", "code", "--ordinal", "n", "--quiet")
     assert err == ""
     assert columns["code"].kind == "nominal"
-    assert columns["code"].categories == ("0", "1", "2", "3")
+    assert columns["code"].n_categories == 4
     assert columns["n"].kind == "ordinal"
     assert columns["n"].categories == tuple(range(7))
     assert not columns["n"].declared
@@ -70,7 +72,7 @@ def test_kinds_are_said_by_options(table, capsys):
     assert list(columns) == ["taste", "code"]
     assert columns["taste"].kind == "ordinal"
     assert columns["taste"].declared
-    assert columns["code"].categories == ("0", "1", "2", "3", "4")
+    assert columns["code"].n_categories == 5
     assert "taste   ordinal  sauer < süß" in err
     model = table.parent / "m.json"
     assert run(capsys, "predict", model, table, *LAYOUT)[0] == 0

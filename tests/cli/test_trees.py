@@ -410,7 +410,6 @@ def test_reduced_error_pruning_prunes_the_tree_of_the_model(model, table, tmp_pa
     assert "of 300 training examples" in err
 
 
-@pytest.mark.xfail(strict=True, reason="a model file keeps no record of its rows yet")
 def test_training_rows_are_not_taken_for_held_out_ones(model, table, tmp_path, capsys):
     code, expected, _ = run(capsys, "certify", model)
     code, out, err = run(capsys, "certify", model, table)

@@ -308,15 +308,17 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             parameters.pop(name)
         return BoundTreeClassifier(**parameters)._with_model(self.model_)
 
-    def save(self, path: Any) -> None:
+    def save(self, path: Any, *, pruning_path: bool = True, row_record: bool = True) -> None:
         """Write the model as JSON, as :meth:`treebound.BoundTreeClassifier.save` does.
 
         Parameters
         ----------
         path : str or path-like
             The file to write.
+        pruning_path, row_record : bool
+            Whether to keep the pruning path, and the hashes of rows.
         """
-        self.to_local().save(path)
+        self.to_local().save(path, pruning_path=pruning_path, row_record=row_record)
 
 
 def _dask(module: str = "dask") -> Any:

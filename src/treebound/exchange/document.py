@@ -23,7 +23,7 @@ from treebound.tree.smoothing import Smoothing
 __all__ = [
     "Booleans", "Categories", "Classes", "ColumnDocument", "HeldOutDocument", "Integers",
     "ModelDocument", "NodesDocument", "Numbers", "PathDocument", "Prediction", "SketchDocument",
-    "Strings", "VERSION", "json_schema", "parse",
+    "Strings", "VERSION", "first_repeated", "json_schema", "parse",
 ]  # fmt: skip
 
 FORMAT, VERSION = "treebound-model", 1
@@ -225,6 +225,12 @@ def _format_error(message: str) -> FormatError:
     return FormatError(place, problem if problem.startswith("must") else f"is wrong: {problem}")
 
 
+def first_repeated(names: list[str]) -> str:
+    """The first name that occurs before."""
+    seen: set[str] = set()
+    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+
+
 def _json(text: str | bytes) -> Any:
     """The JSON value; keys that occur twice and halves of characters are errors."""
 
@@ -234,9 +240,7 @@ def _json(text: str | bytes) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         fields = dict(pairs)
         if len(fields) != len(pairs):
-            seen: set[str] = set()
-            twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-            raise FormatError(twice, "is given twice")
+            raise FormatError(first_repeated([name for name, _ in pairs]), "is given twice")
         return fields
 
     try:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._files import write_text
+from treebound._versions import installed_version
 from treebound.certificate import Certificate, HeldOut, RowRecord
 from treebound.data.columns import Column
 from treebound.data.row_hashes import RowSketch
@@ -177,7 +177,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
     return doc.ModelDocument(
         format="treebound-model",
         version=1,
-        made_by=f"treebound {installed_version('treebound')}",
+        made_by=f"treebound {installed_version()}",
         target=model.target,
         named=model.has_names,
         columns=[_column(column, at in asked) for at, column in enumerate(tree.columns)],
@@ -251,15 +251,10 @@ def _columns(columns: list[doc.ColumnDocument]) -> tuple[Column, ...]:
         made.append(column)
     names = [column.name for column in made]
     if len(set(names)) != len(names):
-        twice = _first_repeated(names)
+        twice = doc.first_repeated(names)
         at = len(names) - 1 - names[::-1].index(twice)
         raise FormatError(f"columns[{at}].name", f"{twice!r:.60} is given twice")
     return tuple(made)
-
-
-def _first_repeated(names: Iterable[str]) -> str:
-    seen: set[str] = set()
-    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
 
 
 def _class_document(values: doc.Categories, dtype: str) -> Any:

@@ -87,6 +87,7 @@ def one_leaf(tree: Tree) -> str:
     return (
         f"The tree has one leaf and always answers {answer_of_root(tree)!r} "
         f"({percent(1.0 - constant_error(tree))} of the training examples)."
+        + ("" if tree.weighted else " Hint: if a rarer class matters, use --class-weight balanced.")
     )
 
 

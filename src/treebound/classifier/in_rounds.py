@@ -13,7 +13,6 @@ import numpy as np
 from treebound._jobs import effective_jobs
 from treebound.data.parts import Schema
 from treebound.data.streams import Batches, TableStream
-from treebound.data.weights import warn_if_total_is_light
 from treebound.growing import GrowOptions
 from treebound.growing.rounds import (
     FINE_BINS,
@@ -166,8 +165,6 @@ def fit_in_rounds(
 def _prune(classifier: Any, grown: Tree, pruner: Pruner | None, weight: float, n_rows: int) -> None:
     tree, result = grown, None
     if pruner is not None:
-        if grown.weighted:
-            warn_if_total_is_light(weight, n_rows, stacklevel=5)
         result = pruner.prune(grown)
         if classifier.max_leaves is not None:
             result = result.within(classifier.max_leaves)

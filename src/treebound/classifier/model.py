@@ -22,11 +22,12 @@ from treebound.data.frames import Table, read_table
 from treebound.data.oddities import warn_of_oddities
 from treebound.data.sample import ClassWeight
 from treebound.data.streams import open_stream
-from treebound.data.weights import warn_if_light
+from treebound.data.weights import warn_of_common_factor
 from treebound.growing import GrowOptions, grow
 from treebound.growing.options import GrowthOrder, Thresholds
 from treebound.landscape import Landscape
 from treebound.pruning import Pruner, PruningPath, PruningResult, make_pruner
+from treebound.pruning.base import BasePruner
 from treebound.tree.impurity import Criterion, importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import SMOOTHINGS, Smoothing, probabilities
@@ -77,7 +78,7 @@ class TreeModel(TreeExports, Parameters):
         categorical_features: Any = "from_dtype",
         ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None,
         unknown: Unknown = "other",
-        smoothing: Smoothing | None = "m-estimate",
+        smoothing: Smoothing | None = "shrinkage",
         class_weight: ClassWeight = None,
         certify: Literal["training", "holdout"] = "training",
         delta: float = 0.05,
@@ -167,12 +168,15 @@ class TreeModel(TreeExports, Parameters):
         """Grow and prune, and count the held-out rows."""
         self._delta, self._unknown = self.delta, self.unknown
         self._held_out = None
+        warn_of_common_factor(sample.weight)
+        validation = None
+        if isinstance(pruner, BasePruner):
+            sample, validation = pruner.hold_out(sample)
         grown = grow(sample, self.grow_options_)
         tree, result = grown, None
         if pruner is not None:
-            warn_if_light(sample.weight)
             growing = partial(grow, options=self.grow_options_)
-            result = pruner.prune(grown, sample, grow=growing)
+            result = pruner.prune(grown, sample, validation=validation, grow=growing)
             if self.max_leaves is not None:
                 result = result.within(self.max_leaves)
             tree, grown = result.tree, result.path.first
@@ -238,7 +242,7 @@ class TreeModel(TreeExports, Parameters):
 
     def _probabilities(self, X: Any) -> NDArray[np.float64]:
         nodes = self._nodes(X)
-        return probabilities(self.tree_.counts, self.smoothing).take(nodes, axis=0)
+        return probabilities(self.tree_, self.smoothing).take(nodes, axis=0)
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """The node of ``tree_`` that each row reaches.

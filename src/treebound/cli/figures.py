@@ -44,7 +44,7 @@ def figures_of(model: TreeModel, rows: RawTable) -> dict[str, Any]:
     with np.errstate(divide="ignore", invalid="ignore"):
         recall, precision = right / asked, right / given
         f1 = 2 * right / (asked + given)
-        shares = probabilities(tree.counts, model.smoothing)[nodes, truth]
+        shares = probabilities(tree, model.smoothing)[nodes, truth]
         log_loss = float(-np.log(shares).mean())
     most = int(np.argmax(tree.counts[0]))  # the commonest class in training
     errors = int(len(truth) - right.sum())

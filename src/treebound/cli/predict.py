@@ -82,7 +82,7 @@ def _answers(model: TreeModel, chunk: RawTable, proba: bool, keep: bool) -> Answ
         name = f"predicted {name}"
     columns = {name: tree.classes[tree.label]}
     if proba:
-        shares = probabilities(tree.counts, model.smoothing)
+        shares = probabilities(tree, model.smoothing)
         for at, label in enumerate(tree.classes.tolist()):
             columns[f"P({label})"] = shares[:, at]
     table = chunk.table()  # says what is wrong with the columns, even where there are no rows

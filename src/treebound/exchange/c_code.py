@@ -211,7 +211,7 @@ class _Writer:
         steps = branches(self.tree, unknown=self.unknown)
         nodes = dict.fromkeys(step.node for step in steps if isinstance(step, Answer))
         self.places = {node: place for place, node in enumerate(nodes)}
-        table = probabilities(self.tree.counts, smoothing).tolist()
+        table = probabilities(self.tree, smoothing).tolist()
         rows = [f"    {{{', '.join(map(_real, table[node]))}}}," for node in nodes]
         size = f"{self.upper}_CLASSES"
         return [

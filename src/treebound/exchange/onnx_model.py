@@ -79,7 +79,7 @@ def to_onnx(
         hint = "an ONNX graph cannot raise errors; choose another policy."
         raise invalid("unknown", "to_onnx", "another policy than 'error'", unknown, hint)
     graph = _Graph(onnx, tree, missing_text)
-    weights = probabilities(tree.counts, smoothing)
+    weights = probabilities(tree, smoothing)
     ensemble = _ensemble(tree, graph, unknown)
     graph.close_inputs()
     votes = graph.probabilities

@@ -200,7 +200,7 @@ class PruningPath(ABC):
 
     def _errors_of_nodes(self) -> Floats:
         """Errors of each node of the first tree as a leaf."""
-        return self.first.node_errors
+        return self.first.node_losses
 
     def table(self) -> list[dict[str, Any]]:
         """The steps as a table.

@@ -342,7 +342,7 @@ def to_rules(
     "petal length (cm)" <= 2
     """
     check_unknown(unknown, caller="to_rules")
-    chances = probabilities(tree.counts, smoothing).tolist()
+    chances = probabilities(tree, smoothing).tolist()
     counts, answers = tree.counts.tolist(), tree.label.tolist()
     labels = [plain(label) for label in tree.classes.tolist()]
     return Rules(

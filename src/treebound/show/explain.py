@@ -63,7 +63,7 @@ def explain(source: Any, row: Any) -> Explanation:
         for at, (cell, column) in enumerate(zip(cells, tree.columns, strict=True))
     ]
     node = int(tree.apply(matrix, unknown if unknown in ROUTED else "other")[0])
-    chances = probabilities(tree.counts[[node]], getattr(source, "smoothing", "m-estimate"))[0]
+    chances = probabilities(tree, getattr(source, "smoothing", "shrinkage"))[node]
     labels = [plain(label) for label in tree.classes.tolist()]
     own = int(tree.label[node])
     others = [k for k in range(tree.n_classes) if k != own]

@@ -214,22 +214,27 @@ class Sample:
         *,
         columns: Sequence[Column],
         classes: NDArray[Any],
+        named: bool,
+        needed: Sequence[bool] | NDArray[np.bool_] | None = None,
         unknown: Unknown = "other",
+        factors: Sequence[float] | None = None,
     ) -> Sample:
         """Read a table and a target with known columns and classes.
 
         Parameters
         ----------
         X : table
-            The same columns in the same order.
+            With these columns.
         y : array-like of shape (n_rows,)
             Labels, not codes; each must be one of ``classes``.
         sample_weight : array-like of shape (n_rows,) or number, optional
             The weight of each row, or of every row.
         columns, classes
             Those of a tree, a model or another sample.
-        unknown : {"other", "majority", "stop", "missing", "error"}
+        named, needed, unknown
             See :func:`treebound.data.read_matrix`.
+        factors : sequence of float, optional
+            What the weights of each class are multiplied by.
 
         Returns
         -------
@@ -243,8 +248,8 @@ class Sample:
             keep = weight > 0
             table, weight = table.rows(keep), row_weights(weight[keep], int(keep.sum()))
             codes = codes[keep]
-        weight = relative_weights(weight)
-        return cls(read_matrix(table, columns, unknown=unknown), codes, weight, classes)
+        matrix = read_matrix(table, columns, named=named, needed=needed, unknown=unknown)
+        return cls(matrix, codes, relative_weights(weight), classes, factors)
 
 
 def group_codes(groups: Any, rows: int) -> NDArray[np.int64] | None:

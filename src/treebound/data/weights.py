@@ -24,13 +24,12 @@ __all__ = [
     "relative_weights",
     "row_weights",
     "scaled_to_effective",
+    "snapped",
     "warn_of_common_factor",
 ]
 
 # Sums of weights outside this range lose precision.
 _LEAST, _MOST = 1e-300, 2.0**52
-# Weights of classes that differ by less than this share of them are tied.
-_TIE = 1e-12
 # So many numbers of 26 bits have a sum below 2^53.
 _EXACT_ROWS = 1 << 26
 
@@ -155,18 +154,22 @@ def scaled_to_effective(
     return scaled
 
 
-def heaviest(masses: NDArray[np.float64]) -> NDArray[np.int32]:
-    """The class of each node with the largest weight; the first of those that rounding separates.
+def snapped(masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Numbers rounded to 40 bits, so that those which are equal but for rounding are equal.
 
     Examples
     --------
     >>> import numpy as np
-    >>> heaviest(np.array([[3 * (10 / 6), 7 * (10 / 14)], [1.0, 2.0]])).tolist()
-    [0, 1]
+    >>> float(snapped(np.array(3 * (29 / 13)))) == float(snapped(np.array(29 * (3 / 13))))
+    True
     """
-    most = masses.max(axis=1, keepdims=True)
-    first: NDArray[np.int32] = (masses >= most * (1.0 - _TIE)).argmax(axis=1).astype(np.int32)
-    return first
+    digits, power = np.frexp(masses)
+    return np.ldexp(np.rint(np.ldexp(digits, 40)), power - 40)
+
+
+def heaviest(masses: NDArray[np.float64]) -> NDArray[np.int32]:
+    """The class of each node with the largest mass, the first on ties; rounding decides none."""
+    return snapped(masses).argmax(axis=1).astype(np.int32)
 
 
 def class_totals(codes: NDArray[np.int32], weight: Any, n_classes: int) -> list[Fraction]:

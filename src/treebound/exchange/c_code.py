@@ -18,7 +18,7 @@ from treebound.exchange.code import (
     literal_type,
 )
 from treebound.tree import Tree
-from treebound.tree.fitted import takes_classifier
+from treebound.model import takes_model
 from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, Unknown, plain
 
@@ -82,14 +82,14 @@ _FINDERS: dict[type, dict[str, str]] = {
 }  # fmt: skip
 
 
-@takes_classifier
+@takes_model
 def to_c(
     tree: Tree,
     *,
     name: str = "predict",
     output: Output = "label",
     unknown: Unknown = "other",
-    smoothing: Smoothing | None = "m-estimate",
+    smoothing: Smoothing | None = "shrinkage",
 ) -> str:
     """The tree as C source, ``int predict(const struct predict_row *row)``, with the same results.
 
@@ -112,7 +112,7 @@ def to_c(
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories; with ``"error"`` the function
         returns -1.
-    smoothing : {"laplace", "m-estimate", None}
+    smoothing : {"shrinkage", "m-estimate", "laplace", None}
         How counts become probabilities.
 
     Returns

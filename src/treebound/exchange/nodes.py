@@ -27,8 +27,9 @@ _NUMPY: dict[Json, Any] = {"integer": np.int64, "number": np.float64, "boolean":
 _FIELDS = (
     "feature", "threshold", "category", "missing_left", "right", "counts", "rows", "label",
 )  # fmt: skip
-_OPTIONAL = {"names": None, "weighted": False, "counted": True}
+_OPTIONAL = {"names": None, "weighted": False, "counted": True, "factors": None}
 _MOST = 2**31 - 1
+_TINY = sys.float_info.min
 
 
 def nodes_to_json(tree: Tree) -> dict[str, Any]:
@@ -49,6 +50,7 @@ def nodes_to_json(tree: Tree) -> dict[str, Any]:
         "names": None if tree.names is None else tree.names.tolist(),
         "weighted": tree.weighted,
         "counted": tree.counted,
+        "factors": None if tree.factors is None else tree.factors.tolist(),
     }
 
 
@@ -91,6 +93,10 @@ def nodes_from_json(
         "label": integers("label", 0, len(classes) - 1),
         "names": None if nodes["names"] is None else integers("names", -1, 2**62),
     }
+    if nodes["factors"] is not None:
+        arrays["factors"] = array_of(
+            nodes["factors"], f"{where}.factors", "number", len(classes), least=_TINY
+        )
     for name, used in (("category", nominal), ("right", inner)):
         refuse(np.where(used, 0, arrays[name] != -1), f"{where}.{name}", "must be -1 here")
     for name in ("weighted", "counted"):

@@ -27,7 +27,7 @@ from treebound._extras import require
 from treebound._validation import invalid
 from treebound.data import Column
 from treebound.tree import Tree
-from treebound.tree.fitted import takes_classifier
+from treebound.model import takes_model
 from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, Unknown, check_unknown, splits_of
 
@@ -38,12 +38,12 @@ _OPSET = 17
 _BELOW = -1.0  # a code below every category
 
 
-@takes_classifier
+@takes_model
 def to_onnx(
     tree: Tree,
     *,
     unknown: Unknown = "other",
-    smoothing: Smoothing | None = "m-estimate",
+    smoothing: Smoothing | None = "shrinkage",
     missing_text: str = "",
 ) -> Any:
     """Export the tree as an ONNX model with the same predictions.
@@ -55,7 +55,7 @@ def to_onnx(
     unknown : {"other", "majority", "stop", "missing"}
         How to handle unknown categories, as in the classifier. A graph cannot raise errors, so
         ``"error"`` is not possible.
-    smoothing : {"laplace", "m-estimate", None}
+    smoothing : {"shrinkage", "m-estimate", "laplace", None}
         How counts become probabilities, as in the classifier.
     missing_text : str
         The text that marks a missing value in a string column.

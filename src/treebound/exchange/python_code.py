@@ -19,7 +19,7 @@ from treebound.exchange.code import (
     literal_type,
 )
 from treebound.tree import Tree
-from treebound.tree.fitted import takes_classifier
+from treebound.model import takes_model
 from treebound.tree.smoothing import Smoothing
 from treebound.tree.split import Split, Unknown, plain
 
@@ -58,14 +58,14 @@ def _rank(value, known):
 '''
 
 
-@takes_classifier
+@takes_model
 def to_python(
     tree: Tree,
     *,
     name: str = "predict",
     output: Output = "label",
     unknown: Unknown = "other",
-    smoothing: Smoothing | None = "m-estimate",
+    smoothing: Smoothing | None = "shrinkage",
 ) -> str:
     """The tree as the source of a Python module with one function, with the same predictions.
 
@@ -84,7 +84,7 @@ def to_python(
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories; with ``"error"`` the function
         raises ValueError.
-    smoothing : {"laplace", "m-estimate", None}
+    smoothing : {"shrinkage", "m-estimate", "laplace", None}
         How counts become probabilities.
 
     Returns

@@ -7,7 +7,9 @@ to some greatest one: with that one as threshold both trees agree on every float
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy, deepcopy
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Column, Sample
+from treebound.data.frames import Table
+from treebound.data.weights import class_factors, class_totals, snapped
 from treebound.exchange.foreign import float64_threshold, preorder
 from treebound.exchange.indicators import Indicators
-from treebound.tree.fitted import takes_classifier
+from treebound.model import Model, takes_model
 from treebound.tree.impurity import impurity
 from treebound.tree.model import Tree
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
-__all__ = ["from_sklearn", "sklearn_sample", "structure_of", "to_sklearn"]
+__all__ = ["SklearnTree", "from_sklearn", "structure_of", "to_sklearn"]
 
 
 def from_sklearn(
@@ -59,40 +63,67 @@ def from_sklearn(
     >>> tree.n_leaves, tree.errors
     (3, 6.0)
     """
-    sample = sklearn_sample(estimator, X, y, sample_weight)
-    return structure_of(estimator, sample.columns, sample.classes).recounted(sample)
+    source = SklearnTree(estimator)
+    return source.tree.recounted(source.read(X, y, sample_weight))
 
 
-def sklearn_sample(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Sample:
-    """Read rows with the columns and classes of a fitted scikit-learn tree."""
-    _check_classification_tree(estimator)
-    matrix = _matrix(X)
-    if matrix.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {matrix.shape[1]} features, but the tree was fitted on "
-            f"{estimator.n_features_in_}."
+class SklearnTree:
+    """A fitted scikit-learn tree: its splits and labels as a ``Tree``, and how it reads rows.
+
+    Attributes
+    ----------
+    tree : Tree
+        Splits and labels, without counts.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        _check_classification_tree(estimator)
+        self._estimator = estimator
+        names = vars(estimator).get("feature_names_in_")
+        self.named = names is not None
+        if names is None:
+            names = [f"x{i}" for i in range(estimator.n_features_in_)]
+        columns = tuple(Column(str(name)) for name in names)
+        self.tree = structure_of(estimator, columns, estimator.classes_)
+
+    def read(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
+        """Rows with the weights the estimator was fitted with, class weights included."""
+        columns, classes = self.tree.columns, self.tree.classes
+        table = _table(X, [column.name for column in columns] if self.named else ())
+        sample = Sample.read(
+            table, y, sample_weight, columns=columns, classes=classes, named=self.named
         )
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
-        names = [f"x{i}" for i in range(estimator.n_features_in_)]
-    columns = [Column(str(name)) for name in names]
-    classes = estimator.classes_
-    return Sample.read(matrix, y, sample_weight, columns=columns, classes=classes)
+        totals = class_totals(sample.y, sample.weight, len(classes))
+        return replace(sample, factors=class_factors(self._estimator.class_weight, classes, totals))
+
+    def certifiable(self, X: Any, y: Any, kind: Any) -> Model:
+        """The model to certify from training rows; every row counts once."""
+        if X is None or kind is None:
+            raise ValueError(
+                "A scikit-learn tree keeps no record of its rows. Hint: give rows as X and y, and "
+                "say what they are: kind='training' for all rows it was fitted on, "
+                "kind='held-out' for rows that had no part in fitting."
+            )
+        return Model(self.tree, named=self.named)
 
 
-def _matrix(X: Any) -> NDArray[Any]:
-    """X as scikit-learn reads it; other values than finite ones are looked for in any case."""
+def _table(X: Any, names: Sequence[str]) -> Table:
+    """X as scikit-learn reads it, as numbers; of a data frame, the named columns it has."""
     if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size:
-        return X
+        return Table(None, X.shape, X)
+    import narwhals as nw
     from sklearn.utils import check_array
 
-    matrix: NDArray[Any] = check_array(
-        X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X"
-    )
-    return matrix
+    labels = None
+    if nw.dependencies.is_into_dataframe(X):
+        frame = nw.from_native(X, eager_only=True)
+        labels = tuple(name for name in names if name in frame.columns)
+        X = frame.select(*labels).to_native() if labels else X
+    matrix = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
+    return Table(labels or None, matrix.shape, matrix)
 
 
-@takes_classifier
+@takes_model
 def to_sklearn(
     tree: Tree, *, like: DecisionTreeClassifier | None = None, indicators: bool = False
 ) -> DecisionTreeClassifier:
@@ -192,7 +223,7 @@ def _check_classification_tree(estimator: Any) -> None:
 
 
 def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[Any]) -> Tree:
-    """The splits of a scikit-learn tree, with nodes in pre-order and without counts."""
+    """Splits and labels of a scikit-learn tree, with nodes in pre-order and without counts."""
     old = estimator.tree_
     order = preorder(old.children_left, old.children_right)
     new = np.empty(old.node_count, dtype=np.int32)
@@ -211,6 +242,7 @@ def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[A
         right=child(old.children_right),
         counts=np.zeros((old.node_count, len(classes))),
         rows=np.zeros(old.node_count),
+        label=old.value[order, 0].argmax(axis=1),
         columns=columns,
         classes=classes,
     )
@@ -228,13 +260,18 @@ def _check_representable(tree: Tree) -> None:
             "Hint: to_sklearn(tree, indicators=True) makes a column of zeros and ones for each "
             "category."
         )
-    unlike = tree.counts.argmax(axis=1) != tree.label
+    unlike = _masses(tree).argmax(axis=1) != tree.label
     if (unlike & tree.is_leaf).any():
         raise ValueError(
             "A scikit-learn tree predicts the most frequent class, this tree another one "
             f"at node {int((unlike & tree.is_leaf).argmax())}. Hint: give the costs as sample "
             "weights."
         )
+
+
+def _masses(tree: Tree) -> NDArray[np.float64]:
+    """What scikit-learn takes the largest of: ties must be exact."""
+    return snapped(tree.masses) if tree.weighted else tree.masses
 
 
 def _unfitted(estimator: Any) -> Any:
@@ -263,12 +300,12 @@ def _nodes(tree: Tree, dtype: np.dtype[Any], criterion: str) -> NDArray[Any]:
     nodes["right_child"] = tree.right
     nodes["feature"] = np.where(leaf, -2, tree.feature)  # -2: scikit-learn's mark of a leaf
     nodes["threshold"] = np.where(leaf, -2.0, tree.threshold)
-    nodes["impurity"] = impurity(tree.counts, "gini" if criterion == "gini" else "entropy")
+    nodes["impurity"] = impurity(tree.masses, "gini" if criterion == "gini" else "entropy")
     nodes["n_node_samples"] = tree.rows
-    nodes["weighted_n_node_samples"] = tree.weight
+    nodes["weighted_n_node_samples"] = tree.mass
     nodes["missing_go_to_left"] = tree.missing_left & ~leaf
     return nodes
 
 
 def _fractions(tree: Tree) -> NDArray[np.float64]:
-    return tree.counts / np.maximum(tree.weight, np.finfo(float).tiny)[:, np.newaxis]
+    return _masses(tree) / np.maximum(tree.mass, np.finfo(float).tiny)[:, np.newaxis]

@@ -18,7 +18,7 @@ from treebound.exchange.code import (
     literal_type,
 )
 from treebound.tree import Tree
-from treebound.tree.fitted import takes_classifier
+from treebound.model import takes_model
 from treebound.tree.smoothing import Smoothing
 from treebound.tree.split import Split, Unknown, plain
 
@@ -27,7 +27,7 @@ __all__ = ["to_sql"]
 _REMARK = "/* -x < -t is x > t, but false of NaN in every database */"
 
 
-@takes_classifier
+@takes_model
 def to_sql(
     tree: Tree,
     *,
@@ -35,7 +35,7 @@ def to_sql(
     name: str = "prediction",
     output: Output = "label",
     unknown: Unknown = "other",
-    smoothing: Smoothing | None = "m-estimate",
+    smoothing: Smoothing | None = "shrinkage",
 ) -> str:
     """The tree as an SQL ``CASE`` expression with the same predictions.
 
@@ -57,7 +57,7 @@ def to_sql(
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories; with ``"error"`` the result is
         ``NULL``, as SQL has no portable way to raise errors.
-    smoothing : {"laplace", "m-estimate", None}
+    smoothing : {"shrinkage", "m-estimate", "laplace", None}
         How counts become probabilities.
 
     Returns

@@ -14,7 +14,7 @@ from treebound.data import Column
 from treebound.data.raw import is_missing
 from treebound.show.words import count, counted, number
 from treebound.tree import Tree
-from treebound.tree.fitted import takes_classifier
+from treebound.model import takes_model
 from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, Unknown, check_unknown, plain, splits_of
 
@@ -310,9 +310,9 @@ class Rules(Sequence[Rule]):
         return pandas.DataFrame(table)
 
 
-@takes_classifier
+@takes_model
 def to_rules(
-    tree: Tree, *, smoothing: Smoothing | None = "m-estimate", unknown: Unknown = "other"
+    tree: Tree, *, smoothing: Smoothing | None = "shrinkage", unknown: Unknown = "other"
 ) -> Rules:
     """The tree as if-then rules, one for each leaf, with the same predictions.
 
@@ -320,7 +320,7 @@ def to_rules(
     ----------
     tree : Tree or BoundTreeClassifier
         For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
-    smoothing : {"laplace", "m-estimate", None}
+    smoothing : {"shrinkage", "m-estimate", "laplace", None}
         How counts become probabilities.
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories. With ``"stop"`` there is one more rule for each node

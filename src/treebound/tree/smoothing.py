@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import OneOf, check
+from treebound.data.weights import snapped
 
 if TYPE_CHECKING:
     from treebound.tree.model import Tree
@@ -68,9 +69,9 @@ def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floa
     [[0.974, 0.013, 0.013], [0.003, 0.897, 0.1], [0.003, 0.029, 0.968]]
     """
     check("", {"smoothing": smoothing}, {"smoothing": OneOf(SMOOTHINGS)})
-    masses = tree.masses
+    masses = snapped(tree.masses) if tree.weighted else tree.masses
     if smoothing == "shrinkage":
-        return _shrunk(tree)
+        return _shrunk(tree, masses)
     extra = {"m-estimate": _WORTH / masses.shape[1], "laplace": 1.0, None: 0.0}[smoothing]
     return _shares(masses + extra)
 
@@ -80,9 +81,9 @@ def _shares(masses: Floats) -> Floats:
     return masses / total
 
 
-def _shrunk(tree: Tree) -> Floats:
+def _shrunk(tree: Tree, masses: Floats) -> Floats:
     """The telescoping sum of hierarchical shrinkage, from the root down."""
-    own = _shares(tree.masses + _SPREAD / tree.n_classes)
+    own = _shares(masses + _SPREAD / tree.n_classes)
     shrunk = own.copy()
     part = (tree.mass / (tree.mass + _SHRINKAGE))[:, None]  # of a step away from the parent
     inner = ~tree.is_leaf

@@ -50,7 +50,8 @@ def folds(sample: Sample, k: int | Splitter, seed: int | None) -> Iterator[tuple
     if sample.groups is not None:
         place = _group_places(sample, seed)
         for fold in range(min(k, int(place.max()) + 1)):
-            inside = place % k == fold
+            turn = place % (2 * k)  # there and back, so that sizes even out
+            inside = np.minimum(turn, 2 * k - 1 - turn) == fold
             if not inside.all():
                 yield sample.part(~inside), sample.part(inside)
         return

@@ -130,6 +130,8 @@ class OptimalPath(PruningPath):
 
     def measured(self, steps: Ints) -> tuple[Floats, Floats]:
         leaves = self.leaves[steps]
+        if not len(leaves):
+            return np.empty(0), np.empty(0)
         errors = self._sizes.errors(int(leaves.max(initial=1)))[leaves - 1]
         return errors, self._objective(leaves, errors, self._objective.log_growth_leaves(leaves))
 

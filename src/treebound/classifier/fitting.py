@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
+from treebound._validation import invalid
 from treebound.certificate import HeldOut, RowRecord, learn_apart
 from treebound.data import Sample
 from treebound.data.folds import folds
@@ -33,7 +34,7 @@ from treebound.growing.rounds import (
 )
 from treebound.model import Model
 from treebound.parameters import FitParameters
-from treebound.pruning import PRUNERS, Pruner, make_pruner
+from treebound.pruning import PRUNERS, BoundPruner, Pruner, make_pruner
 from treebound.pruning.base import BasePruner
 from treebound.tree.model import Tree
 
@@ -50,14 +51,22 @@ __all__ = [
 
 # Without another limit: labels that are noise would be grown to a leaf for nearly every row.
 MOST_GROWN_LEAVES = 1 << 16
+_GROUPED = (
+    "Rows of one group are not independent, and certificates count independent rows. Hint: "
+    "certify with rows of other groups, one of each."
+)
 
 
 # -- rows in memory --------------------------------------------------------------------------------
 
 
-def fit_table(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = None) -> Model:
+def fit_table(
+    parameters: FitParameters, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+) -> Model:
     """Grow a tree on a table and prune it; a dataset or lazy frame is read in batches."""
     batches = open_stream(X)
+    if groups is not None:
+        refuse_groups(parameters, batches)
     if batches is not None:
         return fit_stream(parameters, batches, y, sample_weight)
     parameters.checked()
@@ -75,7 +84,7 @@ def fit_table(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = No
         )
         rows = RowRecord.of(sample, named).with_rows("held-out", hashes)
     else:
-        sample = learn(table, y, sample_weight)
+        sample = learn(table, y, sample_weight, groups=groups)
         rows = RowRecord.of(sample, named)
     warn_of_oddities(sample, stacklevel=4)
     name = getattr(y, "name", None)
@@ -120,7 +129,7 @@ def _pruned(
     """The model of a grown tree, pruned."""
     tree, result = grown, None
     if pruner is not None:
-        again = None if sample is None else partial(grow, options=options)
+        again = None if sample is None else partial(grow, options=_beside(pruner, options))
         result = pruner.prune(grown, sample, validation=validation, grow=again)
         if parameters.max_leaves is not None:
             result = result.within(parameters.max_leaves)
@@ -133,7 +142,23 @@ def _pruned(
         smoothing=parameters.smoothing,
         delta=parameters.delta,
         parameters=parameters.values(),
+        no_certificate=_GROUPED if sample is not None and sample.groups is not None else "",
     )
+
+
+def _beside(pruner: Pruner, options: GrowOptions) -> GrowOptions:
+    """The options of growing in folds: one thread where the folds have threads themselves."""
+    in_threads = isinstance(pruner, BoundPruner) and effective_jobs(pruner.n_jobs) > 1
+    return replace(options, n_jobs=1) if in_threads else options
+
+
+def refuse_groups(parameters: FitParameters, batches: Batches | None) -> None:
+    """Raise a ValueError where groups cannot be kept together."""
+    if batches is not None:
+        raise ValueError("The 'groups' parameter must be None for a table read in batches.")
+    if parameters.certify != "training":
+        must = "'training' with groups"
+        raise invalid("certify", "BoundTreeClassifier", must, parameters.certify, _GROUPED)
 
 
 class Fold(NamedTuple):

@@ -253,7 +253,7 @@ class Sample:
 
 
 def group_codes(groups: Any, rows: int) -> NDArray[np.int64] | None:
-    """The group of each row as a number; missing values are one group."""
+    """The group of each row as a number; None if every row is a group of its own."""
     if groups is None:
         return None
     labels = np.asarray(groups)
@@ -266,7 +266,7 @@ def group_codes(groups: Any, rows: int) -> NDArray[np.int64] | None:
         codes = np.unique(labels, return_inverse=True)[1]
     except TypeError:  # labels of several types
         codes = np.unique(labels.astype(str), return_inverse=True)[1]
-    return codes.astype(np.int64)
+    return codes.astype(np.int64) if codes.max(initial=-1) + 1 < rows else None
 
 
 def same_length(rows: int, labels: int) -> None:

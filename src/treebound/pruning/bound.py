@@ -179,13 +179,13 @@ class BoundPruner(BasePruner):
             raise invalid("growth", owner, "'leaves' unless search='greedy'", self.growth)
         if self.score == "log-loss" and self.search != "optimal":
             raise invalid("search", owner, "'optimal' with score='log-loss'", self.search)
-        if self.rule is not None and not self._chooses:
+        if self.rule is not None and not self.chooses:
             hint = "a rule chooses the weight: leave it at 'auto', of a score that has a weight."
             raise invalid("rule", owner, "None with a fixed weight", self.rule, hint)
 
     @property
-    def _chooses(self) -> bool:
-        """Whether there is a weight to choose."""
+    def chooses(self) -> bool:
+        """Whether there is a weight to choose by the rows."""
         return self.weight == "auto" and self.score in ("code-length", "log-loss")
 
     @property
@@ -196,7 +196,7 @@ class BoundPruner(BasePruner):
     def hold_out(self, sample: Sample) -> tuple[Sample, Sample | None]:
         """The rows to grow on, and a tenth of a large table to choose the weight on."""
         values = sample.n_rows * len(sample.columns)
-        if not self._chooses or values <= MOST_VALUES or not isinstance(self.folds, int):
+        if not self.chooses or values <= MOST_VALUES or not isinstance(self.folds, int):
             return sample, None
         return left_out(sample, self.random_state)
 
@@ -280,7 +280,7 @@ class BoundPruner(BasePruner):
         grow: Grow | None,
     ) -> WeightChoice | None:
         """The chosen weight, or why it is the default; None if there is nothing to choose."""
-        if not self._chooses:
+        if not self.chooses:
             return None
         if validation is not None:
             parts: Any = [(sizes.tree, validation)]

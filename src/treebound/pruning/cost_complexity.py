@@ -9,12 +9,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-import treebound.pruning._dp as _dp
 from treebound._validation import Constraint, Folds, Number, OneOf, Whole
 from treebound.data import Sample
 from treebound.data.folds import Splitter
 from treebound.pruning.base import BasePruner, Found, Grow
-from treebound.pruning.path import NEVER, NestedPath, number
+from treebound.pruning.path import NestedPath, number, weakest_link_steps
 from treebound.pruning.validation import errors_on, fold_trees
 from treebound.pruning.weight import RULES
 from treebound.tree.impurity import CRITERIA, Criterion, impurity
@@ -102,15 +101,10 @@ def weakest_link_path(
         risk = np.ascontiguousarray(tree.node_losses)
     else:
         risk = tree.mass * impurity(tree.masses, criterion)
-    nodes, alphas = _dp.weakest_links(tree.left, tree.right, risk)
-    # nodes that collapse at the same alpha form one step
-    fresh = np.ones(len(alphas), dtype=bool)
-    fresh[1:] = alphas[1:] > alphas[:-1]
-    when = np.full(tree.n_nodes, NEVER)
-    when[nodes] = np.cumsum(fresh)
-    path = CostComplexityPath(tree, when, tree.node_losses)
-    steps = alphas[fresh] / total
-    path.alphas = np.concatenate([np.minimum(steps[:1], 0.0) if len(steps) else [0.0], steps])
+    steps, alphas = weakest_link_steps(tree, risk)
+    path = CostComplexityPath(tree, steps.when, tree.node_losses)
+    alphas = alphas / total
+    path.alphas = np.concatenate([np.minimum(alphas[:1], 0.0) if len(alphas) else [0.0], alphas])
     path._risk = risk / total
     return path.choose(float(path.alphas[0]))
 

@@ -40,13 +40,35 @@ def optimal(sizes: BestBySize, objective: Objective) -> Found:
 
 
 def best_sizes(sizes: BestBySize, objective: Objective, weights: Floats) -> Ints:
-    """The leaves of the pruning with the lowest score, for each weight of the tree term."""
-    least = replace(objective, weight=float(weights.min()))
+    """The leaves of the pruning with the lowest score, for each weight of the tree term.
+
+    Where the hull of the error curve shows that its lowest corner is the best of all, the curve
+    between the corners is not needed.
+    """
     whole = sizes.tree.n_leaves
-    cap = whole if whole <= SMALL else _largest_size(sizes, least)
-    leaves = np.arange(1, cap + 1)
-    scores = objective.at_weights(leaves, sizes.errors(cap), weights)
-    return np.asarray(scores.argmin(axis=1) + 1, dtype=np.int64)
+    leaves = np.arange(1, whole + 1)
+    if whole <= SMALL:
+        return _first_least(objective.at_weights(leaves, sizes.errors(), weights)) + 1
+    corners, errors = sizes.hull()
+    lower = objective.at_weights(leaves, np.interp(leaves, corners, errors), weights)
+    between = np.ones(whole, dtype=bool)
+    between[corners - 1] = False
+    reached = lower[:, corners - 1].min(axis=1)
+    slack = 1e-9 * (1.0 + np.abs(reached))  # for rounding errors of the hull
+    settled = (lower[:, between] > (reached + slack)[:, None]).all(axis=1)
+    settled &= _rising(objective, errors)
+    best = corners[_first_least(lower[:, corners - 1])]
+    if not settled.all():
+        open_weights = weights[~settled]
+        cap = _largest_size(sizes, replace(objective, weight=float(open_weights.min())))
+        scores = objective.at_weights(leaves[:cap], sizes.errors(cap), open_weights)
+        best[~settled] = _first_least(scores) + 1
+    return best
+
+
+def _first_least(scores: Floats) -> Ints:
+    """The place of the lowest score in each row; on ties the first."""
+    return np.asarray(scores.argmin(axis=1), dtype=np.int64)
 
 
 def _largest_size(sizes: BestBySize, objective: Objective) -> int:
@@ -57,9 +79,7 @@ def _largest_size(sizes: BestBySize, objective: Objective) -> int:
     """
     whole = sizes.tree.n_leaves
     corners, errors = sizes.hull()
-    many = float(objective.m) * (objective.n_classes - 1) / max(objective.n_classes, 1)
-    if not objective.monotone or (objective.score != "log-loss" and errors.max() > many):
-        # beyond it the entropy decreases
+    if not objective.monotone or not _rising(objective, errors):
         return whole
     leaves = np.arange(1, whole + 1)
     log_tau = objective.log_growth_leaves(leaves)
@@ -67,6 +87,12 @@ def _largest_size(sizes: BestBySize, objective: Objective) -> int:
     reached = objective(corners, errors, log_tau[corners - 1]).min()
     slack = 1e-9 * (1.0 + abs(reached))  # for rounding errors of the hull
     return int(np.flatnonzero(lower <= reached + slack)[-1]) + 1
+
+
+def _rising(objective: Objective, errors: Floats) -> bool:
+    """Whether the score rises with the errors: beyond a share of all, the entropy decreases."""
+    many = float(objective.m) * (objective.n_classes - 1) / max(objective.n_classes, 1)
+    return objective.score == "log-loss" or bool(errors.max() <= many)
 
 
 def _least_by_halves(sizes: BestBySize, objective: Objective) -> tuple[int, float]:

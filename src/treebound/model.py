@@ -299,8 +299,11 @@ class Model:
                 "prune_to needs one of 'leaves' and 'step'. "
                 f"Got leaves={leaves!r} and step={step!r} instead."
             )
-        at = path.step(step) if step is not None else path.step_with(leaves)
-        return replace(self, tree=path.tree(at), step=at)
+        if step is not None:
+            at = path.step(step)
+        else:
+            path, at = path.reaching(leaves)
+        return replace(self, tree=path.tree(at), pruning=replace(self.pruning, path=path), step=at)
 
     def prune(
         self,

@@ -157,6 +157,28 @@ class PruningPath(ABC):
         most = fitting[self.leaves[fitting] == self.leaves[fitting].max()]
         return int(most[np.argmin(self.measured(most)[1])])
 
+    def reaching(self, leaves: int) -> tuple[PruningPath, int]:
+        """A path with a tree of at most ``leaves`` leaves, and its step.
+
+        Parameters
+        ----------
+        leaves : int
+            Maximum number of leaves.
+
+        Returns
+        -------
+        path : PruningPath
+            This one; or, if it ends earlier, longer by the pruning with the fewest errors.
+        step : int
+            See :meth:`step_with`.
+        """
+        check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
+        if bool((self.leaves <= leaves).any()):
+            return self, self.step_with(leaves)
+        longer = self._extended(leaves)
+        longer.chosen, longer.limit = self.chosen, self.limit
+        return longer, len(longer) - 1
+
     def within(self, leaves: int) -> PruningPath:
         """The path with its best step of at most ``leaves`` leaves chosen.
 

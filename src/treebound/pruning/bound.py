@@ -70,7 +70,8 @@ class BoundPruner(BasePruner):
     rule : {"accurate", "balanced", "small"} or None
         Which weight ``"auto"`` takes: that of the least validated loss, or the largest within half
         a standard error, or within one. A tree of one leaf is chosen only if it has the least loss
-        itself. None: ``"balanced"`` from 1,000 rows on, and the weight 0.6 below.
+        itself. None: ``"balanced"`` (``"accurate"`` for log-loss) from 1,000 rows on, and the
+        weight 0.6 below.
     folds : int or splitter
         Number of folds, which are the same for any order of the rows or names of the classes; or a
         cross-validation splitter of scikit-learn.
@@ -300,7 +301,7 @@ class BoundPruner(BasePruner):
             parts,
             measure,
             best_sizes(sizes, objective, WEIGHTS),
-            rule=self.rule or "balanced",
+            rule=self.rule or ("accurate" if self.score == "log-loss" else "balanced"),
             unit=self._unit(sizes.tree),
             reason=reason,
             n_jobs=effective_jobs(self.n_jobs),

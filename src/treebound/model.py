@@ -294,15 +294,16 @@ class Model:
                 "There is no pruning path: the model was fitted with pruning=None. "
                 "Hint: fit it with another 'pruning'."
             )
-        if (leaves is None) == (step is None):
+        if leaves is not None and step is None:
+            path, at = path.reaching(leaves)
+        elif leaves is None and step is not None:
+            at = path.step(step)
+        else:
             raise ValueError(
                 "prune_to needs one of 'leaves' and 'step'. "
                 f"Got leaves={leaves!r} and step={step!r} instead."
             )
-        if step is not None:
-            at = path.step(step)
-        else:
-            path, at = path.reaching(leaves)
+        assert self.pruning is not None
         return replace(self, tree=path.tree(at), pruning=replace(self.pruning, path=path), step=at)
 
     def prune(
@@ -381,10 +382,11 @@ class Model:
     def hashes(self, X: Any, y: Any) -> NDArray[np.uint64] | None:
         """A hash of each labelled row; None if the table lacks columns of the training table."""
         table, names = read_table(X), [column.name for column in self.columns]
-        by_name = self.has_names and table.names is not None
-        if (by_name and not {*names} <= {*table.names}) or (
-            not by_name and table.shape[1] != len(names)
-        ):
+        if self.has_names and table.names is not None:
+            absent = not {*names} <= {*table.names}
+        else:
+            absent = table.shape[1] != len(names)
+        if absent:
             return None
         codes = read_classes(y, self.classes)
         same_length(table.shape[0], len(codes))
@@ -435,7 +437,8 @@ class Model:
                 return self._own(kind, landscape, level)
         if kind == "held-out":
             errors, m = self.errors_on(X, y)
-            return certify_counts(errors, m, level, seen=seen)
+            constant = float((read_classes(y, self.classes) != self.tree.label[0]).mean())
+            return certify_counts(errors, m, level, seen=seen, constant_error=constant)
         if kind != "training":
             must = "'training' or 'held-out' for rows that are given"
             raise invalid("kind", "certify", must, kind)

@@ -16,9 +16,9 @@ from treebound._jobs import effective_jobs
 from treebound._validation import invalid
 from treebound.certificate import HeldOut, RowRecord, learn_apart
 from treebound.data import Sample
+from treebound.data.findings import warn_of_findings
 from treebound.data.folds import folds
 from treebound.data.frames import read_table
-from treebound.data.oddities import warn_of_oddities
 from treebound.data.parts import Schema
 from treebound.data.streams import Batches, TableStream, open_stream
 from treebound.data.weights import warn_of_common_factor
@@ -86,7 +86,7 @@ def fit_table(
     else:
         sample = learn(table, y, sample_weight, groups=groups)
         rows = RowRecord.of(sample, named)
-    warn_of_oddities(sample, stacklevel=4)
+    warn_of_findings(sample, stacklevel=4)
     name = getattr(y, "name", None)
     return fit_sample(
         parameters,

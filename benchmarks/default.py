@@ -55,7 +55,7 @@ class Case(NamedTuple):
 
 def models(case: Case) -> dict[str, Callable[[], Any]]:
     """What is compared, by name."""
-    weight = case.class_weight
+    weight: Any = case.class_weight
 
     def ours(**options: Any) -> tb.BoundTreeClassifier:
         return tb.BoundTreeClassifier(class_weight=weight, **options)
@@ -101,7 +101,9 @@ def measured(name: str, make: Callable[[], Any], case: Case) -> dict[str, float]
         "error": 100 * float(np.mean(answers != case.test_y)),
         "leaves": float(best.get_n_leaves() if theirs else best.n_leaves_),
         "balanced accuracy": float(balanced_accuracy_score(case.test_y, answers)),
-        "AUC": float(roc_auc_score(case.test_y, model.predict_proba(test_X)[:, 1])) if two else np.nan,
+        "AUC": float(roc_auc_score(case.test_y, model.predict_proba(test_X)[:, 1]))
+        if two
+        else np.nan,
         "milliseconds": 1000 * seconds,
     }
 
@@ -115,7 +117,7 @@ def data_sets(folder: Path | None, draws: int) -> Iterator[Case]:
 
     for name in tb.datasets.list():
         data = tb.datasets.load(name, data=folder)
-        y, wide = data.target.to_numpy(), one_hot(data)
+        y, wide = np.asarray(data.target), one_hot(data)
         for seed in range(draws):
             order = np.random.default_rng(seed).permutation(len(y))
             test, train = np.split(order, [round(0.15 * len(y))])

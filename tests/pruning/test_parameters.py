@@ -20,8 +20,14 @@ from treebound.pruning import (
     [
         (BoundPruner(costs=[[1.0, 2.0], [3.0, 0.0]]), "'costs' .* zeros on the diagonal"),
         (BoundPruner(costs=[[0.0, np.nan], [3.0, 0.0]]), "'costs' .* finite numbers >= 0"),
-        (BoundPruner(weight=np.nan), "'weight' parameter .* a finite number >= 0 or 'auto'. Got nan"),
-        (BoundPruner(weight=np.inf), "'weight' parameter .* a finite number >= 0 or 'auto'. Got inf"),
+        (
+            BoundPruner(weight=np.nan),
+            "'weight' parameter .* a finite number >= 0 or 'auto'. Got nan",
+        ),
+        (
+            BoundPruner(weight=np.inf),
+            "'weight' parameter .* a finite number >= 0 or 'auto'. Got inf",
+        ),
         (BoundPruner(delta=np.nan), "'delta' parameter .* Got nan"),
         (BoundPruner(error_prior=np.nan), "'error_prior' parameter .* Got nan"),
         (BoundPruner(relabel=1), "'relabel' parameter .* True or False. Got 1"),

@@ -53,7 +53,9 @@ def test_weights_of_the_classes_count():
     sample = tb.Sample.learn(frame, y, class_weight={0: 1.0, 1: 6.0})
     plain = tb.from_sklearn(DecisionTreeClassifier(random_state=0).fit(frame, y), frame, y)
     assert tb.from_sklearn(grown, frame, y).n_nodes != plain.n_nodes
-    expected = BoundPruner(weight=0.6).prune(tb.from_sklearn(grown, frame, y).recounted(sample)).tree
+    expected = (
+        BoundPruner(weight=0.6).prune(tb.from_sklearn(grown, frame, y).recounted(sample)).tree
+    )
     for pruned in (tb.prune(grown, frame, y), tb.prune(grown, frame, y, search="optimal+raise")):
         assert 1 < pruned.get_n_leaves() < grown.get_n_leaves()
     assert tb.prune(grown, frame, y).get_n_leaves() == expected.n_leaves

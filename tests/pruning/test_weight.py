@@ -96,7 +96,9 @@ def test_the_result_is_the_tree_pruned_at_the_chosen_weight():
         result = BoundPruner(rule=rule).prune(grown, sample, grow=grow)
         same = BoundPruner(weight=result.choice.weight).prune(grown)
         assert same.choice is None
-        assert result.tree.n_leaves == same.tree.n_leaves == result.choice.leaves[result.choice.index]
+        assert (
+            result.tree.n_leaves == same.tree.n_leaves == result.choice.leaves[result.choice.index]
+        )
         assert result.score == same.score
     sizes = [BoundPruner(rule=rule).prune(grown, sample, grow=grow).tree.n_leaves
              for rule in ("accurate", "balanced", "small")]  # fmt: skip
@@ -215,4 +217,6 @@ def test_leaf_code_is_the_predictive_code_of_the_classes_one_by_one():
         for label in labels:
             nats -= np.log(seen[label] / seen.sum())
             seen[label] += 1
-        assert leaf_code(np.bincount(labels, minlength=3)[None].astype(float))[0] == pytest.approx(nats)
+        assert leaf_code(np.bincount(labels, minlength=3)[None].astype(float))[0] == pytest.approx(
+            nats
+        )

@@ -89,8 +89,16 @@ def test_others_go_on_by_training_errors(seed, limit):
     assert len(limited.path.table()) == len(limited.path)
 
 
-@pytest.mark.parametrize("pruner", [MDLPruner(), PessimisticPruner(), KearnsMansourPruner(constant=1e-9),
-                                    BoundPruner(search="greedy", weight=0.01)], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "pruner",
+    [
+        MDLPruner(),
+        PessimisticPruner(),
+        KearnsMansourPruner(constant=1e-9),
+        BoundPruner(search="greedy", weight=0.01),
+    ],
+    ids=str,
+)
 def test_a_path_that_ends_early_is_made_longer(pruner):
     tree, X, y = grown_tree(np.random.default_rng(3), 80, max_leaves=8, noise=0.1)
     path = pruner.prune(tree, sample_of(tree, X, y)).path
@@ -115,7 +123,12 @@ def test_of_equally_large_trees_the_step_of_the_lowest_score_is_taken():
     tree = random_tree(np.random.default_rng(1), 6)
     cuts = [cut for cut in all_prunings(tree) if tree.collapsed(list(cut)).n_leaves == 3][:3]
     cuts = [np.empty(0, dtype=np.intp), *(np.array(cut) for cut in cuts)]
-    for scores, step in (([9, 3, 1, 2], 2), ([9, 1, 3, 2], 1), ([9, 2, 2, 3], 1), ([9, 3, 2, 2], 2)):
+    for scores, step in (
+        ([9, 3, 1, 2], 2),
+        ([9, 1, 3, 2], 1),
+        ([9, 2, 2, 3], 1),
+        ([9, 3, 2, 2], 2),
+    ):
         path = ListedPath(tree, cuts, np.zeros(4), np.array(scores, dtype=float), chosen=0)
         assert path.step_with(3) == path.step_with(5) == step
         assert path.step_with(6) == 0

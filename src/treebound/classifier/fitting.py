@@ -21,7 +21,7 @@ from treebound.data.folds import folds
 from treebound.data.frames import read_table
 from treebound.data.parts import Schema
 from treebound.data.streams import Batches, TableStream, open_stream
-from treebound.data.weights import warn_of_common_factor
+from treebound.data.weights import heaviest, warn_of_common_factor
 from treebound.growing import GrowOptions, grow
 from treebound.growing.rounds import (
     FINE_BINS,
@@ -295,4 +295,5 @@ def _in_sample_weights(tree: Tree, factors: NDArray[np.float64] | None) -> Tree:
         counts = whole
     else:
         counts = counts * (tree.rows[0] / counts[0].sum())
-    return replace(tree, counts=counts, factors=factors, label=None)
+    masses = counts if factors is None else counts * factors
+    return replace(tree, counts=counts, factors=factors, label=heaviest(masses))

@@ -32,8 +32,8 @@ _ENOUGH = 10
 class Splitter(Protocol):
     """A cross-validation splitter, as scikit-learn has them."""
 
-    def split(self, X: Any, y: Any, groups: Any = None) -> Iterable[tuple[Any, Any]]:
-        """The places of the rows outside and inside each fold."""
+    def split(self, X: Any, y: Any) -> Iterable[tuple[Any, Any]]:
+        """The places of the rows outside and inside each fold; with groups, of a third argument."""
         ...
 
 
@@ -65,8 +65,8 @@ def folds(sample: Sample, k: int | Splitter, seed: int | None) -> Iterator[tuple
 
 def _split_by(splitter: Splitter, sample: Sample) -> Iterator[tuple[Sample, Sample]]:
     number = 0
-    groups = () if sample.groups is None else (sample.groups,)
-    for parts in splitter.split(np.zeros((sample.n_rows, 1)), sample.y, *groups):
+    groups = {} if sample.groups is None else {"groups": sample.groups}
+    for parts in splitter.split(np.zeros((sample.n_rows, 1)), sample.y, **groups):
         number += 1
         try:
             outside, inside = (_places(part, sample.n_rows) for part in parts)
@@ -99,8 +99,8 @@ def held_out(sample: Sample, fraction: float, seed: int | None) -> tuple[Sample,
     if sample.groups is not None:
         place = _group_places(sample, seed)
         size = min(max(1, round(fraction * (int(place.max()) + 1))), int(place.max()))
-        inside = _spread(place, size, int(place.max()) + 1)
-        return sample.part(~inside), sample.part(inside)
+        taken = _spread(place, size, int(place.max()) + 1)
+        return sample.part(~taken), sample.part(taken)
     assigned = _Assignment.of(sample, seed, parts=1.0 / fraction)
     size = min(max(1, round(fraction * assigned.total)), assigned.total - 1)
     exact = object if assigned.total * size >= 2**63 else np.int64

@@ -217,7 +217,7 @@ class Sample:
         named: bool,
         needed: Sequence[bool] | NDArray[np.bool_] | None = None,
         unknown: Unknown = "other",
-        factors: Sequence[float] | None = None,
+        factors: NDArray[np.float64] | None = None,
     ) -> Sample:
         """Read a table and a target with known columns and classes.
 
@@ -233,7 +233,7 @@ class Sample:
             Those of a tree, a model or another sample.
         named, needed, unknown
             See :func:`treebound.data.read_matrix`.
-        factors : sequence of float, optional
+        factors : ndarray of float, optional
             What the weights of each class are multiplied by.
 
         Returns

@@ -164,12 +164,12 @@ def snapped(masses: NDArray[np.float64]) -> NDArray[np.float64]:
     True
     """
     digits, power = np.frexp(masses)
-    return np.ldexp(np.rint(np.ldexp(digits, 40)), power - 40)
+    return np.asarray(np.ldexp(np.rint(np.ldexp(digits, 40)), power - 40))
 
 
 def heaviest(masses: NDArray[np.float64]) -> NDArray[np.int32]:
     """The class of each node with the largest mass, the first on ties; rounding decides none."""
-    return snapped(masses).argmax(axis=1).astype(np.int32)
+    return np.asarray(snapped(masses).argmax(axis=1), dtype=np.int32)
 
 
 def class_totals(codes: NDArray[np.int32], weight: Any, n_classes: int) -> list[Fraction]:

@@ -21,9 +21,9 @@ from treebound.exchange.errors import FormatError
 from treebound.tree.smoothing import Smoothing
 
 __all__ = [
-    "Booleans", "Categories", "ChoiceDocument", "Classes", "ColumnDocument", "HeldOutDocument", "Integers",
-    "ModelDocument", "NodesDocument", "Numbers", "PathDocument", "Prediction", "SketchDocument",
-    "Strings", "VERSION", "json_schema", "parse",
+    "Booleans", "Categories", "ChoiceDocument", "Classes", "ColumnDocument", "HeldOutDocument",
+    "Integers", "ModelDocument", "NodesDocument", "Numbers", "PathDocument", "Prediction",
+    "SketchDocument", "Strings", "VERSION", "json_schema", "parse",
 ]  # fmt: skip
 
 FORMAT, VERSION = "treebound-model", 1

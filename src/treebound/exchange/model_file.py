@@ -167,7 +167,7 @@ def loads(text: str | bytes) -> Model:
 
 
 def _document(model: Model, row_record: bool) -> doc.ModelDocument:
-    tree, path = model.tree, model.path
+    tree = model.tree
     asked = {*tree.feature.tolist(), *model.grown.feature.tolist()}
     values = _values(tree.classes.tolist(), "classes")
     parameters = {name: v for name, v in model.parameters.items() if name not in _ANSWERING}

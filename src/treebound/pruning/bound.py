@@ -10,7 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
-from treebound._validation import Constraint, Flag, Folds, Jobs, Number, OneOf, Whole, check, invalid
+from treebound._validation import (
+    Constraint,
+    Flag,
+    Folds,
+    Jobs,
+    Number,
+    OneOf,
+    Whole,
+    check,
+    invalid,
+)
 from treebound.data import Sample, landscape_of
 from treebound.data.folds import Splitter, folds, left_out
 from treebound.pruning.base import BasePruner, Found, Grow
@@ -283,19 +293,22 @@ class BoundPruner(BasePruner):
         """The chosen weight, or why it is the default; None if there is nothing to choose."""
         if not self.chooses:
             return None
+        against = "" if validation is not None else self._reason_against(sizes.tree, sample, grow)
+        if against:
+            return WeightChoice(DEFAULT_WEIGHT, None, against)
+
+        def measure(part: tuple[Sample | Tree, Sample]) -> tuple[Floats, float, float]:
+            rows, inside = part
+            if not isinstance(rows, Tree):
+                assert grow is not None
+                rows = costs.relabelled(grow(rows))
+            return self._measured(rows, inside, costs)
+
         if validation is not None:
             parts: Any = [(sizes.tree, validation)]
-            reason, measure = "left-out", lambda part: self._measured(*part, costs)
         else:
-            against = self._reason_against(sizes.tree, sample, grow)
-            if against or sample is None or grow is None:
-                return WeightChoice(DEFAULT_WEIGHT, None, against)
+            assert sample is not None
             parts = folds(sample, self.folds, self.random_state)
-            reason = "cross-validated"
-
-            def measure(part: tuple[Sample, Sample]) -> tuple[Floats, float, float]:
-                return self._measured(costs.relabelled(grow(part[0])), part[1], costs)
-
         objective = self._objective(sizes.tree, costs, DEFAULT_WEIGHT)
         choice = choose_weight(
             parts,
@@ -303,7 +316,7 @@ class BoundPruner(BasePruner):
             best_sizes(sizes, objective, WEIGHTS),
             rule=self.rule or ("accurate" if self.score == "log-loss" else "balanced"),
             unit=self._unit(sizes.tree),
-            reason=reason,
+            reason="cross-validated" if validation is None else "left-out",
             n_jobs=effective_jobs(self.n_jobs),
         )
         return choice or WeightChoice(DEFAULT_WEIGHT, None, "there are too few rows for folds")

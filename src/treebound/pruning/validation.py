@@ -52,8 +52,8 @@ class PrunedSums:
 
     def __call__(self, cuts: NDArray[np.intp]) -> Floats:
         """The sum after collapsing the topmost nodes ``cuts``, for each column of values."""
-        change: Floats = (self._values[cuts] - self._below[cuts]).sum(axis=0)
-        return self._below[0] + change
+        change = (self._values[cuts] - self._below[cuts]).sum(axis=0)
+        return np.asarray(self._below[0] + change)
 
 
 def fold_trees(

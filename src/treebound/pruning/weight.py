@@ -72,7 +72,9 @@ class WeightChoice:
         """The place in ``weights`` that a rule chooses."""
         best = min(self.losses)
         slack = 1e-12 * abs(best)  # rounding of weighted sums
-        fitting = np.flatnonzero(np.array(self.losses) <= best + RULES[rule] * self.standard_error + slack)
+        fitting = np.flatnonzero(
+            np.array(self.losses) <= best + RULES[rule] * self.standard_error + slack
+        )
         informative = np.flatnonzero(np.array(self.leaves) > 1)
         if self.constant <= best + slack or not len(informative):
             return int(fitting[-1])

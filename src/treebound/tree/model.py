@@ -386,7 +386,7 @@ class Tree:
             columns=self._columns_with_missing(sample.columns),
             counts=counts,
             rows=rows,
-            label=None,
+            label=None,  # type: ignore[arg-type]  # from the counts
             factors=sample.factors,
             weighted=sample.weight is not None or sample.factors is not None,
             counted=True,

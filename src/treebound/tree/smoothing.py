@@ -56,9 +56,9 @@ def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floa
     -----
     A child with frequencies f differs from its parent by ``(f - f_parent) n / (n + 10)``, n the
     examples of the parent; one example is spread over the classes first. On the paper's 25 data
-    sets (8 splits of 85/15, weight 0.6) the log-loss is 0.457, that of the m-estimate 0.470: lower by
-    0.013 with a standard error of 0.006, on 18 of the sets; 0.062 with seven classes and more,
-    nothing with two. Both constants were chosen on these sets. ``benchmarks/smoothing.py``.
+    sets (8 splits of 85/15, weight 0.6) the log-loss is 0.457, that of the m-estimate 0.470: lower
+    by 0.013 with a standard error of 0.006, on 18 of the sets; by 0.062 with seven classes and
+    more, not with two. Both constants were chosen on these sets (``benchmarks/smoothing.py``).
 
     Examples
     --------

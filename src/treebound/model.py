@@ -16,7 +16,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import invalid
+from treebound._validation import Number, invalid
 from treebound.certificate import (
     Certificate,
     CertificateKind,
@@ -305,6 +305,38 @@ class Model:
             )
         assert self.pruning is not None
         return replace(self, tree=path.tree(at), pruning=replace(self.pruning, path=path), step=at)
+
+    def with_threshold(self, label: Any, probability: float) -> Model:
+        """The model that answers a class wherever its probability is at least a threshold.
+
+        Elsewhere it answers the most probable of the others. Its labels are then no longer those
+        that were fitted, so it has no certificate.
+
+        Parameters
+        ----------
+        label : object
+            One of the classes.
+        probability : float
+            From 0 to 1.
+
+        Returns
+        -------
+        Model
+        """
+        check("with_threshold", {"probability": probability}, {"probability": Number(0.0, 1.0)})
+        at = int(read_classes([label], self.classes)[0])
+        shares = self.node_probabilities.copy()
+        chosen = shares[:, at] >= probability
+        shares[:, at] = -1.0
+        answers = np.where(chosen, at, shares.argmax(axis=1)).astype(np.int32)
+        return replace(
+            self,
+            tree=replace(self.tree, label=answers),
+            pruning=None,
+            step=None,
+            held_out=None,
+            no_certificate="The classes were chosen by a threshold.",
+        )
 
     def prune(
         self,

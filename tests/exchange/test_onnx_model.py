@@ -130,7 +130,7 @@ def test_chains_of_one_nominal_column_with_equal_leaves(seed, unknown):
     label, scores = run(model, {"c": np.array(texts, dtype=object)})
     nodes = route(tree, X, unknown)
     assert label == tree.classes[tree.label[nodes]].tolist()
-    np.testing.assert_allclose(scores, probabilities(tree.counts)[nodes], rtol=1e-6)
+    np.testing.assert_allclose(scores, probabilities(tree)[nodes], rtol=1e-6)
 
 
 @pytest.mark.parametrize("label", [None, [0, 1, 1]])

@@ -66,7 +66,7 @@ def fit_table(
     """Grow a tree on a table and prune it; a dataset or lazy frame is read in batches."""
     batches = open_stream(X)
     if groups is not None:
-        refuse_groups(parameters, batches)
+        refuse_groups(parameters, in_memory=batches is None)
     if batches is not None:
         return fit_stream(parameters, batches, y, sample_weight)
     parameters.checked()
@@ -152,10 +152,10 @@ def _beside(pruner: Pruner, options: GrowOptions) -> GrowOptions:
     return replace(options, n_jobs=1) if in_threads else options
 
 
-def refuse_groups(parameters: FitParameters, batches: Batches | None) -> None:
+def refuse_groups(parameters: FitParameters, *, in_memory: bool) -> None:
     """Raise a ValueError where groups cannot be kept together."""
-    if batches is not None:
-        raise ValueError("The 'groups' parameter must be None for a table read in batches.")
+    if not in_memory:
+        raise ValueError("The 'groups' parameter must be None for rows that are not in memory.")
     if parameters.certify != "training":
         must = "'training' with groups"
         raise invalid("certify", "BoundTreeClassifier", must, parameters.certify, _GROUPED)
@@ -167,6 +167,8 @@ class Fold(NamedTuple):
     rows: int
     errors: int
     leaves: int
+    truth: NDArray[np.int32]
+    shares: NDArray[np.float64]
 
 
 def cross_validated(parameters: FitParameters, sample: Sample, k: int) -> list[Fold]:
@@ -174,8 +176,10 @@ def cross_validated(parameters: FitParameters, sample: Sample, k: int) -> list[F
     results = []
     for outside, inside in folds(sample, k, parameters.random_state):
         model = fit_sample(parameters, outside)
-        wrong = model.tree.label[model.apply(inside.X)] != inside.y
-        results.append(Fold(inside.n_rows, int(wrong.sum()), model.tree.n_leaves))
+        nodes = model.apply(inside.X)
+        wrong = int((model.tree.label[nodes] != inside.y).sum())
+        shares = model.node_probabilities[nodes]
+        results.append(Fold(inside.n_rows, wrong, model.tree.n_leaves, inside.y, shares))
     return results
 
 
@@ -191,6 +195,9 @@ def refuse_what_needs_rows(parameters: FitParameters, pruner: Pruner | None) -> 
             f"Hint: these need only the counts in the tree: {', '.join(map(repr, able))}, None; "
             "others too where the constant they would look for is given."
         )
+    if parameters.size is not None:
+        must = "None for rows that are not in memory"
+        raise invalid("size", "BoundTreeClassifier", must, parameters.size)
     if parameters.certify != "training":
         raise ValueError(
             "The 'certify' parameter must be 'training' for rows that are not in memory. Got "

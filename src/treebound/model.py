@@ -16,7 +16,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import Number, invalid
+from treebound._validation import Number, check, invalid
 from treebound.certificate import (
     Certificate,
     CertificateKind,

@@ -266,7 +266,7 @@ def test_rows_of_a_group_stay_together_and_give_no_certificate():
     for wrong in (person[:-1], np.zeros((1500, 2))):
         with pytest.raises(ValueError, match=r"'groups' parameter must be .* Got shape"):
             BoundTreeClassifier().fit(X, y, groups=wrong)
-    with pytest.raises(ValueError, match="'certify' parameter .* 'training' with groups"):
+    with pytest.raises(ValueError, match=r"'certify' parameter .* 'training' with groups"):
         BoundTreeClassifier(certify="held-out").fit(X, y, groups=person)
 
 

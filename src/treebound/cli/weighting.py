@@ -25,13 +25,13 @@ class WeightOptions:
 
     class_weight: Annotated[
         list[str],
-        Parameter(group=_group, negative="", help="Weights of the classes: balanced, or LABEL=WEIGHT "
-                  "(may be repeated); only their ratios matter."),
+        Parameter(group=_group, negative="", help="Weights of the classes: balanced, or "
+                  "LABEL=WEIGHT (may be repeated); only their ratios matter."),
     ] = ()  # type: ignore[assignment]  # fmt: skip
     costs: Annotated[
         list[str],
-        Parameter(group=_group, negative="", help="What an error on a class costs: LABEL=COST (may be "
-                  "repeated; 1 for the others). The tree answers the class of least cost."),
+        Parameter(group=_group, negative="", help="What an error on a class costs: LABEL=COST (may "
+                  "be repeated; 1 for the others). The tree answers the class of least cost."),
     ] = ()  # type: ignore[assignment]  # fmt: skip
     weight_column: Annotated[
         str | None,
@@ -62,7 +62,9 @@ class WeightOptions:
         if self.weight_column is not None:
             sample = _weighted_by(sample, self.weight_column)
         if self.class_weight:
-            weights = "balanced" if self.balanced else self._by_class(self.class_weight, sample)
+            weights: Any = (
+                "balanced" if self.balanced else self._by_class(self.class_weight, sample)
+            )
             parameters.class_weight = weights
             totals = class_totals(sample.y, sample.weight, sample.n_classes)
             sample = replace(sample, factors=class_factors(weights, sample.classes, totals))

@@ -66,7 +66,7 @@ def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floa
     >>> from sklearn.datasets import load_iris
     >>> tree = tb.BoundTreeClassifier(max_leaves=3).fit(*load_iris(return_X_y=True)).tree_
     >>> tb.tree.smoothing.probabilities(tree)[tree.leaves].round(3).tolist()
-    [[0.974, 0.013, 0.013], [0.003, 0.897, 0.1], [0.003, 0.029, 0.968]]
+    [[0.946, 0.027, 0.027], [0.026, 0.85, 0.123], [0.027, 0.061, 0.912]]
     """
     check("", {"smoothing": smoothing}, {"smoothing": OneOf(SMOOTHINGS)})
     masses = snapped(tree.masses) if tree.weighted else tree.masses

@@ -60,8 +60,8 @@ return arguments[0].map((row) => {
   const cells = row.map((cell) => (cell === null ? NaN : cell));
   const { way, end } = wayOf(root, cells), change = leastChange(root, cells, statsOf(end)[1]);
   return { way: way.map((step) => step.left), label: statsOf(end)[1], rows: statsOf(end)[0],
-    next: nextBest(probabilities(statsOf(end)[2]), statsOf(end)[1]),
-    chances: probabilities(statsOf(end)[2]),
+    next: nextBest(chancesOf(end), statsOf(end)[1]),
+    chances: chancesOf(end),
     change: change && { answer: change.answer, size: change.size, rows: change.rows,
       columns: change.changed.map((move) => move.region.column),
       words: change.changed.map((move) => regionWords(move.region)),

@@ -40,8 +40,8 @@ def label_of(dataset: dict[str, Any]) -> str:
 
 
 def reference_model(results: Results) -> str:
-    """The model to compare others with: "Ours" or "Bound" if present, else the first."""
-    named = [name for name in ("Ours", "Bound") if name in results.competitors]
+    """The model to compare others with: "Ours" or "Bound, auto" if present, else the first."""
+    named = [name for name in ("Ours", "Bound, auto") if name in results.competitors]
     return named[0] if named else results.competitors[0]
 
 

@@ -21,9 +21,9 @@ from treebound.exchange.errors import FormatError
 from treebound.tree.smoothing import Smoothing
 
 __all__ = [
-    "Booleans", "Categories", "Classes", "ColumnDocument", "HeldOutDocument", "Integers",
-    "ModelDocument", "NodesDocument", "Numbers", "PathDocument", "Prediction", "SketchDocument",
-    "Strings", "VERSION", "first_repeated", "json_schema", "parse",
+    "Booleans", "Categories", "ChoiceDocument", "Classes", "ColumnDocument", "HeldOutDocument",
+    "Integers", "ModelDocument", "NodesDocument", "Numbers", "PathDocument", "Prediction",
+    "SketchDocument", "Strings", "VERSION", "first_repeated", "json_schema", "parse",
 ]  # fmt: skip
 
 FORMAT, VERSION = "treebound-model", 1
@@ -115,6 +115,21 @@ class NodesDocument(_Object):
     names: list[Row] | None = None
     weighted: bool = False
     counted: bool = True
+    factors: list[Positive] | None = None
+
+
+class ChoiceDocument(_Object):
+    """How the weight of the tree was chosen, and the alternatives."""
+
+    weight: Weight
+    rule: Literal["accurate", "balanced", "small"] | None = None
+    reason: str = ""
+    unit: str = "error"
+    weights: list[Weight] = field(default_factory=list)
+    losses: list[Weight] = field(default_factory=list)
+    leaves: list[Annotated[int, Meta(ge=1, le=2**31 - 1)]] = field(default_factory=list)
+    standard_error: Weight | None = None
+    constant: Weight | None = None
 
 
 class PathDocument(_Object):
@@ -128,13 +143,14 @@ class PathDocument(_Object):
     cuts: Annotated[list[list[Whole] | NodesDocument], Meta(min_length=1)]
     unit: str = "errors"
     step: Whole | None = None
+    choice: ChoiceDocument | None = None
 
 
 class Prediction(_Object):
     """How rows are answered."""
 
     unknown: Unknown = "other"
-    smoothing: Smoothing | None = "m-estimate"
+    smoothing: Smoothing | None = "shrinkage"
 
 
 class HeldOutDocument(_Object):
@@ -166,7 +182,6 @@ class ModelDocument(_Object):
     named: bool | None = None
     prediction: Prediction = field(default_factory=Prediction)
     parameters: dict[str, Any] = field(default_factory=dict)
-    class_factors: list[Positive] | None = None
     certificate: dict[str, Any] | None = None
     no_certificate: str = ""
     pruning: PathDocument | None = None

@@ -42,7 +42,7 @@ def to_onnx(
     tree: Tree,
     *,
     unknown: Unknown = "other",
-    smoothing: Smoothing | None = "m-estimate",
+    smoothing: Smoothing | None = "shrinkage",
     missing_text: str = "",
 ) -> Any:
     """Export the tree as an ONNX model with the same predictions.
@@ -54,7 +54,7 @@ def to_onnx(
     unknown : {"other", "majority", "stop", "missing"}
         How to handle unknown categories, as in the classifier. A graph cannot raise errors, so
         ``"error"`` is not possible.
-    smoothing : {"laplace", "m-estimate", None}
+    smoothing : {"shrinkage", "m-estimate", "laplace", None}
         How counts become probabilities, as in the classifier.
     missing_text : str
         The text that marks a missing value in a string column.
@@ -78,7 +78,7 @@ def to_onnx(
         hint = "an ONNX graph cannot raise errors; choose another policy."
         raise invalid("unknown", "to_onnx", "another policy than 'error'", unknown, hint)
     graph = _Graph(onnx, tree, missing_text)
-    weights = probabilities(tree.counts, smoothing)
+    weights = probabilities(tree, smoothing)
     entries = _entries(tree, graph, unknown)
     graph.close_inputs()
     votes = graph.probabilities

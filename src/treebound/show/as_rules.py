@@ -280,7 +280,7 @@ class Rules(Sequence[Rule]):
 
 @takes_model
 def to_rules(
-    tree: Tree, *, smoothing: Smoothing | None = "m-estimate", unknown: Unknown = "other"
+    tree: Tree, *, smoothing: Smoothing | None = "shrinkage", unknown: Unknown = "other"
 ) -> Rules:
     """The tree as if-then rules, one for each leaf, with the same predictions.
 
@@ -288,7 +288,7 @@ def to_rules(
     ----------
     tree : Tree or BoundTreeClassifier
         For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
-    smoothing : {"laplace", "m-estimate", None}
+    smoothing : {"shrinkage", "m-estimate", "laplace", None}
         How counts become probabilities.
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories. With ``"stop"`` there is one more rule for each node
@@ -311,7 +311,7 @@ def to_rules(
     "petal length (cm)" <= 2
     """
     check_unknown(unknown, caller="to_rules")
-    chances = probabilities(tree.counts, smoothing).tolist()
+    chances = probabilities(tree, smoothing).tolist()
     counts, answers = tree.counts.tolist(), tree.label.tolist()
     labels = [plain(label) for label in tree.classes.tolist()]
     return Rules(

@@ -235,9 +235,7 @@ def limit(m: int, errors: int, log_level: float) -> float:
 
 # -- the search --------------------------------------------------------------------------------
 
-# What an error on B is worth in nats, from trees of few leaves to trees of many.
-PRICES = tuple(0.02 * 1.28**i for i in range(24))
-TRUST, NOISE, KEPT = 0.5, 1.0, 24
+TRUST, NOISE, KEPT, PRICES = 0.5, 1.0, 24, 24
 
 
 def search_trees(
@@ -265,10 +263,11 @@ def search_trees(
     if restarts is None:
         restarts = default_restarts(prior.sample.n_rows * max(len(prior.sample.columns), 1))
     seeds = np.random.default_rng(seed).integers(0, 2**63, size=restarts + 1)
+    prices = error_prices(prior.b.n_rows)
     for at, own in enumerate(seeds.tolist()):
-        kernel.run(TRUST, NOISE if at else 0.0, own, PRICES[-1])
+        kernel.run(TRUST, NOISE if at else 0.0, own, prices[-1])
     trees: dict[bytes, CertifiedTree] = {}
-    for price in PRICES:
+    for price in prices:
         arrays = kernel.least(price)
         key = b"".join(arrays[name].tobytes() for name in ("feature", "threshold", "category",
                                                            "missing_left", "label"))  # fmt: skip
@@ -278,8 +277,18 @@ def search_trees(
 
 
 def default_restarts(values: int) -> int:
-    """Runs after the first, for a table of that many values."""
-    return int(np.clip(700_000 // max(values, 1), 2, 12))
+    """Runs after the first, for a table of that many values: 12, and 1 for large tables."""
+    return int(np.clip(700_000 // max(values, 1), 1, 12))
+
+
+def error_prices(m: int) -> list[float]:
+    """What an error on m rows may be worth in nats, for trees of few leaves to trees of many.
+
+    The limit of a tree with the share q of errors at a price of c nats is least where an error is
+    worth about ``sqrt(2 c / (m q (1 - q)))``: less on large tables.
+    """
+    most = min(5.0, 900.0 / max(m, 1) ** 0.5)
+    return np.geomspace(0.02, most, PRICES).tolist()
 
 
 def _kernel(a: Sample, b: Sample, options: PriorOptions) -> PriorSearch:

@@ -18,7 +18,7 @@ def cancer():
 
 def counted(tree, X, y):
     """Training errors of a tree, counted row by row."""
-    sample = tb.Sample.read(X, y, columns=tree.columns, classes=tree.classes)
+    sample = tb.Sample.read(X, y, columns=tree.columns, classes=tree.classes, named=True)
     return int((tree.predict(sample.X) != np.asarray(y)).sum())
 
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from treebound import bench, bounds, data, datasets, exchange, growing, pruning, show, tree
-    from treebound.certificate import Certificate, certify_holdout
+    from treebound.certificate import Certificate
     from treebound.classifier import BoundTreeClassifier
     from treebound.data import Column, Sample
     from treebound.exchange import from_sklearn, to_sklearn
     from treebound.landscape import Landscape
+    from treebound.model import Model
     from treebound.pruning import merge_equal_leaves
     from treebound.shapes import TreeShape
     from treebound.tree import Tree
@@ -28,11 +29,11 @@ _HOME = {
     "Certificate": "treebound.certificate",
     "Column": "treebound.data",
     "Landscape": "treebound.landscape",
+    "Model": "treebound.model",
     "Sample": "treebound.data",
     "Tree": "treebound.tree",
     "TreeShape": "treebound.shapes",
     "certify": "treebound.verbs",
-    "certify_holdout": "treebound.certificate",
     "from_sklearn": "treebound.exchange",
     "merge_equal_leaves": "treebound.pruning",
     "prune": "treebound.verbs",
@@ -45,13 +46,13 @@ __all__ = [
     "Certificate",
     "Column",
     "Landscape",
+    "Model",
     "Sample",
     "Tree",
     "TreeShape",
     "bench",
     "bounds",
     "certify",
-    "certify_holdout",
     "data",
     "datasets",
     "exchange",

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import replace
 from functools import partial
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treebound.certificate import Certificate, certify_tree
+from treebound._validation import invalid
+from treebound.certificate import Certificate, CertificateKind, certify_counts
 from treebound.data import Sample
-from treebound.exchange.sklearn_tree import sklearn_sample, structure_of, to_sklearn
-from treebound.growing import grow
+from treebound.exchange.sklearn_tree import SklearnTree, structure_of, to_sklearn
 from treebound.landscape import Landscape
-from treebound.pruning import Pruner, make_pruner
+from treebound.model import Model, as_model
+from treebound.pruning import Pruner, ReducedErrorPruner, make_pruner
 from treebound.tree.model import Tree
 
 __all__ = ["certify", "prune"]
@@ -59,12 +58,12 @@ def prune(
 
     Parameters
     ----------
-    model : DecisionTreeClassifier, BoundTreeClassifier or Tree
-        A fitted scikit-learn tree, a fitted classifier of this package, or its tree.
+    model : DecisionTreeClassifier, BoundTreeClassifier, Model or Tree
+        A fitted scikit-learn tree, a fitted classifier of this package, its model or its tree.
     X, y : table and labels, optional
         The rows that the counts and classes of the tree come from: its training rows, or other
         rows on which it is recounted. Required for a scikit-learn tree, and for pruners that use
-        the rows.
+        the rows. Columns are found by name where the tree was fitted with names.
     validation : (X, y) or (X, y, sample_weight), optional
         Validation rows for reduced-error pruning.
     pruner : str or Pruner
@@ -77,7 +76,7 @@ def prune(
 
     Returns
     -------
-    DecisionTreeClassifier, BoundTreeClassifier or Tree
+    DecisionTreeClassifier, BoundTreeClassifier, Model or Tree
         The pruned model, of the same type as ``model``, which is not changed. Pruners that
         cross-validate fit clones on parts of the rows. To see all decisions of a pruner, call
         ``pruner.prune(tree, sample)``, which returns a
@@ -100,27 +99,22 @@ def prune(
     DecisionTreeClassifier 22 9
     """
     chosen = _pruner(pruner, options)
-    if isinstance(getattr(model, "tree_", model), Tree):
-        return _prune_own(model, X, y, validation, chosen, sample_weight)
-    if X is None or y is None:
-        raise ValueError(
-            "The 'X' and 'y' parameters of prune must be what the scikit-learn tree was fitted on. "
-            "Got None instead."
-        )
-    sample = _sklearn_rows(model, X, y, sample_weight)
-    judge = None if validation is None else sklearn_sample(model, *validation)
-    tree = structure_of(model, sample.columns, sample.classes).recounted(sample)
-    result = chosen.prune(tree, sample, validation=judge, grow=partial(_grow_like, model))
-    return to_sklearn(result.tree, like=model)
+    if _is_sklearn_tree(model):
+        return _prune_sklearn(model, X, y, sample_weight, validation, chosen)
+    own = as_model(model, "prune")
+    pruned = own.prune(chosen, X, y, sample_weight, validation=validation)
+    if isinstance(model, Tree):
+        return pruned.tree
+    return pruned if isinstance(model, Model) else model._with_model(pruned)
 
 
 def _pruner(pruner: Any, options: dict[str, Any]) -> Pruner:
-    if pruner == "reduced-error":  # by name it would hold out rows and grow another tree
-        options.setdefault("validation_fraction", None)
+    if isinstance(pruner, str) and pruner == "reduced-error":
+        options.setdefault("validation_fraction", None)  # it would grow another tree
     chosen = make_pruner(pruner, **options)
     if chosen is None:
         raise ValueError("The 'pruner' parameter must be a pruner or its name. Got None instead.")
-    if getattr(chosen, "validation_fraction", None) is not None:
+    if isinstance(chosen, ReducedErrorPruner) and chosen.validation_fraction is not None:
         raise ValueError(
             "A pruner with a 'validation_fraction' grows another tree than the one given. "
             "Hint: give the validation rows as validation=(X, y), with validation_fraction=None."
@@ -128,41 +122,31 @@ def _pruner(pruner: Any, options: dict[str, Any]) -> Pruner:
     return chosen
 
 
-def _prune_own(
-    model: Any, X: Any, y: Any, validation: Rows | None, pruner: Pruner, sample_weight: Any
-) -> Any:
-    """A tree of this package, or a copy of a fitted classifier, with its grown tree pruned."""
-    is_tree = isinstance(model, Tree)
-    tree: Tree = model if is_tree else model.grown_tree_
-    sample = None if X is None else _rows_of(tree, X, y, sample_weight)
-    judge = None if validation is None else _rows_of(tree, *validation)
-    if sample is not None:
-        tree = tree.recounted(sample)
-    again = None if is_tree else partial(grow, options=model.grow_options_)
-    result = pruner.prune(tree, sample, validation=judge, grow=again)
-    if is_tree:
-        return result.tree
-    moved = copy(model)
-    moved._held_out = None  # the held-out rows were not counted on this tree
-    moved._set_tree(result.tree, grown=tree, result=result)
-    return moved
-
-
-def _rows_of(tree: Tree, X: Any, y: Any, sample_weight: Any = None) -> Sample:
-    return Sample.read(X, y, sample_weight, columns=tree.columns, classes=tree.classes)
-
-
 # -- scikit-learn's trees ------------------------------------------------------------------------
 
 
-def _sklearn_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Sample:
-    """The rows with the weights the estimator was fitted with, class weights included."""
-    if getattr(estimator, "class_weight", None) is not None:
-        from sklearn.utils.class_weight import compute_sample_weight
+def _is_sklearn_tree(model: Any) -> bool:
+    import sys
 
-        weight = compute_sample_weight(estimator.class_weight, y)
-        sample_weight = weight if sample_weight is None else weight * np.asarray(sample_weight)
-    return sklearn_sample(estimator, X, y, sample_weight)
+    trees = sys.modules.get("sklearn.tree")  # not loaded: it is none of them
+    return trees is not None and isinstance(model, trees.DecisionTreeClassifier)
+
+
+def _prune_sklearn(
+    model: Any, X: Any, y: Any, sample_weight: Any, validation: Rows | None, pruner: Pruner
+) -> Any:
+    if X is None or y is None:
+        raise ValueError(
+            "The 'X' and 'y' parameters of prune must be what the scikit-learn tree was fitted on. "
+            "Got None instead."
+        )
+    source = SklearnTree(model)
+    sample = source.read(X, y, sample_weight)
+    judge = None if validation is None else source.read(*validation)
+    result = pruner.prune(
+        source.tree.recounted(sample), sample, validation=judge, grow=partial(_grow_like, model)
+    )
+    return to_sklearn(result.tree, like=model)
 
 
 def _grow_like(estimator: Any, sample: Sample) -> Tree:
@@ -182,29 +166,28 @@ def certify(
     X: Any = None,
     y: Any = None,
     *,
-    sample_weight: ArrayLike | None = None,
-    errors: int | None = None,
+    kind: CertificateKind | None = None,
     landscape: Landscape | None = None,
-    delta: float = 0.05,
+    delta: float | None = None,
 ) -> Certificate:
-    """Bound the risk of a tree on new examples from its training rows.
+    """Bound the risk of a tree on new examples.
 
     Parameters
     ----------
-    model : BoundTreeClassifier, Tree or DecisionTreeClassifier
-        A fitted classifier of this package, its tree, or a fitted scikit-learn tree.
+    model : BoundTreeClassifier, Model, Tree, DecisionTreeClassifier, or any classifier
+        A fitted classifier of this package, its model or its tree, or a fitted scikit-learn tree.
+        With ``kind="held-out"``, anything with a ``predict``.
     X, y : table and labels, optional
-        All rows that were used to fit the tree. Required for a scikit-learn tree; other trees are
-        recounted on them if given.
-    sample_weight : array-like, optional
-        Weights the tree was fitted with; weighted trees have no certificate.
-    errors : int, optional
-        Training errors; by default those of the tree.
+        Rows to certify from; without them those of ``fit``. Every row counts once.
+    kind : {"training", "held-out"}, optional
+        What the rows are. By default the record of ``fit`` tells: unknown rows are held-out rows,
+        known ones the training rows, and some of both are refused. A tree without a record (of
+        scikit-learn, a bare ``Tree``, an imported one) has no default.
     landscape : Landscape, optional
-        The features to split on; by default those of the columns, where undeclared categories
-        count as unbounded.
-    delta : float
-        Probability that the bound fails.
+        The features to split on, for a certificate from training rows; by default those of the
+        columns, where undeclared categories count as unbounded.
+    delta : float, optional
+        Probability that the bound fails; by default that of the model, or 0.05.
 
     Returns
     -------
@@ -213,41 +196,48 @@ def certify(
     Raises
     ------
     ValueError
-        If the tree has no certificate, for example because rows were weighted.
+        If there is no certificate; the message says why.
 
     See Also
     --------
-    certify_holdout : From held-out rows; a smaller bound.
+    treebound.bounds.binomial_upper : The limit from the counts of held-out rows alone.
 
     Examples
     --------
     >>> import treebound as tb
     >>> from sklearn.datasets import load_digits
-    >>> clf = tb.BoundTreeClassifier(max_leaves=15).fit(*load_digits(return_X_y=True))
+    >>> X, y = load_digits(return_X_y=True)
+    >>> clf = tb.BoundTreeClassifier(max_leaves=15).fit(X[:1300], y[:1300])
     >>> print(tb.certify(clf))
-    With probability 95 %, at most 48.1 % of new examples are misclassified
-    (21.9 % on the 1,797 training examples, 15 leaves).
+    With probability 95 %, at most 54.0 % of new examples are misclassified
+    (21.1 % on the 1,300 training examples, 15 leaves).
+    >>> print(tb.certify(clf, X[1300:], y[1300:]))
+    With probability 95 %, at most 36.6 % of new examples are misclassified
+    (161 of 497 held-out examples were).
     """
-    unknown = getattr(model, "unknown", "other")
-    tree = getattr(model, "tree_", model)
-    if isinstance(tree, Tree):
-        if X is not None:
-            tree = _counted_on(tree, _rows_of(tree, X, y, sample_weight))
-    elif X is None:
+    if (X is None) != (y is None):
+        given, absent = ("X", "y") if y is None else ("y", "X")
+        raise ValueError(f"certify needs both 'X' and 'y', or none. Got {given!r} without {absent!r}.")
+    if _is_sklearn_tree(model) and kind != "held-out":
+        model = SklearnTree(model).certifiable(X, y, kind)
+    elif not isinstance(model, Model | Tree) and "model_" not in vars(model):
+        return _certify_any(model, X, y, kind, delta)
+    return as_model(model, "certify").certify(X, y, kind=kind, landscape=landscape, delta=delta)
+
+
+def _certify_any(model: Any, X: Any, y: Any, kind: str | None, delta: float | None) -> Certificate:
+    """The certificate of any classifier, from held-out rows."""
+    if not callable(getattr(model, "predict", None)):
+        as_model(model, "certify")
+    if X is None or kind != "held-out":
+        hint = "give rows that had no part in fitting as X and y."
+        must = "'held-out' for a classifier that is no tree"
+        raise invalid("kind", "certify", must, kind, hint)
+    predicted, labels = np.asarray(model.predict(X)), np.asarray(y)
+    if predicted.shape != labels.shape:
         raise ValueError(
-            "The 'X' and 'y' parameters of certify must be what the scikit-learn tree was fitted "
-            "on. Got None instead."
+            f"Found input variables with inconsistent numbers of samples: "
+            f"{[len(predicted), len(labels)]}"
         )
-    else:
-        sample = _sklearn_rows(model, X, y, sample_weight)
-        tree = structure_of(model, sample.columns, sample.classes).recounted(sample)
-    return certify_tree(tree, errors=errors, landscape=landscape, delta=delta, unknown=unknown)
-
-
-def _counted_on(tree: Tree, sample: Sample) -> Tree:
-    """The tree with the counts of a sample; its labels are kept."""
-    again = tree.recounted(sample)
-    same = tree.counted and (again.weighted, again.columns) == (tree.weighted, tree.columns)
-    if same and np.array_equal(again.counts, tree.counts):
-        return tree  # the training rows: which of them name its splits is known
-    return replace(again, label=tree.label)
+    errors = int((predicted != labels).sum())
+    return certify_counts(errors, len(labels), 0.05 if delta is None else delta)

@@ -41,4 +41,4 @@ def learned(X, **options):
 
 def encode(X, columns, **options):
     """The values of a later table."""
-    return as_floats(read_matrix(X, columns, **options))
+    return as_floats(read_matrix(X, columns, named=True, **options))

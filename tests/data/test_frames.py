@@ -91,7 +91,7 @@ def test_arrays_of_floats_are_not_copied(dtype, order):
     X = np.asarray(np.random.default_rng(0).normal(size=(5, 3)), dtype=dtype, order=order)
     matrix = learn_matrix(X)
     assert matrix.dense is X
-    assert read_matrix(X, matrix.columns).dense is X
+    assert read_matrix(X, matrix.columns, named=False).dense is X
     assert [c.name for c in matrix.columns] == ["x0", "x1", "x2"]
     assert all(np.shares_memory(values, X) for values in matrix.values)
 

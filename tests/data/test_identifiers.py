@@ -42,7 +42,7 @@ def test_identifiers_past_the_floats_are_told_apart(first, later):
     assert clf.tree_.errors == 0
     np.testing.assert_array_equal(clf.predict(TABLES[later](NEAR)), [0, 1, 0, 1])
     unseen = TABLES[later]([2**53 + 4, 2**53 - 1])
-    assert read_matrix(unseen, clf.columns_).values[0].tolist() == [-2, -2]
+    assert read_matrix(unseen, clf.columns_, named=False).values[0].tolist() == [-2, -2]
 
 
 def test_nullable_identifiers_may_be_missing():
@@ -61,7 +61,7 @@ def test_integers_past_64_bits_are_categories_too():
     matrix = learn_matrix(frame(HUGE, object), categorical_features=["id"])
     assert matrix.columns[0].categories == tuple(HUGE)
     assert matrix.values[0].tolist() == [0, 1, 2, 3]
-    read = read_matrix(frame([HUGE[2], 5], object), matrix.columns)
+    read = read_matrix(frame([HUGE[2], 5], object), matrix.columns, named=True)
     assert read.values[0].tolist() == [2, -2]
 
 
@@ -73,7 +73,7 @@ def test_declared_ranks_past_the_floats_keep_their_order():
 def test_a_float_is_compared_with_what_it_is():
     matrix = learn_matrix(frame(NEAR), categorical_features=["id"])
     floats = pd.DataFrame({"id": [float(2**53), float(2**53 + 2), 0.5]})
-    assert read_matrix(floats, matrix.columns).values[0].tolist() == [0, 2, -2]
+    assert read_matrix(floats, matrix.columns, named=True).values[0].tolist() == [0, 2, -2]
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,9 @@ def test_wrong_weights_are_named(weight, words):
     with pytest.raises(ValueError, match=words):
         Sample.learn([[0.0], [1.0]], [0, 1], weight)
     with pytest.raises(ValueError, match=words):
-        Sample.read([[0.0], [1.0]], [0, 1], weight, columns=NUMBERS, classes=np.array([0, 1]))
+        Sample.read(
+            [[0.0], [1.0]], [0, 1], weight, columns=NUMBERS, classes=np.array([0, 1]), named=False
+        )
 
 
 def test_rows_of_weight_zero_are_gone_before_anything_is_learned():
@@ -68,7 +70,7 @@ def test_rows_of_weight_zero_are_gone_before_anything_is_learned():
     plain = Sample.learn(X, ["yes", "no", "yes"], [1.0, 0.0, 1.0])
     assert plain.weight is None
     read = Sample.read(
-        X, ["yes"] * 3, [1.0, 0.0, 1.0], columns=sample.columns, classes=sample.classes
+        X, ["yes"] * 3, [1.0, 0.0, 1.0], columns=sample.columns, classes=sample.classes, named=True
     )
     assert read.weight is None
     assert read.columns == sample.columns
@@ -77,13 +79,17 @@ def test_rows_of_weight_zero_are_gone_before_anything_is_learned():
 def test_reading_keeps_columns_and_classes():
     learned = Sample.learn([[1.0, "u"], [2.0, "v"]], [5, 7])
     read = Sample.read(
-        [[3.0, "v"], [np.nan, "w"]], [7, 7], columns=learned.columns, classes=learned.classes
+        [[3.0, "v"], [np.nan, "w"]],
+        [7, 7],
+        columns=learned.columns,
+        classes=learned.classes,
+        named=True,
     )
     assert read.y.tolist() == [1, 1]
     assert [values.tolist() for values in read.X.values][1] == [1, -2]
     assert [column.missing for column in read.columns] == [True, False]
     with pytest.raises(ValueError, match=r"y must hold classes of the tree, 5, 7. Got 1 instead"):
-        Sample.read([[3.0, "v"]], [1], columns=learned.columns, classes=learned.classes)
+        Sample.read([[3.0, "v"]], [1], columns=learned.columns, classes=learned.classes, named=True)
 
 
 def test_a_part_of_a_sample_is_a_sample():

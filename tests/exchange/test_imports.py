@@ -24,7 +24,7 @@ def data(seed: int, *, missing: bool, n_classes: int = 2) -> tuple[np.ndarray, n
 
 def reached(tree: tb.Tree, rows: np.ndarray) -> np.ndarray:
     """The node that every row of a table reaches."""
-    return tree.apply(read_matrix(rows, tree.columns))
+    return tree.apply(read_matrix(rows, tree.columns, named=False))
 
 
 def same_leaves(ours: np.ndarray, theirs: np.ndarray) -> bool:
@@ -155,7 +155,7 @@ def test_an_imported_tree_can_be_pruned_and_saved():
         n_estimators=1, num_leaves=40, min_child_samples=1, verbose=-1, n_jobs=1
     ).fit(X, y)
     tree = from_lightgbm(model, X, y)
-    sample = Sample.read(X, y, columns=tree.columns, classes=tree.classes)
+    sample = Sample.read(X, y, columns=tree.columns, classes=tree.classes, named=True)
     result = tb.pruning.BoundPruner().prune(tree, sample)
     assert result.tree.n_leaves < tree.n_leaves
     text = tb.exchange.dumps(tb.exchange.SavedModel(result.tree))

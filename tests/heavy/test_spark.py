@@ -43,5 +43,5 @@ def test_a_spark_tree_answers_as_spark_does(spark):
     assert tree.n_nodes == model.numNodes
     assert "nominal" in {tree.columns[f].kind for f in tree.feature[~tree.is_leaf]}
     theirs = [row.prediction for row in model.transform(frame).select("prediction").collect()]
-    ours = tree.predict(read_matrix(X, tree.columns))
+    ours = tree.predict(read_matrix(X, tree.columns, named=False))
     np.testing.assert_array_equal(ours, np.array(theirs, dtype=int))

@@ -32,7 +32,7 @@ def case():
 def test_bars_hold_every_row_with_a_value_on_its_side_of_the_split(case) -> None:
     clf, frame, y = case
     tree = clf.tree_
-    sample = Sample.read(frame, y, columns=tree.columns, classes=tree.classes)
+    sample = Sample.read(frame, y, columns=tree.columns, classes=tree.classes, named=True)
     splits = splits_of(tree)
     found = distributions(tree, splits, sample, "other")
     assert set(found) == set(np.flatnonzero(~tree.is_leaf).tolist())
@@ -56,7 +56,7 @@ def test_a_column_of_one_value_or_none_is_drawn_or_left_out() -> None:
     clf = tb.BoundTreeClassifier(pruning=None).fit([[1.0], [2.0], [3.0]], [0, 0, 1])
     tree = clf.tree_
     for column, bars in ([[7.0], [7.0]], 1), ([[np.nan], [np.nan]], None):
-        sample = Sample.read(column, [0, 1], columns=tree.columns, classes=tree.classes)
+        sample = Sample.read(column, [0, 1], columns=tree.columns, classes=tree.classes, named=True)
         found = distributions(tree, splits_of(tree), sample, "other")
         assert (len(found[0].counts) if found else None) == bars
 

@@ -38,7 +38,7 @@ class Model:
 
 def answer_of(tree: Tree, row: dict[str, Any], unknown: str) -> tuple[int, Any]:
     names = [column.name for column in tree.columns]
-    matrix = read_matrix(read_row(row, names), tree.columns, unknown=unknown)
+    matrix = read_matrix(read_row(row, names), tree.columns, named=False, unknown=unknown)
     node = int(tree.apply(matrix, unknown if unknown != "missing" else "other")[0])
     return node, tree.classes[tree.label[node]].item()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import log
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,19 +21,31 @@ from treebound.pruning import merge_equal_leaves
 from treebound.pruning.path import count
 from treebound.tree.model import Tree
 
+if TYPE_CHECKING:
+    from treebound.certificate.row_record import RowsSeen
+
 __all__ = [
     "Assumption",
     "CLASSES_AS_FOUND",
     "Certificate",
-    "certify_holdout",
+    "CertificateKind",
+    "KINDS",
+    "certify_counts",
     "certify_tree",
     "reason_against",
 ]
 
-Kind = Literal["tail inversion", "compression", "held-out rows"]
+# What a certificate is computed from, in the words of ``certify=``, ``kind=`` and its ``kind``.
+CertificateKind = Literal["training", "held-out"]
+KINDS: tuple[CertificateKind, ...] = get_args(CertificateKind)
+Method = Literal["tail inversion", "compression", "binomial"]
 # Size of the ghost sample relative to the training sample; fixed beforehand.
 GHOST = 4
 CLASSES_AS_FOUND = "the set of classes was taken from the training examples: there are no others"
+# Two fits, each with a limit that fails with probability delta, fail together more often.
+CHOSEN_ONCE = (
+    "fit was not repeated with other 'thresholds', 'certify' or 'delta' to keep the smaller limit"
+)
 _DELTA: dict[str, Constraint] = {"delta": Number(0.0, 1.0, open=True)}
 _HELD_OUT = {**_DELTA, "m": Whole(1), "errors": Whole(0)}
 
@@ -59,9 +71,11 @@ class Certificate:
         The bound: at most this share of new examples is misclassified.
     delta : float
         Probability that the bound fails.
-    kind : {"tail inversion", "compression", "held-out rows"}
+    kind : {"training", "held-out"}
+        The rows that it was computed from: those that the tree was fitted on, or others.
+    method : {"tail inversion", "compression", "binomial"}
         How it was computed: from the growth function of trees of this size, from the number of
-        training rows that determine the tree, or from rows that the tree was not fitted on.
+        training rows that determine the tree, or by the exact binomial limit.
     errors, m : int
         Number of misclassified examples, and of examples.
     leaves : int or None
@@ -89,7 +103,8 @@ class Certificate:
     errors: int
     m: int
     leaves: int | None = None
-    kind: Kind = "tail inversion"
+    kind: CertificateKind = "training"
+    method: Method = "tail inversion"
     log_price: float = 0.0
     ghost: int = 0
     named_rows: int = 0
@@ -116,7 +131,7 @@ class Certificate:
         return self.risk
 
     def __str__(self) -> str:
-        if self.kind == "held-out rows":
+        if self.kind == "held-out":
             seen = f"{self.errors:,} of {self.m:,} held-out examples were"
         else:
             error, size = _percent(self.training_error), count(self.leaves or 0, "leaf")
@@ -149,8 +164,8 @@ class Certificate:
     def _worth(self) -> Iterator[str]:
         """What the bound means, and whether it is useful."""
         if self.vacuous:
-            held_out = self.kind == "held-out rows"
-            remedy = "held-out rows" if held_out else "examples, fewer leaves or certify='holdout'"
+            held_out = self.kind == "held-out"
+            remedy = "held-out rows" if held_out else "examples, fewer leaves or certify='held-out'"
             yield f"Any risk up to 100 % is possible. More {remedy} would give a useful bound."
             return
         yield (
@@ -164,15 +179,15 @@ class Certificate:
             )
 
     def _how(self) -> str:
-        if self.kind == "held-out rows":
-            return "Kind: held-out rows. The tree was not fitted on them (exact binomial bound)."
-        if self.kind == "compression":
+        if self.kind == "held-out":
+            return "Kind: held-out. The tree was not fitted on these rows (exact binomial limit)."
+        if self.method == "compression":
             return (
-                f"Kind: compression. {count(self.named_rows, 'training row')} and a message encode "
+                f"Kind: training, by compression. {count(self.named_rows, 'training row')} and a message encode "
                 f"the tree, at {self.log_price:.1f} nats; the other rows test it."
             )
         return (
-            "Kind: tail inversion. It holds for all trees of this size at once, at "
+            "Kind: training, by tail inversion. It holds for all trees of this size at once, at "
             f"{self.log_price:.1f} nats on {self.m + self.ghost:,} examples."
         )
 
@@ -251,7 +266,7 @@ def certify_tree(
         least,
         delta=float(delta),
         leaves=tree.n_leaves,
-        assumptions=tuple(_assumptions(tree, least.kind, landscape is not None, unknown)),
+        assumptions=tuple(_assumptions(tree, least.method, landscape is not None, unknown)),
         constant_error=1.0 - float(tree.counts[0].max()) / m,
     )
 
@@ -271,35 +286,31 @@ def reason_against(tree: Tree) -> str:
     return "" if tree.rows[0] > 0 else "The tree has no training examples."
 
 
-def certify_holdout(errors: int, m: int, delta: float = 0.05) -> Certificate:
-    """Certify a tree from held-out examples: the exact binomial (Clopper-Pearson) bound.
+def certify_counts(
+    errors: int, m: int, delta: float = 0.05, *, seen: RowsSeen | None = None
+) -> Certificate:
+    """The certificate from held-out examples: the exact binomial (Clopper-Pearson) limit.
 
-    Parameters
-    ----------
-    errors, m : int
-        Number of misclassified examples among ``m`` held-out ones.
-    delta : float
-        Probability that the bound fails.
-
-    Returns
-    -------
-    Certificate
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> print(tb.certify_holdout(12, 400))
-    With probability 95 %, at most 4.8 % of new examples are misclassified
-    (12 of 400 held-out examples were).
+    ``seen`` tells whether the rows were compared with those of ``fit``.
     """
-    check("certify_holdout", {"delta": delta, "m": m, "errors": errors}, _HELD_OUT)
-    risk = binomial_upper(m, errors, delta)
+    check("certify", {"delta": delta, "m": m, "errors": errors}, _HELD_OUT)
+    checked = seen is not None and seen.checked
+    part = "these rows took no part in fitting"
     assumptions = (
         Assumption("the held-out examples are independent draws, as the new ones will be", False),
+        Assumption(part if seen is None else f"{part}{seen.remark}", checked),
         Assumption("nothing about the tree was chosen by looking at them", False),
+        Assumption("every example and every error counts once, weighted or not", False),
     )
+    risk = binomial_upper(m, errors, delta)
     return Certificate(
-        risk, float(delta), int(errors), int(m), kind="held-out rows", assumptions=assumptions
+        risk,
+        float(delta),
+        int(errors),
+        int(m),
+        kind="held-out",
+        method="binomial",
+        assumptions=assumptions,
     )
 
 
@@ -347,7 +358,7 @@ def _by_compression(tree: Tree, errors: int, delta: float) -> Certificate:
         int(named.sum()), rows,
     )  # fmt: skip
     risk = risk_upper(m - rows, errors, log(delta) - price)
-    return Certificate(risk, delta, errors, m, kind="compression", log_price=price, named_rows=rows)
+    return Certificate(risk, delta, errors, m, method="compression", log_price=price, named_rows=rows)
 
 
 def _log_splits(tree: Tree, named: NDArray[np.bool_]) -> float:
@@ -377,13 +388,14 @@ def _ways(column: Column) -> int:
     return 2 * thresholds + 1 if column.missing else thresholds
 
 
-def _assumptions(tree: Tree, kind: Kind, given: bool, unknown: str) -> Iterator[Assumption]:
+def _assumptions(tree: Tree, method: Method, given: bool, unknown: str) -> Iterator[Assumption]:
     yield Assumption("every example counts once: there are no weights", True)
     yield Assumption("splits are thresholds and comparisons with one category", True)
-    if kind == "compression":
+    if method == "compression":
         yield Assumption("every threshold is the value of a training example", True)
     yield Assumption("the examples are independent draws, as the new ones will be", False)
     yield Assumption("all errors cost the same", False)
+    yield Assumption(CHOSEN_ONCE, False)
     yield Assumption("no preprocessing of the columns used the classes", False)
     yield Assumption(CLASSES_AS_FOUND, False)
     if any(not one.missing for one in tree.columns):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ def learn_apart(
     size = round(min(0.3 * len(rows), max(150.0, 0.1 * len(rows))))
     if size < 1:
         raise ValueError(
-            f"certify='holdout' needs at least 2 rows to set some aside. Got {len(rows)} instead."
+            f"certify='held-out' needs at least 2 rows to set some aside. Got {len(rows)} instead."
         )
     drawn = np.random.default_rng(seed).permutation(rows)
     present = np.unique(codes[rows])
@@ -66,10 +66,16 @@ def learn_apart(
 
     sample = learn(*part(drawn[size:]))
     known = np.searchsorted(classes[present], sample.classes).astype(np.int32)
-    sample = Sample(sample.X, known[sample.y], sample.weight, classes[present])
+    sample = Sample(
+        sample.X, known[sample.y], sample.weight, classes[present], sample.class_factors
+    )
     reading: Unknown = "missing" if unknown == "missing" else "other"
     aside = Sample.read(
-        *part(drawn[:size]), columns=sample.columns, classes=sample.classes, unknown=reading
+        *part(drawn[:size]),
+        columns=sample.columns,
+        classes=sample.classes,
+        named=False,
+        unknown=reading,
     )
     return sample, aside
 
@@ -91,21 +97,18 @@ class HeldOut:
     m: int
     errors: int
     counts: NDArray[np.int64]
+    kind: ClassVar[CertificateKind] = "held-out"
 
     @classmethod
-    def of(cls, aside: Sample, tree: Tree, grown: Tree, unknown: str) -> HeldOut:
+    def of(cls, aside: Sample, tree: Tree, grown: Tree) -> HeldOut:
         """Count the held-out rows, ignoring their weights."""
-        errors = int((tree.label[tree.apply(aside.X, unknown)] != aside.y).sum())
-        # with unknown="stop" rows may stop at inner nodes: sum whole subtrees
-        rest = np.zeros((grown.n_nodes + 1, grown.n_classes), dtype=np.int64)
-        np.add.at(rest, (grown.apply(aside.X, unknown) + 1, aside.y), 1)
-        before = rest.cumsum(axis=0)
-        counts = before[np.arange(grown.n_nodes) + grown.size] - before[:-1]
-        return cls(aside.n_rows, errors, counts)
+        errors = int((tree.label[tree.apply(aside.X)] != aside.y).sum())
+        counts, _ = grown.counts_on(replace(aside, weight=None))
+        return cls(aside.n_rows, errors, counts.astype(np.int64))
 
-    def certificate(self, delta: float) -> Certificate:
+    def certificate(self, delta: float, path: PruningPath | None) -> Certificate:
         """The certificate of the fitted tree."""
-        return self._with(certify_holdout(self.errors, self.m, delta), 1)
+        return self._with(certify_counts(self.errors, self.m, delta), _alone(path))
 
     def certificate_at(self, path: PruningPath, step: int, delta: float) -> Certificate | None:
         """The certificate of another step of the path; all steps share delta."""
@@ -121,12 +124,14 @@ class HeldOut:
         at_rest = self.counts.copy()
         at_rest[inner] -= self.counts[grown.left[inner]] + self.counts[grown.right[inner]]
         wrong = at_rest.sum(axis=1) - at_rest[np.arange(grown.n_nodes), grown.label]
-        found = certify_holdout(int(wrong[alive].sum()), self.m, delta / path.n_considered)
-        return replace(self._with(found, path.n_considered), delta=delta)
+        share = delta / path.n_considered
+        text = f"it is one of {path.n_considered:,} steps of the pruning path, which share delta"
+        certificate = certify_counts(int(wrong[alive].sum()), self.m, share)
+        return replace(self._with(certificate, (Assumption(text, True),)), delta=delta)
 
-    def _with(self, certificate: Certificate, steps: int) -> Certificate:
-        """The certificate with the assumptions of held-out rows."""
-        others = [
+    def _with(self, certificate: Certificate, more: tuple[Assumption, ...]) -> Certificate:
+        """The certificate with the assumptions of rows that fit held out."""
+        others = (
             Assumption("the rows set aside were drawn by number, not by label", True),
             Assumption("rows are independent draws, as the new ones will be", False),
             Assumption("every example and every error counts once, weighted or not", False),
@@ -134,9 +139,17 @@ class HeldOut:
             Assumption("fit was not repeated with another random_state or other parameters after "
                        "a certificate was seen", False),
             Assumption(CLASSES_AS_FOUND, False),
-        ]  # fmt: skip
-        if steps > 1:
-            text = f"the tree is one of the {steps:,} steps of the pruning path, which share delta"
-            others.append(Assumption(text, True))
+        )  # fmt: skip
         constant = 1.0 - float(self.counts[0].max()) / self.m
-        return replace(certificate, assumptions=tuple(others), constant_error=constant)
+        return replace(certificate, assumptions=others + more, constant_error=constant)
+
+
+def _alone(path: PruningPath | None) -> tuple[Assumption, ...]:
+    """The fitted tree has delta to itself; the other steps of its path share a second one."""
+    if path is None or path.n_considered < 2:
+        return ()
+    text = (
+        "only the fitted tree is certified: looked at together with the other steps of the pruning "
+        "path, the limits hold with probability 1 - 2 delta"
+    )
+    return (Assumption(text, False),)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treebound.classifier.model import TreeModel
-from treebound.classifier.output import FrameOutput, NotebookOutput
-from treebound.data.frames import Table
+from treebound.certificate import Certificate
+from treebound.classifier.fitting import fit_table
+from treebound.classifier.methods import FrameOutput, ModelMethods
+from treebound.parameters import FitParameters
+from treebound.data import Column
+from treebound.data.streams import open_stream
+from treebound.growing import GrowOptions
+from treebound.landscape import Landscape
+from treebound.model import Model
+from treebound.pruning import PruningPath, PruningResult
+from treebound.tree.model import Tree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -19,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["BoundTreeClassifier"]
 
 
-class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEstimator, TreeModel):
+class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstimator, FitParameters):
     """A decision tree that prunes itself with a generalization bound.
 
     One readable tree, grown best-first on real, ordinal and nominal columns as they are, and
@@ -68,7 +80,7 @@ class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEsti
         default has the lowest log-loss on the paper's 25 data sets.
     class_weight : "balanced", mapping of class to weight, or None
         Multiplies the sample weights.
-    certify : {"training", "holdout"}
+    certify : {"training", "held-out"}
         Compute the certificate from the training rows, or from rows that ``fit`` holds out (a
         tenth, but at least 150 and at most 30 %; the tree is grown and pruned on the rest). The
         second bound is much smaller; it holds for the fitted tree, and is larger for other steps
@@ -90,6 +102,8 @@ class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEsti
         Names of the columns, if the table has any.
     target_name_ : str or None
         The name of ``y``, if it has one (a pandas or polars series).
+    model_ : Model
+        The fitted model: what was learned, without scikit-learn's interface.
     columns_ : tuple of Column
         Kind, categories and missing values of each column.
     tree_ : Tree
@@ -129,6 +143,8 @@ class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEsti
     0.99
     """
 
+    model_: Model
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -136,14 +152,80 @@ class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEsti
         tags.input_tags.string = True
         return tags
 
-    def _take(self, X: Any, table: Table, y: Any) -> None:
-        if type(X) is np.ndarray and y is not None:  # an array has no names to look for
-            super()._take(X, table, y)
-        else:
-            validate_data(self, X, y, skip_check_array=True)
+    # -- learning --------------------------------------------------------------------------
 
-    def _meet(self, X: Any) -> None:
-        validate_data(self, X, reset=False, skip_check_array=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow a tree and prune it.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            A data frame of any library that narwhals knows, an array, or nested lists; or a
+            ``pyarrow.dataset.Dataset`` or a lazy frame of polars, which are read batch by batch
+            and never held in memory as a whole.
+        y : array-like of shape (n_rows,), or str
+            The class of every row; of a table that is read in batches, the name of its column.
+        sample_weight : array-like of shape (n_rows,), or str, optional
+            The weight of every row, or the name of its column.
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_on_error():
+            if open_stream(X) is None and (type(X) is not np.ndarray or y is None):
+                validate_data(self, X, y, skip_check_array=True)
+            self._set_model(fit_table(self, X, y, sample_weight))
+        return self
+
+    def _set_model(self, model: Model) -> None:
+        """Set what ``fit`` learned: the model, and the names of its columns."""
+        self.model_ = model
+        self.n_features_in_ = len(model.columns)
+        vars(self).pop("feature_names_in_", None)
+        if model.named:
+            names = [column.name for column in model.columns]
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _with_model(self, model: Model) -> Self:
+        """A fitted copy with another model."""
+        other = copy(self)
+        other._set_model(model)
+        return other
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Restore the state if fitting fails."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    # -- prediction ------------------------------------------------------------------------
+
+    def _fitted(self, X: Any = None) -> Model:
+        """The model, after scikit-learn's checks of the state and of the columns of a table."""
+        check_is_fitted(self)
+        if X is not None:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return self.model_
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of each row of a table.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        return self._fitted(X).predict(X, self.n_jobs)
 
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class for each row, smoothed by ``smoothing``.
@@ -158,7 +240,7 @@ class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEsti
         ndarray of shape (n_rows, n_classes)
             The classes in the order of ``classes_``. A frame after :meth:`set_output`.
         """
-        return self._framed(self._probabilities(X), X)
+        return self._framed(self._fitted(X).predict_proba(X, self.n_jobs), X)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Predict the log-probability of each class for each row.
@@ -174,7 +256,22 @@ class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEsti
             See :meth:`predict_proba`.
         """
         with np.errstate(divide="ignore"):
-            return self._framed(np.log(self._probabilities(X)), X)
+            return self._framed(np.log(self._fitted(X).predict_proba(X, self.n_jobs)), X)
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """The node of ``tree_`` that each row reaches.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_rows,)
+            Leaves, or inner nodes with ``unknown="stop"``.
+        """
+        return self._fitted(X).apply(X, self.n_jobs)
 
     def decision_path(self, X: Any) -> csr_matrix:
         """The nodes on the path of each row.
@@ -188,5 +285,121 @@ class BoundTreeClassifier(NotebookOutput, FrameOutput, ClassifierMixin, BaseEsti
         -------
         csr_matrix of shape (n_rows, n_nodes)
         """
-        matrix = self._read(X)
-        return self.tree_.decision_path(matrix, unknown=self._routing)
+        model = self._fitted(X)
+        return model.tree.decision_path(model.read(X))
+
+    # -- learned attributes ----------------------------------------------------------------
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, sorted."""
+        return self._learned("classes_").classes
+
+    @property
+    def columns_(self) -> tuple[Column, ...]:
+        """Kind, categories and missing values of each column."""
+        return self._learned("columns_").columns
+
+    @property
+    def target_name_(self) -> str | None:
+        """The name of ``y``, if it has one."""
+        return self._learned("target_name_").target
+
+    @property
+    def tree_(self) -> Tree:
+        """The fitted tree."""
+        return self._learned("tree_").tree
+
+    @property
+    def grown_tree_(self) -> Tree:
+        """The tree before pruning."""
+        return self._learned("grown_tree_").grown
+
+    @property
+    def grow_options_(self) -> GrowOptions:
+        """The options of growing."""
+        return self._learned("grow_options_").options
+
+    @property
+    def pruning_result_(self) -> PruningResult | None:
+        """The result of pruning; None without pruning."""
+        return self._learned("pruning_result_").pruning
+
+    def _learned(self, attribute: str) -> Model:
+        """The model; an attribute does not exist before fit."""
+        model: Model | None = vars(self).get("model_")
+        if model is None:
+            raise AttributeError(
+                f"This {type(self).__name__} instance is not fitted yet, it has no {attribute!r}."
+            )
+        return model
+
+    @property
+    def landscape_(self) -> Landscape:
+        """The landscape of the columns; undeclared categories count as unbounded."""
+        return self._fitted().tree.landscape
+
+    @property
+    def n_leaves_(self) -> int:
+        """Number of leaves of the tree."""
+        return self._fitted().tree.n_leaves
+
+    @property
+    def depth_(self) -> int:
+        """Length of the longest path from the root to a leaf."""
+        return self._fitted().tree.depth
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of each column in the total decrease of impurity; the shares sum to one."""
+        return self._fitted().importances
+
+    @property
+    def pruning_path_(self) -> PruningPath | None:
+        """The candidate steps of pruning with their scores; None without pruning."""
+        return self._fitted().path
+
+    @property
+    def certificate_(self) -> Certificate | None:
+        """An upper bound on the true risk; None if it would not hold.
+
+        If it is None, ``certificate_reason_`` says why.
+        """
+        return self._fitted().certificate
+
+    @property
+    def certificate_reason_(self) -> str | None:
+        """Why there is no certificate, in words; None if there is one."""
+        return self._fitted().certificate_reason
+
+    def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
+        """A copy of this classifier at another step of the pruning path, without refitting.
+
+        Parameters
+        ----------
+        leaves : int
+            The largest tree on the path with at most this many leaves; usually better than a tree
+            that was stopped at this size while growing.
+        step : int
+            The tree at this step of ``pruning_path_``.
+
+        Returns
+        -------
+        BoundTreeClassifier
+            A fitted copy; this classifier is not changed.
+
+        Raises
+        ------
+        ValueError
+            If both or none of ``leaves`` and ``step`` are given, there is no such step, or the
+            classifier was fitted with ``pruning=None``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> import treebound as tb
+        >>> clf = tb.BoundTreeClassifier().fit(*load_wine(return_X_y=True))
+        >>> clf.prune_to(2).n_leaves_, clf.prune_to(step=0).n_leaves_
+        (2, 8)
+        """
+        return self._with_model(self._fitted().prune_to(leaves, step=step))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from json import dumps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -16,7 +16,11 @@ from treebound.cli.speaking import plain_table, say
 __all__ = ["certify", "evaluate"]
 
 _MOST_CLASSES = 12  # in a confusion matrix on a terminal
-_TRAINING = "These are the training rows of the model, so this is its own certificate."
+_TRAINING = (
+    "These rows took part in fitting, so new rows will be misclassified more often: see "
+    "'treebound certify MODEL'."
+)
+_OWN = "These rows took part in fitting, so this is the model's own certificate."
 
 _EVALUATE = """\
 Examples:
@@ -55,19 +59,21 @@ def evaluate(
     json
         Print all figures as JSON.
     """
-    from treebound.certificate import certify_holdout
-    from treebound.cli.figures import are_training_rows, figures_of
+    from treebound.cli.figures import figures_of
     from treebound.cli.models import labelled_rows, loaded_model
 
     loaded = loaded_model(model, data)
     rows = labelled_rows(loaded, data, options, target)
     figures = figures_of(loaded, rows)
-    level = loaded.delta if delta is None else delta
-    certificate = certify_holdout(figures["errors"], figures["rows"], delta=level)
-    trained = are_training_rows(loaded, rows)
+    kind = "held-out" if loaded.rows is None else None
+    try:
+        certificate = loaded.certify(rows.table(), rows.labels(), kind=kind, delta=delta)
+        refusal = _TRAINING if certificate.kind == "training" else ""
+    except ValueError as error:
+        certificate, refusal = None, str(error)
     if json:
-        promise = None if trained else asdict(certificate)
-        figures = {**figures, "training_rows": trained, "certificate": promise}
+        promise = None if refusal or certificate is None else asdict(certificate)
+        figures = {**figures, "not_held_out": refusal or None, "certificate": promise}
         console.print_json(dumps(figures, default=_plain))
         return
     loss = figures["log_loss"]
@@ -83,11 +89,7 @@ def evaluate(
     console.print()
     _print_confusion(figures)
     console.print()
-    if trained:
-        _print("These are the training rows of the model, so new rows will be misclassified more "
-               "often: see 'treebound certify MODEL'.")  # fmt: skip
-    else:
-        _print(str(certificate))
+    _print(refusal or str(certificate))
 
 
 @app.command(help_epilogue=_CERTIFY)
@@ -95,13 +97,14 @@ def certify(
     model: Model,
     data: Annotated[
         Path | None,
-        Parameter(allow_leading_hyphen=True, help="Labelled rows that took no part in fitting: the "
-                  "promise is then the Clopper-Pearson bound of a test set, and usually better. "
-                  "The training rows are known as such, all together."),
+        Parameter(allow_leading_hyphen=True, help="Labelled rows. Those that took no part in "
+                  "fitting give a certificate of their own, usually a better one; the rows of fit "
+                  "are recognised."),
     ] = None,
     /,
     *,
     target: Target = None,
+    kind: Literal["training", "held-out"] | None = None,
     delta: float | None = None,
     json: Switch = False,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
@@ -110,30 +113,23 @@ def certify(
 
     Parameters
     ----------
+    kind
+        What the rows are, for a model that has no record of its rows.
     delta
         The promise holds with probability 1 - delta; by default as the model was fitted.
     json
         Print the certificate as JSON.
     """
-    from treebound.certificate import certify_holdout
-    from treebound.cli.figures import are_training_rows, truth_and_nodes
     from treebound.cli.models import labelled_rows, loaded_model
-    from treebound.verbs import certify as certify_model
 
     loaded = loaded_model(model, data)
-    level = loaded.delta if delta is None else delta
-    rows = None if data is None else labelled_rows(loaded, data, options, target)
-    if rows is not None and are_training_rows(loaded, rows):
-        say(_TRAINING)
-        rows = None
-    if rows is not None:
-        truth, nodes = truth_and_nodes(loaded, rows)
-        wrong = int((loaded.tree_.label[nodes] != truth).sum())
-        certificate = certify_holdout(wrong, len(rows), delta=level)
-    elif loaded.certificate_reason_ is not None:
-        raise ValueError(f"There is no certificate for {model}: {loaded.certificate_reason_}")
+    if data is None:
+        certificate = loaded.certify(delta=delta)
     else:
-        certificate = certify_model(loaded, delta=level)
+        rows = labelled_rows(loaded, data, options, target)
+        certificate = loaded.certify(rows.table(), rows.labels(), kind=kind, delta=delta)
+        if kind is None and certificate.kind == "training":
+            say(_OWN)
     if json:
         console.print_json(dumps(asdict(certificate), default=str))
     else:

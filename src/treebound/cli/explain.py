@@ -49,6 +49,7 @@ def explain(
     """
     from treebound.cli.models import loaded_model, schema_of
     from treebound.datasets.reading import iter_raw
+    from treebound.show import explain as explain_row
 
     for name, value in (("row", row), ("rows", rows)):
         if value is not None and value < 1:
@@ -60,7 +61,7 @@ def explain(
         wanted = range(max(first, count), min(last, count + len(chunk)))
         table = chunk.table() if wanted else None
         for at in wanted:
-            found = loaded.explain(table.row(at - count))  # type: ignore[union-attr]
+            found = explain_row(loaded, table.row(at - count))  # type: ignore[union-attr]
             _print(at + 1, found, json=json, spaced=at > first)
         count += len(chunk)
         if count > last:  # there is no need to read on

@@ -14,8 +14,9 @@ from treebound.cli.speaking import aside, plain_table, progress, say
 from treebound.cli.streams import fit_files, must_stream, warnings_as_lines
 
 if TYPE_CHECKING:
-    from treebound.classifier.model import TreeModel
     from treebound.data import Sample
+    from treebound.model import Model
+    from treebound.parameters import FitParameters
 
 __all__ = ["Pruner", "fit"]
 
@@ -101,9 +102,10 @@ def fit(
         A file that keeps the tree as far as it is grown, for tables that are read batch by batch:
         the same command goes on from it.
     """
-    from treebound.classifier.model import TreeModel
     from treebound.cli.models import save_model, summary
     from treebound.cli.output import write_result
+    from treebound.parameters import FitParameters
+    from treebound.show import to_html, to_text
 
     check_output(output, "model", reads=[data, *more, options.schema], force=force)
     check_output(report, "html", reads=[data, *more, options.schema], force=force)
@@ -111,7 +113,7 @@ def fit(
         raise ValueError(f"The model and the page cannot both be {output}.")
     if cv is not None and cv < 2:
         raise ValueError(f"The option --cv must be an int >= 2, the number of folds. Got {cv}.")
-    model = TreeModel(
+    parameters = FitParameters(
         criterion=criterion,
         max_leaves=max_leaves,
         min_samples_leaf=min_samples_leaf,
@@ -122,7 +124,7 @@ def fit(
         delta=delta,
         n_jobs=jobs,
     )
-    model._checked()  # before the table is read
+    parameters.checked()  # before the table is read
     if must_stream([data, *more], stream or checkpoint is not None):
         if target is None or cv is not None or options != TableOptions():
             raise ValueError(
@@ -131,34 +133,35 @@ def fit(
                 "should have."
             )
         with progress(f"fitting {data}", quiet) as tell, warnings_as_lines(quiet):
-            fit_files(model, [data, *more], target, tell, checkpoint)
+            model = fit_files(parameters, [data, *more], target, tell, checkpoint)
         sample = None
     else:
-        sample = _fit_in_memory(model, data, options, target, cv, quiet)
+        model, sample = _fit_in_memory(parameters, data, options, target, cv, quiet)
     if not quiet:
         say(summary(model))
     if cv is not None and sample is not None:
         with progress(f"cross-validating, {cv} folds", quiet):
-            words = _cross_validated(model, sample, cv)
+            words = _cross_validated(parameters, sample, cv)
         say(words)
     if output is not None:
         save_model(model, output)
     if report is not None:
-        model.to_html(report)
+        to_html(model, report)
     if output is None:
-        write_result(model.to_text(), None)
+        write_result(to_text(model), None)
 
 
 def _fit_in_memory(
-    model: TreeModel,
+    parameters: FitParameters,
     data: Path,
     options: TableOptions,
     target: str | None,
     folds: int | None,
     quiet: bool,
-) -> Sample:
+) -> tuple[Model, Sample]:
     """Read the whole table, say what it is, and fit."""
-    from treebound.classifier.model import fit_sample
+    from treebound.certificate import RowRecord
+    from treebound.classifier.fitting import fit_sample
     from treebound.cli.odd import brief_lines
 
     with progress(f"reading {data}", quiet):
@@ -175,15 +178,16 @@ def _fit_in_memory(
         for line in brief_lines(sample, str(table.schema.target)):
             say(line)
     with progress(f"fitting {sample.n_rows:,} rows", quiet):
-        fit_sample(model, sample, target_name=table.schema.target)
-    return sample
+        rows = RowRecord.of(table.table(), table.labels(), sample.columns, True)
+        model = fit_sample(parameters, sample, target=table.schema.target, rows=rows)
+    return model, sample
 
 
-def _cross_validated(model: TreeModel, sample: Sample, folds: int) -> str:
-    from treebound.classifier.model import cross_validated
+def _cross_validated(parameters: FitParameters, sample: Sample, folds: int) -> str:
+    from treebound.classifier.fitting import cross_validated
     from treebound.cli.models import leaves
 
-    found = cross_validated(model, sample, folds)
+    found = cross_validated(parameters, sample, folds)
     wrong = [one.errors for one in found]
     shares = [one.errors / one.rows for one in found]
     sizes = [one.leaves for one in found]

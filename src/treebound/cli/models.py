@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from treebound.classifier.model import TreeModel
 from treebound.cli.output import write_result
 from treebound.datasets.reading import read_raw
 from treebound.datasets.schema import Schema
+from treebound.model import Model
 
 if TYPE_CHECKING:
     from treebound.cli.options import FileOptions
@@ -19,24 +19,22 @@ if TYPE_CHECKING:
 __all__ = ["labelled_rows", "leaves", "loaded_model", "save_model", "schema_of", "summary"]
 
 
-def loaded_model(model: Path, data: Path | None = None) -> TreeModel:
+def loaded_model(model: Path, data: Path | None = None) -> Model:
     """The model of a file or of standard input, where the table does not come from there too."""
+    from treebound.exchange import load, loads
+
     if str(model) != "-":
-        return TreeModel.load(model)
+        return load(model)
     if str(data) == "-":
         raise ValueError("The model and the table cannot both come on standard input.")
-    from treebound.classifier.storage import restored
-    from treebound.exchange import loads
-
-    piped: TreeModel = restored(TreeModel, loads(sys.stdin.buffer.read()))
-    return piped
+    return loads(sys.stdin.buffer.read())
 
 
-def schema_of(model: TreeModel, options: FileOptions, target: str | None = None) -> Schema:
+def schema_of(model: Model, options: FileOptions, target: str | None = None) -> Schema:
     """The columns as the model knows them, in a file laid out as the options say."""
     given = options.as_schema()
-    columns = tuple(replace(column, declared=True) for column in model.columns_)
-    classes = None if target is None else tuple(model.classes_.tolist())
+    columns = tuple(replace(column, declared=True) for column in model.columns)
+    classes = None if target is None else tuple(model.classes.tolist())
     known = {column.name for column in columns} | {target}
     named = set(given.order)
     # Without a header the schema's own order says which column is which.
@@ -46,10 +44,10 @@ def schema_of(model: TreeModel, options: FileOptions, target: str | None = None)
 
 
 def labelled_rows(
-    model: TreeModel, data: Path, options: FileOptions, target: str | None
+    model: Model, data: Path, options: FileOptions, target: str | None
 ) -> RawTable:
     """Rows with their labels, in the columns and classes of a model."""
-    name = target or model.target_name_
+    name = target or model.target
     if name is None:
         raise ValueError("The model does not name its target. Hint: name the column with --target.")
     rows = read_raw(str(data), schema_of(model, options, name), unknown="keep")
@@ -58,27 +56,26 @@ def labelled_rows(
     return rows
 
 
-def save_model(model: TreeModel, path: Path) -> None:
+def save_model(model: Model, path: Path) -> None:
     """Write a model to a file or to standard output."""
+    from treebound.exchange import dumps, save
+
     if str(path) == "-":
-        from treebound.classifier.storage import model_of
-        from treebound.exchange import dumps
-
-        write_result(dumps(model_of(model)), None)
+        write_result(dumps(model), None)
     else:
-        model.save(path)
+        save(model, path)
 
 
-def summary(model: TreeModel) -> str:
+def summary(model: Model) -> str:
     """What there is to say of a fitted model, in two lines."""
-    grown, tree = model.grown_tree_, model.tree_
+    grown, tree = model.grown, model.tree
     verb = "is" if tree.errors == 1 else "are"
     first = (
         f"{leaves(grown.n_leaves)} grown, {tree.n_leaves:,} kept; {_number(tree.errors)} of "
         f"{_number(tree.weight[0])} training examples {verb} misclassified."
     )
-    certificate = model.certificate_
-    reason = f"No certificate: {model.certificate_reason_}"
+    certificate = model.certificate
+    reason = f"No certificate: {model.certificate_reason}"
     return f"{first}\n{reason if certificate is None else certificate}"
 
 

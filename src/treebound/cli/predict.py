@@ -10,9 +10,9 @@ from treebound.cli.overwrite import check_output
 from treebound.cli.speaking import progress
 
 if TYPE_CHECKING:
-    from treebound.classifier.model import TreeModel
     from treebound.cli.output import Answers
     from treebound.datasets.reading import RawTable
+    from treebound.model import Model as FittedModel
 
 __all__ = ["predict"]
 
@@ -71,18 +71,17 @@ def predict(
             say(f"{done:,} rows")
 
 
-def _answers(model: TreeModel, chunk: RawTable, proba: bool, keep: bool) -> Answers:
+def _answers(model: FittedModel, chunk: RawTable, proba: bool, keep: bool) -> Answers:
     """What every node answers, and the node of every row."""
     from treebound.cli.output import Answers
-    from treebound.tree.smoothing import probabilities
 
-    tree = model.tree_
-    name = model.target_name_ or "prediction"
+    tree = model.tree
+    name = model.target or "prediction"
     if keep and name in chunk.raw:
         name = f"predicted {name}"
     columns = {name: tree.classes[tree.label]}
     if proba:
-        shares = probabilities(tree.counts, model.smoothing)
+        shares = model.node_probabilities
         for at, label in enumerate(tree.classes.tolist()):
             columns[f"P({label})"] = shares[:, at]
     table = chunk.table()  # says what is wrong with the columns, even where there are no rows

@@ -51,11 +51,12 @@ def prune(
     """
     from treebound.cli.models import labelled_rows, loaded_model, save_model, summary
     from treebound.cli.output import write_result
+    from treebound.show import to_text
     from treebound.verbs import prune as prune_model
 
     check_output(output, "model", reads=[model, data, options.schema], force=force)
     loaded = loaded_model(model, data)
-    _check_leaves(leaves, loaded.grown_tree_.n_leaves)
+    _check_leaves(leaves, loaded.grown.n_leaves)
     table = labelled_rows(loaded, data, options, target)
     rows = (table.table(), table.labels())
     if pruning == "reduced-error":
@@ -68,7 +69,7 @@ def prune(
     if output is not None:
         save_model(pruned, output)
     else:
-        write_result(pruned.to_text(), None)
+        write_result(to_text(pruned), None)
 
 
 def _check_leaves(leaves: int | None, grown: int) -> None:

@@ -7,22 +7,27 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from treebound.classifier.model import TreeModel
 from treebound.cli.app import app
 from treebound.cli.models import loaded_model
 from treebound.cli.options import Force, Model, Output
 from treebound.cli.output import write_result
 from treebound.cli.overwrite import check_output
 from treebound.exchange import Exports
+from treebound.model import Model as FittedModel
 from treebound.show import Forms
 
 __all__ = ["show"]
 
 # Every form that the classifier has as a method, and the pictures.
-_METHODS = [name for forms in (Forms, Exports) for name in vars(forms) if name.startswith("to_")]
+_METHODS = {
+    name.removeprefix("to_"): method
+    for forms in (Forms, Exports)
+    for name, method in vars(forms).items()
+    if name.startswith("to_")
+}
 _PICTURES = ("svg", "png", "pdf")
 _LIMITED = ("text", "dot", "latex", *_PICTURES)  # those that a depth can limit
-Form: Any = Literal[(*(name.removeprefix("to_") for name in _METHODS), *_PICTURES)]
+Form: Any = Literal[(*_METHODS, *_PICTURES)]
 
 _EXAMPLES = """\
 Examples:
@@ -58,17 +63,17 @@ def show(
     write_result(_shown(loaded_model(model), as_, max_depth), output)
 
 
-def _shown(model: TreeModel, form: str, max_depth: int | None) -> str | bytes:
+def _shown(model: FittedModel, form: str, max_depth: int | None) -> str | bytes:
     if max_depth is not None and form not in _LIMITED:
         raise ValueError(f"A tree as {form} is always whole. Hint: leave out --max-depth.")
     limited = {} if max_depth is None else {"max_depth": max_depth}
     if form in _PICTURES:
         return _picture(model, form, limited)
-    made = getattr(model, f"to_{form}")(**limited)
+    made = _METHODS[form](model, **limited)
     return bytes(made.SerializeToString()) if form == "onnx" else str(made)
 
 
-def _picture(model: TreeModel, form: str, options: dict[str, Any]) -> bytes:
+def _picture(model: FittedModel, form: str, options: dict[str, Any]) -> bytes:
     from treebound.show import TreeDisplay
 
     display = TreeDisplay.from_estimator(model, **options)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from treebound.cli.speaking import say
 
 if TYPE_CHECKING:
-    from treebound.classifier.model import TreeModel
     from treebound.growing.rounds import Progress
+    from treebound.model import Model
+    from treebound.parameters import FitParameters
 
 __all__ = ["fit_files", "must_stream", "warnings_as_lines"]
 
@@ -44,17 +45,17 @@ def _free_memory() -> float:
 
 
 def fit_files(
-    classifier: TreeModel,
+    parameters: FitParameters,
     paths: Sequence[Path],
     target: str,
     tell: Callable[[str], None],
     checkpoint: Path | None = None,
-) -> None:
+) -> Model:
     """Fit a classifier to CSV or Parquet files.
 
     Parameters
     ----------
-    classifier : TreeModel
+    parameters : FitParameters
     paths : sequence of Path
         Files of one kind, or folders of such.
     target : str
@@ -64,15 +65,15 @@ def fit_files(
     checkpoint : Path, optional
         A file that keeps the tree as far as it is grown.
     """
-    from treebound.classifier.in_rounds import fit_stream
+    from treebound.classifier.fitting import fit_stream
     from treebound.data.streams import open_stream
 
     dataset = _dataset(paths)
     batches = open_stream(dataset)
     assert batches is not None
     lines = ProgressLines(tell, _rows_of(dataset))
-    fit_stream(
-        classifier,
+    return fit_stream(
+        parameters,
         batches,
         target,
         None,

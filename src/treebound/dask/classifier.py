@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from treebound._extras import require
 from treebound._jobs import effective_jobs
 from treebound.classifier import BoundTreeClassifier
-from treebound.classifier.in_rounds import fit_in_rounds, refuse_what_needs_rows
-from treebound.classifier.model import unchanged_on_error
+from treebound.classifier.fitting import fit_engine, refuse_what_needs_rows
 from treebound.dask import tasks
 from treebound.dask.collections import (
     is_array,
@@ -27,10 +25,8 @@ from treebound.dask.collections import (
 )
 from treebound.data import Sample
 from treebound.data.parts import Schema, put_together, with_numbers
-from treebound.growing import GrowOptions
 from treebound.growing.rounds import Engine, make_bins, stream_engine
 from treebound.growing.rounds.on_dask import DaskEngine, PartitionError, in_partition
-from treebound.pruning import Pruner
 
 __all__ = ["DaskBoundTreeClassifier"]
 
@@ -42,6 +38,7 @@ _SAMPLED = 16
 _OWN = ("client", "checkpoint")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DaskBoundTreeClassifier(BoundTreeClassifier):
     """:class:`treebound.BoundTreeClassifier` on a Dask cluster: exactly the same tree.
 
@@ -76,10 +73,8 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
     (6, [0, 0, 0])
     """
 
-    def __init__(self, *, client: Any = None, checkpoint: Any = None, **parameters: Any) -> None:
-        super().__init__(**parameters)
-        self.client = client
-        self.checkpoint = checkpoint
+    client: Any = None
+    checkpoint: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         """A client cannot be sent or kept."""
@@ -104,8 +99,8 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         -------
         self
         """
-        with unchanged_on_error(self):
-            pruner, options = self._checked()
+        with self._unchanged_on_error():
+            pruner, _ = self.checked()
             refuse_what_needs_rows(self, pruner)
             raw = partitions(X, y, sample_weight)
             client = self._client()
@@ -116,23 +111,23 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             name = y if isinstance(y, str) else getattr(y, "name", None)
             # the name of an array is that of its graph
             named = isinstance(name, str) and bool(name) and not is_array(y)
-            self.target_name_ = name if named else None
+            target = name if named else None
             if client is None:
                 threads = effective_jobs(self.n_jobs)
                 local = stream_engine(_computed(raw, read), bins, n_threads=threads)
-                self._grow(local, schema, pruner, options)
+                self._grow(local, schema, target)
                 return self
             engine = DaskEngine(client, [(part,) for part in raw], read, bins, len(schema.classes))
             try:
-                self._grow(engine, schema, pruner, options)
+                self._grow(engine, schema, target)
             finally:
                 engine.close()
         return self
 
-    def _grow(
-        self, engine: Engine, schema: Schema, pruner: Pruner | None, options: GrowOptions
-    ) -> None:
-        fit_in_rounds(self, engine, schema, pruner, options, checkpoint=self.checkpoint)
+    def _grow(self, engine: Engine, schema: Schema, target: str | None) -> None:
+        self._set_model(
+            fit_engine(self, engine, schema, target=target, checkpoint=self.checkpoint)
+        )
 
     def _client(self) -> Any:
         """The client given, or the current one; None where there is no cluster."""
@@ -312,10 +307,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         parameters = self.get_params(deep=False)
         for name in _OWN:
             parameters.pop(name)
-        local = BoundTreeClassifier(**parameters)
-        kept = {name: value for name, value in vars(self).items() if name not in _OWN}
-        local.__dict__.update(kept)
-        return local
+        return BoundTreeClassifier(**parameters)._with_model(self.model_)
 
     def save(self, path: Any) -> None:
         """Write the model as JSON, as :meth:`treebound.BoundTreeClassifier.save` does.
@@ -326,16 +318,6 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             The file to write.
         """
         self.to_local().save(path)
-
-
-def _parameters() -> inspect.Signature:
-    """Our own and those of BoundTreeClassifier: what scikit-learn asks for."""
-    *own, _ = inspect.signature(DaskBoundTreeClassifier.__init__).parameters.values()
-    _, *others = inspect.signature(BoundTreeClassifier.__init__).parameters.values()
-    return inspect.Signature([*own, *others])
-
-
-DaskBoundTreeClassifier.__init__.__signature__ = _parameters()  # type: ignore[attr-defined]
 
 
 def _dask(module: str = "dask") -> Any:

@@ -164,15 +164,28 @@ def _declared(choice: Any, labels: tuple[str, ...]) -> dict[int, tuple[Any, ...]
 # -- prediction --------------------------------------------------------------------------------
 
 
-def read_matrix(X: Any, columns: Sequence[Column], *, unknown: Unknown = "other") -> Matrix:
+def read_matrix(
+    X: Any,
+    columns: Sequence[Column],
+    *,
+    named: bool,
+    needed: Sequence[bool] | NDArray[np.bool_] | None = None,
+    unknown: Unknown = "other",
+) -> Matrix:
     """Read a table with the columns of a training table.
 
     Parameters
     ----------
     X : table
-        The same columns in the same order; names are checked if the table has any.
+        With these columns.
     columns : sequence of Column
         As learned by :func:`learn_matrix`. Columns with missing values are marked in the result.
+    named : bool
+        Whether the training table had names. If so, and X has names too, columns are found by
+        name, in any order and among others; otherwise by position.
+    needed : sequence of bool, optional
+        Which columns are read; by default all. The others are filled with missing values, without
+        a mark, and may be absent where columns are found by name.
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories: raise an error, read them as missing, or encode them as
         -2, which routing then handles.
@@ -184,17 +197,32 @@ def read_matrix(X: Any, columns: Sequence[Column], *, unknown: Unknown = "other"
     Raises
     ------
     ValueError
-        If the columns differ from those of training or a column changed its type.
+        If a column is absent, their number differs, or a column changed its type.
     """
     table = read_table(X)
     columns = tuple(columns)
-    _same_columns(table, columns)
+    wanted = [True] * len(columns) if needed is None else [bool(flag) for flag in needed]
+    places = _places(table, columns, wanted, named)
     dense = table.floats() if all(column.kind == "real" for column in columns) else None
-    if dense is not None:
-        return Matrix(_may_miss(columns, _missing_columns(dense, table.labels)), dense=dense)
-    values = [_read_column(table.column(i), column, unknown) for i, column in enumerate(columns)]
-    missing = [_has_missing(column) for column in values]
-    return Matrix(_may_miss(columns, missing), tuple(values))
+    if dense is not None and None not in places:
+        if places != list(range(dense.shape[1])):
+            dense = dense[:, places]
+        missing = _missing_columns(dense, [column.name for column in columns], wanted)
+        return Matrix(_may_miss(columns, missing), dense=dense)
+    values = [
+        _read_column(table.column(at), column, unknown)
+        if at is not None and want
+        else _nothing(column, table.shape[0])
+        for at, column, want in zip(places, columns, wanted, strict=True)
+    ]
+    missing = [want and _has_missing(column) for column, want in zip(values, wanted, strict=True)]
+    routed = unknown if unknown in ("majority", "stop") else "other"
+    return Matrix(_may_miss(columns, missing), tuple(values), unknown=routed)
+
+
+def _nothing(column: Column, rows: int) -> NDArray[Any]:
+    """The values of a column that is not read."""
+    return np.full(rows, np.nan) if column.kind == "real" else np.full(rows, MISSING, np.int8)
 
 
 def _may_miss(columns: tuple[Column, ...], missing: Sequence[bool]) -> tuple[Column, ...]:
@@ -208,18 +236,30 @@ def _has_missing(values: NDArray[Any]) -> bool:
     return bool((np.isnan(values) if values.dtype.kind == "f" else values == MISSING).any())
 
 
-def _same_columns(table: Table, columns: Sequence[Column]) -> None:
-    if table.shape[1] != len(columns):
+def _places(
+    table: Table, columns: Sequence[Column], needed: Sequence[bool], named: bool
+) -> list[int | None]:
+    """Where each column is in a table; None where it is absent."""
+    if not named or table.names is None:
+        if table.shape[1] == len(columns):
+            return list(range(len(columns)))
         raise ValueError(
             f"X has {table.shape[1]} columns, but the tree was grown on {len(columns)}. "
             f"Hint: give exactly these, in this order: {some_names(c.name for c in columns)}."
         )
-    for at, (label, column) in enumerate(zip(table.names or (), columns, strict=False)):
-        if label != column.name and column.name != f"x{at}":
-            raise ValueError(
-                f"Column {at} of X is {label!r}, but the tree was grown with {column.name!r}. "
-                f"Hint: give exactly these, in this order: {some_names(c.name for c in columns)}."
-            )
+    at = {name: place for place, name in enumerate(table.names)}
+    lacking = [
+        column.name
+        for column, want in zip(columns, needed, strict=True)
+        if want and column.name not in at
+    ]
+    if lacking:
+        raise ValueError(
+            f"X has no column {lacking[0]!r}, which the tree needs. "
+            f"Hint: give these, in any order: "
+            f"{some_names(c.name for c, want in zip(columns, needed, strict=True) if want)}."
+        )
+    return [at.get(column.name) for column in columns]
 
 
 def some_names(names: Iterable[str]) -> str:
@@ -323,8 +363,10 @@ def _unknown(raw: RawColumn, column: Column, row: int, hint: str) -> str:
 # -- infinities and missing values -------------------------------------------------------------
 
 
-def _missing_columns(dense: NDArray[Any], labels: Sequence[str]) -> list[bool]:
-    """Which columns have missing values; infinity is an error."""
+def _missing_columns(
+    dense: NDArray[Any], labels: Sequence[str], needed: Sequence[bool] | None = None
+) -> list[bool]:
+    """Which of the needed columns have missing values; infinity in these is an error."""
     # Fast check: a sum is finite unless a value is not, or the sum overflows.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(dense.sum()):
@@ -332,7 +374,7 @@ def _missing_columns(dense: NDArray[Any], labels: Sequence[str]) -> list[bool]:
         sums = dense.sum(axis=0)
     missing = [False] * len(sums)
     for i in np.flatnonzero(~np.isfinite(sums)).tolist():
-        missing[i] = _check_finite(dense[:, i], labels[i])
+        missing[i] = (needed is None or needed[i]) and _check_finite(dense[:, i], labels[i])
     return missing
 
 

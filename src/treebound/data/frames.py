@@ -6,6 +6,7 @@ that identifiers are compared exactly.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,9 +68,16 @@ class Table:
             return self.matrix
         return self.matrix.astype(np.float32 if self.matrix.dtype == np.float16 else np.float64)
 
-    def row(self, at: int) -> Table:
-        """The table restricted to one row."""
-        return self.rows(np.arange(self.shape[0]) == at)
+    def select(self, names: Sequence[str]) -> Table:
+        """The table restricted to columns with these names, in this order."""
+        for name in names:
+            if name not in self.labels:
+                raise ValueError(f"The table has no column {name!r}. Hint: give it.")
+        places = [self.labels.index(name) for name in names]
+        shape = (self.shape[0], len(places))
+        if self.matrix is not None:
+            return Table(tuple(names), shape, self.matrix[:, places])
+        return Table(tuple(names), shape, raw=tuple(self.raw[at] for at in places))
 
     def rows(self, keep: NDArray[np.bool_]) -> Table:
         """The table restricted to some rows."""

@@ -32,11 +32,14 @@ class Matrix:
         One array per column; empty if ``dense`` is given.
     dense : ndarray or None
         All values in one array, if every column is real and of the same type.
+    unknown : {"other", "majority", "stop"}
+        How routing handles unknown categories here.
     """
 
     columns: tuple[Column, ...]
     given: tuple[NDArray[Any], ...] = ()
     dense: NDArray[np.floating[Any]] | None = None
+    unknown: str = "other"
 
     @cached_property
     def values(self) -> tuple[NDArray[Any], ...]:
@@ -66,8 +69,9 @@ class Matrix:
         Matrix
         """
         if self.dense is not None:
-            return Matrix(self.columns, dense=self.dense[rows])
-        return Matrix(self.columns, tuple(column[rows] for column in self.given))
+            return Matrix(self.columns, dense=self.dense[rows], unknown=self.unknown)
+        values = tuple(column[rows] for column in self.given)
+        return Matrix(self.columns, values, unknown=self.unknown)
 
     def check_codes(self) -> None:
         """Check that the codes of categories are in range.
@@ -109,6 +113,7 @@ class Matrix:
         )
         if all(part.dense is not None for part in parts):
             dense = np.concatenate([part.dense for part in parts if part.dense is not None])
-            return Matrix(columns, dense=dense)
+            return Matrix(columns, dense=dense, unknown=parts[0].unknown)
         values = zip(*(part.values for part in parts), strict=True)
-        return Matrix(columns, tuple(np.concatenate(column) for column in values))
+        joined = tuple(np.concatenate(column) for column in values)
+        return Matrix(columns, joined, unknown=parts[0].unknown)

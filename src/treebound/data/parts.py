@@ -363,7 +363,7 @@ def read_part(X: Any, y: Any, weight: Any, schema: Schema) -> Sample:
     if schema.factors is not None:
         factors = schema.factors[codes]
         weights = factors if weights is None else factors * weights
-    matrix = read_matrix(table, schema.columns, unknown="error")
+    matrix = read_matrix(table, schema.columns, named=False, unknown="error")
     return Sample(matrix, codes, weights, schema.classes)
 
 

@@ -52,7 +52,7 @@ def read_row(row: Any, names: Sequence[str]) -> Table:
                 f"The 'row' must be one row. Got {table.shape[0]} rows instead. Hint: choose one, "
                 "such as X.iloc[0] or X[0]."
             )
-        return table
+        return table if table.names is None else table.select(names)
     if len(values) != len(names):
         raise ValueError(
             f"The row has {len(values)} values, but there are {len(names)} columns. Hint: give one "

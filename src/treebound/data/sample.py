@@ -14,7 +14,7 @@ from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import read_table
 from treebound.data.matrix import Matrix
 from treebound.data.targets import learn_classes, read_classes
-from treebound.data.weights import class_weights, row_weights
+from treebound.data.weights import class_factors, row_weights, weighted_by_class
 
 __all__ = ["ClassWeight", "Sample"]
 
@@ -38,6 +38,8 @@ class Sample:
         The weight of each row, all positive; None if the rows are not weighted.
     classes : ndarray
         The class labels, sorted.
+    class_factors : tuple of float or None
+        What class weights multiplied the weights of each class by; None without class weights.
 
     Raises
     ------
@@ -49,6 +51,7 @@ class Sample:
     y: NDArray[np.int32]
     weight: NDArray[np.float64] | None
     classes: NDArray[Any]
+    class_factors: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         """Check the codes: the kernels use them as indices."""
@@ -109,7 +112,7 @@ class Sample:
         Sample
         """
         weight = None if self.weight is None else self.weight[rows]
-        return Sample(self.X.part(rows), self.y[rows], weight, self.classes)
+        return Sample(self.X.part(rows), self.y[rows], weight, self.classes, self.class_factors)
 
     @classmethod
     def learn(
@@ -158,11 +161,13 @@ class Sample:
             keep = weight > 0
             table, weight = table.rows(keep), row_weights(weight[keep], int(keep.sum()))
             classes, codes = learn_classes(classes[codes[keep]])
-        weight = class_weights(class_weight, classes, codes, weight)
+        factors = class_factors(class_weight, classes, codes, weight)
+        weight = weighted_by_class(factors, codes, weight)
         matrix = learn_matrix(
             table, categorical_features=categorical_features, ordinal_features=ordinal_features
         )
-        return cls(matrix, codes, weight, classes)
+        kept = None if factors is None else tuple(factors.tolist())
+        return cls(matrix, codes, weight, classes, kept)
 
     @classmethod
     def read(
@@ -173,22 +178,27 @@ class Sample:
         *,
         columns: Sequence[Column],
         classes: NDArray[Any],
+        named: bool,
+        needed: Sequence[bool] | NDArray[np.bool_] | None = None,
         unknown: Unknown = "other",
+        factors: Sequence[float] | None = None,
     ) -> Sample:
         """Read a table and a target with known columns and classes.
 
         Parameters
         ----------
         X : table
-            The same columns in the same order.
+            With these columns.
         y : array-like of shape (n_rows,)
             Labels, not codes; each must be one of ``classes``.
         sample_weight : array-like of shape (n_rows,) or number, optional
             The weight of each row, or of every row.
         columns, classes
             Those of a tree, a model or another sample.
-        unknown : {"other", "majority", "stop", "missing", "error"}
+        named, needed, unknown
             See :func:`treebound.data.read_matrix`.
+        factors : sequence of float, optional
+            What the weights of each class are multiplied by.
 
         Returns
         -------
@@ -202,7 +212,9 @@ class Sample:
             keep = weight > 0
             table, weight = table.rows(keep), row_weights(weight[keep], int(keep.sum()))
             codes = codes[keep]
-        return cls(read_matrix(table, columns, unknown=unknown), codes, weight, classes)
+        weight = weighted_by_class(factors, codes, weight)
+        matrix = read_matrix(table, columns, named=named, needed=needed, unknown=unknown)
+        return cls(matrix, codes, weight, classes, None if factors is None else tuple(factors))
 
 
 def same_length(rows: int, labels: int) -> None:

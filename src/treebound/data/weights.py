@@ -15,13 +15,14 @@ from treebound._validation import invalid
 
 __all__ = [
     "balancing_factors",
+    "class_factors",
     "class_totals",
-    "class_weights",
     "declared_factors",
     "exact_sum",
     "row_weights",
     "warn_if_light",
     "warn_if_total_is_light",
+    "weighted_by_class",
 ]
 
 # Sums of weights outside this range lose precision.
@@ -95,25 +96,31 @@ def exact_sum(weight: NDArray[np.float64]) -> Fraction:
     return total
 
 
-def class_weights(
+def class_factors(
     class_weight: Any,
     classes: NDArray[Any],
     codes: NDArray[np.int32],
     weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64] | None:
-    """Multiply the row weights by class weights.
+    """What class weights multiply the row weights of each class by; None without class weights.
 
     "balanced" gives every class the same total weight, sample weights included, so that a row of
     weight two counts as two rows.
     """
     if class_weight is None:
-        return weight
+        return None
     if isinstance(class_weight, Mapping):
-        factor = declared_factors(class_weight, classes)
-    else:
-        per_class = class_totals(codes, weight, len(classes))
-        factor = balancing_factors(per_class)
-    rows = factor[codes]
+        return declared_factors(class_weight, classes)
+    return balancing_factors(class_totals(codes, weight, len(classes)))
+
+
+def weighted_by_class(
+    factors: Any, codes: NDArray[np.int32], weight: NDArray[np.float64] | None
+) -> NDArray[np.float64] | None:
+    """The row weights times the factors of their classes."""
+    if factors is None:
+        return weight
+    rows: NDArray[np.float64] = np.asarray(factors)[codes]
     return _in_range(rows if weight is None else rows * weight)
 
 

@@ -5,18 +5,17 @@ from treebound.exchange.c_code import to_c
 from treebound.exchange.errors import FormatError
 from treebound.exchange.imports import from_lightgbm, from_spark, from_xgboost
 from treebound.exchange.indicators import Indicators
-from treebound.exchange.json_model import SavedModel, dumps, json_schema, load, loads, save
+from treebound.exchange.json_model import dumps, json_schema, load, loads, save
 from treebound.exchange.onnx_model import to_onnx
 from treebound.exchange.python_code import to_python
 from treebound.exchange.sklearn_tree import from_sklearn, to_sklearn
 from treebound.exchange.sql_code import to_sql
-from treebound.tree.fitted import as_method
+from treebound.model import as_method
 
 __all__ = [
     "Exports",
     "FormatError",
     "Indicators",
-    "SavedModel",
     "dumps",
     "from_lightgbm",
     "from_sklearn",

@@ -18,7 +18,7 @@ from treebound.exchange.code import (
     literal_type,
 )
 from treebound.tree import Tree
-from treebound.tree.fitted import takes_classifier
+from treebound.model import takes_model
 from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, Unknown, plain
 
@@ -82,7 +82,7 @@ _FINDERS: dict[type, dict[str, str]] = {
 }  # fmt: skip
 
 
-@takes_classifier
+@takes_model
 def to_c(
     tree: Tree,
     *,

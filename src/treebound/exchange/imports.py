@@ -280,7 +280,9 @@ def _counted(links: _Links, table: Table, y: Any, sample_weight: Any) -> Tree:
         columns=tuple(columns),
         classes=classes,
     )
-    return tree.recounted(Sample.read(table, y, sample_weight, columns=columns, classes=classes))
+    return tree.recounted(
+        Sample.read(table, y, sample_weight, columns=columns, classes=classes, named=False)
+    )
 
 
 def _column(label: str, raw: RawColumn, used: np.ndarray) -> Column:

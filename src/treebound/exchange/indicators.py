@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data import Column, Unknown, read_matrix
+from treebound.data import Column
 from treebound.data.raw import MISSING, UNKNOWN
 from treebound.exchange.foreign import preorder
-from treebound.tree.fitted import tree_of
+from treebound.model import as_model
 from treebound.tree.model import Tree
 
 __all__ = ["Indicators"]
@@ -57,9 +57,9 @@ class Indicators:
     """
 
     def __init__(self, model: Any) -> None:
-        tree = tree_of(model, "Indicators")
+        self._model = as_model(model, "Indicators")
+        tree = self._model.tree
         self._columns = tree.columns
-        self._unknown: Unknown = getattr(model, "unknown", "other")
         made = [_names(column) for column in tree.columns]
         self.names: tuple[str, ...] = tuple(name for names in made for name in names)
         sizes = [len(names) for names in made]
@@ -112,7 +112,7 @@ class Indicators:
         ndarray of shape (n_rows, n_new_columns)
             NaN where a value is missing in a column without missing training values.
         """
-        matrix = read_matrix(X, self._columns, unknown=self._unknown)
+        matrix = self._model.read(X)
         made = np.empty((matrix.n_rows, len(self.names)))
         for column, first, values in zip(
             self._columns, self._first.tolist(), matrix.values, strict=True

@@ -10,8 +10,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from importlib.metadata import version as installed_version
 from importlib.resources import files
 from pathlib import Path
@@ -21,22 +21,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._files import write_text
+from treebound.certificate import Certificate, HeldOut
 from treebound.data.columns import KINDS, UNKNOWNS, Column
 from treebound.exchange.errors import FormatError
-from treebound.exchange.nodes import fields_of, nodes_from_json, nodes_to_json
+from treebound.exchange.nodes import (
+    array_of,
+    fields_of,
+    nodes_from_json,
+    nodes_to_json,
+    table_of,
+)
 from treebound.exchange.path_document import path_from_json, path_to_json
-from treebound.pruning import PruningPath
+from treebound.model import Model
+from treebound.parameters import FitParameters
+from treebound.pruning import PruningPath, PruningResult
 from treebound.tree import Tree
 from treebound.tree.smoothing import SMOOTHINGS
 
-__all__ = ["FORMAT", "VERSION", "SavedModel", "json_schema", "load", "loads", "dumps", "save"]
+__all__ = ["FORMAT", "VERSION", "json_schema", "load", "loads", "dumps", "save"]
 
 FORMAT = "treebound-model"
 VERSION = 2
 _NEEDED = ("format", "version", "columns", "classes", "nodes")
 _OPTIONAL: dict[str, Any] = {
     "made_by": "", "target": None, "named": None, "prediction": None, "parameters": None,
-    "certificate": None, "pruning": None, "held_out": None,
+    "certificate": None, "pruning": None, "held_out": None, "class_factors": None,
 }  # fmt: skip
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _DTYPES = {"O": "object", "U": "str"}
@@ -57,53 +66,15 @@ _PLAIN: dict[str, tuple[type, ...]] = {
 _TYPES: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool}
 
 
-@dataclass(frozen=True)
-class SavedModel:
-    """The content of a model file.
-
-    Attributes
-    ----------
-    tree : Tree
-        The fitted tree.
-    prediction : dict
-        The classifier's parameters ``unknown`` and ``smoothing``.
-    parameters : dict
-        The other parameters of the classifier, if JSON can represent them.
-    certificate : dict or None
-        The fields of the certificate.
-    pruning : PruningPath or None
-        The pruning path.
-    step : int or None
-        The step of the path selected by ``prune_to``; None if not used.
-    held_out : dict or None
-        Results on the rows held out by ``fit``: ``m``, ``errors``, and ``counts`` for each node of
-        the grown tree.
-    target : str or None
-        The name of the target.
-    named : bool
-        Whether the training table had column names; otherwise they are x0, x1, ...
-    """
-
-    tree: Tree
-    prediction: dict[str, Any] = field(default_factory=dict)
-    parameters: dict[str, Any] = field(default_factory=dict)
-    certificate: dict[str, Any] | None = None
-    pruning: PruningPath | None = None
-    step: int | None = None
-    held_out: dict[str, Any] | None = None
-    target: str | None = None
-    named: bool = True
-
-
-def dumps(model: SavedModel) -> str:
+def dumps(model: Model) -> str:
     """Serialize a model to JSON text.
 
     Numbers round-trip exactly and keys have a fixed order, so equal models give equal texts.
 
     Parameters
     ----------
-    model : SavedModel
-        The content of the file.
+    model : Model
+        The model to write.
 
     Returns
     -------
@@ -127,11 +98,12 @@ def dumps(model: SavedModel) -> str:
             "dtype": _DTYPES.get(tree.classes.dtype.kind, tree.classes.dtype.name),
         },
         "nodes": nodes_to_json(tree),
-        "prediction": dict(model.prediction),
-        "parameters": dict(model.parameters),
-        "certificate": model.certificate,
-        "pruning": None if model.pruning is None else path_to_json(model.pruning, model.step),
-        "held_out": model.held_out,
+        "prediction": {"unknown": model.unknown, "smoothing": model.smoothing},
+        "parameters": _parameters_to_json(model.parameters),
+        "class_factors": model.class_factors,
+        "certificate": _certificate_to_json(model.certificate),
+        "pruning": None if model.path is None else path_to_json(model.path, model.step),
+        "held_out": _held_out_to_json(model.held_out),
     }
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
     try:
@@ -144,22 +116,22 @@ def dumps(model: SavedModel) -> str:
     return text
 
 
-def save(model: SavedModel, path: str | os.PathLike[str]) -> None:
+def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model file.
 
     The file is replaced at once when it is complete, so that no incomplete file is left.
 
     Parameters
     ----------
-    model : SavedModel
-        The content of the file.
+    model : Model
+        The model to write.
     path : str or path-like
         The file to write.
     """
     write_text(path, dumps(model))
 
 
-def load(path: str | os.PathLike[str]) -> SavedModel:
+def load(path: str | os.PathLike[str]) -> Model:
     """Read and check a model file.
 
     Parameters
@@ -169,7 +141,7 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
 
     Returns
     -------
-    SavedModel
+    Model
 
     Raises
     ------
@@ -186,7 +158,7 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
         raise FormatError(place, error.problem) from None
 
 
-def loads(text: str | bytes) -> SavedModel:
+def loads(text: str | bytes) -> Model:
     """Read and check the text of a model file.
 
     Parameters
@@ -196,7 +168,7 @@ def loads(text: str | bytes) -> SavedModel:
 
     Returns
     -------
-    SavedModel
+    Model
 
     Raises
     ------
@@ -223,17 +195,28 @@ def loads(text: str | bytes) -> SavedModel:
     path, step = None, None
     if document["pruning"] is not None:
         path, step = path_from_json(document["pruning"], columns, classes)
-    return SavedModel(
-        tree=tree,
-        prediction=_prediction(document["prediction"] or {}),
-        parameters=document["parameters"] or {},
-        certificate=document["certificate"],
-        pruning=path,
+    parameters = _parameters_from_json(document["parameters"] or {}, document["prediction"] or {})
+    _, options = parameters.checked()
+    grown = tree if path is None else path.first
+    factors = document["class_factors"]
+    return Model(
+        tree,
+        pruning=None if path is None else _result(path),
         step=step,
-        held_out=document["held_out"],
+        options=options,
+        unknown=parameters.unknown,
+        smoothing=parameters.smoothing,
+        class_factors=None if factors is None else _factors_from_json(factors, len(classes)),
+        delta=parameters.delta,
+        held_out=_held_out_from_json(document["held_out"], grown),
         target=document["target"],
         named=document["named"],
+        parameters=parameters.values(),
     )
+
+
+def _result(path: PruningPath) -> PruningResult:
+    return PruningResult(path.tree(), path, float(path.scores[path.chosen]), fit_time=math.nan)
 
 
 def json_schema() -> dict[str, Any]:
@@ -288,13 +271,93 @@ def _words(kinds: tuple[type, ...]) -> str:
     return " or ".join(_NAMES[kind] for kind in kinds)
 
 
-def _prediction(given: dict[str, Any]) -> dict[str, Any]:
+# -- parameters, held-out rows, certificate -------------------------------------------------
+
+_ANSWERING = ("unknown", "smoothing")
+
+
+def _parameters_to_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that JSON can represent; those of answering stand apart."""
+    return {
+        name: _plain(value)
+        for name, value in parameters.items()
+        if name not in _ANSWERING and _can(value)
+    }
+
+
+def _parameters_from_json(given: dict[str, Any], answering: dict[str, Any]) -> FitParameters:
     choices: dict[str, tuple[str | None, ...]] = {"unknown": UNKNOWNS, "smoothing": SMOOTHINGS}
-    for name, value in fields_of(given, "prediction", (), dict.fromkeys(choices)).items():
-        if name in given and (isinstance(value, list | dict) or value not in choices[name]):
+    for name, value in fields_of(answering, "prediction", (), dict.fromkeys(choices)).items():
+        if name in answering and (isinstance(value, list | dict) or value not in choices[name]):
             must = f"must be one of {', '.join(map(repr, choices[name]))}"
             raise FormatError(f"prediction.{name}", f"{must}, found {value!r:.60}")
-    return given
+    usual = FitParameters().values()
+    for name in given:
+        if name not in usual or name in _ANSWERING:
+            raise FormatError(f"parameters.{name}", "is not a parameter of the classifier")
+    parameters = FitParameters(**given, **answering)
+    try:
+        parameters.checked()
+    except ValueError as error:
+        raise FormatError("parameters", str(error)) from None
+    return parameters
+
+
+def _factors_from_json(given: Any, n_classes: int) -> tuple[float, ...]:
+    if not isinstance(given, list) or len(given) != n_classes:
+        raise FormatError("class_factors", f"must be a list of {n_classes} numbers, or null")
+    factors = array_of(given, "class_factors", "number", n_classes)
+    if not (np.isfinite(factors) & (factors > 0)).all():
+        raise FormatError("class_factors", "must be finite numbers > 0")
+    return tuple(factors.tolist())
+
+
+def _held_out_to_json(held_out: HeldOut | None) -> dict[str, Any] | None:
+    if held_out is None:
+        return None
+    return {"m": held_out.m, "errors": held_out.errors, "counts": held_out.counts.tolist()}
+
+
+def _held_out_from_json(given: dict[str, Any] | None, grown: Tree) -> HeldOut | None:
+    """The checked results on held-out rows."""
+    if given is None:
+        return None
+    fields = fields_of(given, "held_out", ("m", "errors", "counts"), {})
+    for name, least in (("m", 1), ("errors", 0)):
+        if type(fields[name]) is not int or not least <= fields[name] <= 2**53:
+            raise FormatError(f"held_out.{name}", f"must be an integer of at least {least}")
+    shape = (grown.n_nodes, grown.n_classes)
+    counts = table_of(fields["counts"], "held_out.counts", "integer", shape)
+    if counts[0].sum() != fields["m"] or fields["errors"] > fields["m"]:
+        raise FormatError("held_out", "must have m rows at the root, and no more errors")
+    return HeldOut(fields["m"], fields["errors"], counts)
+
+
+def _certificate_to_json(certificate: Certificate | None) -> dict[str, Any] | None:
+    if certificate is None:
+        return None
+    return {name: _plain(value) for name, value in asdict(certificate).items() if _can(value)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return value
+
+
+def _can(value: Any) -> bool:
+    value = _plain(value)
+    if isinstance(value, list):
+        return all(map(_can, value))
+    if isinstance(value, dict):
+        return all(isinstance(name, str) and _can(item) for name, item in value.items())
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, bool | int | str)
 
 
 # -- columns and classes --------------------------------------------------------------------

@@ -27,7 +27,7 @@ from treebound._extras import require
 from treebound._validation import invalid
 from treebound.data import Column
 from treebound.tree import Tree
-from treebound.tree.fitted import takes_classifier
+from treebound.model import takes_model
 from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, Unknown, check_unknown, splits_of
 
@@ -38,7 +38,7 @@ _OPSET = 17
 _BELOW = -1.0  # a code below every category
 
 
-@takes_classifier
+@takes_model
 def to_onnx(
     tree: Tree,
     *,

@@ -19,7 +19,7 @@ from treebound.exchange.code import (
     literal_type,
 )
 from treebound.tree import Tree
-from treebound.tree.fitted import takes_classifier
+from treebound.model import takes_model
 from treebound.tree.smoothing import Smoothing
 from treebound.tree.split import Split, Unknown, plain
 
@@ -58,7 +58,7 @@ def _rank(value, known):
 '''
 
 
-@takes_classifier
+@takes_model
 def to_python(
     tree: Tree,
     *,

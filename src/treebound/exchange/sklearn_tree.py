@@ -7,6 +7,7 @@ to some greatest one: with that one as threshold both trees agree on every float
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy, deepcopy
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -15,16 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Column, Sample
+from treebound.data.frames import Table
 from treebound.exchange.foreign import float64_threshold, preorder
 from treebound.exchange.indicators import Indicators
-from treebound.tree.fitted import takes_classifier
+from treebound.model import Model, takes_model
 from treebound.tree.impurity import impurity
 from treebound.tree.model import Tree
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
-__all__ = ["from_sklearn", "sklearn_sample", "structure_of", "to_sklearn"]
+__all__ = ["SklearnTree", "from_sklearn", "structure_of", "to_sklearn"]
 
 
 def from_sklearn(
@@ -59,40 +61,71 @@ def from_sklearn(
     >>> tree.n_leaves, tree.errors
     (3, 6.0)
     """
-    sample = sklearn_sample(estimator, X, y, sample_weight)
-    return structure_of(estimator, sample.columns, sample.classes).recounted(sample)
+    source = SklearnTree(estimator)
+    return source.tree.recounted(source.read(X, y, sample_weight))
 
 
-def sklearn_sample(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Sample:
-    """Read rows with the columns and classes of a fitted scikit-learn tree."""
-    _check_classification_tree(estimator)
-    matrix = _matrix(X)
-    if matrix.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {matrix.shape[1]} features, but the tree was fitted on "
-            f"{estimator.n_features_in_}."
+class SklearnTree:
+    """A fitted scikit-learn tree: its splits and labels as a ``Tree``, and how it reads rows.
+
+    Attributes
+    ----------
+    tree : Tree
+        Splits and labels, without counts.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        _check_classification_tree(estimator)
+        self._estimator = estimator
+        names = vars(estimator).get("feature_names_in_")
+        self.named = names is not None
+        if names is None:
+            names = [f"x{i}" for i in range(estimator.n_features_in_)]
+        columns = tuple(Column(str(name)) for name in names)
+        self.tree = structure_of(estimator, columns, estimator.classes_)
+
+    def read(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
+        """Rows with the weights the estimator was fitted with, class weights included."""
+        weight = sample_weight
+        if self._estimator.class_weight is not None:
+            from sklearn.utils.class_weight import compute_sample_weight
+
+            by_class = compute_sample_weight(self._estimator.class_weight, y)
+            weight = by_class if weight is None else by_class * np.asarray(weight)
+        columns = self.tree.columns
+        table = _table(X, [column.name for column in columns] if self.named else ())
+        return Sample.read(
+            table, y, weight, columns=columns, classes=self.tree.classes, named=self.named
         )
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
-        names = [f"x{i}" for i in range(estimator.n_features_in_)]
-    columns = [Column(str(name)) for name in names]
-    classes = estimator.classes_
-    return Sample.read(matrix, y, sample_weight, columns=columns, classes=classes)
+
+    def certifiable(self, X: Any, y: Any, kind: Any) -> Model:
+        """The model to certify from training rows; every row counts once."""
+        if X is None or kind is None:
+            raise ValueError(
+                "A scikit-learn tree keeps no record of its rows. Hint: give rows as X and y, and "
+                "say what they are: kind='training' for all rows it was fitted on, "
+                "kind='held-out' for rows that had no part in fitting."
+            )
+        return Model(self.tree, named=self.named)
 
 
-def _matrix(X: Any) -> NDArray[Any]:
-    """X as scikit-learn reads it; other values than finite ones are looked for in any case."""
+def _table(X: Any, names: Sequence[str]) -> Table:
+    """X as scikit-learn reads it, as numbers; of a data frame, the named columns it has."""
     if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size:
-        return X
+        return Table(None, X.shape, X)
+    import narwhals as nw
     from sklearn.utils import check_array
 
-    matrix: NDArray[Any] = check_array(
-        X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X"
-    )
-    return matrix
+    labels = None
+    if nw.dependencies.is_into_dataframe(X):
+        frame = nw.from_native(X, eager_only=True)
+        labels = tuple(name for name in names if name in frame.columns)
+        X = frame.select(*labels).to_native() if labels else X
+    matrix = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
+    return Table(labels or None, matrix.shape, matrix)
 
 
-@takes_classifier
+@takes_model
 def to_sklearn(
     tree: Tree, *, like: DecisionTreeClassifier | None = None, indicators: bool = False
 ) -> DecisionTreeClassifier:
@@ -192,7 +225,7 @@ def _check_classification_tree(estimator: Any) -> None:
 
 
 def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[Any]) -> Tree:
-    """The splits of a scikit-learn tree, with nodes in pre-order and without counts."""
+    """Splits and labels of a scikit-learn tree, with nodes in pre-order and without counts."""
     old = estimator.tree_
     order = preorder(old.children_left, old.children_right)
     new = np.empty(old.node_count, dtype=np.int32)
@@ -211,6 +244,7 @@ def structure_of(estimator: Any, columns: tuple[Column, ...], classes: NDArray[A
         right=child(old.children_right),
         counts=np.zeros((old.node_count, len(classes))),
         rows=np.zeros(old.node_count),
+        label=old.value[order, 0].argmax(axis=1),
         columns=columns,
         classes=classes,
     )

@@ -18,7 +18,7 @@ from treebound.exchange.code import (
     literal_type,
 )
 from treebound.tree import Tree
-from treebound.tree.fitted import takes_classifier
+from treebound.model import takes_model
 from treebound.tree.smoothing import Smoothing
 from treebound.tree.split import Split, Unknown, plain
 
@@ -27,7 +27,7 @@ __all__ = ["to_sql"]
 _REMARK = "/* -x < -t is x > t, but false of NaN in every database */"
 
 
-@takes_classifier
+@takes_model
 def to_sql(
     tree: Tree,
     *,

@@ -78,13 +78,15 @@ class GrowOptions:
         check(type(self).__name__, asdict(self), _CONSTRAINTS)
 
     @classmethod
-    def of(cls, estimator: Any, **others: Any) -> Self:
+    def of(cls, estimator: Any, owner: str | None = None, **others: Any) -> Self:
         """The options of an estimator.
 
         Parameters
         ----------
         estimator : object
             Its parameters of these names are used.
+        owner : str, optional
+            Its name in errors; by default its type.
         **others
             Options that replace those of the estimator.
 
@@ -93,7 +95,7 @@ class GrowOptions:
         GrowOptions
         """
         values = {item.name: getattr(estimator, item.name) for item in fields(cls)} | others
-        check(type(estimator).__name__, values, _CONSTRAINTS)
+        check(owner or type(estimator).__name__, values, _CONSTRAINTS)
         made = object.__new__(cls)  # already checked, under the name of the estimator
         vars(made).update(values)
         return made

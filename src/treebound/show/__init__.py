@@ -12,7 +12,7 @@ from treebound.show.figure import TreeDisplay
 from treebound.show.notebook import to_notebook
 from treebound.show.path_display import CertificateDisplay, PruningPathDisplay
 from treebound.show.theory import FerrersDisplay, GrowthDisplay
-from treebound.tree.fitted import as_method
+from treebound.model import as_method
 
 __all__ = [
     "CertificateDisplay",

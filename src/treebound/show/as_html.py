@@ -9,11 +9,9 @@ from typing import Any
 from treebound._files import write_text
 from treebound._html import assembled
 from treebound._validation import invalid
-from treebound.data import Sample
 from treebound.show.report_data import report_data
 from treebound.show.words import one_line
-from treebound.tree.fitted import tree_of
-from treebound.tree.split import Unknown
+from treebound.model import as_model
 
 __all__ = ["to_html"]
 
@@ -23,8 +21,6 @@ def to_html(
     path: str | os.PathLike[str] | None = None,
     *,
     test: tuple[Any, Any] | None = None,
-    pruning_path: Any = None,
-    certificate: Any = None,
     title: str | None = None,
     max_steps: int = 150,
 ) -> str:
@@ -38,16 +34,12 @@ def to_html(
 
     Parameters
     ----------
-    source : Tree or BoundTreeClassifier
-        For a fitted classifier the page includes its pruning path, certificate and parameters.
+    source : BoundTreeClassifier, Model or Tree
+        A fitted model includes its pruning path, certificate and parameters.
     path : str or path-like, optional
         File to write the page to.
     test : tuple (X, y), optional
         Test rows and their classes, for a confusion matrix.
-    pruning_path : PruningPath, optional
-        The path to show; by default that of the classifier.
-    certificate : Certificate, optional
-        By default that of the classifier. If there is one, the tree of each step is certified.
     title : str, optional
         The heading of the page; by default it names the target.
     max_steps : int
@@ -72,25 +64,20 @@ def to_html(
     >>> page.splitlines()[0], "<title>Irises</title>" in page
     ('<!doctype html>', True)
     """
-    tree = tree_of(source, "to_html")
-    if pruning_path is None:
-        pruning_path = getattr(source, "pruning_path_", None)
-    if certificate is None:
-        certificate = getattr(source, "certificate_", None)
+    model = as_model(source, "to_html")
     sample = None
     if test is not None:
         if not isinstance(test, tuple | list) or len(test) != 2:
             raise invalid("test", "to_html", "a tuple (X, y) of rows and classes", type(test))
-        unknown: Unknown = getattr(source, "unknown", "other")
-        sample = Sample.read(*test, columns=tree.columns, classes=tree.classes, unknown=unknown)
+        sample = model.read_test(*test)
     if title is None:
-        target = getattr(source, "target_name_", None)
-        title = "Decision tree" + ("" if target is None else f" for {one_line(target)}")
+        target = "" if model.target is None else f" for {one_line(model.target)}"
+        title = f"Decision tree{target}"
     page = assembled(
         files("treebound.show") / "static",
         "report",
         title=title,
-        data=report_data(source, tree, pruning_path, certificate, max_steps, sample),
+        data=report_data(model, max_steps, sample),
         scripts=("report_model", "report_tree", "report_sections"),
     )
     if path is not None:

@@ -10,7 +10,7 @@ from treebound.show.colours import class_colours, fill_of
 from treebound.show.layout import tidy, visible
 from treebound.show.words import answer, class_and_counts, counted, one_line, typeset
 from treebound.tree import Tree
-from treebound.tree.fitted import takes_classifier
+from treebound.model import takes_model
 from treebound.tree.split import Split, Unknown, splits_of
 
 __all__ = ["to_latex"]
@@ -67,7 +67,7 @@ _GREEK = (
 )
 
 
-@takes_classifier
+@takes_model
 def to_latex(
     tree: Tree,
     *,

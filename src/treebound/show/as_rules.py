@@ -14,7 +14,7 @@ from treebound.data import Column
 from treebound.data.raw import is_missing
 from treebound.show.words import count, counted, number
 from treebound.tree import Tree
-from treebound.tree.fitted import takes_classifier
+from treebound.model import takes_model
 from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, Unknown, check_unknown, plain, splits_of
 
@@ -310,7 +310,7 @@ class Rules(Sequence[Rule]):
         return pandas.DataFrame(table)
 
 
-@takes_classifier
+@takes_model
 def to_rules(
     tree: Tree, *, smoothing: Smoothing | None = "m-estimate", unknown: Unknown = "other"
 ) -> Rules:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from treebound.show.words import answer, class_and_counts, one_line
 from treebound.tree import Tree
-from treebound.tree.fitted import takes_classifier
+from treebound.model import takes_model
 from treebound.tree.split import Unknown, splits_of
 
 __all__ = ["to_text"]
@@ -12,7 +12,7 @@ __all__ = ["to_text"]
 _DEEP = 40
 
 
-@takes_classifier
+@takes_model
 def to_text(
     tree: Tree,
     *,

@@ -44,21 +44,10 @@ class Distribution:
 
 
 def distributions(
-    tree: Tree, splits: list[Split | None], sample: Sample, unknown: str
+    tree: Tree, splits: list[Split | None], sample: Sample
 ) -> dict[int, Distribution]:
-    """The histogram of each inner node that rows of a sample reach.
-
-    Parameters
-    ----------
-    tree : Tree
-    splits : list of Split or None
-        The splits of the nodes.
-    sample : Sample
-        The rows to draw, in the columns and classes of the tree.
-    unknown : str
-        How to route unknown categories.
-    """
-    reached = tree.apply(sample.X, unknown)
+    """The histogram of each inner node that rows of a sample reach."""
+    reached = tree.apply(sample.X)
     order = np.argsort(reached, kind="stable")
     at = reached[order]
     found = {}

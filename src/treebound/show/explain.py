@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from treebound.data import Column, Matrix, read_matrix
+from treebound.data import Column, Matrix
 from treebound.data.raw import MISSING, UNKNOWN, RawColumn
 from treebound.data.rows import read_row
 from treebound.show.as_rules import Region
@@ -16,9 +16,8 @@ from treebound.show.counterfactual import Cell, least_change
 from treebound.show.explanation import Change, Counterfactual, Explanation, Step
 from treebound.show.words import number, one_line
 from treebound.tree import Tree
-from treebound.tree.fitted import tree_of
-from treebound.tree.route import ROUTED, path_to
-from treebound.tree.smoothing import probabilities
+from treebound.model import as_model
+from treebound.tree.route import path_to
 from treebound.tree.split import Unknown, plain, split_of
 
 __all__ = ["explain"]
@@ -29,8 +28,8 @@ def explain(source: Any, row: Any) -> Explanation:
 
     Parameters
     ----------
-    source : BoundTreeClassifier or Tree
-        For a fitted classifier, its ``unknown`` and ``smoothing`` are used.
+    source : BoundTreeClassifier, Model or Tree
+        Its ``unknown`` and ``smoothing`` are used.
     row : mapping, sequence, pandas Series, or table of one row
         The values by column name, or in the order of the columns.
 
@@ -53,17 +52,17 @@ def explain(source: Any, row: Any) -> Explanation:
     Next best: virginica (probability 0.109, 5 of 54 training examples here)
     It would be virginica with petal width (cm) > 1.75 instead of 1.7
     """
-    tree = tree_of(source, "explain")
-    unknown: Unknown = getattr(source, "unknown", "other")
+    model = as_model(source, "explain")
+    tree, unknown = model.tree, model.unknown
     table = read_row(row, [column.name for column in tree.columns])
-    matrix = read_matrix(table, tree.columns, unknown=unknown)
+    matrix = model.read(table)
     cells = _cells(matrix)
     values = [
         _value(table.column(at), cell, column)
         for at, (cell, column) in enumerate(zip(cells, tree.columns, strict=True))
     ]
-    node = int(tree.apply(matrix, unknown if unknown in ROUTED else "other")[0])
-    chances = probabilities(tree.counts[[node]], getattr(source, "smoothing", "m-estimate"))[0]
+    node = int(tree.apply(matrix)[0])
+    chances = model.node_probabilities[node]
     labels = [plain(label) for label in tree.classes.tolist()]
     own = int(tree.label[node])
     others = [k for k in range(tree.n_classes) if k != own]
@@ -71,7 +70,7 @@ def explain(source: Any, row: Any) -> Explanation:
     return Explanation(
         row=given,
         answer=labels[own],
-        target=getattr(source, "target_name_", None),
+        target=model.target,
         node=node,
         path=tuple(_steps(tree, node, cells, values, unknown)),
         rows=int(tree.rows[node]),

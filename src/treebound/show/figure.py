@@ -15,8 +15,7 @@ from treebound.show.drawing import BAR, LINE, PAD, PLOT, PLOT_WIDTH, Box, Page, 
 from treebound.show.layout import tidy, visible
 from treebound.show.words import answer, count, one_line, typeset
 from treebound.tree import Tree
-from treebound.tree.fitted import tree_of
-from treebound.tree.route import ROUTED
+from treebound.model import as_model
 from treebound.tree.split import Split, Unknown, splits_of
 
 if TYPE_CHECKING:
@@ -109,8 +108,7 @@ class TreeDisplay:
 
         Parameters
         ----------
-        estimator : BoundTreeClassifier
-            Anything with a ``tree_`` that is a :class:`treebound.Tree`.
+        estimator : BoundTreeClassifier, Model or Tree
         X, y : table and labels, optional
             Rows for histograms in the nodes, by class, of the column that the node splits on; for
             example the training rows.
@@ -132,20 +130,16 @@ class TreeDisplay:
         ValueError
             If only one of ``X`` and ``y`` is given.
         """
-        tree = tree_of(estimator, "TreeDisplay.from_estimator")
-        unknown: Unknown = getattr(estimator, "unknown", "other")
+        model = as_model(estimator, "TreeDisplay.from_estimator")
         if (X is None) != (y is None):
             raise ValueError("Histograms in the nodes need both 'X' and 'y'. Got one of them.")
-        sample = None
-        if X is not None:
-            sample = Sample.read(X, y, columns=tree.columns, classes=tree.classes, unknown=unknown)
         display = cls(
-            tree,
+            model.tree,
             max_depth=max_depth,
             digits=digits,
-            unknown=unknown,
-            target=getattr(estimator, "target_name_", None),
-            sample=sample,
+            unknown=model.unknown,
+            target=model.target,
+            sample=None if X is None else model.read_test(X, y),
         )
         return display.plot(ax=ax, fontsize=fontsize)
 
@@ -187,8 +181,7 @@ class TreeDisplay:
         splits = splits_of(tree, unknown=self.unknown)
         plots: dict[int, Distribution] = {}
         if self.sample is not None:
-            routing = self.unknown if self.unknown in ROUTED else "other"
-            plots = distributions(tree, splits, self.sample, routing)
+            plots = distributions(tree, splits, self.sample)
         boxes = []
         for node, child in zip(nodes, left, strict=True):
             split = splits[node] if child >= 0 else None

@@ -7,7 +7,7 @@ import html
 from treebound.show.colours import class_colours
 from treebound.show.words import answer, class_and_counts, one_line, tree_in_words, typeset
 from treebound.tree import Tree
-from treebound.tree.fitted import takes_classifier
+from treebound.model import takes_model
 from treebound.tree.split import Unknown, split_of
 
 __all__ = ["to_notebook"]
@@ -16,7 +16,7 @@ _FRAME = "font-family:monospace;font-size:12px;line-height:1.5;overflow-x:auto;m
 _BAR = "display:inline-flex;width:60px;height:9px;vertical-align:middle;margin-right:6px"
 
 
-@takes_classifier
+@takes_model
 def to_notebook(
     tree: Tree,
     *,

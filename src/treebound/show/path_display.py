@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound._extras import require
-from treebound.certificate import Certificate, certify_tree, reason_against
+from treebound.model import Model, as_model
+from treebound.pruning import PruningPath
 from treebound.show.words import count, counted
-from treebound.tree.model import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["CertificateDisplay", "PruningPathDisplay", "certified_steps", "spread"]
+__all__ = ["CertificateDisplay", "PruningPathDisplay", "spread"]
 
 _LINE, _CHOSEN = "#0072B2", "#D55E00"
 _ROWS = ("score", "errors", "leaves")
@@ -72,7 +71,7 @@ class PruningPathDisplay:
         self.unit = unit
 
     @classmethod
-    def from_path(cls, path: Any, *, ax: Axes | None = None) -> PruningPathDisplay:
+    def from_path(cls, path: PruningPath, *, ax: Axes | None = None) -> PruningPathDisplay:
         """Draw a pruning path.
 
         Parameters
@@ -86,8 +85,7 @@ class PruningPathDisplay:
         -------
         PruningPathDisplay
         """
-        unit = getattr(path, "unit", "errors")
-        display = cls(path.scores, path.errors, path.leaves, chosen=path.chosen, unit=unit)
+        display = cls(path.scores, path.errors, path.leaves, chosen=path.chosen, unit=path.unit)
         return display.plot(ax=ax)
 
     @classmethod
@@ -96,8 +94,7 @@ class PruningPathDisplay:
 
         Parameters
         ----------
-        estimator : BoundTreeClassifier
-            Anything with a ``pruning_path_``.
+        estimator : BoundTreeClassifier or Model
         ax : matplotlib Axes, optional
             Its place is taken by three axes, one above the other; by default a new figure.
 
@@ -105,7 +102,7 @@ class PruningPathDisplay:
         -------
         PruningPathDisplay
         """
-        return cls.from_path(_path_of(estimator, "PruningPathDisplay"), ax=ax)
+        return cls.from_path(_path_of(estimator, "PruningPathDisplay")[1], ax=ax)
 
     def plot(self, ax: Axes | None = None) -> PruningPathDisplay:
         """Draw the three curves, one above the other.
@@ -214,8 +211,7 @@ class CertificateDisplay:
 
         Parameters
         ----------
-        estimator : BoundTreeClassifier
-            Anything with a ``pruning_path_``; its ``delta`` is used if it has one.
+        estimator : BoundTreeClassifier or Model
         max_points : int
             Maximum number of trees to certify, spread over the sizes.
         ax : matplotlib Axes, optional
@@ -225,14 +221,14 @@ class CertificateDisplay:
         -------
         CertificateDisplay
         """
-        path = _path_of(estimator, "CertificateDisplay")
-        delta = float(getattr(estimator, "delta", 0.05))
+        model, path = _path_of(estimator, "CertificateDisplay")
         steps = spread(path, max_points)
-        made = list(certified_steps(estimator, path, steps, delta=delta))
-        risks = [tree.errors / float(tree.weight[0]) for tree, _ in made]
+        models = [model.prune_to(step=step) for step in steps]
+        risks = [step.tree.errors / float(step.tree.weight[0]) for step in models]
         leaves, chosen = path.leaves[steps], steps.index(path.chosen)
-        bounds = [np.nan if found is None else found.risk for _, found in made]
-        return cls(leaves, bounds, risks, chosen=chosen, delta=delta).plot(ax=ax)
+        limits = [step.certificate for step in models]
+        bounds = [np.nan if limit is None else limit.risk for limit in limits]
+        return cls(leaves, bounds, risks, chosen=chosen, delta=model.delta).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> CertificateDisplay:
         """Draw the certificate and the training error against the number of leaves.
@@ -293,33 +289,15 @@ def spread(path: Any, most: int) -> list[int]:
     return sorted({*picked, *far.tolist()})
 
 
-def certified_steps(
-    source: Any, path: Any, steps: list[int], *, delta: float | None
-) -> Iterator[tuple[Tree, Certificate | None]]:
-    """The tree at each of some steps, and its certificate if it has one.
-
-    A classifier certifies its steps itself, from training rows or held-out rows.
-    """
-    own = hasattr(source, "prune_to") and getattr(source, "pruning_path_", None) is path
-    for step in steps:
-        moved = source.prune_to(step=step) if own else None
-        tree: Tree = path.tree(step) if moved is None else moved.tree_
-        found = None
-        if delta is not None and moved is not None:
-            found = moved.certificate_
-        elif delta is not None and not reason_against(tree):
-            found = certify_tree(tree, delta=delta)
-        yield tree, found
-
-
-def _path_of(estimator: Any, caller: str) -> Any:
-    path = getattr(estimator, "pruning_path_", None)
-    if path is None:
+def _path_of(estimator: Any, caller: str) -> tuple[Model, PruningPath]:
+    """The model of a classifier, and its pruning path."""
+    model = as_model(estimator, f"{caller}.from_estimator")
+    if model.path is None:
         raise ValueError(
             f"{caller}.from_estimator needs a classifier with a pruning path. "
-            f"Got {estimator!r} instead. Hint: fit it with pruning='bound'."
+            f"Got {estimator!r:.80} instead. Hint: fit it with pruning='bound'."
         )
-    return path
+    return model, model.path
 
 
 def _split(ax: Axes) -> tuple[Figure, list[Axes]]:

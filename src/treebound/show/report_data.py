@@ -10,75 +10,53 @@ import numpy as np
 
 from treebound.certificate import Certificate
 from treebound.data import Column, Sample
+from treebound.model import Model
+from treebound.parameters import FitParameters
 from treebound.show.colours import class_colours
-from treebound.show.path_display import certified_steps, spread
+from treebound.show.path_display import spread
 from treebound.show.words import answer, number, one_line, typeset
 from treebound.tree import Tree
-from treebound.tree.route import ROUTED
 from treebound.tree.split import Split, Unknown, plain, split_of
 
 __all__ = ["report_data"]
 
 
-def report_data(
-    source: Any,
-    tree: Tree,
-    path: Any,
-    certificate: Certificate | None,
-    max_steps: int,
-    test: Sample | None,
-) -> dict[str, Any]:
-    """The data of the page, as read by ``report_model.js``.
+def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, Any]:
+    """The data of the page, as read by ``report_model.js``; test rows are in its columns."""
+    tree, path, certificate = model.tree, model.path, model.certificate
+    store, lines = _Store(model.unknown), _Lines()
 
-    Parameters
-    ----------
-    source : Tree or BoundTreeClassifier
-    tree : Tree
-        The tree to show first.
-    path : PruningPath or None
-    certificate : Certificate or None
-    max_steps : int
-    test : Sample or None
-        Test rows, in the columns and classes of the tree.
-    """
-    unknown: Unknown = getattr(source, "unknown", "other")
-    store, lines = _Store(unknown), _Lines()
-    routing = unknown if unknown in ROUTED else "other"
-
-    def step(
-        found: Tree, at: int, errors: float, score: float, certified: Certificate | None
-    ) -> dict[str, Any]:
+    def step(at: Model, number: int, errors: float, score: float) -> dict[str, Any]:
+        limit = at.certificate if certificate is not None else None
         return {
-            "root": store.add(found),
-            "step": int(at),
-            "leaves": found.n_leaves,
+            "root": store.add(at.tree),
+            "step": int(number),
+            "leaves": at.tree.n_leaves,
             "errors": float(errors),
             "score": score if math.isfinite(score) else None,
-            "certificate": None if certified is None else float(certified.risk),
-            "certified": [] if certified is None else lines.of(certified),
-            "test": None if test is None else _confusion(found, test, routing),
+            "certificate": None if limit is None else float(limit.risk),
+            "certified": [] if limit is None else lines.of(limit),
+            "test": None if test is None else _confusion(at.tree, test),
         }
 
     if path is None:
-        steps = [step(tree, 0, tree.errors, math.nan, certificate)]
+        steps = [step(model, 0, tree.errors, math.nan)]
         start = chosen = last = 0
         unit, limit = "errors", None
     else:
         picked = spread(path, max_steps)
-        delta = None if certificate is None else float(certificate.delta)
-        made = certified_steps(source, path, picked, delta=delta)
         steps = [
-            step(found, at, path.errors[at], float(path.scores[at]), certified)
-            for at, (found, certified) in zip(picked, made, strict=True)
+            step(model.prune_to(step=at), at, path.errors[at], float(path.scores[at]))
+            for at in picked
         ]
         chosen, last = picked.index(int(path.chosen)), len(path) - 1
-        unit, limit = str(path.unit), getattr(path, "limit", None)
+        unit, limit = str(path.unit), path.limit
         start = _start(store.add(tree), steps, chosen)
         if steps[start]["root"] == store.add(tree) and certificate is not None:
             steps[start]["certified"] = lines.of(certificate)
             steps[start]["certificate"] = float(certificate.risk)
     return {
-        "target": _name(getattr(source, "target_name_", None)),
+        "target": _name(model.target),
         "classes": [one_line(label) for label in tree.classes.tolist()],
         "colours": list(class_colours(tree.n_classes)),
         "columns": [_column(column) for column in tree.columns],
@@ -93,11 +71,11 @@ def report_data(
         "unit": unit,
         "limit": None if limit is None else int(limit),
         "lines": lines.texts,
-        "reason": getattr(source, "certificate_reason_", None),
-        "unknown": unknown,
-        "smoothing": getattr(source, "smoothing", "m-estimate"),
-        "criterion": getattr(getattr(source, "grow_options_", None), "criterion", "entropy"),
-        "parameters": _parameters(source),
+        "reason": model.certificate_reason,
+        "unknown": model.unknown,
+        "smoothing": model.smoothing,
+        "criterion": model.options.criterion,
+        "parameters": _parameters(model),
         "made_by": f"treebound {version('treebound')}",
     }
 
@@ -127,20 +105,18 @@ def _column(column: Column) -> dict[str, Any]:
     }
 
 
-def _parameters(source: Any) -> list[list[Any]]:
+def _parameters(model: Model) -> list[list[Any]]:
     """Name and value of each parameter, and whether it is the default."""
-    if not hasattr(source, "get_params"):
-        return []
-    usual = type(source)().get_params(deep=False)
+    usual = FitParameters().values()
     return [
         [name, repr(value), repr(value) == repr(usual[name])]
-        for name, value in sorted(source.get_params(deep=False).items())
+        for name, value in sorted(model.parameters.items())
     ]
 
 
-def _confusion(tree: Tree, test: Sample, routing: str) -> list[list[int]]:
+def _confusion(tree: Tree, test: Sample) -> list[list[int]]:
     """The nonzero cells of the confusion matrix: (true class, predicted class, rows)."""
-    answers = tree.label[tree.apply(test.X, routing)]
+    answers = tree.label[tree.apply(test.X)]
     counts = np.zeros((tree.n_classes, tree.n_classes), dtype=np.int64)
     np.add.at(counts, (test.y, answers), 1)
     return [[int(a), int(b), int(counts[a, b])] for a, b in np.argwhere(counts)]

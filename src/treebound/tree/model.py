@@ -256,7 +256,7 @@ class Tree:
     # -- rows --------------------------------------------------------------------------------
 
     def apply(
-        self, X: Matrix, unknown: str = "other", n_jobs: int | None = None
+        self, X: Matrix, unknown: str | None = None, n_jobs: int | None = None
     ) -> NDArray[np.int32]:
         """The node that each row reaches.
 
@@ -264,9 +264,10 @@ class Tree:
         ----------
         X : Matrix
             Rows in the columns of the tree.
-        unknown : {"other", "majority", "stop"}
+        unknown : {"other", "majority", "stop"}, optional
             Where an unknown category goes: right, like any other category; to the child with more
-            training rows (left on ties); or nowhere, so that the row stays at the inner node.
+            training rows (left on ties); or nowhere, so that the row stays at the inner node. By
+            default as the rows were read (``X.unknown``).
         n_jobs : int, optional
             Number of threads; None means 1, -1 all processors.
 
@@ -274,20 +275,24 @@ class Tree:
         -------
         ndarray of int32, shape (n_rows,)
         """
-        return route.apply(self, X, unknown, n_jobs)
+        return route.apply(self, X, X.unknown if unknown is None else unknown, n_jobs)
 
     @cached_property
     def _splits(self) -> dict[str, NDArray[Any]]:
         """Cache of routing, by policy for unknown categories."""
         return {}
 
-    def counts_on(self, sample: Sample) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def counts_on(
+        self, sample: Sample, unknown: str | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Count the rows of a sample at each node.
 
         Parameters
         ----------
         sample : Sample
             Rows in the columns and classes of the tree.
+        unknown : {"other", "majority", "stop"}, optional
+            See :meth:`apply`. With ``"stop"`` an inner node may have more rows than its children.
 
         Returns
         -------
@@ -296,7 +301,7 @@ class Tree:
         rows : ndarray of int64, shape (n_nodes,)
             Number of rows.
         """
-        reached = self.apply(sample.X).astype(np.int64)
+        reached = self.apply(sample.X, unknown).astype(np.int64)
         cells = reached * self.n_classes + sample.y
         size = self.n_nodes * self.n_classes
         counts = np.bincount(cells, weights=sample.weight, minlength=size).astype(np.float64)
@@ -305,7 +310,7 @@ class Tree:
         add_to_parents(self.left, self.right, counts, rows)
         return counts, rows
 
-    def predict(self, X: Matrix, unknown: str = "other") -> NDArray[Any]:
+    def predict(self, X: Matrix, unknown: str | None = None) -> NDArray[Any]:
         """Predict the class label of each row.
 
         Parameters
@@ -319,7 +324,7 @@ class Tree:
         """
         return self.classes[self.label][self.apply(X, unknown)]
 
-    def decision_path(self, X: Matrix, unknown: str = "other") -> csr_matrix:
+    def decision_path(self, X: Matrix, unknown: str | None = None) -> csr_matrix:
         """The nodes on the path of each row.
 
         Parameters
@@ -331,7 +336,7 @@ class Tree:
         -------
         csr_matrix of shape (n_rows, n_nodes)
         """
-        return route.decision_path(self, X, unknown)
+        return route.decision_path(self, X, X.unknown if unknown is None else unknown)
 
     # -- new trees from this one -----------------------------------------------------------
 
@@ -348,10 +353,12 @@ class Tree:
         Tree
             Columns with missing values in the sample are marked as such.
         """
-        moved = self._with_columns(sample.columns)
-        counts, rows = moved.counts_on(sample)
+        # a tree has no rows that stop above its leaves
+        policy = "other" if sample.X.unknown == "stop" else sample.X.unknown
+        counts, rows = self.counts_on(sample, policy)
         return replace(
-            moved,
+            self,
+            columns=self._columns_with_missing(sample.columns),
             counts=counts,
             rows=rows,
             label=counts.argmax(axis=1),
@@ -360,17 +367,21 @@ class Tree:
             names=None,
         )
 
-    def _with_columns(self, columns: tuple[Column, ...]) -> Tree:
-        """The tree with columns that differ only in whether values may be missing."""
+    def _columns_with_missing(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+        """The columns, marked as having missing values where those of a sample have.
+
+        A nominal column is marked only if its missing values go right everywhere, as they do where
+        missing is a category of its own: marking a column changes the path of no row.
+        """
         if columns == self.columns:
-            return self
-        known = tuple(a.with_missing(a.missing or b.missing)
-                      for a, b in zip(self.columns, columns, strict=True))  # fmt: skip
-        newly = [b.missing and not a.missing and a.kind == "nominal"
-                 for a, b in zip(self.columns, known, strict=True)]  # fmt: skip
-        # Missing is now a category of its own in these columns, and no node splits on it.
-        to_right = np.array([*newly, False])[self.feature]
-        return replace(self, columns=known, missing_left=self.missing_left & ~to_right)
+            return self.columns
+        beside = set(self.feature[self.missing_left & ~self.is_leaf].tolist())
+        return tuple(
+            own.with_missing(
+                own.missing or (new.missing and not (own.kind == "nominal" and at in beside))
+            )
+            for at, (own, new) in enumerate(zip(self.columns, columns, strict=True))
+        )
 
     def collapsed(self, nodes: NDArray[np.intp] | list[int]) -> Tree:
         """Replace subtrees by leaves.

@@ -1,0 +1,258 @@
+"""Fitting: rows in, ``Model`` out; the one place that makes the fitted state."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treebound._jobs import effective_jobs
+from treebound.certificate import HeldOut, RowRecord, learn_apart
+from treebound.parameters import FitParameters
+from treebound.data import Sample
+from treebound.data.folds import folds
+from treebound.data.frames import read_table
+from treebound.data.oddities import warn_of_oddities
+from treebound.data.parts import Schema
+from treebound.data.streams import Batches, TableStream, open_stream
+from treebound.data.weights import warn_if_light, warn_if_total_is_light
+from treebound.growing import GrowOptions, grow
+from treebound.growing.rounds import (
+    FINE_BINS,
+    Engine,
+    Limits,
+    Progress,
+    grow_in_rounds,
+    make_bins,
+    stream_engine,
+)
+from treebound.model import Model
+from treebound.pruning import PRUNERS, Pruner, make_pruner
+from treebound.tree.model import Tree
+
+__all__ = [
+    "MOST_GROWN_LEAVES",
+    "Fold",
+    "cross_validated",
+    "fit_engine",
+    "fit_sample",
+    "fit_stream",
+    "fit_table",
+    "refuse_what_needs_rows",
+]
+
+# Without another limit: labels that are noise would be grown to a leaf for nearly every row.
+MOST_GROWN_LEAVES = 1 << 16
+
+
+# -- rows in memory --------------------------------------------------------------------------------
+
+
+def fit_table(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = None) -> Model:
+    """Grow a tree on a table and prune it; a dataset or lazy frame is read in batches."""
+    batches = open_stream(X)
+    if batches is not None:
+        return fit_stream(parameters, batches, y, sample_weight)
+    parameters.checked()
+    table = read_table(X)
+    learn = partial(
+        Sample.learn,
+        class_weight=parameters.class_weight,
+        categorical_features=parameters.categorical_features,
+        ordinal_features=parameters.ordinal_features,
+    )
+    aside = None
+    if parameters.certify == "held-out":
+        sample, aside = learn_apart(
+            learn, table, y, sample_weight, parameters.random_state, parameters.unknown
+        )
+    else:
+        sample = learn(table, y, sample_weight)
+    warn_of_oddities(sample, stacklevel=4)
+    name = getattr(y, "name", None)
+    return fit_sample(
+        parameters,
+        sample,
+        aside,
+        target=name if isinstance(name, str) and name else None,
+        named=table.names is not None,
+        rows=RowRecord.of(table, y, table.names is not None),
+    )
+
+
+def fit_sample(
+    parameters: FitParameters,
+    sample: Sample,
+    aside: Sample | None = None,
+    *,
+    target: str | None = None,
+    named: bool = True,
+    rows: RowRecord | None = None,
+) -> Model:
+    """Grow a tree on a sample and prune it; rows set aside are counted."""
+    pruner, options = parameters.checked()
+    grown = grow(sample, options)
+    if pruner is not None:
+        warn_if_light(sample.weight)
+    model = _pruned(parameters, grown, pruner, options, sample)
+    held_out = None if aside is None else HeldOut.of(aside, model.tree, model.grown)
+    return replace(
+        model, target=target, named=named, held_out=held_out, rows=rows,
+        class_factors=sample.class_factors,
+    )  # fmt: skip
+
+
+def _pruned(
+    parameters: FitParameters,
+    grown: Tree,
+    pruner: Pruner | None,
+    options: GrowOptions,
+    sample: Sample | None = None,
+) -> Model:
+    """The model of a grown tree, pruned."""
+    tree, result = grown, None
+    if pruner is not None:
+        again = None if sample is None else partial(grow, options=options)
+        result = pruner.prune(grown, sample, grow=again)
+        if parameters.max_leaves is not None:
+            result = result.within(parameters.max_leaves)
+        tree = result.tree
+    return Model(
+        tree,
+        pruning=result,
+        options=options,
+        unknown=parameters.unknown,
+        smoothing=parameters.smoothing,
+        delta=parameters.delta,
+        parameters=parameters.values(),
+    )
+
+
+class Fold(NamedTuple):
+    """Results of a tree on a validation fold."""
+
+    rows: int
+    errors: int
+    leaves: int
+
+
+def cross_validated(parameters: FitParameters, sample: Sample, k: int) -> list[Fold]:
+    """Cross-validate with k folds."""
+    results = []
+    for outside, inside in folds(sample, k, parameters.random_state):
+        model = fit_sample(parameters, outside)
+        wrong = model.tree.label[model.apply(inside.X)] != inside.y
+        results.append(Fold(inside.n_rows, int(wrong.sum()), model.tree.n_leaves))
+    return results
+
+
+# -- rows that are not in memory at once -----------------------------------------------------------
+
+
+def refuse_what_needs_rows(parameters: FitParameters, pruner: Pruner | None) -> None:
+    """Raise a ValueError for parameters that need the rows again once the tree is grown."""
+    if getattr(pruner, "needs_rows", False):
+        able = [name for name in PRUNERS if not getattr(make_pruner(name), "needs_rows", False)]
+        raise ValueError(
+            f"The pruner {pruner!r} looks at the rows again, and they are not in memory. "
+            f"Hint: these need only the counts in the tree: {', '.join(map(repr, able))}, None; "
+            "others too where the constant they would look for is given."
+        )
+    if parameters.certify != "training":
+        raise ValueError(
+            "The 'certify' parameter must be 'training' for rows that are not in memory. Got "
+            f"{parameters.certify!r} instead. Hint: certify the fitted classifier with other rows."
+        )
+
+
+def fit_stream(
+    parameters: FitParameters,
+    batches: Batches,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    progress: Callable[[Progress], None] | None = None,
+    reading: Callable[[str, int], None] | None = None,
+    limits: Limits | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Model:
+    """Fit on a table that is read batch by batch; y and sample_weight name columns.
+
+    ``reading`` is called after every batch with what it is read for and the rows so far, and
+    ``progress`` after every pass of growing. Growing goes on from a checkpoint that exists.
+    """
+    pruner, _ = parameters.checked()
+    refuse_what_needs_rows(parameters, pruner)
+    say = reading or (lambda _what, _rows: None)
+    what = ["learning"]
+    stream = TableStream(batches, y, sample_weight, tell=lambda rows: say(what[0], rows))
+    schema = stream.learn(
+        categorical_features=parameters.categorical_features,
+        ordinal_features=parameters.ordinal_features,
+        class_weight=parameters.class_weight,
+    )
+    what[0] = "coding"
+    engine = stream_engine(
+        stream.samples(schema),
+        make_bins(schema.columns, schema.sample),
+        n_threads=effective_jobs(parameters.n_jobs),
+    )
+    return fit_engine(
+        parameters,
+        engine,
+        schema,
+        target=y,
+        progress=progress,
+        limits=limits,
+        checkpoint=checkpoint,
+    )
+
+
+def fit_engine(
+    parameters: FitParameters,
+    engine: Engine,
+    schema: Schema,
+    *,
+    target: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    limits: Limits | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Model:
+    """Grow on the rows of an engine, and prune by the counts alone."""
+    pruner, options = parameters.checked()
+    unlimited = options.max_leaves is None
+    if unlimited:
+        options = replace(options, max_leaves=MOST_GROWN_LEAVES)
+    total = engine.facts.total
+    grown = grow_in_rounds(
+        engine,
+        schema.columns,
+        schema.classes,
+        options,
+        weighted=schema.factors is not None or not total.ones,
+        limits=limits,
+        progress=progress,
+        checkpoint=checkpoint,
+        finer=lambda: make_bins(schema.columns, schema.sample, FINE_BINS),
+    )
+    if unlimited and grown.n_leaves >= MOST_GROWN_LEAVES:
+        warnings.warn(
+            f"Growth was stopped at {MOST_GROWN_LEAVES} leaves. Hint: set 'max_grown_leaves' to "
+            "grow on, or to a smaller number where labels are noisy.",
+            UserWarning,
+            stacklevel=4,
+        )
+    if pruner is not None and grown.weighted:
+        warn_if_total_is_light(float(total.total), engine.facts.n_rows, stacklevel=5)
+    factors: Sequence[float] | None = schema.factors
+    return replace(
+        _pruned(parameters, grown, pruner, options),
+        target=target,
+        named=schema.names is not None,
+        class_factors=None if factors is None else tuple(np.asarray(factors).tolist()),
+    )

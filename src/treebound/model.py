@@ -1,0 +1,558 @@
+"""Model: a fitted tree with all that reading rows, predicting, pruning and certifying need.
+
+After ``fit`` nobody else reads rows: columns by name where fit had names, unknown categories and
+class weights as they were fitted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property, partial, wraps
+from inspect import cleandoc, signature
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._validation import check, invalid
+from treebound.certificate import (
+    CertificateKind,
+    Certificate,
+    HeldOut,
+    RowRecord,
+    RowsSeen,
+    certify_counts,
+    certify_tree,
+    reason_against,
+)
+from treebound.data import Column, Matrix, Sample, Unknown, read_matrix
+from treebound.data.frames import Table, read_table
+from treebound.data.row_hashes import row_hashes
+from treebound.data.targets import read_classes
+from treebound.growing import GrowOptions, grow
+from treebound.landscape import Landscape
+from treebound.pruning import Pruner, PruningPath, PruningResult
+from treebound.tree.impurity import importances
+from treebound.tree.model import Tree
+from treebound.tree.smoothing import Smoothing, probabilities
+
+__all__ = ["Model", "as_method", "as_model", "takes_model"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A fitted tree, its pruning path, and how it reads rows and answers; immutable.
+
+    ``BoundTreeClassifier`` holds one as ``model_``; model files hold one. ``Model(tree)`` makes one
+    of a bare tree.
+
+    Attributes
+    ----------
+    tree : Tree
+        The tree that predicts.
+    pruning : PruningResult or None
+        What pruning chose and its path; None if the tree was not pruned.
+    step : int or None
+        The step of the path selected by ``prune_to``; None for the tree that was fitted.
+    options : GrowOptions
+        The options of growing.
+    unknown : {"other", "majority", "stop", "missing", "error"}
+        How categories that were not seen in training are handled.
+    smoothing : {"m-estimate", "laplace"} or None
+        How counts become probabilities.
+    class_factors : tuple of float or None
+        What the weights of each class were multiplied by; None without class weights.
+    target : str or None
+        The name of the target.
+    named : bool or None
+        Whether the training table had column names, so that rows are read by name. None if it is
+        not known, as for a bare tree: by name if a table has these names, else by position.
+    delta : float
+        The certificate holds with probability ``1 - delta``.
+    held_out : HeldOut or None
+        Counts of the rows that were held out by ``fit``.
+    rows : RowRecord or None
+        What is kept of the rows that took part in fitting, to recognise them.
+    parameters : mapping
+        The other parameters of the classifier that fitted it.
+    no_certificate : str
+        Why the training rows give no certificate, if the tree itself does not tell.
+    """
+
+    tree: Tree
+    _: KW_ONLY
+    pruning: PruningResult | None = None
+    step: int | None = None
+    options: GrowOptions = field(default_factory=GrowOptions)
+    unknown: Unknown = "other"
+    smoothing: Smoothing | None = "m-estimate"
+    class_factors: tuple[float, ...] | None = None
+    target: str | None = None
+    named: bool | None = None
+    delta: float = 0.05
+    held_out: HeldOut | None = None
+    rows: RowRecord | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    no_certificate: str = ""
+
+    # -- what it holds ---------------------------------------------------------------------
+
+    @property
+    def path(self) -> PruningPath | None:
+        """The pruning path; None if the tree was not pruned."""
+        return None if self.pruning is None else self.pruning.path
+
+    @property
+    def grown(self) -> Tree:
+        """The tree before pruning."""
+        return self.tree if self.path is None else self.path.first
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the training table."""
+        return self.tree.columns
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The class labels, sorted."""
+        return self.tree.classes
+
+    @property
+    def importances(self) -> NDArray[np.float64]:
+        """Share of each column in the total decrease of impurity."""
+        return importances(self.tree, self.options.criterion)
+
+    # -- reading rows ----------------------------------------------------------------------
+
+    def read(self, X: Any) -> Matrix:
+        """Read rows for prediction; columns that the tree does not ask may be absent.
+
+        Parameters
+        ----------
+        X : table
+            By name where the training table had names, otherwise in the order of its columns.
+
+        Returns
+        -------
+        Matrix
+        """
+        table = read_table(X)
+        return read_matrix(table, self.columns, **self._reading(table, self.tree))
+
+    def read_sample(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
+        """Read labelled rows, with the class weights of the model.
+
+        Parameters
+        ----------
+        X : table
+            See :meth:`read`; the columns that the grown tree asks.
+        y : array-like of shape (n_rows,)
+            Labels, each one of the classes.
+        sample_weight : array-like of shape (n_rows,) or number, optional
+            The weight of each row.
+
+        Returns
+        -------
+        Sample
+        """
+        table = read_table(X)
+        return Sample.read(
+            table,
+            y,
+            sample_weight,
+            columns=self.columns,
+            classes=self.classes,
+            factors=self.class_factors,
+            **self._reading(table, self.grown),
+        )
+
+    def read_test(self, X: Any, y: Any) -> Sample:
+        """Read labelled rows that each count once, without class weights.
+
+        Parameters
+        ----------
+        X, y : table and labels
+            See :meth:`read_sample`.
+
+        Returns
+        -------
+        Sample
+        """
+        return replace(self, class_factors=None).read_sample(X, y)
+
+    def _reading(self, table: Table, tree: Tree) -> dict[str, Any]:
+        """How the columns of a table are found, and which of them the tree asks."""
+        asked = np.zeros(len(tree.columns), dtype=bool)
+        asked[tree.feature[tree.feature >= 0]] = True
+        named = self.named
+        if named is None:
+            names = [column.name for column in self.columns]
+            needed = {name for name, is_asked in zip(names, asked, strict=True) if is_asked}
+            plain = names == [f"x{at}" for at in range(len(names))]
+            named = not plain or (table.names is not None and needed <= {*table.names})
+        return {"named": named, "needed": asked, "unknown": self.unknown}
+
+    # -- answers ---------------------------------------------------------------------------
+
+    def apply(self, X: Any, n_jobs: int | None = None) -> NDArray[np.int32]:
+        """The node that each row reaches.
+
+        Parameters
+        ----------
+        X : table or Matrix
+            The rows.
+        n_jobs : int, optional
+            Number of threads.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_rows,)
+        """
+        matrix = X if isinstance(X, Matrix) else self.read(X)
+        return self.tree.apply(matrix, n_jobs=n_jobs)
+
+    def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X, n_jobs
+            See :meth:`apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        return self.classes[self.tree.label].take(self.apply(X, n_jobs))
+
+    def predict_proba(self, X: Any, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """The probability of each class for each row.
+
+        Parameters
+        ----------
+        X, n_jobs
+            See :meth:`apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        return self.node_probabilities.take(self.apply(X, n_jobs), axis=0)
+
+    @cached_property
+    def node_probabilities(self) -> NDArray[np.float64]:
+        """The probability of each class at each node."""
+        return probabilities(self.tree.counts, self.smoothing)
+
+    def errors_on(self, X: Any, y: Any) -> tuple[int, int]:
+        """Number of rows that are misclassified, and of rows.
+
+        Parameters
+        ----------
+        X, y : table and labels
+
+        Returns
+        -------
+        tuple of int
+        """
+        reached = self.apply(X)
+        codes = read_classes(y, self.classes)
+        same_length(len(reached), len(codes))
+        return int((self.tree.label[reached] != codes).sum()), len(codes)
+
+    # -- other trees -----------------------------------------------------------------------
+
+    def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Model:
+        """The model at another step of its pruning path.
+
+        Parameters
+        ----------
+        leaves : int
+            The largest tree on the path with at most this many leaves.
+        step : int
+            The tree at this step of the path.
+
+        Returns
+        -------
+        Model
+        """
+        path = self.path
+        if path is None:
+            raise ValueError(
+                "There is no pruning path: the model was fitted with pruning=None. "
+                "Hint: fit it with another 'pruning'."
+            )
+        if (leaves is None) == (step is None):
+            raise ValueError(
+                "prune_to needs one of 'leaves' and 'step'. "
+                f"Got leaves={leaves!r} and step={step!r} instead."
+            )
+        at = path.step(step) if step is not None else path.step_with(leaves)
+        return replace(self, tree=path.tree(at), step=at)
+
+    def prune(
+        self,
+        pruner: Pruner,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        validation: tuple[Any, ...] | None = None,
+    ) -> Model:
+        """The model with its grown tree pruned again.
+
+        Parameters
+        ----------
+        pruner : Pruner
+        X, y, sample_weight : table, labels and weights, optional
+            The training rows, or other rows that the tree is counted on again.
+        validation : (X, y) or (X, y, sample_weight), optional
+            Validation rows.
+
+        Returns
+        -------
+        Model
+        """
+        sample = None if X is None else self.read_sample(X, y, sample_weight)
+        judge = None if validation is None else self.read_sample(*validation)
+        tree = self.grown if sample is None else self.grown.recounted(sample)
+        result = pruner.prune(tree, sample, validation=judge, grow=partial(grow, options=self.options))
+        rows = self.rows
+        if rows is not None and sample is not None:
+            rows = rows.with_rows("training", self.hashes(X, y))
+        if rows is not None and validation is not None:
+            rows = rows.with_rows("validation", self.hashes(*validation[:2]))
+        reason = "" if sample is None else _new_missing(result.path.first, sample.columns)
+        return replace(
+            self,
+            tree=result.tree,
+            pruning=result,
+            step=None,
+            held_out=None,  # they were not counted on this tree
+            rows=rows,
+            no_certificate=reason or self.no_certificate * (sample is None),
+        )
+
+    # -- certificates ----------------------------------------------------------------------
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """The certificate from ``fit``; None if it would not hold."""
+        return self._certificate(self.delta)
+
+    def _certificate(self, delta: float) -> Certificate | None:
+        if self.held_out is None:
+            if self.no_certificate or reason_against(self.tree):
+                return None
+            return certify_tree(self.tree, delta=delta, unknown=self.unknown)
+        path = self.path
+        if path is None or self.step in (None, path.chosen):
+            return self.held_out.certificate(delta, path)
+        return self.held_out.certificate_at(path, self.step, delta)
+
+    @property
+    def certificate_reason(self) -> str | None:
+        """Why there is no certificate, in words; None if there is one."""
+        if self.certificate is not None:
+            return None
+        return self.no_certificate or reason_against(self.tree) or (
+            "The held-out rows were counted on the grown tree; this tree has raised subtrees."
+        )
+
+    def hashes(self, X: Any, y: Any) -> NDArray[np.uint64] | None:
+        """A hash of each labelled row; None if the table lacks columns of the training table."""
+        return row_hashes(read_table(X), y, self.columns, named=bool(self.named))
+
+    def certify(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        kind: CertificateKind | None = None,
+        landscape: Landscape | None = None,
+        delta: float | None = None,
+    ) -> Certificate:
+        """Bound the risk of the tree on new examples.
+
+        Parameters
+        ----------
+        X, y : table and labels, optional
+            Rows to certify from; without them those of ``fit``.
+        kind : {"training", "held-out"}, optional
+            What the rows are; by default the record of the rows of ``fit`` tells.
+        landscape : Landscape, optional
+            The features to split on, for a certificate from training rows.
+        delta : float, optional
+            Probability that the bound fails; by default that of the model.
+
+        Returns
+        -------
+        Certificate
+
+        Raises
+        ------
+        ValueError
+            If there is no certificate; the message says why.
+        """
+        level = self.delta if delta is None else delta
+        if X is None:
+            return self._own(kind, landscape, level)
+        seen = RowsSeen() if self.rows is None else self.rows.recognise(self.hashes(X, y))
+        if kind is None:
+            if self.rows is None:
+                raise _kind_needed()
+            if seen.some:
+                raise ValueError(seen.refusal)
+            kind = "training" if seen.all else "held-out"
+            if seen.all:
+                return self._own(kind, landscape, level)
+        if kind == "held-out":
+            errors, m = self.errors_on(X, y)
+            return certify_counts(errors, m, level, seen=seen)
+        if kind != "training":
+            must = "'training' or 'held-out' for rows that are given"
+            raise invalid("kind", "certify", must, kind)
+        return self._from_training(X, y, landscape, level)
+
+    def _own(self, kind: str | None, landscape: Landscape | None, delta: float) -> Certificate:
+        """The certificate from the rows of fit."""
+        own = "training" if self.held_out is None else self.held_out.kind
+        if landscape is not None or (kind == "training" and own != kind):
+            reason = self.no_certificate or reason_against(self.tree)
+            if reason:
+                raise ValueError(f"There is no certificate for this tree. {reason}")
+            return certify_tree(self.tree, landscape=landscape, delta=delta, unknown=self.unknown)
+        if kind is not None and kind != own:
+            must = f"{own!r}, the kind of the rows that fit had, or None"
+            raise invalid("kind", "certify", must, kind, "give such rows as X and y.")
+        certificate = self._certificate(delta)
+        if certificate is None:
+            raise ValueError(f"There is no certificate for this tree. {self.certificate_reason}")
+        return certificate
+
+    def _from_training(
+        self, X: Any, y: Any, landscape: Landscape | None, delta: float
+    ) -> Certificate:
+        """The certificate from training rows that are given, each counted once."""
+        sample = self.read_test(X, y)
+        reason = _new_missing(self.tree, sample.columns)
+        if reason:
+            raise ValueError(f"There is no certificate for this tree. {reason}")
+        counted = replace(self.tree.recounted(sample), label=self.tree.label)
+        if _same_counts(counted, self.tree):
+            counted = self.tree  # its own training rows: which of them name its splits is known
+        errors, _ = self.errors_on(X, y)
+        return certify_tree(
+            counted, errors=errors, landscape=landscape, delta=delta, unknown=self.unknown
+        )
+
+
+def same_length(rows: int, labels: int) -> None:
+    if rows != labels:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {[rows, labels]}"
+        )
+
+
+def _same_counts(counted: Tree, tree: Tree) -> bool:
+    same = tree.counted and (counted.weighted, counted.columns) == (tree.weighted, tree.columns)
+    return same and np.array_equal(counted.counts, tree.counts)
+
+
+def _new_missing(tree: Tree, columns: tuple[Column, ...]) -> str:
+    """Why rows with these missing values certify nothing; empty if they do.
+
+    A first missing value of a nominal column goes with the larger child, perhaps beside a
+    category: such a split is not in the class of trees that a certificate counts.
+    """
+    asked = np.unique(tree.feature[(tree.feature >= 0) & tree.missing_left])
+    for at in asked.tolist():
+        column = tree.columns[at]
+        if column.kind == "nominal" and columns[at].missing and not column.missing:
+            return (
+                f"Column {column.name!r} has missing values in these rows and had none in the rows "
+                "that the tree was grown on. Hint: fit on these rows."
+            )
+    return ""
+
+
+def _kind_needed() -> ValueError:
+    return ValueError(
+        "There is no record of the rows that this tree was fitted on. Hint: say what these rows "
+        "are: kind='training' if they had a part in fitting, kind='held-out' if not."
+    )
+
+
+# -- functions of a model, and methods of the classifier made of them ------------------------------
+
+
+def as_model(source: Any, caller: str) -> Model:
+    """The model of a fitted classifier, or of a bare tree; a model is returned as is."""
+    if isinstance(source, Model):
+        return source
+    if isinstance(source, Tree):
+        return Model(source)
+    held = vars(source).get("model_") if hasattr(source, "__dict__") else None
+    if isinstance(held, Model):
+        return held
+    if hasattr(source, "fit"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(source)
+    hint = ""
+    if hasattr(source, "tree_"):
+        hint = " Hint: treebound.from_sklearn makes a Tree of a scikit-learn one."
+    raise TypeError(
+        f"{caller} needs a Tree, a Model or a fitted BoundTreeClassifier. "
+        f"Got {source!r:.80} instead.{hint}"
+    )
+
+
+def takes_model(function: Callable[Concatenate[Tree, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """Let a function of a tree also take a model or classifier, with its way to answer.
+
+    The function gets the tree, and by default ``unknown``, ``smoothing`` and the name of the target.
+    """
+    parameters = signature(function).parameters
+
+    @wraps(function)
+    def either(tree: Any, *args: P.args, **options: P.kwargs) -> R:
+        if not isinstance(tree, Tree):
+            model = as_model(tree, function.__name__)
+            answers = {
+                "unknown": model.unknown, "smoothing": model.smoothing, "target": model.target,
+            }  # fmt: skip
+            for name in answers.keys() & parameters.keys():
+                options.setdefault(name, answers[name])
+            tree = model.tree
+        return function(tree, *args, **options)
+
+    return either  # type: ignore[return-value]  # the tree may be given by name, too
+
+
+# The first parameter of a function, in its description.
+_FIRST = re.compile(r"(\nParameters\n-+\n)\w+ : .*\n(?:    .*\n)*")
+
+
+def as_method(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """A function of a model as a method of the classifier, described as one."""
+
+    @wraps(function)
+    def method(self: Any, /, *args: P.args, **options: P.kwargs) -> R:
+        return function(self, *args, **options)
+
+    parameters = signature(function).parameters
+    own = [f"``{name}``" for name in ("unknown", "smoothing") if name in parameters]
+    text, _, _ = cleandoc(function.__doc__ or "").partition("\n\nExamples\n")
+    summary, *others = _FIRST.sub(r"\1", text, count=1).split("\n\n")
+    if own:
+        others.insert(0, f"By default taken from the classifier: {', '.join(own)}.")
+    name = f"{function.__module__.rpartition('.')[0]}.{function.__name__}"
+    others.append(f"See Also\n--------\n{name} : The same as a function, also of a tree.")
+    method.__doc__ = "\n\n".join([summary, *others])
+    return method

@@ -1,0 +1,91 @@
+"""The parameters of fitting, declared once: for the classifier and for the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from treebound._validation import Constraint, Number, OneOf, Whole, check, invalid
+from treebound.certificate import KINDS, CertificateKind
+from treebound.data import Unknown
+from treebound.data.columns import UNKNOWNS
+from treebound.data.sample import ClassWeight
+from treebound.growing import GrowOptions
+from treebound.growing.options import GrowthOrder, Thresholds
+from treebound.pruning import Pruner, make_pruner
+from treebound.tree.impurity import Criterion
+from treebound.tree.smoothing import SMOOTHINGS, Smoothing
+
+__all__ = ["FitParameters"]
+
+# Constraints on the parameters that are not options of growing.
+_CONSTRAINTS: dict[str, Constraint] = {
+    "max_leaves": Whole(1, optional=True),
+    "max_grown_leaves": Whole(1, optional=True),
+    "unknown": OneOf(UNKNOWNS),
+    "smoothing": OneOf(SMOOTHINGS),
+    "certify": OneOf(KINDS),
+    "delta": Number(0.0, 1.0, open=True),
+    "random_state": Whole(0, optional=True),
+}
+# Parameters of scikit-learn's trees, and what does the same here.
+_ELSEWHERE = {
+    "max_leaf_nodes": "use 'max_leaves'.",
+    "ccp_alpha": "use pruning=treebound.pruning.CostComplexityPruner(alpha=...).",
+    "min_impurity_decrease": "use 'min_gain'.",
+    "monotonic_cst": "constraints on the order are not supported.",
+    "max_features": "every split looks at all columns.",
+    "splitter": "every split looks at all columns and thresholds.",
+}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FitParameters:
+    """The parameters of fitting; :class:`~treebound.BoundTreeClassifier` describes them."""
+
+    criterion: Criterion = "entropy"
+    growth_order: GrowthOrder = "gain"
+    max_leaves: int | None = None
+    max_grown_leaves: int | None = None
+    max_depth: int | None = None
+    min_samples_leaf: int = 1
+    min_samples_split: int = 2
+    min_weight_fraction_leaf: float = 0.0
+    min_gain: float = 0.0
+    thresholds: Thresholds = "decimal"
+    pruning: str | Pruner | None = "bound"
+    categorical_features: Any = "from_dtype"
+    ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
+    unknown: Unknown = "other"
+    smoothing: Smoothing | None = "m-estimate"
+    class_weight: ClassWeight = None
+    certify: CertificateKind = "training"
+    delta: float = 0.05
+    random_state: int | None = 0
+    n_jobs: int | None = None
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Refuse a parameter that does not exist, and name the one that does the same."""
+        known = [item.name for item in fields(cls)]
+        for name in parameters.keys() - known:
+            hint = _ELSEWHERE.get(name, f"the parameters are {', '.join(known)}.")
+            raise TypeError(f"{cls.__name__} has no parameter {name!r}. Hint: {hint}")
+        return super().__new__(cls)
+
+    def checked(self) -> tuple[Pruner | None, GrowOptions]:
+        """The pruner and the options of growing; a ValueError names an invalid parameter."""
+        owner = "BoundTreeClassifier" if type(self) is FitParameters else type(self).__name__
+        check(owner, vars(self), _CONSTRAINTS)
+        weight = self.class_weight
+        if not (weight is None or weight == "balanced" or isinstance(weight, Mapping)):
+            must = "'balanced', a mapping of classes or None"
+            raise invalid("class_weight", owner, must, weight)
+        pruner = make_pruner(self.pruning)
+        limits = [self.max_grown_leaves] + [self.max_leaves] * (pruner is None)
+        most = min((limit for limit in limits if limit is not None), default=None)
+        return pruner, GrowOptions.of(self, owner, max_leaves=most)
+
+    def values(self) -> dict[str, Any]:
+        """The parameters by name."""
+        return {item.name: vars(self)[item.name] for item in fields(FitParameters)}

@@ -13,10 +13,12 @@ from treebound.certificate.certificate import (
     CLASSES_AS_FOUND,
     Assumption,
     Certificate,
-    certify_holdout,
+    CertificateKind,
+    certify_counts,
 )
 from treebound.data import Sample, Unknown
 from treebound.data.frames import read_table
+from treebound.data.row_hashes import row_hashes
 from treebound.data.sample import same_length
 from treebound.data.targets import learn_classes
 from treebound.data.weights import row_weights
@@ -29,8 +31,10 @@ __all__ = ["HeldOut", "learn_apart"]
 def learn_apart(
     learn: Callable[..., Sample], X: Any, y: Any, sample_weight: Any, seed: int | None,
     unknown: Unknown,
-) -> tuple[Sample, Sample]:  # fmt: skip
+) -> tuple[Sample, Sample, NDArray[np.uint64]]:  # fmt: skip
     """Split into training rows and held-out rows: a tenth, at least 150, at most 30 %.
+
+    Also returns the hashes of the held-out rows, whose categories the sample may not know.
 
     The split depends only on the seed and the row numbers; with a stratified split the certificate
     would not hold. Nothing is learned from the held-out rows: categories and missing values that
@@ -64,20 +68,30 @@ def learn_apart(
         mask[chosen] = True
         return table.rows(mask), classes[codes[mask]], None if weight is None else weight[mask]
 
-    sample = learn(*part(drawn[size:]))
-    known = np.searchsorted(classes[present], sample.classes).astype(np.int32)
-    sample = Sample(
-        sample.X, known[sample.y], sample.weight, classes[present], sample.class_factors
-    )
-    reading: Unknown = "missing" if unknown == "missing" else "other"
+    sample = _with_classes(learn(*part(drawn[size:])), classes[present])
+    rows, labels, weights = part(drawn[:size])
     aside = Sample.read(
-        *part(drawn[:size]),
+        rows,
+        labels,
+        weights,
         columns=sample.columns,
         classes=sample.classes,
         named=False,
-        unknown=reading,
+        unknown="other" if unknown == "error" else unknown,
     )
-    return sample, aside
+    names = None if table.names is None else [column.name for column in sample.columns]
+    return sample, aside, row_hashes(rows, sample.classes, aside.y, names=names)
+
+
+def _with_classes(sample: Sample, classes: NDArray[Any]) -> Sample:
+    """The sample with more classes, of which it has no row."""
+    code = np.searchsorted(classes, sample.classes).astype(np.int32)
+    factors = sample.class_factors
+    if factors is not None:
+        all_factors = np.ones(len(classes))
+        all_factors[code] = factors
+        factors = tuple(all_factors.tolist())
+    return Sample(sample.X, code[sample.y], sample.weight, classes, factors)
 
 
 @dataclass(frozen=True, eq=False)

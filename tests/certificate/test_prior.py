@@ -72,8 +72,8 @@ def test_vectors_of_the_prior(case):
     prior = Prior(sample, options=PLAIN, rows_a=np.arange(n_a))
     tree = heavier(tree_of(json_tree(case["tree"]), sample), prior)
     found = prior.certify(tree, case["delta"])
-    assert found.log_prior == pytest.approx(case["log_prior"], abs=2e-10)
-    assert found.errors == case["errors"]
+    assert found.proof.log_prior == pytest.approx(case["log_prior"], abs=2e-10)
+    assert found.proof.wrong == case["errors"]
     assert found.risk == pytest.approx(case["risk"], abs=2e-9)
 
 
@@ -165,8 +165,9 @@ def test_search_returns_trees_with_their_own_limits_and_counts(seed):
     assert [one.leaves for one in found] == sorted(one.leaves for one in found)
     for one in found:
         again = prior.certify(one.tree, 0.05)
-        assert again.log_prior == pytest.approx(one.log_prior, abs=1e-9)
-        assert (again.errors, again.training_error) == (one.errors, one.training_error)
+        assert again.proof.log_prior == pytest.approx(one.proof.log_prior, abs=1e-9)
+        assert again.proof.errors == one.proof.errors
+        assert (again.proof.rows, again.training_error) == (one.proof.rows, one.training_error)
         assert again.risk == pytest.approx(one.risk, abs=1e-9)
         counts, rows = one.tree.counts_on(sample)
         np.testing.assert_allclose(counts, one.tree.counts)
@@ -184,10 +185,10 @@ def test_pruning_is_the_least_of_all_prunings_and_labels(seed):
     largest = prior.tree_of(prior.kernel.least(50.0), 0.05).tree
     for price in (0.1, 0.7, 3.0):
         chosen = prior.tree_of(prior.kernel.least(price), 0.05)
-        cost = price * chosen.errors - chosen.log_prior
+        cost = price * chosen.proof.wrong - chosen.proof.log_prior
         for pruned in prunings(largest):
             one = prior.certify(pruned, 0.05)
-            assert cost <= price * one.errors - one.log_prior + 1e-9
+            assert cost <= price * one.proof.wrong - one.proof.log_prior + 1e-9
 
 
 def prunings(tree, most=60):
@@ -244,7 +245,7 @@ def test_every_edited_split_has_a_limit():
     splits = [("<=", 0.123, False), ("<=", 2.0, True), ("==", 0.0)]
     for at, rule in enumerate(splits):
         found = prior.certify(tree_of((at, rule, 0, 1), sample), 0.05)
-        assert -80 < found.log_prior < 0
+        assert -80 < found.proof.log_prior < 0
         assert found.risk < 0.999
     deep = tree_of((0, ("<=", 50.0, False), 0, (0, ("<=", 60.0, False), 0, 1)), sample)
     assert np.isfinite(prior.log_probability(deep))  # no row of A is there

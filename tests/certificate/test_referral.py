@@ -71,7 +71,7 @@ def test_refer_is_a_label_of_the_prior():
     answering = found.answers[found.tree.leaves]
     on_a = found.tree.counts_on(prior.a)[0]
     labels = [prior.log_labels(on_a[leaf])[found.tree.label[leaf]] for leaf in found.tree.leaves]
-    price = own.log_prior - sum(labels)
+    price = own.proof.log_prior - sum(labels)
     price += sum(np.log(1 - REFER) + label for label, kept in zip(labels, answering, strict=True)
                  if kept) + np.log(REFER) * (~answering).sum()  # fmt: skip
     assert limit(found.answered, found.errors, np.log(0.05) + price) <= 0.12

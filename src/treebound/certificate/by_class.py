@@ -8,7 +8,7 @@ that class alone, each of the n classes at ``delta / n``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import Any
 
@@ -20,6 +20,7 @@ from treebound.bounds.risk import log_leaves_prior
 from treebound.certificate.certificate import GHOST
 from treebound.certificate.prior import limit
 from treebound.landscape import Landscape
+from treebound.pruning import merge_equal_leaves
 from treebound.tree.model import Tree
 
 __all__ = ["ClassLimit", "by_class_on_rows", "by_class_training", "class_counts"]
@@ -135,11 +136,5 @@ def _inverted(m: int, errors: int, leaves: int, landscape: Landscape, delta: flo
 
 def leaves_answering(tree: Tree, k: int) -> int:
     """Leaves that remain if leaves answer k or not k, and equal siblings are merged."""
-    answer = (tree.label == k).astype(np.int8)  # of a node whose leaves all agree; else -1
-    leaves = np.ones(tree.n_nodes, dtype=np.int64)
-    for node in np.flatnonzero(~tree.is_leaf)[::-1].tolist():
-        left, right = int(tree.left[node]), int(tree.right[node])
-        same = answer[left] == answer[right] >= 0
-        answer[node] = answer[left] if same else -1
-        leaves[node] = 1 if same else leaves[left] + leaves[right]
-    return int(leaves[0])
+    answers = (tree.label != k).astype(np.int32)
+    return merge_equal_leaves(replace(tree, label=answers)).n_leaves

@@ -39,7 +39,7 @@ from treebound.certificate._prior import PriorSearch
 from treebound.data import Column, Sample
 from treebound.tree.model import Tree
 
-__all__ = ["CertifiedTree", "Prior", "PriorOptions", "search_trees"]
+__all__ = ["CertifiedTree", "Prior", "PriorOptions", "PriorProof", "limit", "search_trees"]
 
 _KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
 _RULES = {"decimal": 0, "midpoint": 1, "observed": 2}
@@ -65,35 +65,57 @@ class PriorOptions:
     thresholds: str = "decimal"
 
 
-@dataclass(frozen=True, eq=False)
-class CertifiedTree:
-    """A tree with its limit from the prior.
+@dataclass(frozen=True)
+class PriorProof:
+    """What the certificate of one tree rests on; it holds for every delta.
 
     Attributes
     ----------
-    tree : Tree
-        The tree, with the counts of all rows.
-    risk : float
-        The certified error.
     log_prior : float
-        Log of its prior probability.
-    errors, m : int
-        Its errors on the rows B, and their number.
+        Log of the prior probability of the tree.
+    rows, errors : tuple of int
+        Rows B of each class, and how many of them the tree misclassifies.
     training_error : float
-        Share of all rows that it misclassifies.
+        Share of all rows, A and B, that it misclassifies.
     """
 
-    tree: Tree
-    risk: float
     log_prior: float
-    errors: int
-    m: int
+    rows: tuple[int, ...]
+    errors: tuple[int, ...]
     training_error: float
+
+    @property
+    def m(self) -> int:
+        """Number of rows B."""
+        return sum(self.rows)
+
+    @property
+    def wrong(self) -> int:
+        """Errors on the rows B."""
+        return sum(self.errors)
+
+    def risk(self, delta: float) -> float:
+        """The certified error."""
+        return limit(self.m, self.wrong, log(delta) + self.log_prior)
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedTree:
+    """A tree, with the counts of all rows, its proof, and its certified error."""
+
+    tree: Tree
+    proof: PriorProof
+    risk: float
 
     @property
     def leaves(self) -> int:
         """Number of leaves."""
         return self.tree.n_leaves
+
+    @property
+    def training_error(self) -> float:
+        """Share of all rows that the tree misclassifies."""
+        return self.proof.training_error
 
 
 class Prior:
@@ -186,39 +208,38 @@ class Prior:
         -------
         CertifiedTree
         """
-        wrong = tree.label[tree.apply(self.b.X)] != self.b.y
-        own = tree.label[tree.apply(self.a.X)] != self.a.y
-        return self._certified(
-            tree, self.log_probability(tree), int(wrong.sum()), int(own.sum()), delta
-        )
+        n = self.a.n_classes
+        wrong = [
+            np.bincount(part.y[tree.label[tree.apply(part.X)] != part.y], minlength=n)
+            for part in (self.a, self.b)
+        ]
+        return self._certified(tree, self.log_probability(tree), *wrong, delta)
 
     def _certified(
-        self, tree: Tree, log_prior: float, errors: int, own: int, delta: float
+        self,
+        tree: Tree,
+        log_prior: float,
+        errors_a: NDArray[np.int64],
+        errors_b: NDArray[np.int64],
+        delta: float,
     ) -> CertifiedTree:
-        m = self.b.n_rows
-        return CertifiedTree(
-            tree=tree,
-            risk=limit(m, errors, log(delta) + log_prior),
-            log_prior=log_prior,
-            errors=errors,
-            m=m,
-            training_error=(errors + own) / self.sample.n_rows,
-        )
+        rows = np.bincount(self.b.y, minlength=self.b.n_classes)
+        share = float(errors_a.sum() + errors_b.sum()) / self.sample.n_rows
+        proof = PriorProof(log_prior, tuple(rows.tolist()), tuple(errors_b.tolist()), share)
+        return CertifiedTree(tree, proof, proof.risk(delta))
 
     def tree_of(self, arrays: dict[str, Any], delta: float) -> CertifiedTree:
         """A tree of the search, with the counts of all rows."""
         sample = self.sample
         counts_a, counts_b = arrays.pop("counts_a"), arrays.pop("counts_b")
         log_prior = arrays.pop("log_prior")
-        counts = counts_a + counts_b
         leaf = arrays["left"] < 0
-        label = arrays["label"][leaf]
-        at = np.arange(len(label))
-        wrong = [int(of[leaf].sum() - of[leaf][at, label].sum()) for of in (counts_b, counts_a)]
+        other = arrays["label"][leaf][:, None] != np.arange(sample.n_classes)
+        wrong = [(counts[leaf] * other).sum(axis=0) for counts in (counts_a, counts_b)]
         tree = Tree(
             **arrays,
-            counts=counts,
-            rows=counts.sum(axis=1),
+            counts=counts_a + counts_b,
+            rows=(counts_a + counts_b).sum(axis=1),
             columns=sample.columns,
             classes=sample.classes,
         )

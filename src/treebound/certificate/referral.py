@@ -168,7 +168,7 @@ def _referred(prior: Prior, one: CertifiedTree, max_risk: float, delta: float) -
     ).reshape(tree.n_nodes, -1)
     labels = np.array([prior.log_labels(on_a[leaf])[tree.label[leaf]] for leaf in order])
     # the price of the labels is replaced: 1 - REFER for the classes, REFER for ``refer``
-    shared = one.log_prior - float(labels.sum())
+    shared = one.proof.log_prior - float(labels.sum())
     answered, wrong = rows[order].cumsum(), errors[order].cumsum()
     price = shared + (labels + log(1.0 - REFER)).cumsum()
     price += log(REFER) * (len(order) - 1 - np.arange(len(order)))

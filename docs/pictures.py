@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from treebound import BoundTreeClassifier, Landscape, bounds
-from treebound.bounds.compression import log_message_weight, risk_upper
+from treebound.bounds.compression import log_message_weight
+from treebound.bounds.risk import risk_upper
 from treebound.show import PruningPathDisplay, TreeDisplay
 
 HERE = Path(__file__).parent / "_static"

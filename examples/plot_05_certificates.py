@@ -78,5 +78,5 @@ ax.legend()
 
 rows, labels = draw(2000, seed=5)
 errors = int((better.predict(rows.astype(kinds)) != labels).sum())
-print(tb.certify_holdout(errors, len(labels)))
+print(tb.certify(better, rows.astype(kinds), labels))
 print(better.certificate_.agrees_with(errors, len(labels)))

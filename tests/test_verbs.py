@@ -173,22 +173,25 @@ def test_type_parameters_and_impurities_survive(model):
 def test_any_fitted_tree_is_certified_by_its_rows():
     X, y = load_iris(return_X_y=True)
     grown = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X, y)
-    found = tb.certify(grown, X, y)
+    found = tb.certify(grown, X, y, kind="training")
     assert (found.m, found.leaves) == (150, 4)
     assert found.errors == (grown.predict(X) != y).sum()
     assert found.risk == tb.certify(tb.from_sklearn(grown, X, y)).risk
     clf = tb.BoundTreeClassifier(delta=0.1).fit(X, y)
     assert tb.certify(clf, X, y, delta=0.1).risk == clf.certificate_.risk
-    assert tb.certify(clf.tree_, X, y).errors == clf.tree_.errors
-    with pytest.raises(ValueError, match="'X' and 'y' parameters of certify"):
+    assert tb.certify(clf.tree_, X, y, kind="training").errors == clf.tree_.errors
+    with pytest.raises(ValueError, match="keeps no record of its rows"):
         tb.certify(grown)
+    for unknown in (clf.tree_, grown):
+        with pytest.raises(ValueError, match="no record of"):
+            tb.certify(unknown, X, y)
 
 
 def test_errors_are_those_of_the_answers_whatever_the_rows():
     X, y = load_iris(return_X_y=True)
     clf = tb.BoundTreeClassifier().fit(X, y)
     noisy = np.where(np.arange(150) % 3 == 0, (y + 1) % 3, y)
-    assert tb.certify(clf, X, noisy).errors == (clf.predict(X) != noisy).sum()
+    assert tb.certify(clf, X, noisy, kind="training").errors == (clf.predict(X) != noisy).sum()
 
 
 def test_weights_leave_no_certificate():
@@ -204,13 +207,11 @@ def test_weights_leave_no_certificate():
         lambda: tb.certify(tree.collapsed([0])),
         lambda: tb.certify(balanced),
         lambda: tb.certify(light),
-        lambda: tb.certify(light.tree_, errors=3),
-        lambda: tb.certify(tree, X, y, sample_weight=weight),
-        lambda: tb.certify(theirs, X, y),
     ):
         with pytest.raises(ValueError, match="The examples were weighted"):
             call()
-    assert tb.certify(tree, X, y).m == 150  # each row once
+    for other in (tree, theirs):
+        assert tb.certify(other, X, y, kind="training").m == 150  # each row once
 
 
 def test_a_certificate_says_what_it_assumes():
@@ -218,7 +219,7 @@ def test_a_certificate_says_what_it_assumes():
     grown = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X, y)
     for words in (
         tb.certify(tb.BoundTreeClassifier().fit(X, y)).explain(),
-        tb.certify(grown, X, y).explain(),
+        tb.certify(grown, X, y, kind="training").explain(),
     ):
         assert "the set of classes was taken from the training examples" in words
         assert "values are missing only in columns" in words

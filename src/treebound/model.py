@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, partial, wraps
 from inspect import cleandoc, signature
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import check, invalid
+from treebound._validation import invalid
 from treebound.certificate import (
-    CertificateKind,
     Certificate,
+    CertificateKind,
     HeldOut,
     RowRecord,
     RowsSeen,
@@ -123,26 +123,38 @@ class Model:
         return self.tree.classes
 
     @property
+    def has_names(self) -> bool:
+        """Whether the training table had column names; those of a bare tree are x0, x1, ..."""
+        if self.named is not None:
+            return self.named
+        return any(column.name != f"x{at}" for at, column in enumerate(self.columns))
+
+    @property
     def importances(self) -> NDArray[np.float64]:
         """Share of each column in the total decrease of impurity."""
         return importances(self.tree, self.options.criterion)
 
     # -- reading rows ----------------------------------------------------------------------
 
-    def read(self, X: Any) -> Matrix:
+    def read(self, X: Any, *, whole: bool = False) -> Matrix:
         """Read rows for prediction; columns that the tree does not ask may be absent.
 
         Parameters
         ----------
         X : table
             By name where the training table had names, otherwise in the order of its columns.
+        whole : bool
+            Whether to read and check all columns.
 
         Returns
         -------
         Matrix
         """
         table = read_table(X)
-        return read_matrix(table, self.columns, **self._reading(table, self.tree))
+        reading = self._reading(table, self.tree)
+        return read_matrix(
+            table, self.columns, **{**reading, **({"needed": None} if whole else {})}
+        )
 
     def read_sample(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         """Read labelled rows, with the class weights of the model.
@@ -189,12 +201,10 @@ class Model:
         """How the columns of a table are found, and which of them the tree asks."""
         asked = np.zeros(len(tree.columns), dtype=bool)
         asked[tree.feature[tree.feature >= 0]] = True
-        named = self.named
-        if named is None:
-            names = [column.name for column in self.columns]
-            needed = {name for name, is_asked in zip(names, asked, strict=True) if is_asked}
-            plain = names == [f"x{at}" for at in range(len(names))]
-            named = not plain or (table.names is not None and needed <= {*table.names})
+        named = self.has_names
+        if self.named is None and not named and table.names is not None:
+            needed = {self.columns[at].name for at in np.flatnonzero(asked).tolist()}
+            named = needed <= {*table.names}
         return {"named": named, "needed": asked, "unknown": self.unknown}
 
     # -- answers ---------------------------------------------------------------------------
@@ -321,7 +331,9 @@ class Model:
         sample = None if X is None else self.read_sample(X, y, sample_weight)
         judge = None if validation is None else self.read_sample(*validation)
         tree = self.grown if sample is None else self.grown.recounted(sample)
-        result = pruner.prune(tree, sample, validation=judge, grow=partial(grow, options=self.options))
+        result = pruner.prune(
+            tree, sample, validation=judge, grow=partial(grow, options=self.options)
+        )
         rows = self.rows
         if rows is not None and sample is not None:
             rows = rows.with_rows("training", self.hashes(X, y))
@@ -360,13 +372,23 @@ class Model:
         """Why there is no certificate, in words; None if there is one."""
         if self.certificate is not None:
             return None
-        return self.no_certificate or reason_against(self.tree) or (
-            "The held-out rows were counted on the grown tree; this tree has raised subtrees."
+        return (
+            self.no_certificate
+            or reason_against(self.tree)
+            or ("The held-out rows were counted on the grown tree; this tree has raised subtrees.")
         )
 
     def hashes(self, X: Any, y: Any) -> NDArray[np.uint64] | None:
         """A hash of each labelled row; None if the table lacks columns of the training table."""
-        return row_hashes(read_table(X), y, self.columns, named=bool(self.named))
+        table, names = read_table(X), [column.name for column in self.columns]
+        by_name = self.has_names and table.names is not None
+        if (by_name and not {*names} <= {*table.names}) or (
+            not by_name and table.shape[1] != len(names)
+        ):
+            return None
+        codes = read_classes(y, self.classes)
+        same_length(table.shape[0], len(codes))
+        return row_hashes(table, self.classes, codes, names=names if self.has_names else None)
 
     def certify(
         self,
@@ -508,15 +530,14 @@ def as_model(source: Any, caller: str) -> Model:
     if hasattr(source, "tree_"):
         hint = " Hint: treebound.from_sklearn makes a Tree of a scikit-learn one."
     raise TypeError(
-        f"{caller} needs a Tree, a Model or a fitted BoundTreeClassifier. "
-        f"Got {source!r:.80} instead.{hint}"
+        f"{caller} needs a Tree or a fitted BoundTreeClassifier. Got {source!r:.80} instead.{hint}"
     )
 
 
 def takes_model(function: Callable[Concatenate[Tree, P], R]) -> Callable[Concatenate[Any, P], R]:
     """Let a function of a tree also take a model or classifier, with its way to answer.
 
-    The function gets the tree, and by default ``unknown``, ``smoothing`` and the name of the target.
+    The function gets the tree and, by default, ``unknown``, ``smoothing`` and the target's name.
     """
     parameters = signature(function).parameters
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from functools import wraps
+from typing import Any, TypeVar, dataclass_transform
 
 from treebound._validation import Constraint, Number, OneOf, Whole, check, invalid
 from treebound.certificate import KINDS, CertificateKind
@@ -17,7 +18,7 @@ from treebound.pruning import Pruner, make_pruner
 from treebound.tree.impurity import Criterion
 from treebound.tree.smoothing import SMOOTHINGS, Smoothing
 
-__all__ = ["FitParameters"]
+__all__ = ["FitParameters", "with_parameters"]
 
 # Constraints on the parameters that are not options of growing.
 _CONSTRAINTS: dict[str, Constraint] = {
@@ -40,7 +41,28 @@ _ELSEWHERE = {
 }
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+T = TypeVar("T")
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def with_parameters(cls: type[T]) -> type[T]:
+    """A class whose fields are parameters; one that does not exist is refused with a hint."""
+    cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    known = [item.name for item in fields(cls)]  # type: ignore[arg-type]
+    init = cls.__init__
+
+    @wraps(init)
+    def checked_init(self: Any, **parameters: Any) -> None:
+        for name in parameters.keys() - known:
+            hint = _ELSEWHERE.get(name, f"the parameters are {', '.join(known)}.")
+            raise TypeError(f"{type(self).__name__} has no parameter {name!r}. Hint: {hint}")
+        init(self, **parameters)
+
+    cls.__init__ = checked_init  # type: ignore[assignment]
+    return cls
+
+
+@with_parameters
 class FitParameters:
     """The parameters of fitting; :class:`~treebound.BoundTreeClassifier` describes them."""
 
@@ -64,14 +86,6 @@ class FitParameters:
     delta: float = 0.05
     random_state: int | None = 0
     n_jobs: int | None = None
-
-    def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Refuse a parameter that does not exist, and name the one that does the same."""
-        known = [item.name for item in fields(cls)]
-        for name in parameters.keys() - known:
-            hint = _ELSEWHERE.get(name, f"the parameters are {', '.join(known)}.")
-            raise TypeError(f"{cls.__name__} has no parameter {name!r}. Hint: {hint}")
-        return super().__new__(cls)
 
     def checked(self) -> tuple[Pruner | None, GrowOptions]:
         """The pruner and the options of growing; a ValueError names an invalid parameter."""

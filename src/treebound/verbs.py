@@ -217,7 +217,9 @@ def certify(
     """
     if (X is None) != (y is None):
         given, absent = ("X", "y") if y is None else ("y", "X")
-        raise ValueError(f"certify needs both 'X' and 'y', or none. Got {given!r} without {absent!r}.")
+        raise ValueError(
+            f"certify needs both 'X' and 'y', or none. Got {given!r} without {absent!r}."
+        )
     if _is_sklearn_tree(model) and kind != "held-out":
         model = SklearnTree(model).certifiable(X, y, kind)
     elif not isinstance(model, Model | Tree) and "model_" not in vars(model):

@@ -184,11 +184,6 @@ def test_vapnik_solves_its_own_equation():
     assert (bound - k / m) ** 2 == pytest.approx(price * bound, rel=1e-12)
 
 
-@pytest.mark.parametrize(("m", "k", "delta"), [(10, 0, 0.05), (100, 7, 0.01), (1000, 999, 1e-9)])
-def test_binomial_upper_leaves_delta_below(m, k, delta):
-    assert stats.binom.cdf(k, m, risk.binomial_upper(m, k, delta)) == pytest.approx(delta, rel=1e-6)
-
-
 def test_binomial_upper_with_every_example_wrong_is_one():
     assert risk.binomial_upper(7, 7) == 1.0
 

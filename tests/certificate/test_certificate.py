@@ -7,10 +7,10 @@ import pytest
 from support import coded_sample, grow_coded
 
 import treebound as tb
-from treebound import certify, certify_holdout
-from treebound.bounds.compression import log_message_weight, risk_upper
-from treebound.bounds.risk import binomial_upper, log_leaves_prior, tail_inversion
-from treebound.certificate import reason_against
+from treebound import certify
+from treebound.bounds.compression import log_message_weight
+from treebound.bounds.risk import binomial_upper, log_leaves_prior, risk_upper, tail_inversion
+from treebound.certificate import certify_counts, reason_against
 from treebound.data import Column
 from treebound.growing import GrowOptions, grow
 from treebound.pruning import BoundPruner, merge_equal_leaves
@@ -73,12 +73,12 @@ def test_readable():
 
 
 def test_a_limit_of_100_per_cent_is_no_promise():
-    for nothing in (certify(chain(12, 40, 5)), certify_holdout(3, 3)):
+    for nothing in (certify(chain(12, 40, 5)), certify_counts(3, 3)):
         assert nothing.vacuous
         assert str(nothing).startswith("Too few examples to promise anything about new ones")
         assert "would give a useful bound" in nothing.explain()
         assert "at most" not in nothing.explain()
-    assert "certify='holdout'" in certify(chain(12, 40, 5)).explain()
+    assert "certify='held-out'" in certify(chain(12, 40, 5)).explain()
 
 
 def test_a_useful_limit_is_not_called_otherwise():
@@ -103,7 +103,7 @@ def every_kind():
     X, y = random_sample(0, rows=400)
     yield tb.BoundTreeClassifier().fit(X, y).certificate_
     yield tb.BoundTreeClassifier(thresholds="observed").fit(X, y).certificate_
-    yield tb.BoundTreeClassifier(certify="holdout").fit(X, y).certificate_
+    yield tb.BoundTreeClassifier(certify="held-out").fit(X, y).certificate_
 
 
 def test_every_kind_says_what_it_is_and_that_classes_are_as_found():
@@ -285,10 +285,10 @@ def test_answers_stay_those_of_the_model_on_other_rows():
 
 
 def test_held_out_examples():
-    found = certify_holdout(12, 400)
+    found = certify_counts(12, 400)
     assert found.risk == binomial_upper(400, 12, 0.05)
     assert "12 of 400 held-out examples" in str(found)
-    assert certify_holdout(0, 10, delta=0.5).risk == pytest.approx(1 - 0.5**0.1)
+    assert certify_counts(0, 10, delta=0.5).risk == pytest.approx(1 - 0.5**0.1)
 
 
 def test_certificate_can_be_checked_on_held_out_examples():

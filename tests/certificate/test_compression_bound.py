@@ -1,20 +1,14 @@
 """The parts of the compression bound against enumeration and exact sums."""
 
-from fractions import Fraction
 from itertools import product
 from math import comb, exp, lgamma, log, pi
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from treebound.bounds.compression import (
-    log_labelled_plane_shapes,
-    log_message_weight,
-    risk_upper,
-)
+from treebound.bounds.compression import log_labelled_plane_shapes, log_message_weight
 from treebound.bounds.counting import log_binomial
-from treebound.bounds.risk import binomial_upper
 
 
 def labelled_plane_trees(leaves, n_classes):
@@ -84,61 +78,3 @@ def test_message_weight_is_never_rounded_down(m, leaves, n_classes, columns, dat
     exact = log(whole) + log(pi**2 / 6)
     found = log_message_weight(m, leaves, n_classes, columns, log(7), named, rows)
     assert exact <= found <= exact * (1 + 1e-8)
-
-
-def log_tail(n, k, p):
-    """Log of P[Bin(n, p) <= k], from a sum in whole numbers; p a fraction or a float."""
-    p = Fraction(p)
-    yes, no = p.numerator, p.denominator - p.numerator
-    term = total = no**n
-    for i in range(k):
-        term = term * (n - i) * yes // ((i + 1) * no)  # no rest
-        total += term
-    return log_whole(total) - log_whole(p.denominator) * n
-
-
-def log_whole(number):
-    shift = max(0, number.bit_length() - 900)
-    return log(number >> shift) + shift * log(2)
-
-
-@settings(max_examples=200)
-@given(
-    n=st.integers(1, 120),
-    share=st.floats(0, 0.99),
-    log_level=st.one_of(st.floats(-60, -0.01), st.floats(-2000, -0.01)),
-)
-def test_risk_upper_against_exact_sums(n, share, log_level):
-    k = int(share * n)
-    found = risk_upper(n, k, log_level)
-    assert 0.0 < found <= 1.0
-    # the tail is below the level at U, and above it a little further left
-    if found < 1.0:
-        assert log_tail(n, k, found) <= log_level + 1e-12
-    assert log_tail(n, k, min(found, 1 - 2**-53) * (1 - 1e-7)) >= log_level - 1e-9
-
-
-@pytest.mark.parametrize("log_level", [-2.0, -30.0, -299.0, -301.0, -693.0, -3000.0])
-@pytest.mark.parametrize(("n", "k"), [(2000, 40), (2000, 0), (1500, 900), (4000, 1)])
-def test_risk_upper_of_larger_samples(n, k, log_level):
-    found = risk_upper(n, k, log_level)
-    p = Fraction(round(found * 2**30), 2**30)  # a short fraction just below or above
-    assert log_tail(n, k, p * Fraction(2**20 + 1, 2**20)) < log_level
-    assert log_tail(n, k, p * Fraction(2**20 - 1, 2**20)) > log_level
-
-
-def test_risk_upper_at_the_edges():
-    assert risk_upper(0, 0, -1.0) == 1.0
-    assert risk_upper(10, 10, -1.0) == risk_upper(10, 12, -1.0) == 1.0
-    assert risk_upper(10, 0, -1.0) == pytest.approx(1 - exp(-0.1))
-    assert risk_upper(400, 12, log(0.05)) == pytest.approx(binomial_upper(400, 12, 0.05), rel=1e-8)
-    assert risk_upper(10**9, 10**6, -20.0) == pytest.approx(0.001006, rel=1e-3)
-
-
-def test_risk_upper_rises_with_errors_and_falls_with_the_level():
-    for log_level in (-5.0, -650.0, -900.0):
-        bounds = [risk_upper(300, k, log_level) for k in range(0, 300, 20)]
-        assert bounds == sorted(bounds)
-    levels = [-1.0, -10.0, -299.9, -300.1, -700.0, -800.0]
-    bounds = [risk_upper(3000, 20, level) for level in levels]
-    assert bounds == sorted(bounds)

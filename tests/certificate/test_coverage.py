@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support import ROOT
 
 import treebound as tb
-from treebound import certify_holdout
+from treebound.certificate import certify_counts
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_a_fixed_tree_meets_the_confidence_of_both_certificates(seed, rate):
     errors = rng.binomial(150, rate, 4000)
     inverted = {k: tb.bounds.tail_inversion(150, k, lambda _: 0.0, delta=0.2) for k in set(errors)}
     failed = np.mean([rate > inverted[k] for k in errors])
-    held_out = {k: certify_holdout(int(k), 150, delta=0.2).risk for k in set(errors)}
+    held_out = {k: certify_counts(int(k), 150, delta=0.2).risk for k in set(errors)}
     missed = np.mean([rate > held_out[k] for k in errors])
     three_sigma = 3 * np.sqrt(0.2 * 0.8 / 4000)
     assert failed <= 0.2 + three_sigma

@@ -20,7 +20,7 @@ def table(seed, rows=400):
 
 
 def apart(X, y, weight=None, seed=0, unknown="other"):
-    return learn_apart(Sample.learn, X, y, weight, seed, unknown)
+    return learn_apart(Sample.learn, X, y, weight, seed, unknown)[:2]
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,11 @@ def test_a_class_that_only_rows_set_aside_have_is_kept_and_counts_as_an_error():
     X, y = np.arange(500.0)[:, None], (np.arange(500) > 250).astype(int)
     row = int(apart(X, y)[1].X.values[0][0])
     y[row] = 7
-    clf = tb.BoundTreeClassifier(certify="holdout").fit(X, y)
+    clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
     assert clf.classes_.tolist() == [0, 1, 7]
     assert clf.tree_.counts[0, 2] == 0
     assert clf.certificate_.errors >= 1
-    balanced = tb.BoundTreeClassifier(certify="holdout", class_weight="balanced").fit(X, y)
+    balanced = tb.BoundTreeClassifier(certify="held-out", class_weight="balanced").fit(X, y)
     assert np.isfinite(balanced.tree_.counts).all()
 
 
@@ -98,7 +98,7 @@ def test_the_tree_is_that_of_the_other_rows():
     rng = np.random.default_rng(0)
     X = rng.random((600, 3))
     y = (X[:, 0] > rng.random(600)).astype(int)
-    clf = tb.BoundTreeClassifier(certify="holdout", random_state=3).fit(X, y)
+    clf = tb.BoundTreeClassifier(certify="held-out", random_state=3).fit(X, y)
     rest, aside = apart(X, y, seed=3)
     alone = tb.BoundTreeClassifier().fit(rest.X.dense, rest.y)
     assert clf.to_text() == alone.to_text()
@@ -111,7 +111,7 @@ def test_the_tree_is_that_of_the_other_rows():
 @pytest.mark.parametrize("pruning", ["mdl", None])
 def test_rows_count_as_predict_answers_them(unknown, pruning):
     X, y = table(1)
-    clf = tb.BoundTreeClassifier(certify="holdout", unknown=unknown, pruning=pruning).fit(X, y)
+    clf = tb.BoundTreeClassifier(certify="held-out", unknown=unknown, pruning=pruning).fit(X, y)
     order = np.random.default_rng(0).permutation(len(y))[:120]
     aside = [X[row] for row in order]
     assert clf.certificate_.errors == (clf.predict(aside) != y[order]).sum()
@@ -129,13 +129,13 @@ def test_rows_count_as_predict_answers_them(unknown, pruning):
 
 def test_a_category_that_predict_refuses_does_not_stop_the_fit():
     X, y = table(2)
-    clf = tb.BoundTreeClassifier(certify="holdout", unknown="error").fit(X, y)
+    clf = tb.BoundTreeClassifier(certify="held-out", unknown="error").fit(X, y)
     assert clf.certificate_.m == 120
 
 
 def test_other_steps_say_that_they_share_delta():
     X, y = table(3)
-    clf = tb.BoundTreeClassifier(certify="holdout", pruning="mdl").fit(X, y)
+    clf = tb.BoundTreeClassifier(certify="held-out", pruning="mdl").fit(X, y)
     steps = f"one of the {len(clf.pruning_path_)} steps of the pruning path, which share delta"
     assert steps not in clf.certificate_.explain()
     assert steps in clf.prune_to(step=0).certificate_.explain()
@@ -149,7 +149,7 @@ def test_raised_subtrees_off_the_chosen_step_have_no_certificate():
     y = ((X[:, 0] > 0.5) ^ (rng.random(120) < 0.1)).astype(int)
     pruner = BoundPruner(search="greedy", weight=0.1)
     for seed in range(30):
-        clf = tb.BoundTreeClassifier(certify="holdout", pruning=pruner, random_state=seed)
+        clf = tb.BoundTreeClassifier(certify="held-out", pruning=pruner, random_state=seed)
         path = clf.fit(X, y).pruning_path_
         raised = [step for step in range(len(path) - 1) if path.cuts(step) is None]
         if raised:
@@ -164,7 +164,7 @@ def test_weighted_rows_count_once():
     rng = np.random.default_rng(0)
     X = rng.random((600, 2))
     y = (X[:, 0] > rng.random(600)).astype(int)
-    clf = tb.BoundTreeClassifier(certify="holdout").fit(X, y, sample_weight=rng.random(600) + 0.5)
+    clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y, sample_weight=rng.random(600) + 0.5)
     order = np.random.default_rng(0).permutation(600)[:150]
     assert clf.certificate_.errors == (clf.predict(X[order]) != y[order]).sum()
     assert "weighted or not" in clf.certificate_.explain()

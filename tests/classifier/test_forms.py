@@ -201,7 +201,7 @@ def test_what_is_not_a_model_is_refused(change, place, tmp_path):
 @pytest.mark.parametrize("step", [None, 0, -1])
 def test_rows_set_aside_certify_as_before(step, tmp_path):
     X, y = load_wine(return_X_y=True)
-    clf = BoundTreeClassifier(certify="holdout", random_state=1).fit(X, y)
+    clf = BoundTreeClassifier(certify="held-out", random_state=1).fit(X, y)
     clf = clf if step is None else clf.prune_to(step=step)
     clf.save(tmp_path / "model.json")
     again = BoundTreeClassifier.load(tmp_path / "model.json")
@@ -212,7 +212,7 @@ def test_rows_set_aside_certify_as_before(step, tmp_path):
 def test_a_path_that_is_kept_in_part_certifies_as_before(tmp_path):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1500, 4)), rng.integers(0, 2, 1500)
-    clf = BoundTreeClassifier(certify="holdout", random_state=1).fit(X, y)
+    clf = BoundTreeClassifier(certify="held-out", random_state=1).fit(X, y)
     assert len(clf.pruning_path_) > 200
     clf.prune_to(step=0).save(tmp_path / "model.json")
     again = BoundTreeClassifier.load(tmp_path / "model.json")

@@ -131,7 +131,7 @@ def test_fitted_attributes_do_not_change_with_parameters(parameters):
 
 
 @pytest.mark.parametrize("pruning", [*sorted(PRUNERS), None, BoundPruner(search="greedy")])
-@pytest.mark.parametrize("options", [{}, {"thresholds": "observed"}, {"certify": "holdout"}])
+@pytest.mark.parametrize("options", [{}, {"thresholds": "observed"}, {"certify": "held-out"}])
 def test_two_equal_fits_are_stored_alike(pruning, options):
     X, y = load_iris(return_X_y=True)
     y = np.where(np.arange(150) % 9 == 0, (y + 1) % 3, y)

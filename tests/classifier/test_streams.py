@@ -7,7 +7,7 @@ import pytest
 from random_samples import ARRAYS
 
 from treebound import BoundTreeClassifier
-from treebound.classifier import in_rounds
+from treebound.classifier import fitting
 from treebound.data import streams
 from treebound.growing.rounds import Limits
 
@@ -43,12 +43,12 @@ def small(monkeypatch):
     """Batches and limits so small that all of the machinery is used."""
     monkeypatch.setattr(streams, "BATCH_ROWS", 512)
     limits = Limits(gather_rows=40, gather_values=500, most_values=100, few_values=9)
-    plain = in_rounds.fit_in_rounds
+    plain = fitting.fit_engine
 
     def limited(*args, **options):
         return plain(*args, **{**options, "limits": limits})
 
-    monkeypatch.setattr(in_rounds, "fit_in_rounds", limited)
+    monkeypatch.setattr(fitting, "fit_engine", limited)
 
 
 def assert_same(model, expected):
@@ -130,7 +130,7 @@ def test_what_cannot_be_streamed_is_refused_before_reading(monkeypatch):
     ):
         BoundTreeClassifier(pruning="reduced-error").fit(dataset, "label")
     with pytest.raises(ValueError, match="'certify' parameter must be 'training'"):
-        BoundTreeClassifier(certify="holdout").fit(dataset, "label")
+        BoundTreeClassifier(certify="held-out").fit(dataset, "label")
     with pytest.raises(ValueError, match=r"'y' parameter.*'a', 'b'.*Got 'nothing'"):
         BoundTreeClassifier().fit(dataset, "nothing")
     with pytest.raises(ValueError, match="'y' parameter"):
@@ -160,7 +160,7 @@ def test_an_error_names_the_batch(monkeypatch):
 
 
 def test_growth_without_a_limit_is_stopped_with_a_warning(monkeypatch):
-    monkeypatch.setattr(in_rounds, "MOST_GROWN_LEAVES", 8)
+    monkeypatch.setattr(fitting, "MOST_GROWN_LEAVES", 8)
     dataset = pds.dataset(table(600))
     with pytest.warns(UserWarning, match="stopped at 8 leaves.*max_grown_leaves"):
         model = BoundTreeClassifier().fit(dataset, "label")

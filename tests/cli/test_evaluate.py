@@ -9,6 +9,7 @@ from shell import refused, run
 from sklearn.metrics import confusion_matrix, log_loss, precision_recall_fscore_support
 
 import treebound as tb
+from treebound.certificate import certify_counts
 from treebound.data import Sample
 from treebound.data.folds import folds
 
@@ -45,7 +46,7 @@ def test_the_figures_are_those_of_scikit_learn(files, capsys):
     shares = classifier.predict_proba(frame[["a", "b"]])
     assert found["log_loss"] == pytest.approx(log_loss(frame.y, shares))
     assert found["majority"] == "middle"
-    held_out = tb.certify_holdout(found["errors"], 300)
+    held_out = certify_counts(found["errors"], 300)
     assert found["certificate"]["risk"] == held_out.risk
     assert found["training_rows"] is False
 

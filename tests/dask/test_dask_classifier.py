@@ -170,7 +170,7 @@ def test_what_needs_rows_is_refused_before_anything_is_read(client):
         with pytest.raises(ValueError, match=r"'bound'.*'pessimistic', 'mdl', None"):
             DaskBoundTreeClassifier(**options).fit(X, y)
     with pytest.raises(ValueError, match="certify"):
-        DaskBoundTreeClassifier(certify="holdout").fit(X, y)
+        DaskBoundTreeClassifier(certify="held-out").fit(X, y)
 
 
 def _boom():

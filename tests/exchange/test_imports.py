@@ -158,7 +158,7 @@ def test_an_imported_tree_can_be_pruned_and_saved():
     sample = Sample.read(X, y, columns=tree.columns, classes=tree.classes, named=True)
     result = tb.pruning.BoundPruner().prune(tree, sample)
     assert result.tree.n_leaves < tree.n_leaves
-    text = tb.exchange.dumps(tb.exchange.SavedModel(result.tree))
+    text = tb.exchange.dumps(tb.Model(result.tree))
     assert tb.exchange.loads(text).tree.n_leaves == result.tree.n_leaves
 
 

@@ -14,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_trees import cases, random_tree
 
-from treebound.exchange import FormatError, SavedModel, dumps, json_schema, load, loads, save
+from treebound import Model
+from treebound.exchange import FormatError, dumps, json_schema, load, loads, save
+from treebound.pruning import PruningResult
 from treebound.pruning.path import ListedPath
 from treebound.tree import Tree
 
@@ -35,25 +37,23 @@ def same(one: Tree, other: Tree) -> None:
 
 
 def document(seed: int = 3, leaves: int = 8) -> dict:
-    return json.loads(dumps(SavedModel(random_tree(seed, leaves))))
+    return json.loads(dumps(Model(random_tree(seed, leaves))))
 
 
 @given(cases(leaves=30, rows=1))
 @settings(max_examples=60)
 def test_a_tree_reads_back_as_it_was(case):
-    text = dumps(SavedModel(case.tree, prediction={"unknown": "stop", "smoothing": None}))
+    text = dumps(Model(case.tree, unknown="stop", smoothing=None))
     model = loads(text)
     same(case.tree, model.tree)
-    assert model.prediction == {"unknown": "stop", "smoothing": None}
+    assert (model.unknown, model.smoothing) == ("stop", None)
     assert dumps(model) == text
 
 
 @given(cases(leaves=12, rows=1))
 @settings(max_examples=30)
 def test_what_is_written_follows_the_schema(case):
-    jsonschema.Draft202012Validator(json_schema()).validate(
-        json.loads(dumps(SavedModel(case.tree)))
-    )
+    jsonschema.Draft202012Validator(json_schema()).validate(json.loads(dumps(Model(case.tree))))
 
 
 def test_weights_and_thresholds_are_kept_to_the_last_bit(tmp_path):
@@ -66,7 +66,7 @@ def test_weights_and_thresholds_are_kept_to_the_last_bit(tmp_path):
         right=[2, -1, -1], counts=[leaves.sum(axis=0), *leaves], rows=[7, 3, 4], weighted=True,
         columns=(type(base.columns[0])("x"),), classes=base.classes,
     )  # fmt: skip
-    save(SavedModel(tree), tmp_path / "model.json")
+    save(Model(tree), tmp_path / "model.json")
     same(tree, load(tmp_path / "model.json").tree)
 
 
@@ -79,7 +79,7 @@ def test_class_labels_keep_their_type(classes):
     tree = random_tree(5, 3, n_classes=3)
     fields = {name: getattr(tree, name) for name in ARRAYS}
     tree = Tree(**fields, columns=tree.columns, classes=np.asarray(classes))
-    same(tree, loads(dumps(SavedModel(tree))).tree)
+    same(tree, loads(dumps(Model(tree))).tree)
 
 
 def test_class_labels_of_other_types_are_refused_when_saving():
@@ -87,13 +87,13 @@ def test_class_labels_of_other_types_are_refused_when_saving():
     fields = {name: getattr(tree, name) for name in ARRAYS}
     classes = np.array([(1, 2), (3, 4)], dtype="i4,i4").astype(object)
     with pytest.raises(ValueError, match="strings, integers, finite numbers or booleans"):
-        dumps(SavedModel(Tree(**fields, columns=tree.columns, classes=classes)))
+        dumps(Model(Tree(**fields, columns=tree.columns, classes=classes)))
 
 
 @pytest.mark.parametrize("chain", [True, False])
 def test_a_tree_of_a_hundred_thousand_nodes_loads(chain):
     tree = random_tree(2, 50_001, chain=chain)
-    same(tree, loads(dumps(SavedModel(tree))).tree)
+    same(tree, loads(dumps(Model(tree))).tree)
 
 
 def break_at(path: str, value: object):
@@ -182,7 +182,7 @@ def test_a_broken_document_is_refused_with_the_place(path, value, named):
 
 def test_tests_need_their_own_kind_of_value():
     tree = random_tree(11, 12, n_columns=6)
-    model = json.loads(dumps(SavedModel(tree)))
+    model = json.loads(dumps(Model(tree)))
     kinds = [tree.columns[f].kind if f >= 0 else "leaf" for f in tree.feature]
     nominal, real = kinds.index("nominal"), kinds.index("real")
     for name, node, value in [
@@ -220,7 +220,7 @@ def test_text_that_is_no_model_is_refused(text, problem):
 
 def test_a_truncated_file_is_refused_with_its_name(tmp_path):
     path = tmp_path / "half.json"
-    text = dumps(SavedModel(random_tree(4, 9)))
+    text = dumps(Model(random_tree(4, 9)))
     path.write_text(text[: len(text) // 2], encoding="utf-8")
     with pytest.raises(FormatError, match=r"half\.json.*is not JSON"):
         load(path)
@@ -234,7 +234,7 @@ def test_a_pair_of_surrogates_is_one_character():
 
 def test_text_that_cannot_be_written_is_refused_when_saving():
     with pytest.raises(ValueError, match="a lone surrogate"):
-        dumps(SavedModel(random_tree(1, 2), target="\ud800"))
+        dumps(Model(random_tree(1, 2), target="\ud800"))
 
 
 # -- documents made to use up time or memory: none of these tests would end if it were not linear --
@@ -247,14 +247,15 @@ def step_document() -> dict:
     cuts = [np.array([], dtype=np.intp), inner[-1:], np.array([0])]
     errors = np.array([1.0, 2.0, 9.0])
     path = ListedPath(tree, cuts, errors, np.array([3.0, np.inf, 2.5]), chosen=1, unit="costs")
-    return json.loads(dumps(SavedModel(path.tree(2), pruning=path, step=2)))
+    result = PruningResult(path.tree(1), path, 0.0, fit_time=0.0)
+    return json.loads(dumps(Model(path.tree(2), pruning=result, step=2)))
 
 
 def test_a_path_reads_back_as_it_was():
     model = step_document()
     jsonschema.Draft202012Validator(json_schema()).validate(model)
     read = loads(json.dumps(model))
-    path = read.pruning
+    path = read.path
     assert (path.chosen, read.step, path.unit) == (1, 2, "costs")
     assert len(path) == path.n_considered == 3
     assert path.leaves.tolist() == [4, path.tree(1).n_leaves, 1]
@@ -292,7 +293,7 @@ def test_weights_names_and_counts_that_are_none_are_kept():
     tree = replace(
         random_tree(3, 3), weighted=True, counted=False, names=np.array([4, -1, 2, -1, -1])
     )
-    model = json.loads(dumps(SavedModel(tree)))
+    model = json.loads(dumps(Model(tree)))
     jsonschema.Draft202012Validator(json_schema()).validate(model)
     read = loads(json.dumps(model)).tree
     assert (read.weighted, read.counted, read.names.tolist()) == (True, False, [4, -1, 2, -1, -1])

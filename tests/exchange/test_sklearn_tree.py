@@ -137,7 +137,7 @@ def test_wrong_estimators_and_data_are_refused():
         from_sklearn(DecisionTreeClassifier(), X, y)
     with pytest.raises(ValueError, match=r"must have one output. Got 2"):
         from_sklearn(DecisionTreeClassifier().fit(X, np.c_[y, y]), X, y)
-    with pytest.raises(ValueError, match="X has 4 features, but the tree was fitted on 5"):
+    with pytest.raises(ValueError, match="X has 4 columns, but the tree was grown on 5"):
         from_sklearn(fitted, X[:, 1:], y)
     with pytest.raises(ValueError, match=r"classes of the tree, 0, 1, 2, 3. Got 9 instead"):
         from_sklearn(fitted, X, np.full(len(y), 9))

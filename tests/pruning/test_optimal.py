@@ -9,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pruning_trees import all_prunings, arrays, random_tree
 
-from treebound.bounds import shawe_taylor
+from treebound.bounds import (
+    log_growth_leaves,
+    log_leaves_prior,
+    shawe_taylor,
+    tail_inversion,
+    vapnik,
+)
 from treebound.pruning import BoundPruner
 
 trees = st.builds(
@@ -198,3 +204,26 @@ def test_explanation_names_the_neighbours():
     assert words[1].startswith(f"{size - 1} l")
     assert words[2].startswith(f"{size + 1} leaves: ")
     assert all("worse" in line for line in words[1:])
+
+
+@pytest.mark.parametrize("score", ["shawe-taylor", "vapnik", "tail-inversion"])
+def test_the_growth_function_is_that_of_the_sample_and_its_ghost(score):
+    # A growth function at 4m in place of 5m, or at m in place of 2m, gives another score.
+    tree = random_tree(np.random.default_rng(5), 12, n_classes=3, most=900)
+    result = BoundPruner(score=score).prune(tree)
+    pruned, m = result.tree, int(tree.weight[0])
+    leaves, errors = pruned.n_leaves, float(pruned.errors)
+    prior = float(log_leaves_prior(leaves))
+
+    def log_growth(total):
+        return log_growth_leaves(leaves, total, 3, tree.landscape)
+
+    expected = {
+        "shawe-taylor": shawe_taylor(
+            m, errors, log_growth(2 * m), log_prior=prior, error_prior=2**-5
+        ),
+        "vapnik": vapnik(m, errors, log_growth(2 * m), log_prior=prior),
+        "tail-inversion": tail_inversion(m, errors, log_growth, log_prior=prior),
+    }
+    assert leaves > 1
+    assert result.score == expected[score]

@@ -34,7 +34,7 @@ def test_bars_hold_every_row_with_a_value_on_its_side_of_the_split(case) -> None
     tree = clf.tree_
     sample = Sample.read(frame, y, columns=tree.columns, classes=tree.classes, named=True)
     splits = splits_of(tree)
-    found = distributions(tree, splits, sample, "other")
+    found = distributions(tree, splits, sample)
     assert set(found) == set(np.flatnonzero(~tree.is_leaf).tolist())
     kinds = set()
     path = tree.decision_path(sample.X).toarray().astype(bool)
@@ -57,7 +57,7 @@ def test_a_column_of_one_value_or_none_is_drawn_or_left_out() -> None:
     tree = clf.tree_
     for column, bars in ([[7.0], [7.0]], 1), ([[np.nan], [np.nan]], None):
         sample = Sample.read(column, [0, 1], columns=tree.columns, classes=tree.classes, named=True)
-        found = distributions(tree, splits_of(tree), sample, "other")
+        found = distributions(tree, splits_of(tree), sample)
         assert (len(found[0].counts) if found else None) == bars
 
 

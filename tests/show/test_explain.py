@@ -18,6 +18,7 @@ from rich.console import Console
 import treebound as tb
 from treebound.data import Column, read_matrix
 from treebound.data.rows import read_row
+from treebound.model import Model
 from treebound.show import explain, to_rules
 from treebound.show.counterfactual import least_change
 from treebound.tree import Tree
@@ -26,14 +27,8 @@ from treebound.tree.smoothing import probabilities
 POLICIES = ("other", "majority", "stop", "missing")
 
 
-class Model:
-    """What a classifier brings beside its tree."""
-
-    smoothing = "laplace"
-    target_name_ = "kind"
-
-    def __init__(self, tree: Tree, unknown: str = "other") -> None:
-        self.tree_, self.unknown = tree, unknown
+def model(tree: Tree, unknown: str = "other") -> Model:
+    return Model(tree, unknown=unknown, smoothing="laplace", target="kind")
 
 
 def answer_of(tree: Tree, row: dict[str, Any], unknown: str) -> tuple[int, Any]:
@@ -50,7 +45,7 @@ def test_the_path_is_that_of_apply_and_the_figures_those_of_the_nodes(
 ) -> None:
     tree = case.tree
     for row, node in zip(case.rows, route(tree, case.X, unknown).tolist(), strict=True):
-        found = explain(Model(tree, unknown), row)
+        found = explain(model(tree, unknown), row)
         assert found.node == node
         assert found.answer == tree.classes[tree.label[node]]
         assert found.target == "kind"
@@ -123,7 +118,7 @@ def test_the_changed_row_gets_the_other_answer_and_no_leaf_is_cheaper(
                 c.name: row[c.name] if c.kind == "real" or row[c.name] in c.categories else None
                 for c in tree.columns
             }
-        found = explain(Model(tree, unknown), row)
+        found = explain(model(tree, unknown), row)
         least = cheapest(tree, read, found.answer, unknown)
         change = found.counterfactual
         if change is None:

@@ -130,14 +130,11 @@ def test_a_very_deep_tree_can_be_drawn() -> None:
     assert len(display.places_) == 81
 
 
-def test_displays_take_an_estimator_by_its_attributes() -> None:
-    class Fitted:
-        tree_ = categories()
-        pruning_path_ = None
-
-    assert len(TreeDisplay.from_estimator(Fitted()).places_) == 7
-    with pytest.raises(ValueError, match="needs a classifier with a pruning path"):
-        PruningPathDisplay.from_estimator(Fitted())
+def test_displays_take_a_tree_and_a_model() -> None:
+    for source in (categories(), tb.Model(categories())):
+        assert len(TreeDisplay.from_estimator(source).places_) == 7
+        with pytest.raises(ValueError, match="needs a classifier with a pruning path"):
+            PruningPathDisplay.from_estimator(source)
 
 
 def test_the_path_display_marks_the_chosen_step() -> None:

@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from random_trees import Case, cases, random_tree
 
 from treebound.data import Column
+from treebound.model import Model
+from treebound.pruning import PruningResult
 from treebound.show import to_html, to_notebook
 from treebound.tree import Tree
 
@@ -62,6 +64,7 @@ class FakePath:
     """A path that collapses one node after the other, from the back."""
 
     unit = "errors"
+    limit = None
 
     def __init__(self, tree: Tree, chosen: int) -> None:
         inner = np.flatnonzero(~tree.is_leaf)[::-1]
@@ -76,6 +79,17 @@ class FakePath:
 
     def tree(self, step: int) -> Tree:
         return self.trees[step]
+
+    def step(self, step: int) -> int:
+        return step
+
+    @property
+    def first(self) -> Tree:
+        return self.trees[0]
+
+
+def on_path(tree: Tree, path: FakePath) -> Model:
+    return Model(tree, pruning=PruningResult(tree, path, 0.0, fit_time=0.0))
 
 
 @given(case=cases())
@@ -92,7 +106,7 @@ def test_the_page_holds_the_tree(case: Case) -> None:
 
 def test_the_page_holds_the_tree_of_every_step() -> None:
     path = FakePath(random_tree(4, 40), chosen=20)
-    data = document(to_html(path.tree(20), pruning_path=path))
+    data = document(to_html(on_path(path.tree(20), path)))
     assert (data["start"], data["chosen"], data["last"]) == (20, 20, len(path) - 1)
     assert [step["leaves"] for step in data["steps"]] == path.leaves.tolist()
     assert [step["score"] for step in data["steps"]] == path.scores.tolist()
@@ -102,12 +116,12 @@ def test_the_page_holds_the_tree_of_every_step() -> None:
 
 def test_the_page_opens_at_the_tree_it_was_given() -> None:
     path = FakePath(random_tree(4, 40), chosen=20)
-    assert document(to_html(path.tree(7), pruning_path=path))["start"] == 7
+    assert document(to_html(on_path(path.tree(7), path)))["start"] == 7
 
 
 def test_a_long_path_over_a_large_tree_stays_small() -> None:
     path = FakePath(random_tree(8, 500), chosen=400)
-    page = to_html(path.tree(400), pruning_path=path)
+    page = to_html(on_path(path.tree(400), path))
     data = document(page)
     steps = [step["step"] for step in data["steps"]]
     assert 130 <= len(steps) <= 150

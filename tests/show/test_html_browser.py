@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser import chromium
-from show.test_html import HOSTILE, FakePath, hostile_tree
+from show.test_html import HOSTILE, FakePath, hostile_tree, on_path
 from sklearn.datasets import load_breast_cancer
 
 import treebound as tb
@@ -183,7 +183,7 @@ def test_a_large_path_opens_folded_and_can_be_unfolded(driver, tmp_path: Path) -
     from random_trees import random_tree
 
     path = FakePath(random_tree(8, 500), chosen=0)
-    to_html(path.tree(0), pruning_path=path, path=tmp_path / "report.html")
+    to_html(on_path(path.tree(0), path), tmp_path / "report.html")
     driver.get((tmp_path / "report.html").as_uri())
     assert len(nodes(driver)) < 200
     driver.find_element("css selector", "#depth option[value=all]").click()

@@ -30,9 +30,11 @@ from treebound.bounds.counting import log_wedderburn_etherington
 
 __all__ = [
     "ERROR_PRIOR",
+    "binomial_rates",
     "binomial_upper",
     "log_leaves_prior",
     "log_shape_prior",
+    "risk_upper",
     "shawe_taylor",
     "tail_inversion",
     "vapnik",
@@ -40,6 +42,9 @@ __all__ = [
 
 ERROR_PRIOR = 2.0**-10.5
 """The paper's r, chosen there by cross-validation over its data sets."""
+
+# scipy's inverse of the beta law loses digits from about e^-600 on.
+_LEAST_LOG_DELTA = -300.0
 
 Floats = NDArray[np.float64]
 
@@ -270,12 +275,12 @@ def binomial_upper(m: int, errors: float, delta: float = 0.05) -> float:
     errors : int
         How many of them the tree gets wrong.
     delta : float
-        Probability with which the bound may fail, at least 1e-300.
+        Probability with which the bound may fail.
 
     Returns
     -------
     float
-        In (0, 1].
+        In (0, 1], rounded up.
 
     Raises
     ------
@@ -293,16 +298,37 @@ def binomial_upper(m: int, errors: float, delta: float = 0.05) -> float:
     name = "binomial_upper"
     m = check_at_most("m", m, name, 10**15)
     k = _whole_errors(name, errors, m)
-    delta = _share(name, "delta", delta)
-    if delta < 1e-300:
-        raise ValueError(
-            f"The 'delta' parameter of {name} must be a float of at least 1e-300. "
-            f"Got {delta!r} instead."
-        )
+    return risk_upper(m, k, math.log(_share(name, "delta", delta)))
+
+
+def risk_upper(m: int, errors: int, log_delta: float) -> float:
+    """Clopper-Pearson (1934) limit at a level of any size, given as its natural log; rounded up."""
+    if errors >= m:
+        return 1.0
+    if log_delta > _LEAST_LOG_DELTA:
+        rows, wrong = np.array([float(m)]), np.array([float(errors)])
+        high = float(binomial_rates(rows, wrong, math.exp(log_delta))[0])
+    else:
+        low, high = errors / m, 1.0
+        while high - low > 1e-13 * high:
+            middle = 0.5 * (low + high)
+            if _binomial_cdf_reaches(log_delta, errors, m, middle):
+                low = middle
+            else:
+                high = middle
+    return min(1.0, high * (1.0 + 1e-9))
+
+
+def binomial_rates(weight: Floats, errors: Floats, delta: float) -> Floats:
+    """Clopper-Pearson (1934) limits of many rates, also of weighted errors; not rounded up."""
     from scipy.special import betainccinv
 
+    rates = np.ones_like(errors)
+    right = weight - errors
+    some = right > 0.0
     # The upper tail of the beta law is inverted directly: 1 - delta would lose a tiny delta.
-    return 1.0 if k == m else float(betainccinv(k + 1, m - k, delta))
+    rates[some] = betainccinv(errors[some] + 1.0, right[some], delta)
+    return rates
 
 
 def log_leaves_prior(leaves: ArrayLike) -> Any:
@@ -358,43 +384,61 @@ def log_shape_prior(leaves: int) -> float:
     return float(log_leaves_prior(leaves)) - log_wedderburn_etherington(leaves)
 
 
-# --- the hypergeometric law -------------------------------------------------------------------
+# --- the binomial and the hypergeometric law ----------------------------------------------------
+
+
+def _binomial_cdf_reaches(log_level: float, k: int, n: int, p: float) -> bool:
+    """Whether ln P[Bin(n, p) <= k] >= log_level, for p above k / n: terms fall from k down."""
+    from scipy.special import kl_div
+
+    if p >= 1.0:
+        return False
+    cells = np.array([k, n - k], dtype=np.float64)
+    divergence = float(kl_div(cells, n * np.array([p, 1.0 - p])).sum())
+    rest = _stirling_rest(np.array([float(n)]))[0] - _stirling_rest(cells).sum()
+    log_last = float(rest) - divergence
+
+    def ratio(i: Floats) -> Floats:
+        return i * (1.0 - p) / ((n - i + 1.0) * p)
+
+    return log_last >= log_level or log_last + _log_tail(k, 0, ratio) >= log_level
 
 
 def _log_hypergeometric_cdf(k: int, population: int, bad: int, draws: int) -> float:
     """ln P[at most ``k`` bad among ``draws`` out of ``population``, ``bad`` of which are bad]."""
-    least = max(0, draws - (population - bad))
-    most = min(draws, bad)
+    good_left = population - bad - draws
+    least, most = max(0, -good_left), min(draws, bad)
     if k < least:
         return -math.inf
     if k >= most:
         return 0.0
+
+    def down(i: Floats) -> Floats:
+        return i * (good_left + i) / ((bad - i + 1) * (draws - i + 1))
+
+    def up(i: Floats) -> Floats:
+        return (bad - i) * (draws - i) / ((i + 1) * (good_left + i + 1))
+
     mode = (draws + 1) * (bad + 1) // (population + 2)
     if k < mode:  # terms fall away from k downwards
-        return _log_pmf(k, population, bad, draws) + _log_tail(k, least, population, bad, draws, -1)
-    above = k + 1  # the other tail, which is not close to 1, so nothing cancels
-    log_upper = _log_pmf(above, population, bad, draws) + _log_tail(
-        above, most, population, bad, draws, +1
-    )
+        return _log_pmf(k, population, bad, draws) + _log_tail(k, least, down)
+    # the other tail, which is not close to 1, so nothing cancels
+    log_upper = _log_pmf(k + 1, population, bad, draws) + _log_tail(k + 1, most, up)
     return math.log1p(-min(1.0, math.exp(log_upper))) if log_upper < 0.0 else -math.inf
 
 
-def _log_tail(start: int, end: int, population: int, bad: int, draws: int, step: int) -> float:
+def _log_tail(start: int, end: int, ratio: Callable[[Floats], Floats]) -> float:
     """Log of the terms from ``start`` to ``end``, relative to the first, which is the largest."""
     total, term, at, size = 1.0, 1.0, start, 64
-    good_left = population - bad - draws
+    step = 1 if end > start else -1
     while at != end:
         count = min(size, abs(end - at))
-        i = at + step * np.arange(count, dtype=np.float64)
-        if step < 0:
-            ratio = i * (good_left + i) / ((bad - i + 1) * (draws - i + 1))
-        else:
-            ratio = (bad - i) * (draws - i) / ((i + 1) * (good_left + i + 1))
-        terms = term * np.cumprod(ratio)
+        ratios = ratio(at + step * np.arange(count, dtype=np.float64))
+        terms = term * np.cumprod(ratios)
         total += float(terms.sum())
         term = float(terms[-1])
         # Terms are log-concave: the rest is below a geometric series with the last ratio.
-        if term <= 1e-17 * total * (1.0 - float(ratio[-1])):
+        if term <= 1e-17 * total * (1.0 - float(ratios[-1])):
             break
         at += step * count
         size *= 2

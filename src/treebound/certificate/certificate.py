@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from treebound._validation import Constraint, Number, Whole, check, invalid
 from treebound.bounds import log_growth_leaves, tail_inversion
-from treebound.bounds.compression import log_message_weight, risk_upper
-from treebound.bounds.risk import binomial_upper, log_leaves_prior
+from treebound.bounds.compression import log_message_weight
+from treebound.bounds.risk import binomial_upper, log_leaves_prior, risk_upper
 from treebound.data import Column
 from treebound.growing.naming import needs_name
 from treebound.landscape import Landscape
@@ -183,8 +183,9 @@ class Certificate:
             return "Kind: held-out. The tree was not fitted on these rows (exact binomial limit)."
         if self.method == "compression":
             return (
-                f"Kind: training, by compression. {count(self.named_rows, 'training row')} and a message encode "
-                f"the tree, at {self.log_price:.1f} nats; the other rows test it."
+                "Kind: training, by compression. "
+                f"{count(self.named_rows, 'training row')} and a message encode the tree, at "
+                f"{self.log_price:.1f} nats; the other rows test it."
             )
         return (
             "Kind: training, by tail inversion. It holds for all trees of this size at once, at "
@@ -358,7 +359,9 @@ def _by_compression(tree: Tree, errors: int, delta: float) -> Certificate:
         int(named.sum()), rows,
     )  # fmt: skip
     risk = risk_upper(m - rows, errors, log(delta) - price)
-    return Certificate(risk, delta, errors, m, method="compression", log_price=price, named_rows=rows)
+    return Certificate(
+        risk, delta, errors, m, method="compression", log_price=price, named_rows=rows
+    )
 
 
 def _log_splits(tree: Tree, named: NDArray[np.bool_]) -> float:

@@ -7,24 +7,27 @@ and only significantly more matches than that mean that rows are known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import sqrt
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data.columns import Column
-from treebound.data.frames import Table
+from treebound.data import Sample
 from treebound.data.row_hashes import RowSketch, row_hashes
 
 __all__ = ["Role", "RowRecord", "RowsSeen"]
 
-Role = Literal["training", "validation"]
+Role = Literal["training", "held-out", "validation"]
 _ROLES: Mapping[Role, str] = MappingProxyType(
-    {"training": "rows of fit", "validation": "validation rows of prune"}
+    {
+        "training": "rows that the tree was fitted on",
+        "held-out": "rows that fit held out for its certificate",
+        "validation": "validation rows of prune",
+    }
 )
 # So many rows must be comparable for a check to mean anything.
 _ENOUGH = 10
@@ -79,8 +82,9 @@ class RowsSeen:
     def refusal(self) -> str:
         """Why rows of both kinds certify nothing."""
         return (
-            f"{self.matches:,} of the {self.comparable:,} rows that can be compared are {self.roles}, "
-            "the others are not: together they are neither held-out rows nor the training rows. "
+            f"{self.matches:,} of the {self.comparable:,} rows that can be compared are "
+            f"{self.roles}, the others are not: together they are neither held-out "
+            "rows nor the training rows. "
             "Hint: leave out the rows that had a part in fitting, or say what the rows are with "
             "kind='held-out' or kind='training'."
         )
@@ -93,20 +97,21 @@ class RowRecord:
     sketches: Mapping[Role, RowSketch] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, table: Table, y: Any, columns: Sequence[Column], named: bool) -> RowRecord:
-        """The record of a training table."""
-        return cls().with_rows("training", row_hashes(table, y, columns, named=named))
+    def of(cls, sample: Sample, named: bool) -> RowRecord:
+        """The record of the rows that a tree was grown on."""
+        names = [column.name for column in sample.columns] if named else None
+        return cls().with_rows(
+            "training", row_hashes(sample.X, sample.classes, sample.y, names=names)
+        )
 
     def with_rows(self, role: Role, hashes: NDArray[np.uint64] | None) -> RowRecord:
         """The record with more rows; what cannot be hashed is not recorded."""
         if hashes is None:
             return self
-        sketch = RowSketch.of(hashes)
-        before = self.sketches.get(role)
-        if before is not None and sketch == before:  # the same rows again
-            return self
-        merged = sketch if before is None else before.merge(sketch)
-        return RowRecord({**self.sketches, role: merged})
+        sketch, before = RowSketch.of(hashes), self.sketches.get(role)
+        if before is not None:
+            sketch = before if _same(before, sketch) else before.merge(sketch)
+        return RowRecord({**self.sketches, role: sketch})
 
     def recognise(self, hashes: NDArray[np.uint64] | None) -> RowsSeen:
         """Compare the hashes of rows with the record; None if columns are absent."""
@@ -114,14 +119,14 @@ class RowRecord:
             return RowsSeen()
         if hashes is None:
             return RowsSeen(why="columns of the training table are absent")
-        limit = min(sketch.limit for sketch in self.sketches.values())
-        compared = hashes[hashes <= np.uint64(limit)]
-        hits = {
-            role: np.isin(compared, sketch.hashes) for role, sketch in self.sketches.items()
-        }
+        sketches = self.sketches.values()
+        compared = hashes
+        for sketch in sketches:
+            compared = sketch.covered(compared)
+        hits = {role: np.isin(compared, sketch.hashes) for role, sketch in self.sketches.items()}
         matches = int(np.logical_or.reduce(list(hits.values())).sum())
-        chance = max(_chance_of_match(sketch) for sketch in self.sketches.values())
-        same = any(RowSketch.of(hashes) == sketch for sketch in self.sketches.values())
+        chance = max(map(_chance_of_match, sketches))
+        same = any(_same(RowSketch.of(hashes), sketch) for sketch in sketches)
         comparable = len(compared)
         why = ""
         if comparable < _ENOUGH:
@@ -136,6 +141,15 @@ class RowRecord:
             why=why,
             roles=" and ".join(_ROLES[role] for role, hit in hits.items() if hit.any()),
         )
+
+
+def _same(one: RowSketch, other: RowSketch) -> bool:
+    """Whether two sketches are of the same rows."""
+    return (
+        one.rows == other.rows
+        and np.array_equal(one.hashes, other.hashes)
+        and np.array_equal(one.counts, other.counts)
+    )
 
 
 def _chance_of_match(sketch: RowSketch) -> float:

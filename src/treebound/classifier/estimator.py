@@ -15,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from treebound.certificate import Certificate
 from treebound.classifier.fitting import fit_table
 from treebound.classifier.methods import FrameOutput, ModelMethods
-from treebound.parameters import FitParameters
-from treebound.data import Column
+from treebound.data import Column, Matrix
+from treebound.data.frames import read_table
 from treebound.data.streams import open_stream
 from treebound.growing import GrowOptions
 from treebound.landscape import Landscape
 from treebound.model import Model
+from treebound.parameters import FitParameters
 from treebound.pruning import PruningPath, PruningResult
 from treebound.tree.model import Tree
 
@@ -173,9 +174,12 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         self
         """
         with self._unchanged_on_error():
-            if open_stream(X) is None and (type(X) is not np.ndarray or y is None):
-                validate_data(self, X, y, skip_check_array=True)
-            self._set_model(fit_table(self, X, y, sample_weight))
+            rows = X
+            if open_stream(X) is None:
+                rows = read_table(X)
+                if type(X) is not np.ndarray or y is None:  # an array has no names to look for
+                    validate_data(self, X, y, skip_check_array=True)
+            self._set_model(fit_table(self, rows, y, sample_weight))
         return self
 
     def _set_model(self, model: Model) -> None:
@@ -206,12 +210,15 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
     # -- prediction ------------------------------------------------------------------------
 
-    def _fitted(self, X: Any = None) -> Model:
-        """The model, after scikit-learn's checks of the state and of the columns of a table."""
+    def _fitted(self) -> Model:
         check_is_fitted(self)
-        if X is not None:
-            validate_data(self, X, reset=False, skip_check_array=True)
         return self.model_
+
+    def _read(self, X: Any) -> Matrix:
+        """The rows of a table, after scikit-learn's checks of the state and the columns."""
+        model, table = self._fitted(), read_table(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return model.read(table, whole=True)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each row of a table.
@@ -225,7 +232,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         -------
         ndarray of shape (n_rows,)
         """
-        return self._fitted(X).predict(X, self.n_jobs)
+        return self._fitted().predict(self._read(X), self.n_jobs)
 
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class for each row, smoothed by ``smoothing``.
@@ -240,7 +247,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         ndarray of shape (n_rows, n_classes)
             The classes in the order of ``classes_``. A frame after :meth:`set_output`.
         """
-        return self._framed(self._fitted(X).predict_proba(X, self.n_jobs), X)
+        return self._framed(self._probabilities(X), X)
+
+    def _probabilities(self, X: Any) -> NDArray[np.float64]:
+        return self._fitted().predict_proba(self._read(X), self.n_jobs)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Predict the log-probability of each class for each row.
@@ -256,7 +266,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
             See :meth:`predict_proba`.
         """
         with np.errstate(divide="ignore"):
-            return self._framed(np.log(self._fitted(X).predict_proba(X, self.n_jobs)), X)
+            return self._framed(np.log(self._probabilities(X)), X)
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """The node of ``tree_`` that each row reaches.
@@ -271,7 +281,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         ndarray of int32, shape (n_rows,)
             Leaves, or inner nodes with ``unknown="stop"``.
         """
-        return self._fitted(X).apply(X, self.n_jobs)
+        return self._fitted().apply(self._read(X), self.n_jobs)
 
     def decision_path(self, X: Any) -> csr_matrix:
         """The nodes on the path of each row.
@@ -285,8 +295,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         -------
         csr_matrix of shape (n_rows, n_nodes)
         """
-        model = self._fitted(X)
-        return model.tree.decision_path(model.read(X))
+        return self.tree_.decision_path(self._read(X))
 
     # -- learned attributes ----------------------------------------------------------------
 

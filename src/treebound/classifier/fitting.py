@@ -13,7 +13,6 @@ import numpy as np
 
 from treebound._jobs import effective_jobs
 from treebound.certificate import HeldOut, RowRecord, learn_apart
-from treebound.parameters import FitParameters
 from treebound.data import Sample
 from treebound.data.folds import folds
 from treebound.data.frames import read_table
@@ -32,6 +31,7 @@ from treebound.growing.rounds import (
     stream_engine,
 )
 from treebound.model import Model
+from treebound.parameters import FitParameters
 from treebound.pruning import PRUNERS, Pruner, make_pruner
 from treebound.tree.model import Tree
 
@@ -66,13 +66,15 @@ def fit_table(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = No
         categorical_features=parameters.categorical_features,
         ordinal_features=parameters.ordinal_features,
     )
-    aside = None
+    aside, named = None, table.names is not None
     if parameters.certify == "held-out":
-        sample, aside = learn_apart(
+        sample, aside, hashes = learn_apart(
             learn, table, y, sample_weight, parameters.random_state, parameters.unknown
         )
+        rows = RowRecord.of(sample, named).with_rows("held-out", hashes)
     else:
         sample = learn(table, y, sample_weight)
+        rows = RowRecord.of(sample, named)
     warn_of_oddities(sample, stacklevel=4)
     name = getattr(y, "name", None)
     return fit_sample(
@@ -80,8 +82,8 @@ def fit_table(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = No
         sample,
         aside,
         target=name if isinstance(name, str) and name else None,
-        named=table.names is not None,
-        rows=RowRecord.of(table, y, table.names is not None),
+        named=named,
+        rows=rows,
     )
 
 

@@ -178,7 +178,7 @@ def _fit_in_memory(
         for line in brief_lines(sample, str(table.schema.target)):
             say(line)
     with progress(f"fitting {sample.n_rows:,} rows", quiet):
-        rows = RowRecord.of(table.table(), table.labels(), sample.columns, True)
+        rows = RowRecord.of(sample, named=True)
         model = fit_sample(parameters, sample, target=table.schema.target, rows=rows)
     return model, sample
 

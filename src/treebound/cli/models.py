@@ -43,9 +43,7 @@ def schema_of(model: Model, options: FileOptions, target: str | None = None) -> 
     return Schema(columns, target, classes, ignored, given.missing, "ignore", given.layout, order)
 
 
-def labelled_rows(
-    model: Model, data: Path, options: FileOptions, target: str | None
-) -> RawTable:
+def labelled_rows(model: Model, data: Path, options: FileOptions, target: str | None) -> RawTable:
     """Rows with their labels, in the columns and classes of a model."""
     name = target or model.target
     if name is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -27,6 +27,7 @@ from treebound.data import Sample
 from treebound.data.parts import Schema, put_together, with_numbers
 from treebound.growing.rounds import Engine, make_bins, stream_engine
 from treebound.growing.rounds.on_dask import DaskEngine, PartitionError, in_partition
+from treebound.parameters import with_parameters
 
 __all__ = ["DaskBoundTreeClassifier"]
 
@@ -38,7 +39,7 @@ _SAMPLED = 16
 _OWN = ("client", "checkpoint")
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class DaskBoundTreeClassifier(BoundTreeClassifier):
     """:class:`treebound.BoundTreeClassifier` on a Dask cluster: exactly the same tree.
 
@@ -125,9 +126,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         return self
 
     def _grow(self, engine: Engine, schema: Schema, target: str | None) -> None:
-        self._set_model(
-            fit_engine(self, engine, schema, target=target, checkpoint=self.checkpoint)
-        )
+        self._set_model(fit_engine(self, engine, schema, target=target, checkpoint=self.checkpoint))
 
     def _client(self) -> Any:
         """The client given, or the current one; None where there is no cluster."""

@@ -206,7 +206,7 @@ def read_matrix(
     dense = table.floats() if all(column.kind == "real" for column in columns) else None
     if dense is not None and None not in places:
         if places != list(range(dense.shape[1])):
-            dense = dense[:, places]
+            dense = dense[:, np.array(places)]
         missing = _missing_columns(dense, [column.name for column in columns], wanted)
         return Matrix(_may_miss(columns, missing), dense=dense)
     values = [

@@ -70,10 +70,13 @@ class Table:
 
     def select(self, names: Sequence[str]) -> Table:
         """The table restricted to columns with these names, in this order."""
+        if tuple(names) == self.labels:
+            return self
+        at = {name: place for place, name in enumerate(self.labels)}
         for name in names:
-            if name not in self.labels:
+            if name not in at:
                 raise ValueError(f"The table has no column {name!r}. Hint: give it.")
-        places = [self.labels.index(name) for name in names]
+        places = [at[name] for name in names]
         shape = (self.shape[0], len(places))
         if self.matrix is not None:
             return Table(tuple(names), shape, self.matrix[:, places])

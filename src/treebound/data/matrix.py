@@ -56,6 +56,17 @@ class Matrix:
         """Number of rows."""
         return len(self.given[0] if self.dense is None else self.dense)
 
+    def select(self, names: Sequence[str]) -> Matrix:
+        """The columns with these names, in this order."""
+        own = [column.name for column in self.columns]
+        if list(names) == own:
+            return self
+        places = [own.index(name) for name in names]
+        columns = tuple(self.columns[at] for at in places)
+        if self.dense is not None:
+            return Matrix(columns, dense=self.dense[:, places])
+        return Matrix(columns, tuple(self.given[at] for at in places))
+
     def part(self, rows: NDArray[Any]) -> Matrix:
         """Select rows.
 

@@ -17,8 +17,8 @@ from treebound.exchange.code import (
     identifiers,
     literal_type,
 )
-from treebound.tree import Tree
 from treebound.model import takes_model
+from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, Unknown, plain
 

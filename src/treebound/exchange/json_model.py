@@ -59,7 +59,7 @@ _NAMES: dict[type, str] = {
     type(None): "null",
 }  # fmt: skip
 _PLAIN: dict[str, tuple[type, ...]] = {
-    "made_by": (str,), "target": (str, type(None)), "named": (bool,),
+    "made_by": (str,), "target": (str, type(None)), "named": (bool, type(None)),
     "prediction": (dict, type(None)), "parameters": (dict, type(None)),
     "certificate": (dict, type(None)), "held_out": (dict, type(None)),
 }  # fmt: skip
@@ -91,7 +91,7 @@ def dumps(model: Model) -> str:
         "version": VERSION,
         "made_by": f"treebound {installed_version('treebound')}",
         "target": model.target,
-        "named": model.named,
+        "named": model.has_names,
         "columns": [_column_to_json(column) for column in tree.columns],
         "classes": {
             **_values_to_json(list(tree.classes), "classes"),
@@ -185,8 +185,6 @@ def loads(text: str | bytes) -> Model:
         raise FormatError("version", f"must be {VERSION}, {found} (of another release)")
     document = fields_of(given, "", _NEEDED, _OPTIONAL)
     columns = _columns_from_json(document["columns"])
-    if document["named"] is None:
-        document["named"] = any(column.name != f"x{at}" for at, column in enumerate(columns))
     for name, kinds in _PLAIN.items():
         if type(document[name]) not in kinds:
             raise FormatError(name, f"must be {_words(kinds)}")

@@ -26,8 +26,8 @@ import numpy as np
 from treebound._extras import require
 from treebound._validation import invalid
 from treebound.data import Column
-from treebound.tree import Tree
 from treebound.model import takes_model
+from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, Unknown, check_unknown, splits_of
 

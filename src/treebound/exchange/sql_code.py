@@ -17,8 +17,8 @@ from treebound.exchange.code import (
     columns_used,
     literal_type,
 )
-from treebound.tree import Tree
 from treebound.model import takes_model
+from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing
 from treebound.tree.split import Split, Unknown, plain
 

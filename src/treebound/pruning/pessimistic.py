@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import Constraint, Number
+from treebound.bounds.risk import binomial_rates
 from treebound.data import Sample
 from treebound.pruning.base import BasePruner, Found, Grow
 from treebound.pruning.least_cost import least_cost
@@ -59,10 +60,4 @@ class PessimisticPruner(BasePruner):
 
 def upper_errors(errors: Floats, weight: Floats, confidence: float) -> Floats:
     """Expected errors at the upper end of the confidence interval, ``weight`` times the rate."""
-    from scipy.special import betaincinv
-
-    right = np.maximum(weight - errors, 0.0)
-    some = right > 0.0
-    rate = np.ones_like(errors)
-    rate[some] = betaincinv(errors[some] + 1.0, right[some], 1.0 - confidence)
-    return weight * rate
+    return weight * binomial_rates(weight, errors, confidence)

@@ -1,5 +1,6 @@
 """Text, rules, figures and pages of trees."""
 
+from treebound.model import as_method
 from treebound.show import as_dot, as_html, as_latex, as_rules, as_text
 from treebound.show.as_dot import to_dot
 from treebound.show.as_html import to_html
@@ -12,7 +13,6 @@ from treebound.show.figure import TreeDisplay
 from treebound.show.notebook import to_notebook
 from treebound.show.path_display import CertificateDisplay, PruningPathDisplay
 from treebound.show.theory import FerrersDisplay, GrowthDisplay
-from treebound.model import as_method
 
 __all__ = [
     "CertificateDisplay",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from treebound.model import takes_model
 from treebound.show.colours import fill_of
 from treebound.show.words import answer, class_and_counts, counted, one_line
 from treebound.tree import Tree
-from treebound.model import takes_model
 from treebound.tree.split import Split, Unknown, splits_of
 
 __all__ = ["to_dot"]

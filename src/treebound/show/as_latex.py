@@ -6,11 +6,11 @@ import unicodedata
 
 import numpy as np
 
+from treebound.model import takes_model
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.layout import tidy, visible
 from treebound.show.words import answer, class_and_counts, counted, one_line, typeset
 from treebound.tree import Tree
-from treebound.model import takes_model
 from treebound.tree.split import Split, Unknown, splits_of
 
 __all__ = ["to_latex"]

@@ -12,9 +12,9 @@ from typing import Any, overload
 from treebound._extras import require
 from treebound.data import Column
 from treebound.data.raw import is_missing
+from treebound.model import takes_model
 from treebound.show.words import count, counted, number
 from treebound.tree import Tree
-from treebound.model import takes_model
 from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, Unknown, check_unknown, plain, splits_of
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from treebound.model import takes_model
 from treebound.show.words import answer, class_and_counts, one_line
 from treebound.tree import Tree
-from treebound.model import takes_model
 from treebound.tree.split import Unknown, splits_of
 
 __all__ = ["to_text"]

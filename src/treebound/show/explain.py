@@ -11,12 +11,12 @@ import numpy as np
 from treebound.data import Column, Matrix
 from treebound.data.raw import MISSING, UNKNOWN, RawColumn
 from treebound.data.rows import read_row
+from treebound.model import as_model
 from treebound.show.as_rules import Region
 from treebound.show.counterfactual import Cell, least_change
 from treebound.show.explanation import Change, Counterfactual, Explanation, Step
 from treebound.show.words import number, one_line
 from treebound.tree import Tree
-from treebound.model import as_model
 from treebound.tree.route import path_to
 from treebound.tree.split import Unknown, plain, split_of
 

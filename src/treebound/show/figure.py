@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from treebound._extras import require
 from treebound._validation import Whole, check
 from treebound.data import Sample
+from treebound.model import as_model
 from treebound.show.distributions import Distribution, distributions
 from treebound.show.drawing import BAR, LINE, PAD, PLOT, PLOT_WIDTH, Box, Page, text_width, wrapped
 from treebound.show.layout import tidy, visible
 from treebound.show.words import answer, count, one_line, typeset
 from treebound.tree import Tree
-from treebound.model import as_model
 from treebound.tree.split import Split, Unknown, splits_of
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 
+from treebound.model import takes_model
 from treebound.show.colours import class_colours
 from treebound.show.words import answer, class_and_counts, one_line, tree_in_words, typeset
 from treebound.tree import Tree
-from treebound.model import takes_model
 from treebound.tree.split import Unknown, split_of
 
 __all__ = ["to_notebook"]

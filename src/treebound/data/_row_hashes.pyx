@@ -1,0 +1,92 @@
+"""Add the terms of some columns to the hash of every row.
+
+A term is the bits of a value, folded, times the odd key of its column. Terms are added, so the
+order of the columns does not matter.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int8_t, int16_t, int32_t, uint64_t
+from libc.string cimport memcpy
+
+ctypedef fused real:
+    float
+    double
+
+ctypedef fused code:
+    int8_t
+    int16_t
+    int32_t
+
+# The bits of every missing number.
+cdef uint64_t MISSING = 0x7FF8000000000000
+
+
+cdef inline uint64_t _folded(double value) noexcept nogil:
+    """The bits of a number: one zero, one NaN, and the high half upon the low one."""
+    cdef uint64_t bits
+    cdef double positive = value + 0.0
+    memcpy(&bits, &positive, 8)
+    bits = MISSING if value != value else bits
+    return bits ^ (bits >> 32)
+
+
+def add_rows(const real[:, ::1] X, const uint64_t[::1] keys, uint64_t[::1] hashes):
+    """Add columns of numbers that stand row by row."""
+    cdef Py_ssize_t i, j, width = X.shape[1]
+    cdef const real* row
+    cdef uint64_t total
+    with nogil:
+        for i in range(X.shape[0]):
+            row = &X[i, 0]
+            total = 0
+            for j in range(width):
+                total += _folded(row[j]) * keys[j]
+            hashes[i] += total
+
+
+def add_column(const real[:] values, uint64_t key, uint64_t[::1] hashes):
+    """Add a column of numbers."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(values.shape[0]):
+            hashes[i] += _folded(values[i]) * key
+
+
+def add_codes(const code[:] codes, const uint64_t[::1] terms, uint64_t[::1] hashes):
+    """Add a column of categories; the first two terms are those of -2 and -1."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(codes.shape[0]):
+            hashes[i] += terms[codes[i] + 2]
+
+
+def finish(uint64_t[::1] hashes):
+    """Mix the bits of every sum (splitmix64)."""
+    cdef Py_ssize_t i
+    cdef uint64_t z
+    with nogil:
+        for i in range(hashes.shape[0]):
+            z = hashes[i]
+            z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
+            z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
+            hashes[i] = z ^ (z >> 31)
+
+
+def text_words(list texts):
+    """A word for each of some byte strings (FNV-1a, mixed)."""
+    cdef Py_ssize_t i, j
+    cdef const unsigned char* first
+    cdef bytes text
+    cdef uint64_t word
+    found = np.empty(len(texts), dtype=np.uint64)
+    cdef uint64_t[::1] words = found
+    for i in range(len(texts)):
+        text = texts[i]
+        first = text
+        word = <uint64_t> 0xCBF29CE484222325
+        for j in range(len(text)):
+            word = (word ^ first[j]) * <uint64_t> 0x100000001B3
+        words[i] = word
+    finish(words)
+    return found

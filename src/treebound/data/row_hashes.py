@@ -1,0 +1,173 @@
+"""Hashes of rows, and a sketch of them: which rows a model has seen.
+
+A hash is made of the values and the class of a row, not of their codes, so it depends neither on
+the order of named columns nor on batches, libraries or the order of categories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data._row_hashes import add_codes, add_column, add_rows, finish, text_words
+from treebound.data.frames import Table
+from treebound.data.matrix import Matrix
+from treebound.data.raw import family_of
+
+__all__ = ["RowSketch", "row_hashes"]
+
+Words = NDArray[np.uint64]
+
+_LABEL, _POSITION, _NAME = b"label:", b"position:", b"name:"
+# The words of a category that is not known and of a missing value.
+_UNKNOWN, _MISSING = text_words([b"unknown:"])[0], np.uint64(0x7FF8_0000_7FF8_0000)
+
+
+def row_hashes(
+    X: Table | Matrix,
+    classes: NDArray[Any],
+    y: NDArray[np.int32],
+    *,
+    names: Sequence[str] | None,
+) -> Words:
+    """A hash of the values and the class of every row.
+
+    Parameters
+    ----------
+    X : Table or Matrix
+        Other columns than ``names`` are left out.
+    classes, y : ndarray
+        The classes, and which of them each row has.
+    names : sequence of str or None
+        The columns of the training table; None if it had no names.
+    """
+    hashes = np.zeros(len(y), dtype=np.uint64)
+    terms = _words(classes.tolist()) * _keys(_LABEL, [""])[0]
+    add_codes(y, np.concatenate([np.zeros(2, dtype=np.uint64), terms]), hashes)
+    width = X.shape[1] if isinstance(X, Table) else len(X.columns)
+    keys = _keys(_POSITION, map(str, range(width))) if names is None else _keys(_NAME, names)
+    if names is not None and not (isinstance(X, Table) and X.names is None):
+        X = X.select(names)
+    dense = X.floats() if isinstance(X, Table) else X.dense
+    if dense is not None and dense.flags.c_contiguous:
+        add_rows(dense, keys, hashes)
+    else:
+        for key, (values, categories) in zip(keys.tolist(), _columns(X), strict=True):
+            _add(values, categories, key, hashes)
+    finish(hashes)
+    return hashes
+
+
+def _add(values: NDArray[Any], categories: Sequence[Any] | None, key: int, hashes: Words) -> None:
+    if categories is None:
+        add_column(values, key, hashes)
+    else:
+        words = np.concatenate([[_UNKNOWN, _MISSING], _words(categories)])
+        add_codes(values, words * np.uint64(key), hashes)
+
+
+def _columns(X: Table | Matrix) -> Iterator[tuple[NDArray[Any], Sequence[Any] | None]]:
+    """Numbers, or codes and their categories."""
+    if isinstance(X, Matrix):
+        for column, values in zip(X.columns, X.values, strict=True):
+            yield values, None if column.kind == "real" else column.categories or ()
+        return
+    for at in range(X.shape[1]):
+        raw = X.column(at)
+        if raw.categories is not None:
+            yield raw.values, raw.categories
+        elif raw.values.dtype == object:  # integers past 64 bits
+            distinct, codes = raw.distinct()
+            yield codes.astype(np.int32), distinct
+        else:
+            yield raw.floats(), None
+
+
+def _keys(kind: bytes, names: Any) -> Words:
+    """An odd number for each name."""
+    return text_words([kind + _utf8(name) for name in names]) | np.uint64(1)
+
+
+def _words(values: Sequence[Any]) -> Words:
+    """A word for each value: numbers and booleans by their float64 bits, others by their text."""
+    if family_of(values) not in ("number", "bool"):
+        return text_words([_utf8(str(value)) for value in values])
+    bits = (np.array([_float(value) for value in values]) + 0.0).view(np.uint64)
+    return bits ^ (bits >> np.uint64(32))
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an integer past the floats
+        return inf if value > 0 else -inf
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True, eq=False)
+class RowSketch:
+    """The smallest hashes of some rows, how often each occurs, and how many rows there were.
+
+    Attributes
+    ----------
+    hashes : ndarray of uint64
+        The smallest distinct hashes, sorted; at most ``RowSketch.SIZE``.
+    counts : ndarray of int64
+        The number of rows with each of them.
+    rows : int
+        The number of all rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treebound.data.row_hashes import RowSketch
+    >>> sketch = RowSketch.of(np.array([7, 3, 7], dtype=np.uint64))
+    >>> sketch.hashes.tolist(), sketch.counts.tolist(), sketch.rows
+    ([3, 7], [1, 2], 3)
+    """
+
+    hashes: Words
+    counts: NDArray[np.int64]
+    rows: int
+
+    SIZE: ClassVar[int] = 1024
+
+    @classmethod
+    def of(cls, hashes: Words) -> RowSketch:
+        """The sketch of some rows."""
+        limit = min(1.0, 8 * cls.SIZE / max(len(hashes), 1))
+        while True:  # look only at hashes that are small enough to matter
+            least = hashes if limit == 1.0 else hashes[hashes < np.uint64(limit * 2.0**64)]
+            distinct, counts = np.unique(least, return_counts=True)
+            if limit == 1.0 or len(distinct) >= cls.SIZE:
+                return cls(distinct[: cls.SIZE], counts[: cls.SIZE], len(hashes))
+            limit = min(1.0, 8 * limit)
+
+    def merge(self, other: RowSketch) -> RowSketch:
+        """The sketch of the rows of both."""
+        hashes, at = np.unique(np.concatenate([self.hashes, other.hashes]), return_inverse=True)
+        counts = np.zeros(len(hashes), dtype=np.int64)
+        np.add.at(counts, at, np.concatenate([self.counts, other.counts]))
+        return RowSketch(hashes[: self.SIZE], counts[: self.SIZE], self.rows + other.rows)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row is in the sketch."""
+        return int(self.counts.sum()) == self.rows
+
+    @property
+    def share(self) -> float:
+        """The share of all hashes that would be in the sketch, were a row to have them."""
+        return 1.0 if self.complete else (float(self.hashes[-1]) + 1.0) / 2.0**64
+
+    def covered(self, hashes: Words) -> Words:
+        """Hashes of rows that would be in the sketch if they were among its rows."""
+        return hashes if self.complete else hashes[hashes <= self.hashes[-1]]

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds.compression import risk_upper
+from treebound.bounds.risk import risk_upper
 
 __all__ = ["BestFold", "FoldLimit", "best_of_folds", "default_folds", "draw_folds"]
 

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds.compression import risk_upper
+from treebound.bounds.risk import risk_upper
 from treebound.certificate._prior import PriorSearch
 from treebound.data import Column, Sample
 from treebound.tree.model import Tree

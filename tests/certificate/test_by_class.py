@@ -58,7 +58,7 @@ def test_a_class_without_rows_is_promised_nothing():
     assert found[0].risk == limit(10, 1, log(0.025))
     assert found[1].risk == 1.0
     assert "too few" in str(found[1])
-    assert str(found[0]) == "at most 44.5 % of new a are missed (1 of 10 were)"
+    assert str(found[0]) == "a: at most 44.5 % of its new cases are missed (1 of 10 were)"
 
 
 @pytest.mark.parametrize("draws", [500, pytest.param(3000, marks=pytest.mark.heavy)])

@@ -8,20 +8,16 @@ import numpy as np
 import pytest
 from support import ROOT
 
-from treebound.certificate.folds import best_of_folds, default_folds, draw_folds
+from treebound.certificate.folds import best_of_folds, default_folds, draw_folds, draw_tenth
 
 VECTORS = json.loads((ROOT / "tests/vectors/certificates.json").read_text())["folds"]
 
 
 @pytest.mark.parametrize("case", VECTORS)
-def test_vectors_of_the_folds(case, monkeypatch):
+def test_vectors_of_the_folds(case):
     sizes, errors = case["rows"], iter(case["errors"])
     folds = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
-    monkeypatch.setattr("treebound.certificate.folds.draw_folds", lambda *_: folds)
-    best = best_of_folds(
-        lambda rows, fold: (len(fold), next(errors)), sum(sizes), n_folds=len(sizes),
-        delta=case["delta"],
-    )  # fmt: skip
+    best = best_of_folds(lambda fold: (len(fold), next(errors)), folds, case["delta"])
     assert best.chosen == case["chosen"]
     assert best.fitted == sizes[case["chosen"]]
     assert [one.risk for one in best.limits] == pytest.approx(case["limits"], abs=2e-9)
@@ -43,24 +39,12 @@ def test_folds_are_drawn_by_number_and_partition_the_rows():
     assert default_folds(500) == 4
 
 
-def test_fit_never_sees_its_fold_and_one_tenth_is_one_fold_of_ten():
-    seen = []
-
-    def fit(rows, fold):
-        assert not set(rows) & set(fold)
-        assert len(rows) + len(fold) in (200, 20)
-        seen.append(len(fold))
-        return None, 1
-
-    best = best_of_folds(fit, 200, n_folds=10, used=1, delta=0.05)
-    assert seen == [20]
-    assert best.limit.risk == best_of_folds(fit, 20, n_folds=1, delta=0.05).limit.risk
-    assert best_of_folds(fit, 200, n_folds=2, delta=0.1).limits[0].m == 100
-
-
-def violations(draw_limit, draws, seed):
-    rng = np.random.default_rng(seed)
-    return sum(risk > limit for risk, limit in (draw_limit(rng) for _ in range(draws)))
+def test_a_tenth_is_one_fold_of_at_least_150_rows_and_at_most_30_percent():
+    assert [len(draw_tenth(m, 0)[0]) for m in (100, 400, 1000, 5000)] == [30, 120, 150, 500]
+    (fold,) = draw_tenth(300, 5)
+    assert len(set(fold.tolist())) == len(fold)
+    best = best_of_folds(lambda fold: (None, 2), [fold], 0.05)
+    assert exact_tail(90, 2, best.limit.risk) <= Fraction(0.05)
 
 
 def constant_learner(rng, m, rates):
@@ -69,12 +53,12 @@ def constant_learner(rng, m, rates):
 
 
 def best_fold_of(errors, rates, *, n_folds, delta, seed, share=True):
-    def fit(rows, fold):
-        chosen = int(errors[rows].sum(axis=0).argmin())
+    def fit(fold):
+        chosen = int(np.delete(errors, fold, axis=0).sum(axis=0).argmin())
         return chosen, int(errors[fold, chosen].sum())
 
     level = delta if share else delta * n_folds
-    return best_of_folds(fit, len(errors), n_folds=n_folds, delta=level, seed=seed)
+    return best_of_folds(fit, draw_folds(len(errors), n_folds, seed), level)
 
 
 @pytest.mark.parametrize("draws", [600, pytest.param(3000, marks=pytest.mark.heavy)])
@@ -98,17 +82,18 @@ def test_refitting_on_all_rows_is_not_certified(draws):
     rng, wrong, delta, m = np.random.default_rng(2), 0, 0.05, 100
     rates = np.array([0.02, 0.4])
 
-    def learn(rows):
-        return int(len(rows) == m)  # the good stump without a fold, the bad one on all rows
+    def learn(n_rows):
+        return int(n_rows == m)  # the good stump without a fold, the bad one on all rows
 
     for seed in range(draws):
         errors = rng.random((m, 2)) < rates
 
-        def fit(rows, fold, errors=errors):
-            return learn(rows), int(errors[fold, learn(rows)].sum())
+        def fit(fold, errors=errors):
+            chosen = learn(m - len(fold))
+            return chosen, int(errors[fold, chosen].sum())
 
-        best = best_of_folds(fit, m, n_folds=4, delta=delta, seed=seed)
-        wrong += rates[learn(np.arange(m))] > best.limit.risk
+        best = best_of_folds(fit, draw_folds(m, 4, seed), delta)
+        wrong += rates[learn(m)] > best.limit.risk
     assert wrong > 0.9 * draws
 
 
@@ -131,12 +116,12 @@ def test_equal_trees_of_all_folds_are_no_certificate_of_the_tree_of_all_rows(dra
         whole = first_without_error(errors, np.arange(m))
         same = []
 
-        def fit(rows, fold, errors=errors, whole=whole, same=same):
-            found = first_without_error(errors, rows)
+        def fit(fold, errors=errors, whole=whole, same=same):
+            found = first_without_error(errors, np.setdiff1d(np.arange(m), fold))
             same.append(found == whole >= 0 and not errors[fold, found].any())
             return found, int(errors[fold, found].sum())
 
-        best_of_folds(fit, m, n_folds=n_folds, delta=delta, seed=seed)
+        best_of_folds(fit, draw_folds(m, n_folds, seed), delta)
         wrong += all(same)
     expected = clean / (clean + n_folds * (1 - clean))  # of the proposition: about 1 / 6
     assert wrong / draws == pytest.approx(expected, abs=4 * np.sqrt(expected / draws))

@@ -46,12 +46,11 @@ class ClassLimit:
     m: int
 
     def __str__(self) -> str:
+        missed = f"{self.errors:,} of {self.m:,} were"
         if self.risk >= 0.9995:
-            return f"{self.label}: too few of its {self.m:,} rows to promise anything"
-        return (
-            f"at most {100 * self.risk:.1f} % of new {self.label!s} are missed "
-            f"({self.errors:,} of {self.m:,} were)"
-        )
+            return f"{self.label}: too few rows to promise anything ({missed})"
+        share = f"{100 * self.risk:.1f} %"
+        return f"{self.label}: at most {share} of its new cases are missed ({missed})"
 
 
 def class_counts(
@@ -65,8 +64,8 @@ def class_counts(
 
 def by_class_on_rows(
     classes: Sequence[Any] | NDArray[Any],
-    rows: NDArray[np.int64],
-    errors: NDArray[np.int64],
+    rows: Sequence[int] | NDArray[np.int64],
+    errors: Sequence[int] | NDArray[np.int64],
     log_level: float,
 ) -> tuple[ClassLimit, ...]:
     """Limits from rows that the tree does not depend on, or from the rows B of a prior.

@@ -2,12 +2,12 @@
 
 Split the row numbers by a seed into K folds. Tree i is any function of the rows outside fold i.
 Given these rows its errors on the fold are binomial, so that each limit fails with probability at
-most ``delta / K``, and all of them hold together. One held-out tenth is the first of ten folds.
+most ``delta / K``, and all of them hold together. One held-out tenth is one fold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Generic, TypeVar
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from treebound.bounds.risk import risk_upper
 
-__all__ = ["BestFold", "FoldLimit", "best_of_folds", "default_folds", "draw_folds"]
+__all__ = ["BestFold", "FoldLimit", "best_of_folds", "default_folds", "draw_folds", "draw_tenth"]
 
 Fitted = TypeVar("Fitted")
 Rows = NDArray[np.intp]
@@ -34,10 +34,9 @@ class FoldLimit:
 
 @dataclass(frozen=True)
 class BestFold(Generic[Fitted]):
-    """What was fitted without the chosen fold, that fold, and the limits of all folds."""
+    """What was fitted without the chosen fold, which one it is, and the limits of all folds."""
 
     fitted: Fitted
-    rows: Rows
     chosen: int
     limits: tuple[FoldLimit, ...]
 
@@ -49,7 +48,7 @@ class BestFold(Generic[Fitted]):
 
 def default_folds(m: int) -> int:
     """Number of folds for m rows: 3 below 500 rows, else 4 (chosen on the 25 data sets)."""
-    return 3 if m < 500 else 4
+    return min(3 if m < 500 else 4, m)
 
 
 def draw_folds(m: int, n_folds: int, seed: int | None) -> list[Rows]:
@@ -57,46 +56,36 @@ def draw_folds(m: int, n_folds: int, seed: int | None) -> list[Rows]:
     return np.array_split(np.random.default_rng(seed).permutation(m), n_folds)
 
 
+def draw_tenth(m: int, seed: int | None) -> list[Rows]:
+    """One fold, by a seed: a tenth of the rows, but at least 150 and at most 30 %."""
+    size = round(min(0.3 * m, max(150.0, 0.1 * m)))
+    return [np.random.default_rng(seed).permutation(m)[:size]]
+
+
 def best_of_folds(
-    fit: Callable[[Rows, Rows], tuple[Fitted, int]],
-    m: int,
-    *,
-    n_folds: int | None = None,
-    used: int | None = None,
-    delta: float = 0.05,
-    seed: int | None = 0,
+    fit: Callable[[Rows], tuple[Fitted, int]], folds: Sequence[Rows], delta: float = 0.05
 ) -> BestFold[Fitted]:
     """Fit without each fold and keep the tree of the least limit; on ties the first.
 
     Parameters
     ----------
     fit : callable
-        ``fit(rows, fold)``: fit on rows, and give what was fitted and its errors on the fold.
-    m : int
-        Number of rows.
-    n_folds : int, optional
-        Number of folds; by default `default_folds`.
-    used : int, optional
-        Fit without this many of them only, the first; by default all.
+        ``fit(fold)``: fit on the other rows, and give what was fitted and its errors on the fold.
+    folds : sequence of index arrays
+        The folds, drawn by number.
     delta : float
         Probability that one of the limits is wrong.
-    seed : int or None
-        Draws the folds.
 
     Returns
     -------
     BestFold
     """
-    folds = draw_folds(m, min(n_folds or default_folds(m), m), seed)
-    tried = folds[: used or len(folds)]
-    level = log(delta / len(tried))
+    level = log(delta / len(folds))
     best, limits = None, []
-    for fold in tried:
-        inside = np.ones(m, dtype=bool)
-        inside[fold] = False
-        fitted, errors = fit(np.flatnonzero(inside), np.sort(fold))
+    for fold in folds:
+        fitted, errors = fit(fold)
         limits.append(FoldLimit(risk_upper(len(fold), errors, level), errors, len(fold)))
         if best is None or limits[-1].risk < limits[best[0]].risk:
             best = len(limits) - 1, fitted
     assert best is not None
-    return BestFold(best[1], np.sort(tried[best[0]]), best[0], tuple(limits))
+    return BestFold(best[1], best[0], tuple(limits))

@@ -278,7 +278,7 @@ def search_trees(
     Returns
     -------
     list of CertifiedTree
-        Without repetitions, from few leaves to many.
+        Without repetitions, from one leaf to many.
     """
     kernel = prior.kernel
     if restarts is None:
@@ -294,7 +294,10 @@ def search_trees(
                                                            "missing_left", "label"))  # fmt: skip
         if key not in trees:
             trees[key] = prior.tree_of(arrays, delta)
-    return sorted(trees.values(), key=lambda one: (one.leaves, one.risk))
+    several = [*trees.values()]
+    if all(one.leaves > 1 for one in several):
+        several.append(prior.certify(several[0].tree.collapsed([0]), delta))
+    return sorted(several, key=lambda one: (one.leaves, one.risk))
 
 
 def default_restarts(values: int) -> int:

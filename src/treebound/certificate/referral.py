@@ -1,9 +1,9 @@
 """Referral: answer only in the leaves where the risk of an answered case can be promised.
 
 From held-out rows: the leaves are ranked by the rows that grew the tree. The sets of the first
-j leaves are tested in this order, each at the full delta, until one fails
-(fixed-sequence testing): a set with a larger risk is kept only if the first such set passed its
-test, which happens with probability at most delta.
+j leaves are tested in this order, from the one that these rows think surest to pass, each at the
+full delta, until one fails (fixed-sequence testing): a set with a larger risk is kept only if the
+first such set passed its test, which happens with probability at most delta.
 
 From a prior: ``refer`` is one more label of a leaf. For a fixed tree, given which rows of B it
 answers, its errors among them are binomial, so that ``U(n_answered, errors, delta pi(h))`` bounds
@@ -103,12 +103,13 @@ def refer_by_rows(
     from scipy.stats import binom
 
     order = _ranked(tree)
-    grown = tree.rows[order].cumsum() / max(int(tree.rows[0]), 1)
     answered, wrong = rows[order].cumsum(), errors[order].cumsum()
-    m = int(rows.sum())
-    expected = log(delta) / np.log1p(-max_risk)  # with fewer rows even no error is not enough
-    kept = 0
-    for j in range(int(np.searchsorted(grown * m, expected)), len(order)):
+    m, kept = int(rows.sum()), 0
+    share = m / max(float(tree.weight[0]), 1.0)
+    expected = np.floor(share * tree.weight[order].cumsum())
+    mistakes = np.ceil(share * (tree.node_errors[order] + 1.0).cumsum())
+    start = int(np.argmin(binom.cdf(mistakes, expected, max_risk)))
+    for j in range(start, len(order)):
         if binom.cdf(wrong[j], answered[j], max_risk) > delta:
             break
         kept = j + 1

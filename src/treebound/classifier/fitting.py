@@ -10,16 +10,29 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
-from treebound.certificate import HeldOut, RowRecord, learn_apart
+from treebound.certificate import (
+    Frontier,
+    HeldOut,
+    Prior,
+    PriorOptions,
+    RowRecord,
+    best_of_folds,
+    default_folds,
+    draw_folds,
+    draw_tenth,
+    learn_apart,
+    search_trees,
+)
 from treebound.data import Sample
 from treebound.data.folds import folds
-from treebound.data.frames import read_table
+from treebound.data.frames import Table, read_table
 from treebound.data.oddities import warn_of_oddities
 from treebound.data.parts import Schema
 from treebound.data.streams import Batches, TableStream, open_stream
-from treebound.data.weights import warn_if_light, warn_if_total_is_light
+from treebound.data.weights import row_weights, warn_if_light, warn_if_total_is_light
 from treebound.growing import GrowOptions, grow
 from treebound.growing.rounds import (
     FINE_BINS,
@@ -30,9 +43,9 @@ from treebound.growing.rounds import (
     make_bins,
     stream_engine,
 )
-from treebound.model import Model
+from treebound.model import Model, row_counts
 from treebound.parameters import FitParameters
-from treebound.pruning import PRUNERS, Pruner, make_pruner
+from treebound.pruning import PRUNERS, Pruner, PruningResult, make_pruner
 from treebound.tree.model import Tree
 
 __all__ = [
@@ -66,25 +79,53 @@ def fit_table(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = No
         categorical_features=parameters.categorical_features,
         ordinal_features=parameters.ordinal_features,
     )
-    aside, named = None, table.names is not None
-    if parameters.certify == "held-out":
-        sample, aside, hashes = learn_apart(
-            learn, table, y, sample_weight, parameters.random_state, parameters.unknown
-        )
-        rows = RowRecord.of(sample, named).with_rows("held-out", hashes)
-    else:
-        sample = learn(table, y, sample_weight)
-        rows = RowRecord.of(sample, named)
-    warn_of_oddities(sample, stacklevel=4)
     name = getattr(y, "name", None)
-    return fit_sample(
-        parameters,
-        sample,
-        aside,
-        target=name if isinstance(name, str) and name else None,
-        named=named,
-        rows=rows,
-    )
+    known = {
+        "target": name if isinstance(name, str) and name else None,
+        "named": table.names is not None,
+    }
+    if parameters.certify in ("held-out", "folds"):
+        return _fit_apart(parameters, learn, table, y, sample_weight, **known)
+    sample = learn(table, y, sample_weight)
+    warn_of_oddities(sample, stacklevel=4)
+    return fit_sample(parameters, sample, rows=RowRecord.of(sample, known["named"]), **known)
+
+
+def _fit_apart(
+    parameters: FitParameters,
+    learn: Callable[..., Sample],
+    table: Table,
+    y: Any,
+    sample_weight: Any,
+    **known: Any,
+) -> Model:
+    """Fit without one fold, or without each of several, and keep the tree of the least limit."""
+    m = table.shape[0]
+    weight = row_weights(sample_weight, m)
+    m = m if weight is None else int(np.count_nonzero(weight))
+    if m < 2:
+        raise ValueError(
+            f"certify={parameters.certify!r} needs at least 2 rows to set some aside. "
+            f"Got {m} instead."
+        )
+    seed = parameters.random_state
+    several = parameters.certify == "folds"
+    folds = draw_folds(m, default_folds(m), seed) if several else draw_tenth(m, seed)
+
+    def fit(fold: NDArray[np.intp]) -> tuple[Model, int]:
+        sample, aside, hashes = learn_apart(
+            learn, table, y, sample_weight, fold, parameters.unknown
+        )
+        if fold is folds[0]:
+            warn_of_oddities(sample, stacklevel=7)
+        rows = RowRecord.of(sample, known["named"]).with_rows("held-out", hashes)
+        model = fit_sample(parameters, sample, aside, rows=rows, **known)
+        assert model.held_out is not None
+        return model, model.held_out.errors
+
+    model = best_of_folds(fit, folds, parameters.delta).fitted
+    assert model.held_out is not None
+    return replace(model, held_out=replace(model.held_out, folds=len(folds)))
 
 
 def fit_sample(
@@ -98,15 +139,34 @@ def fit_sample(
 ) -> Model:
     """Grow a tree on a sample and prune it; rows set aside are counted."""
     pruner, options = parameters.checked()
-    grown = grow(sample, options)
-    if pruner is not None:
-        warn_if_light(sample.weight)
-    model = _pruned(parameters, grown, pruner, options, sample)
+    if parameters.certify == "prior":
+        model = _by_prior(parameters, sample, options)
+    else:
+        grown = grow(sample, options)
+        if pruner is not None:
+            warn_if_light(sample.weight)
+        model = _pruned(parameters, grown, pruner, options, sample)
     held_out = None if aside is None else HeldOut.of(aside, model.tree, model.grown)
     return replace(
         model, target=target, named=named, held_out=held_out, rows=rows,
-        class_factors=sample.class_factors,
+        class_factors=sample.class_factors, row_counts=row_counts(model.grown, sample),
     )  # fmt: skip
+
+
+def _by_prior(parameters: FitParameters, sample: Sample, options: GrowOptions) -> Model:
+    """Search for a tree with a small limit from a prior that a fifth of the rows defines."""
+    depth = PriorOptions().depth if options.max_depth is None else options.max_depth
+    constants = PriorOptions(thresholds=options.thresholds, depth=min(depth, PriorOptions().depth))
+    seed = parameters.random_state
+    prior = Prior(sample, seed, constants)
+    trees = search_trees(prior, parameters.delta, seed=seed or 0)
+    if parameters.max_leaves is not None:
+        trees = [one for one in trees if one.leaves <= parameters.max_leaves]
+    frontier = Frontier.of(trees, parameters.target_risk)
+    chosen = frontier[frontier.chosen]
+    return replace(
+        _model(parameters, chosen.tree, None, options), proof=chosen.proof, frontier=frontier
+    )
 
 
 def _pruned(
@@ -124,6 +184,12 @@ def _pruned(
         if parameters.max_leaves is not None:
             result = result.within(parameters.max_leaves)
         tree = result.tree
+    return _model(parameters, tree, result, options)
+
+
+def _model(
+    parameters: FitParameters, tree: Tree, result: PruningResult | None, options: GrowOptions
+) -> Model:
     return Model(
         tree,
         pruning=result,

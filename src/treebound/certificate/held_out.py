@@ -114,8 +114,12 @@ class HeldOut:
     def of(cls, aside: Sample, tree: Tree, grown: Tree) -> HeldOut:
         """Count the held-out rows, ignoring their weights."""
         errors = int((tree.label[tree.apply(aside.X)] != aside.y).sum())
-        counts, _ = grown.counts_on(replace(aside, weight=None))
-        return cls(aside.n_rows, errors, counts.astype(np.int64))
+        # with unknown="stop" rows may rest at inner nodes: sum whole subtrees
+        rest = np.zeros((grown.n_nodes + 1, grown.n_classes), dtype=np.int64)
+        np.add.at(rest, (grown.apply(aside.X) + 1, aside.y), 1)
+        before = rest.cumsum(axis=0)
+        counts = before[np.arange(grown.n_nodes) + grown.size] - before[:-1]
+        return cls(aside.n_rows, errors, counts)
 
     def certificate(self, delta: float, tree: Tree, path: PruningPath | None) -> Certificate:
         """The certificate of the fitted tree."""

@@ -23,7 +23,7 @@ import csv
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cache
-from math import comb, factorial, log
+from math import comb, factorial, log, perm
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +31,7 @@ import numpy as np
 from treebound.bench.models import Draw
 from treebound.bench.protocols import paper_options, paper_pruner
 from treebound.bench.samples import NamedSample, load_sample
-from treebound.bounds.counting import falling_factorial, stirling
+from treebound.bounds.counting import stirling
 from treebound.data import Sample
 from treebound.landscape import Landscape
 from treebound.pruning.greedy import greedy
@@ -87,9 +87,7 @@ def authors_log_growth(shape: TreeShape, m: int, n_classes: int, landscape: Land
         return min(total // 2 if left is right else total, stirling(m, c))
 
     most = min(n_classes, shape.leaves)
-    return log(
-        sum(falling_factorial(n_classes, c) * parts(shape, c, m) for c in range(1, most + 1))
-    )
+    return log(sum(perm(n_classes, c) * parts(shape, c, m) for c in range(1, most + 1)))
 
 
 def prune_as_the_authors(tree: Tree, sample: Sample) -> Tree:

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from published import compare, published_table
 from rich.console import Console
 
 from treebound._files import write_text
 from treebound.bench import Store, run
 from treebound.bench.display import display_for
-from treebound.bench.published import compare
 from treebound.bench.results import Results
 from treebound.bench.sheets import Cell, Sheet, as_markdown
 from treebound.bench.summaries import (
@@ -32,7 +32,6 @@ from treebound.bench.summaries import (
     cost_table,
     differences_table,
     label_of,
-    published_table,
     ranks_table,
 )
 

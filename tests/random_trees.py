@@ -149,16 +149,22 @@ def random_rows(tree: Tree, seed: int, count: int) -> np.ndarray:
     return X
 
 
+def asked_categories(tree: Tree) -> np.ndarray:
+    """Which columns have categories and are split on."""
+    return np.array([c.kind != "real" and j in tree.feature for j, c in enumerate(tree.columns)])
+
+
 def decoded(
     X: np.ndarray, columns: tuple[Column, ...], *, nan: bool = True
 ) -> list[dict[str, Any]]:
-    """The rows in the user's own values; missing is None, or NaN in every second real column."""
+    """The rows in the user's own values; missing is None, or NaN in every second float column."""
+    floats = [c.kind == "real" or isinstance(c.categories[0], float) for c in columns]
     rows = []
     for values in X.tolist():
         row: dict[str, Any] = {}
         for j, (value, column) in enumerate(zip(values, columns, strict=True)):
             if math.isnan(value):
-                row[column.name] = math.nan if nan and column.kind == "real" and j % 2 else None
+                row[column.name] = math.nan if nan and floats[j] and j % 2 else None
             elif column.kind == "real":
                 row[column.name] = value
             elif value < 0:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support import VECTORS
 
 from treebound import Landscape, TreeShape, bounds
-from treebound.bounds import fast, theorems
+from treebound.bounds import theorems
 
 LEAF = TreeShape.leaf()
 
@@ -28,8 +28,8 @@ THEOREMS = {
     "full": tree_theorems["by-size"],
     "budget": tree_theorems["within-budget"],
     "best": tree_theorems["by-feature"],
-    "loose_printed": fast.fast_tree_partitions,
-    "loose_total": fast.fast_tree_partitions_within_budget,
+    "loose_printed": tree_theorems["fast"],
+    "loose_total": tree_theorems["fast-within-budget"],
 }
 ONLY = {"real": "real", "ord1": "ordinal", "ord2": "ordinal", "nom1": "nominal", "nom2": "nominal"}
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from treebound.certificate import Certificate
     from treebound.classifier import BoundTreeClassifier
     from treebound.data import Column, Sample
+    from treebound.data.check import check
     from treebound.exchange import from_sklearn, to_sklearn
     from treebound.landscape import Landscape
     from treebound.model import Model
@@ -34,6 +35,7 @@ _HOME = {
     "Tree": "treebound.tree",
     "TreeShape": "treebound.shapes",
     "certify": "treebound.verbs",
+    "check": "treebound.data.check",
     "from_sklearn": "treebound.exchange",
     "merge_equal_leaves": "treebound.pruning",
     "prune": "treebound.verbs",
@@ -53,6 +55,7 @@ __all__ = [
     "bench",
     "bounds",
     "certify",
+    "check",
     "data",
     "datasets",
     "exchange",

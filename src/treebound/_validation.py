@@ -102,7 +102,10 @@ class Number:
             return self.optional
         if type(value) is not float and (not isinstance(value, Real) or isinstance(value, bool)):
             return False
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # an int beyond all floats
+            return False
         if self.open:
             return self.low < number < self.high
         return (self.infinite or -inf < number < inf) and self.low <= number <= self.high

@@ -306,23 +306,23 @@ class Model:
         -------
         Model
         """
-        path, frontier = self.path, self.frontier
-        if path is None and frontier is None:
+        path: PruningPath | Frontier | None = self.path if self.frontier is None else self.frontier
+        if path is None:
             raise ValueError(
                 "There is no pruning path: the model was fitted with pruning=None. "
                 "Hint: fit it with another 'pruning'."
             )
-        if (leaves is None) == (step is None):
+        if leaves is not None and step is None:
+            at = path.step_with(leaves)
+        elif leaves is None and step is not None:
+            at = path.step(step)
+        else:
             raise ValueError(
                 "prune_to needs one of 'leaves' and 'step'. "
                 f"Got leaves={leaves!r} and step={step!r} instead."
             )
-        if frontier is not None:
-            at = frontier.step(step) if step is not None else frontier.within(leaves)
-            chosen = frontier[at]
-            return replace(self, tree=chosen.tree, proof=chosen.proof, step=at)
-        assert path is not None
-        at = path.step(step) if step is not None else path.step_with(leaves)
+        if isinstance(path, Frontier):
+            return replace(self, tree=path[at].tree, proof=path[at].proof, step=at)
         return replace(self, tree=path.tree(at), step=at)
 
     def prune(
@@ -422,10 +422,11 @@ class Model:
     def hashes(self, X: Any, y: Any) -> NDArray[np.uint64] | None:
         """A hash of each labelled row; None if the table lacks columns of the training table."""
         table, names = read_table(X), [column.name for column in self.columns]
-        by_name = self.has_names and table.names is not None
-        if (by_name and not {*names} <= {*table.names}) or (
-            not by_name and table.shape[1] != len(names)
-        ):
+        if self.has_names and table.names is not None:
+            absent = not {*names} <= {*table.names}
+        else:
+            absent = table.shape[1] != len(names)
+        if absent:
             return None
         codes = read_classes(y, self.classes)
         same_length(table.shape[0], len(codes))
@@ -477,7 +478,8 @@ class Model:
                 return self._own(kind, landscape, level)
         if kind == "held-out":
             errors, m = self.errors_on(X, y)
-            return certify_counts(errors, m, level, seen=seen)
+            constant = float((read_classes(y, self.classes) != self.tree.label[0]).mean())
+            return certify_counts(errors, m, level, seen=seen, constant_error=constant)
         if kind == "prior":
             return self._from_prior(X, y, level)
         if kind != "training":

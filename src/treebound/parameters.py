@@ -59,7 +59,7 @@ def with_parameters(cls: type[T]) -> type[T]:
             raise TypeError(f"{type(self).__name__} has no parameter {name!r}. Hint: {hint}")
         init(self, **parameters)
 
-    cls.__init__ = checked_init  # type: ignore[assignment]
+    cls.__init__ = checked_init  # type: ignore[method-assign]
     return cls
 
 

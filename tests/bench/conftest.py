@@ -1,9 +1,10 @@
-"""Make ``stand_ins`` importable here, and in the worker processes that the tests start."""
+"""Make ``stand_ins`` and ``published`` importable, also in the processes that the tests start."""
 
 import os
 import sys
 from pathlib import Path
 
-HERE = str(Path(__file__).parent)
-sys.path.insert(0, HERE)
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [HERE, os.environ.get("PYTHONPATH")]))
+HERE = Path(__file__).parent
+FOLDERS = [str(HERE), str(HERE.parents[1] / "benchmarks")]
+sys.path[:0] = FOLDERS
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*FOLDERS, os.environ.get("PYTHONPATH")]))

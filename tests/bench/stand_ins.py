@@ -9,11 +9,11 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from published import MODELS, published
 from sklearn.tree import DecisionTreeClassifier
 
 from treebound.bench import Draw, Estimator, Fitted, Model, NamedSample, Protocol, Store, Study
 from treebound.bench.measure import QUANTITIES
-from treebound.bench.published import MODELS, published
 from treebound.bench.results import Results
 from treebound.bench.store import StoredStudy
 from treebound.data import Sample

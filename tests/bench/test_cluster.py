@@ -41,6 +41,8 @@ def test_dask_cluster_loses_a_worker_and_no_result(tmp_path):
             store, backend="dask", scheduler=cluster.scheduler_address, observer=observer
         )
         rows = store.rows(study.protocol.key)
+        children = client.run(idle_children)
+    assert sum(children.values()) > 0, "the models did not run on the cluster"
     assert len(set(pids)) == 2
     assert os.getpid() not in pids
     assert observer.killed == pids[0]
@@ -51,6 +53,13 @@ def test_dask_cluster_loses_a_worker_and_no_result(tmp_path):
         assert stand_ins.without_times(rows) == stand_ins.without_times(
             store.rows(study.protocol.key)
         )
+
+
+def idle_children():
+    """How many children of this process wait for draws."""
+    from treebound.bench import processes
+
+    return len(processes._idle)
 
 
 def alive(pid):

@@ -94,7 +94,6 @@ def test_page_of_a_study_of_one_model_and_one_draw(tmp_path):
         text = page(Results.read(store))
     content = json.loads(re.search(r'id="study">(.*?)</script>', text, re.S).group(1))
     assert content["ranking"] is None
-    assert content["published"] == []
     assert content["pairs"] == {}
 
 
@@ -137,7 +136,7 @@ def go(browser, view):
 @pytest.mark.browser
 def test_every_view_opens_and_fits(opened):
     views = [tab.get_attribute("data-view") for tab in find(opened, "[role=tab]")]
-    assert views == ["overview", "compare", "costs", "datasets", "published", "method"]
+    assert views == ["overview", "compare", "costs", "datasets", "method"]
     for width in (1200, 390):
         opened.set_window_size(width, 900)
         for view in views:
@@ -166,7 +165,7 @@ def test_no_word_of_a_plot_is_cut_and_no_name_is_covered(opened):
     return out;"""
     for width in (1200, 390):
         opened.set_window_size(width, 900)
-        for view in ("compare", "costs", "datasets", "published"):
+        for view in ("compare", "costs", "datasets"):
             go(opened, view)
             assert opened.execute_script(inside) == [], (width, view)
 
@@ -245,16 +244,6 @@ def test_points_explain_themselves(opened):
     lit = find(opened, "#draws-plot .lit")
     assert len(lit) == 6
     assert {point.get_attribute("data-draw") for point in lit} == {"0"}
-
-
-@pytest.mark.browser
-def test_published_cells_beyond_noise_can_be_singled_out(opened):
-    go(opened, "published")
-    assert [cell.text for cell in find(opened, "td.off")] == ["105.93 / 85.93"]
-    find(opened, "#only-off")[0].click()
-    shown = [row.text for row in find(opened, "#table-published tbody tr") if row.is_displayed()]
-    assert len(shown) == 1
-    assert shown[0].startswith("Wine")
 
 
 @pytest.mark.browser

@@ -8,16 +8,15 @@ import subprocess
 import numpy as np
 import pytest
 import stand_ins
+from published import compare, published_table
 
 from treebound.bench import Store
-from treebound.bench.published import compare
 from treebound.bench.results import Results
 from treebound.bench.sheets import Cell, Sheet, as_csv, as_latex, as_markdown
 from treebound.bench.summaries import (
     accuracy_table,
     dataset_table,
     differences_table,
-    published_table,
     ranks_table,
     sheets_of,
     wins_table,

@@ -24,11 +24,10 @@ def test_wedderburn_etherington_counts_shapes(leaves):
     assert counting.wedderburn_etherington(leaves) == len(list(TreeShape.enumerate(leaves)))
 
 
-def test_log_wedderburn_etherington_agrees_for_one_and_for_many():
+def test_log_wedderburn_etherington_agrees_with_the_exact_number():
     numbers = np.arange(1, 600)
     exact = np.array([math.log(counting.wedderburn_etherington(int(n))) for n in numbers])
     np.testing.assert_allclose(counting.log_wedderburn_etherington(numbers), exact, rtol=1e-12)
-    assert counting.log_wedderburn_etherington(599) == pytest.approx(exact[-1], rel=1e-12)
 
 
 def test_log_wedderburn_etherington_reaches_far():
@@ -43,23 +42,10 @@ def test_wedderburn_etherington_refuses_what_is_no_count(bad):
         counting.wedderburn_etherington(bad)
 
 
-def test_log_wedderburn_etherington_refuses_arrays_that_are_no_counts():
-    with pytest.raises(ValueError, match="must hold ints >= 1"):
-        counting.log_wedderburn_etherington(np.array([1, 0]))
-    with pytest.raises(ValueError, match="must hold ints >= 1"):
-        counting.log_wedderburn_etherington(np.array([1.0]))
-
-
 @given(st.integers(0, 400))
-def test_catalan_follows_its_recurrence(n):
-    assert counting.catalan(n + 1) * (n + 2) == counting.catalan(n) * 2 * (2 * n + 1)
-    exact = math.log(counting.catalan(n))
-    assert counting.log_catalan(n) == pytest.approx(exact, rel=1e-12, abs=1e-12)
+def test_log_catalan_agrees_with_the_exact_number(n):
+    exact = math.log(math.comb(2 * n, n) // (n + 1))
     assert counting.log_catalan(np.array([n]))[0] == pytest.approx(exact, rel=1e-10, abs=1e-12)
-
-
-def test_catalan_takes_arrays():
-    assert counting.catalan(np.array([[0, 1], [2, 3]])).tolist() == [[1, 1], [2, 5]]
 
 
 @given(st.integers(2, 60), st.integers(1, 60))
@@ -92,10 +78,9 @@ def test_log_stirling_holds_large_numbers():
 
 
 @given(st.integers(1, 200), st.integers(0, 200))
-def test_falling_factorial_is_a_product(n, c):
-    assert counting.falling_factorial(n, c) == math.prod(n - i for i in range(c)) * (c <= n)
+def test_log_falling_factorial_agrees_with_the_exact_number(n, c):
     if c <= n:
-        exact = math.log(counting.falling_factorial(n, c))
+        exact = math.log(math.perm(n, c))
         assert counting.log_falling_factorial(n, c) == pytest.approx(exact, rel=1e-9, abs=1e-12)
     else:
         assert counting.log_falling_factorial(n, c) == -math.inf

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -27,14 +29,70 @@ def samples(draw, rows=5, columns=2):
     return np.array(X, dtype=float), kinds
 
 
+def by_rules(X, kinds, shape, c, *, one_sided=True, categories=None):
+    """The definition itself: a rule and a sign for each node, a label for each leaf."""
+    table = np.asarray(X)
+    codes = [
+        None if one_sided or kind == "real" else k
+        for kind, k in zip(kinds, categories or kinds, strict=True)
+    ]
+    rules = {tuple(rule) for rule in answers(table, kinds, codes)}
+    if one_sided:
+        rules.add((True,) * len(table))
+    signed = sorted(rules | {tuple(not yes for yes in rule) for rule in rules})
+    reached = {
+        leaves_reached(shape, chosen, len(table)) for chosen in product(signed, repeat=shape.nodes)
+    }
+    labellings = list(product(range(c), repeat=shape.leaves))
+    found = set()
+    for leaves in reached:
+        for labels in labellings:
+            parts = {}
+            for row, leaf in enumerate(leaves):
+                parts.setdefault(labels[leaf], []).append(row)
+            if len(parts) == c:
+                found.add(tuple(sorted(tuple(rows) for rows in parts.values())))
+    return found
+
+
+def answers(table, kinds, codes):
+    """What every rule of every column says of each row."""
+    for values, kind, count in zip(table.T, kinds, codes, strict=True):
+        observed = sorted(set(values.tolist()))
+        levels = observed if count is None else list(range(count))
+        if kind == "nominal":
+            yield from ([v == level for v in values] for level in levels)
+        else:
+            yield from ([v <= level for v in values] for level in levels[:-1])
+        if kind == "real":
+            yield [True] * len(values)
+
+
+def leaves_reached(shape, chosen, m):
+    """The leaf each row falls into, with the rules of the nodes in pre-order."""
+    leaf_of = [0] * m
+    stack = [(shape, list(range(m)), 0, 0)]  # shape, rows, its first node, its first leaf
+    while stack:
+        at, rows, node, leaf = stack.pop()
+        if at.left is None or at.right is None:
+            for row in rows:
+                leaf_of[row] = leaf
+            continue
+        rule = chosen[node]
+        left = [row for row in rows if rule[row]]
+        right = [row for row in rows if not rule[row]]
+        stack.append((at.left, left, node + 1, leaf))
+        stack.append((at.right, right, node + 1 + at.left.nodes, leaf + at.left.leaves))
+    return tuple(leaf_of)
+
+
 @settings(max_examples=60)
 @given(samples(rows=4), st.sampled_from(SHAPES[:4]), st.integers(1, 4), st.booleans())
 def test_both_ways_find_the_same_partitions(sample, shape, c, one_sided):
     X, kinds = sample
     options = {} if one_sided else {"one_sided": False, "categories": [4] * len(kinds)}
     recursive = realizable_partitions(X, kinds, shape, c, **options)
-    by_rules = realizable_partitions(X, kinds, shape, c, method="rules", **options)
-    assert recursive == by_rules
+    assert recursive == by_rules(X, kinds, shape, c, **options)
 
 
 @settings(max_examples=40)
@@ -43,7 +101,7 @@ def test_both_ways_agree_on_a_chain_of_four_leaves(sample, c, one_sided):
     X, kinds = sample
     options = {} if one_sided else {"one_sided": False, "categories": [4] * len(kinds)}
     recursive = realizable_partitions(X, kinds, SHAPES[4], c, **options)
-    assert recursive == realizable_partitions(X, kinds, SHAPES[4], c, method="rules", **options)
+    assert recursive == by_rules(X, kinds, SHAPES[4], c, **options)
 
 
 @given(samples(rows=7, columns=3), st.sampled_from(SHAPES), st.integers(1, 5))
@@ -149,7 +207,6 @@ def test_without_columns_only_the_whole_sample_remains():
         ({"kinds": "r"}, r"'kinds' .* each of the 1 columns"),
         ({"kinds": ["binary"]}, r"'kinds' .* Got 'binary' for column 0"),
         ({"c": 0}, r"'c' .* int >= 1"),
-        ({"method": "guess"}, r"'method' .* 'recursive' or 'rules'"),
         ({"kinds": ["nominal"], "one_sided": False, "categories": [1]}, r"codes 0, ..., 0 .* col"),
         ({"one_sided": False, "categories": [1, 2]}, r"'categories' .* one entry per column"),
     ],

@@ -6,6 +6,7 @@ are tested there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
@@ -13,10 +14,11 @@ from math import comb, factorial
 
 import numpy as np
 import pytest
+from scipy.special import lambertw
 from theory_support import THEOREMS, applies, tree_theorems
 
 from treebound import Landscape, TreeShape, bounds
-from treebound.bounds import counting, vc
+from treebound.bounds import counting
 from treebound.bounds import enumerate as oracle
 
 STUMP = TreeShape.parse("(..)")
@@ -208,17 +210,24 @@ def test_11_a_feature_with_one_category_is_dropped():
         assert THEOREMS[name](shape, c, m, landscape) == THEOREMS[name](shape, c, m, same)
 
 
+def corollary(leaves, real, less):
+    """The larger ``m`` with ``(14 m ell)^N = 2^(m - less)``: 0 as printed, 2 as corrected."""
+    nodes = leaves - 1
+    argument = -math.log(2) / (nodes * 14 * real) * 2 ** (-less / nodes)
+    return float(-nodes / math.log(2) * lambertw(argument, -1).real)
+
+
 def test_17_the_asymptotic_corollary_is_an_order_and_the_corrected_one_a_bound():
-    printed = vc.vc_dimension_order(2, 1)
+    printed = corollary(2, 1, 0.0)
     assert printed == pytest.approx(6.5, abs=0.05)
     assert 14 * 7 >= 2**6 - 1  # m = 7 still satisfies the inequality
-    assert printed < 7 <= vc.vc_dimension_asymptotic(2, 1)
+    assert printed < 7 <= corollary(2, 1, 2.0)
 
 
 @pytest.mark.parametrize("leaves", [2, 3, 5, 20])
 @pytest.mark.parametrize("real", [1, 7, 1000])
 def test_17_no_sample_size_past_the_corrected_corollary_satisfies_the_inequality(leaves, real):
-    last = vc.vc_dimension_asymptotic(leaves, real)
+    last = corollary(leaves, real, 2.0)
     nodes = leaves - 1
     satisfied = [m for m in range(1, 4 * int(last)) if (14 * m * real) ** nodes >= 2 ** (m - 1) - 1]
     assert max(satisfied) <= last

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from theory_support import balanced, chain
 
 from treebound import Landscape, TreeShape, bounds
-from treebound.bounds import _by_size, counting, related, risk, splits, stumps
+from treebound.bounds import _by_size, counting, risk, splits, stumps
 from treebound.bounds._cache import SizedCache
 from treebound.bounds.fast import log_partitions
 
@@ -88,7 +88,6 @@ def test_large_exact_sums_finish():
         lambda m: bounds.vapnik(m, 5, 10.0),
         lambda m: bounds.tail_inversion(m, 5, lambda total: 10.0),
         lambda m: bounds.binomial_upper(m, 5),
-        lambda m: related.log_sauer_shelah(m, 3),
         lambda m: stumps.ordinal_attribution(m, (3, 4)),
     ],
 )
@@ -120,12 +119,6 @@ def test_the_least_double_is_a_share():
     found = bounds.binomial_upper(100, 5, tiny)
     log_tail = math.log(math.comb(100, 5)) + 5 * math.log(found) + 95 * math.log1p(-found)
     assert log_tail == pytest.approx(math.log(tiny), rel=1e-3)
-
-
-def test_logarithm_of_sauer_and_shelah_of_any_size():
-    assert related.log_sauer_shelah(10**9, 10**9 + 1) == pytest.approx(10**9 * math.log(2))
-    exact = math.log(related.sauer_shelah(4000, 1500))
-    assert related.log_sauer_shelah(4000, 1500) == pytest.approx(exact, rel=1e-12)
 
 
 def test_a_thousand_classes_and_two_hundred_leaves():

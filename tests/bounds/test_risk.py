@@ -14,6 +14,12 @@ from theory_support import vectors
 
 from treebound import Landscape, TreeShape
 from treebound.bounds import log_growth, risk
+from treebound.bounds.counting import wedderburn_etherington
+
+
+def log_shape_prior(leaves: int) -> float:
+    """The paper's prior, equal among the shapes with as many leaves."""
+    return risk.log_leaves_prior(leaves) - math.log(wedderburn_etherington(leaves))
 
 
 def exact_tail(k: int, population: int, bad: int, draws: int) -> Fraction:
@@ -113,7 +119,7 @@ def test_ten_million_examples_in_log_space(log_growth):
 @pytest.mark.parametrize(("m", "published"), [(1000, 0.19), (5000, 0.10)])
 def test_six_leaves_with_five_percent_errors_say_something(m, published):
     # 20 real features, the paper's growth function and its prior over shapes.
-    log_prior = risk.log_shape_prior(6)
+    log_prior = log_shape_prior(6)
     for shape in TreeShape.enumerate(6):
 
         def log_growth_of(total: int, shape: TreeShape = shape) -> float:
@@ -154,7 +160,7 @@ def test_shawe_taylor_equals_the_vectors():
     for row in vectors("shawe_taylor"):
         leaves = row["shape"].count(".")
         arguments = (row["m"], row["k"], row["ln_tau_2m_loose_printed"])
-        options = {"delta": row["delta"], "log_prior": risk.log_shape_prior(leaves)}
+        options = {"delta": row["delta"], "log_prior": log_shape_prior(leaves)}
         found = risk.shawe_taylor(*arguments, error_prior=row["r"], **options)
         assert found == pytest.approx(row["epsilon"], rel=1e-12)
         free = risk.shawe_taylor(*arguments, error_prior=None, **options)
@@ -191,7 +197,6 @@ def test_binomial_upper_with_every_example_wrong_is_one():
 def test_priors_are_probabilities():
     leaves = np.arange(1, 200_000)
     assert np.exp(risk.log_leaves_prior(leaves)).sum() == pytest.approx(1.0, abs=1e-5)
-    assert risk.log_shape_prior(6) == pytest.approx(risk.log_leaves_prior(6) - math.log(6))
 
 
 @pytest.mark.parametrize(

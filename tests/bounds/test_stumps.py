@@ -15,6 +15,7 @@ from theory_support import case, landscapes, samples, vectors
 from treebound import Landscape, TreeShape, bounds
 from treebound.bounds import counting, stumps
 from treebound.bounds import enumerate as oracle
+from treebound.bounds.splits import node_budget, nominal_splits
 
 STUMP = TreeShape.parse("(..)")
 counts = st.lists(st.integers(1, 8), min_size=1, max_size=6)
@@ -63,18 +64,6 @@ def test_real_stump_is_half_the_sum_of_minima(m, real):
     assert 2 * stumps.real_stump_partitions(m, real) == expected
 
 
-@given(st.integers(1, 40), st.integers(0, 60))
-def test_trivial_bound_and_its_gap(m, real):
-    gap = stumps.trivial_stump_gap(m, real)
-    assert stumps.trivial_stump_partitions(m, real) == real * (m - 1)
-    assert gap >= 0
-    if 2 * real <= m:
-        assert gap == 0
-    if m > 1 and 2 * real >= comb(m, m // 2):
-        assert gap == real * (m - 1) + 1 - 2 ** (m - 1)
-        assert gap >= stumps.trivial_stump_gap_at_least(m)
-
-
 def test_worked_example_of_the_ordinal_attribution():
     row = vectors("ordinal_stump_worked_example")
     found = stumps.ordinal_attribution(row["m"], row["O"])
@@ -94,12 +83,11 @@ def test_worked_example_of_the_ordinal_attribution():
 @pytest.mark.parametrize("row", vectors("ordinal_stump"), ids=str)
 def test_ordinal_stump_equals_the_stored_value(row):
     assert stumps.ordinal_attribution(row["m"], row["O"]).per_size == tuple(row["R"])
-    assert stumps.ordinal_stump_partitions(row["m"], row["O"]) == sum(row["R"])
+    assert bounds.stump_partitions(row["m"], Landscape(ordinal=tuple(row["O"]))) == sum(row["R"])
 
 
 @pytest.mark.parametrize("row", vectors("nominal_stump"), ids=str)
 def test_nominal_stump_equals_the_stored_value(row):
-    assert stumps.nominal_stump_partitions(row["m"], row["N"]) == row["bound"]
     assert bounds.stump_partitions(row["m"], Landscape(nominal=tuple(row["N"]))) == row["bound"]
 
 
@@ -107,8 +95,9 @@ def test_nominal_stump_equals_the_stored_value(row):
 def test_attribution_follows_the_recurrence_of_the_theorem(m, ordinal):
     found = stumps.ordinal_attribution(m, ordinal)
     assert list(found.per_size) == recursion_of_the_theorem(m, ordinal)
-    assert found.total == stumps.ordinal_stump_partitions(m, ordinal)
-    assert found.total <= stumps.ordinal_stump_partitions_by_count(m, len(ordinal))
+    landscape = Landscape(ordinal=tuple(ordinal))
+    assert found.total == bounds.stump_partitions(m, landscape)
+    assert found.total <= bounds.tree_partitions(STUMP, 2, m, landscape, "ordinal-by-count")
 
 
 @given(st.integers(1, 16), counts)
@@ -147,21 +136,16 @@ def test_stump_bound_holds_on_any_sample(sample):
         assert made <= stumps.real_stump_partitions(m, landscape.real + len(landscape.ordinal))
     if not landscape.real and not landscape.ordinal:
         nominal = landscape.nominal
-        assert made <= stumps.nominal_stump_partitions_by_category(m, nominal) <= sum(nominal)
-        assert made <= stumps.nominal_stump_partitions_by_count(m, len(nominal))
+        assert made <= node_budget(m, landscape) <= sum(nominal)
+        assert made <= bounds.tree_partitions(STUMP, 2, m, landscape, "nominal-by-size")
 
 
 @given(st.integers(1, 30), counts)
 def test_nominal_corollaries_are_no_less_than_the_theorem(m, nominal):
-    theorem = stumps.nominal_stump_partitions(m, nominal)
-    assert theorem <= stumps.nominal_stump_partitions_by_category(m, nominal)
-    assert theorem <= stumps.nominal_stump_partitions_by_count(m, len(nominal))
-
-
-@given(st.integers(2, 10), st.integers(0, 4))
-def test_nominal_corollary_by_count_is_half_the_sum(m, count):
-    expected = sum(min(comb(m, k), count * (m // min(k, m - k))) for k in range(1, m))
-    assert 2 * stumps.nominal_stump_partitions_by_count(m, count) == expected
+    landscape = Landscape(nominal=tuple(nominal))
+    theorem = bounds.stump_partitions(m, landscape)
+    assert theorem <= sum(nominal_splits(n, m) for n in nominal)
+    assert theorem <= bounds.tree_partitions(STUMP, 2, m, landscape, "nominal-by-size")
 
 
 @given(st.integers(1, 12), landscapes(undeclared=True))

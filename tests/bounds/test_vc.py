@@ -1,4 +1,4 @@
-"""VC dimensions: exact ones, bounds from both sides, and the formulas of related work."""
+"""VC dimensions: exact ones, and bounds from both sides."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from support import VECTORS
 from theory_support import balanced, case, chain, landscapes, shapes, vectors
 
 from treebound import Landscape, TreeShape, bounds
+from treebound.bounds import counting, stumps, vc, worst_case
 from treebound.bounds import enumerate as oracle
-from treebound.bounds import related, stumps, vc, worst_case
 from treebound.bounds._recursion import features_of
 from treebound.bounds._stump_samples import stump_shatters
 from treebound.bounds._vc_growth import EXACT
@@ -68,7 +68,6 @@ def test_upper_bound_is_no_more_than_the_papers(text, uppers):
     lowers = vectors("vc_lower_real_yildiz")[text]
     for real, (lower, upper) in enumerate(zip(lowers, uppers, strict=True), start=1):
         found = bounds.vc_dimension(shape, Landscape(real=real))
-        assert vc.sum_of_children_vc_dimension(shape, real) == lower
         assert lower <= found.lower <= found.upper <= upper
 
 
@@ -283,8 +282,8 @@ def test_without_informative_features_one_example_is_shattered(landscape):
 def test_large_shapes_have_a_bound_too():
     found = bounds.vc_dimension(chain(3000), Landscape(real=10))
     assert 3000 < found.lower < found.upper
-    asymptotic = vc.vc_dimension_asymptotic(3000, 10)
-    assert found.upper < asymptotic
+    # The corollary as a bound: the larger m with (14 m ell)^N = 2^(m-2).
+    assert (found.upper - 2) * math.log(2) < 2999 * math.log(14 * found.upper * 10)
 
 
 def test_many_categories_are_not_followed_down_the_tree():
@@ -296,70 +295,30 @@ def test_many_categories_are_not_followed_down_the_tree():
 @given(st.integers(1, 300))
 def test_stump_lower_bound_is_exact_on_binary_features(count):
     features = features_of(Landscape(nominal=(2,) * count))
-    assert stump_shatters(features) == related.binary_stump_vc_dimension(count)
+    assert stump_shatters(features) == (count + 1).bit_length()  # Yildiz (2015)
 
 
-class TestRelatedWork:
-    @given(st.integers(1, 40), st.integers(0, 45))
-    def test_sauer_shelah_is_a_sum_of_binomials(self, m, d):
-        exact = sum(math.comb(m, i) for i in range(d + 1))
-        assert related.sauer_shelah(m, d) == exact
-        assert related.log_sauer_shelah(m, d) == pytest.approx(math.log(exact), rel=1e-12)
+@given(st.integers(1, 40), st.integers(0, 45))
+def test_sauer_shelah_is_a_sum_of_binomials(m, d):
+    assert counting.sauer_shelah(m, d) == sum(math.comb(m, i) for i in range(d + 1))
 
-    @given(shapes(5, least=2), st.integers(2, 14), st.integers(1, 4))
-    def test_sauer_shelah_holds_with_the_upper_bound(self, shape, m, real):
-        landscape = Landscape(real=real)
-        d = bounds.vc_dimension(shape, landscape).upper
-        if m <= d:
-            assert related.sauer_shelah(m, d) == 2**m
-        stump = bounds.vc_dimension(STUMP, landscape).upper
-        exact = 2 + 2 * stumps.real_stump_partitions(m, real)
-        assert exact <= related.sauer_shelah(m, stump)
 
-    @pytest.mark.parametrize("count", range(1, 5))
-    def test_stumps_on_binary_features(self, count):
-        exact = by_trying_every_sample(STUMP, Landscape(ordinal=(2,) * count))
-        assert related.binary_stump_vc_dimension(count) == exact
+@given(st.integers(2, 14), st.integers(1, 4))
+def test_sauer_shelah_holds_for_stumps(m, real):
+    d = bounds.vc_dimension(STUMP, Landscape(real=real)).upper
+    assert 2 + 2 * stumps.real_stump_partitions(m, real) <= counting.sauer_shelah(m, d)
 
-    @given(st.integers(1, 5000))
-    def test_axis_parallel_cuts_shatter_no_more_than_stumps(self, real):
-        cuts = related.axis_parallel_cut_vc_dimension(real)
-        assert real >= math.comb(cuts, cuts // 2)
-        assert real < math.comb(cuts + 1, (cuts + 1) // 2)
-        assert cuts <= vc.stump_vc_dimension(real) <= cuts + 2
 
-    def test_rank_trees(self):
-        assert related.rank_tree_vc_dimension(0, 9) == 1
-        assert related.rank_tree_vc_dimension(9, 9) == 2**9
-        assert related.rank_tree_vc_dimension(20, 9) == 2**9
+@pytest.mark.parametrize("count", range(1, 5))
+def test_stumps_on_binary_features(count):
+    exact = by_trying_every_sample(STUMP, Landscape(ordinal=(2,) * count))
+    assert (count + 1).bit_length() == exact  # Yildiz (2015)
 
-    @pytest.mark.parametrize(
-        ("function", "arguments"),
-        [
-            (related.sauer_shelah, (0, 1)),
-            (related.sauer_shelah, (3, -1)),
-            (related.binary_stump_vc_dimension, (0,)),
-            (related.axis_parallel_cut_vc_dimension, (1.5,)),
-            (related.rank_tree_vc_dimension, (True, 2)),
-            (vc.stump_vc_dimension, (0,)),
-            (vc.vc_dimension_order, (0, 1)),
-            (vc.vc_dimension_asymptotic, (2, 0)),
-        ],
-    )
-    def test_counts_must_be_counts(self, function, arguments):
-        with pytest.raises(ValueError, match=f"of {function.__name__} must be an int >= "):
-            function(*arguments)
 
-    def test_constant_of_the_corollary(self):
-        with pytest.raises(ValueError, match="'constant' parameter"):
-            vc.vc_dimension_asymptotic(2, 1, constant=1.0)
-        assert vc.vc_dimension_asymptotic(1, 5) == 1.0
-
-    @settings(max_examples=30)
-    @given(shapes(7), st.integers(1, 50))
-    def test_corrected_corollary_bounds_the_vc_dimension(self, shape, real):
-        found = bounds.vc_dimension(shape, Landscape(real=real))
-        assert found.lower <= vc.vc_dimension_asymptotic(shape.leaves, real)
+@given(st.integers(1, 5000))
+def test_largest_central_binomial_coefficient(limit):
+    d = counting.largest_central(limit)
+    assert math.comb(d, d // 2) <= limit < math.comb(d + 1, (d + 1) // 2)
 
 
 def test_a_vc_dimension_reads_well():

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from theory_support import tree_theorems, vectors
+from theory_support import vectors
 
 from treebound import Landscape, TreeShape
-from treebound.bounds import partitions, worst_sample
+from treebound.bounds import partitions, tree_partitions, worst_sample
 from treebound.bounds.counting import stirling
 from treebound.bounds.enumerate import count_realizable, realizable_growth
-from treebound.bounds.fast import fast_tree_partitions, fast_tree_partitions_within_budget
+from treebound.bounds.theorems import THEOREMS
 from treebound.bounds.worst_case import worst_growth
 
 BOUNDS = (
-    fast_tree_partitions,
-    fast_tree_partitions_within_budget,
     partitions,
-    *(tree_theorems[name] for name in ("mixture", "by-feature", "by-size", "within-budget")),
+    *(partial(tree_partitions, theorem=name) for name, one in THEOREMS.items() if not one.only),
 )
 
 

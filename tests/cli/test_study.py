@@ -113,14 +113,6 @@ def test_demo_prints_the_table_and_writes_the_page(tmp_path, capsys):
     assert (tmp_path / "demo" / "index.html").read_text(encoding="utf-8").startswith("<!DOCTYPE")
 
 
-def test_calibration_says_what_it_found(capsys):
-    words = ["--sets", "sklearn:iris", "--draws", 1, "--folds", 2]
-    assert treebound("bench", "calibrate", *words, "--of", "weight") == 0
-    assert "Our weight by cross-validation" in capsys.readouterr().out
-    assert treebound("bench", "calibrate", *words) == 0
-    assert "the paper found 2^-10.5" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("begun", [True, False])
 def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch, capsys, begun):
     path = tmp_path / "results.sqlite"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -37,9 +39,12 @@ def model(table, capsys) -> Path:
     path = table.parent / "model.json"
     code, out, err = run(capsys, "fit", table, "--target", "label", "-o", path)
     assert (code, out) == (0, "")
-    assert "colour" in err
-    assert "nominal" in err
-    assert "With probability 95 %" in err
+    lines = err.splitlines()
+    assert len(lines) == 3
+    assert lines[0].endswith("data.csv: 300 rows, 3 columns, target 'label' with 2 classes.")
+    assert "always 'no': " in lines[1]
+    assert lines[2].startswith("With probability 95 %")
+    assert "; always the most frequent class: " in lines[2]
     return path
 
 
@@ -56,7 +61,7 @@ def test_fit_follows_a_schema_and_writes_a_page(table, tmp_path, capsys):
         '[columns.colour]\nkind = "nominal"\ncategories = ["red", "green", "a,\\"b\\"", "blue"]\n'
     )
     page, path = tmp_path / "report.html", tmp_path / "m.json"
-    code, _, err = run(capsys, "fit", table, "--schema", schema, "-o", path, "--report", page)
+    code, _, err = run(capsys, "fit", table, "--schema", schema, "-o", path, "--page", page)
     assert code == 0, err
     columns = {column.name: column for column in tb.BoundTreeClassifier.load(path).columns_}
     assert columns["n"].kind == "ordinal"
@@ -111,14 +116,14 @@ def test_predict_reads_and_writes_pipes(model, table, capsys, monkeypatch):
 
 
 def test_a_model_comes_through_a_pipe_too(model, table, capsys, monkeypatch):
-    for argv in (["show"], ["certify"], ["predict", table], ["prune", table], ["certify", table]):
+    for argv in (["show"], ["certify"], ["predict", table], ["prune", table], ["evaluate", table]):
         command, *rest = argv
         from_file = run(capsys, command, model, *rest)
         pipe(monkeypatch, model.read_bytes())
         assert run(capsys, command, "-", *rest) == from_file, argv
         assert from_file[0] == 0
     pipe(monkeypatch, table.read_bytes())
-    assert run(capsys, "certify", model, "-") == from_file
+    assert run(capsys, "evaluate", model, "-") == from_file
     code, _, err = run(capsys, "predict", "-", "-")
     assert code == 2
     assert "cannot both" in err
@@ -189,9 +194,11 @@ def test_certify_by_training_and_by_held_out_rows(model, table, capsys):
     code, out, _ = run(capsys, "certify", model)
     assert code == 0
     assert "With probability 95 %" in out
-    code, out, _ = run(capsys, "certify", model, table, "--delta", "0.01")
-    assert code == 0
-    assert "99 %" in out
+    for kind in ("training", "held-out"):
+        code, out, _ = run(capsys, "certify", model, table, "--delta", "0.01", "--kind", kind)
+        assert code == 0
+        assert "99 %" in out
+        assert f"{kind} examples" in out
     code, out, _ = run(capsys, "certify", model, "--json")
     assert 0 < json.loads(out)["risk"] <= 1
 
@@ -247,11 +254,17 @@ def test_no_command_writes_over_what_it_reads(model, table, tmp_path, capsys):
     link.symlink_to(table)
     hard = tmp_path / "hard.json"
     hard.hardlink_to(model)
-    before = {path: path.read_bytes() for path in (model, table, schema)}
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    part = folder / "part.csv"
+    part.write_bytes(table.read_bytes())
+    before = {path: path.read_bytes() for path in (model, table, schema, part)}
     for argv in (
         ["fit", table, "--target", "label", "-o", table],
-        ["fit", table, "--target", "label", "--report", link],
+        ["fit", table, "--target", "label", "--page", link],
         ["fit", table, "--schema", schema, "-o", schema],
+        ["fit", folder, "--target", "label", "-o", part],
+        ["fit", folder, "--target", "label", "--checkpoint", part],
         ["predict", model, table, "-o", table],
         ["predict", model, link, "-o", table],
         ["prune", model, table, "-o", model],
@@ -262,10 +275,12 @@ def test_no_command_writes_over_what_it_reads(model, table, tmp_path, capsys):
         for force in ([], ["--force"]):
             assert "this command reads it" in refused(capsys, *argv, *force), argv
     assert {path: path.read_bytes() for path in before} == before
-    both = tmp_path / "both.json"
-    line = refused(capsys, "fit", table, "--target", "label", "-o", both, "--report", both)
-    assert "cannot both be" in line
-    assert not both.exists()
+    both, alias = tmp_path / "both.json", tmp_path / "alias.html"
+    alias.symlink_to(both)
+    for page in (both, alias, tmp_path / "folder" / ".." / "both.json"):
+        line = refused(capsys, "fit", table, "--target", "label", "-o", both, "--page", page)
+        assert "are one file" in line
+        assert not both.exists()
 
 
 @pytest.mark.parametrize(
@@ -352,7 +367,7 @@ def test_columns_the_model_does_not_know_are_left_alone(model, table, tmp_path, 
     plain = run(capsys, "predict", model, table)[1]
     code, shown, err = run(capsys, "predict", model, source)
     assert (code, shown) == (0, plain), err
-    assert run(capsys, "certify", model, source)[0] == 0
+    assert run(capsys, "certify", model, source, "--kind", "held-out")[0] == 0
     assert run(capsys, "fit", source, "--target", "label", "--quiet")[0] == 0
     code, _, err = run(capsys, "predict", model, source, "--keep", "-o", out)
     assert code == 0, err
@@ -374,7 +389,13 @@ def test_counts_are_written_in_full_and_one_leaf_is_one(tmp_path, capsys):
     rng = np.random.default_rng(0)
     path.write_text("x,y\n" + "".join(f"{x:.2f},{i % 2}\n" for i, x in enumerate(rng.random(1200))))
     _, _, err = run(capsys, "fit", path, "--target", "y", "--max-leaves", "1", "--pruning", "none")
-    assert "1 leaf grown, 1 kept; 600 of 1,200 training examples are misclassified." in err
+    first, second, third = err.splitlines()[-3:]
+    assert first == "The tree has one leaf and always answers 0 (50.0 % of the training examples)."
+    assert second == (
+        "1 leaf grown, 1 kept; 600 of 1,200 training examples are misclassified "
+        "(50.0 %; always 0: 50.0 %)."
+    )
+    assert third.startswith("The tree has one leaf and always gives the same answer. With prob")
 
 
 def test_reduced_error_pruning_prunes_the_tree_of_the_model(model, table, tmp_path, capsys):
@@ -389,20 +410,24 @@ def test_reduced_error_pruning_prunes_the_tree_of_the_model(model, table, tmp_pa
     assert "of 300 training examples" in err
 
 
+@pytest.mark.xfail(strict=True, reason="a model file keeps no record of its rows yet")
 def test_training_rows_are_not_taken_for_held_out_ones(model, table, tmp_path, capsys):
     code, expected, _ = run(capsys, "certify", model)
     code, out, err = run(capsys, "certify", model, table)
     assert (code, out) == (0, expected)
-    assert "These are the training rows of the model" in err
+    assert "These rows took part in fitting" in err
     shuffled = tmp_path / "shuffled.csv"
     frame = pd.read_csv(table)
-    frame.sample(frac=1.0, random_state=0).to_csv(shuffled, index=False)
+    frame.sample(frac=0.9, random_state=0).to_csv(shuffled, index=False)
     assert run(capsys, "certify", model, shuffled)[1] == expected
-    frame["label"] = np.where(frame.index == 7, "no", frame["label"])
-    frame.iloc[10:].to_csv(shuffled, index=False)
+    frame.loc[:150, "size"] += 0.0001
+    frame.to_csv(shuffled, index=False)
+    assert "Hint: leave out the rows" in refused(capsys, "certify", model, shuffled)
+    frame["size"] += 0.0001
+    frame.to_csv(shuffled, index=False)
     code, out, err = run(capsys, "certify", model, shuffled)
+    assert (code, err) == (0, "")
     assert "held-out examples were" in out
-    assert err == ""
 
 
 def test_a_category_never_seen_is_answered_and_judged(model, table, tmp_path, capsys):
@@ -411,7 +436,7 @@ def test_a_category_never_seen_is_answered_and_judged(model, table, tmp_path, ca
     code, out, _ = run(capsys, "predict", model, other)
     assert code == 0
     assert len(out.splitlines()) == 302
-    assert run(capsys, "certify", model, other)[0] == 0
+    assert run(capsys, "certify", model, other, "--kind", "held-out")[0] == 0
 
 
 def test_the_choices_of_the_shell_are_those_of_the_library():
@@ -441,3 +466,35 @@ def test_a_model_is_written_even_if_nobody_reads_the_messages(tmp_path):
         os.close(write)
     assert done.returncode == 0
     assert tb.BoundTreeClassifier.load(model).n_leaves_ == 2
+
+
+def test_a_second_word_that_is_no_file_is_probably_the_target(table, capsys):
+    line = refused(capsys, "fit", table, "label")
+    assert "There is no file label" in line
+    assert "--target label" in line
+
+
+def test_ctrl_c_in_the_folds_keeps_the_tree(table, tmp_path, monkeypatch, capsys):
+    def stopped(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("treebound.classifier.fitting.cross_validated", stopped)
+    path, page = tmp_path / "m.json", tmp_path / "p.html"
+    argv = ["fit", table, "--target", "label", "--cv", "3", "-o", path, "--page", page]
+    code, _, err = run(capsys, *argv)
+    assert code == 130
+    assert err.splitlines()[-1] == (
+        "treebound: Cross-validation was stopped; the tree of all rows is fitted."
+    )
+    assert tb.BoundTreeClassifier.load(path).tree_.n_classes == 2
+    assert page.exists()
+
+
+def test_the_page_names_its_table_date_and_cross_validated_errors(table, tmp_path, capsys):
+    page = tmp_path / "p.html"
+    argv = ["fit", table, "--target", "label", "--cv", "3", "--page", page, "--quiet"]
+    assert run(capsys, *argv)[0] == 0
+    facts = dict(re.findall(r'\["([^"]+)","([^"]+)"\]', page.read_text(encoding="utf-8")))
+    assert facts["Table"] == "data.csv, 300 rows"
+    assert date.fromisoformat(facts["Fitted on"]) <= date.today()
+    assert re.fullmatch(r"\d+\.\d % \(3 folds\)", facts["Cross-validated errors"])

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_trees import Case, cases, random_rows, random_tree, route
+from random_trees import Case, asked_categories, cases, random_rows, random_tree, route
 from random_trees import decoded as decoded_rows
 
 from treebound.data import Column
@@ -45,9 +47,9 @@ def test_python_answers_as_the_tree(unknown: str, case: Case) -> None:
 
 @given(case=cases())
 @settings(max_examples=30)
-def test_python_raises_for_a_category_never_seen_in_any_column(case: Case) -> None:
+def test_python_raises_for_a_category_never_seen_in_a_column_of_the_tree(case: Case) -> None:
     predict = python_function(case.tree, unknown="error")
-    kinds = np.array([column.kind != "real" for column in case.tree.columns])
+    kinds = asked_categories(case.tree)
     nodes = route(case.tree, case.X)
     for x, row, label in zip(case.X, case.rows, case.labels(nodes), strict=True):
         if (x[kinds] == -1).any():
@@ -101,7 +103,7 @@ class Compiled:
         assert made.returncode == 0, made.stderr
         self.tree = tree
         self.function = ctypes.CDLL(str(library)).predict
-        self.used = columns_used(tree, unknown=unknown)
+        self.used = columns_used(tree)
         names = identifiers(tree.columns, frozenset())
         fields = [(f"{names[j]}{j}", self.type_of(tree.columns[j])) for j in self.used]
         self.row = type("Row", (ctypes.Structure,), {"_fields_": fields})
@@ -158,7 +160,7 @@ def test_c_gives_the_very_probabilities(case: Case) -> None:
 @given(case=cases())
 @settings(max_examples=8)
 def test_c_returns_minus_one_for_a_category_never_seen_that_is_an_error(case: Case) -> None:
-    kinds = np.array([column.kind != "real" for column in case.tree.columns])
+    kinds = asked_categories(case.tree)
     unseen = (case.X[:, kinds] == -1).any(axis=1)
     wanted = np.where(unseen, -1, case.tree.label[route(case.tree, case.X)])
     with TemporaryDirectory() as folder:
@@ -218,6 +220,26 @@ def test_names_of_columns_never_meet_names_of_the_code(kind, output, tmp_path) -
 
 
 @needs_cc
+@pytest.mark.parametrize("flags", [["-std=c99", "-pedantic"], ["-std=gnu17"]])
+def test_a_name_that_the_headers_use_compiles_or_is_refused(flags, tmp_path) -> None:
+    source = tmp_path / "trees.c"
+    source.write_text("".join(f"#include <{name}.h>\n" for name in ("math", "stddef", "string")))
+    used = ""
+    for option in ("-P", "-dM"):
+        command = ["cc", *flags, "-E", option, str(source)]
+        used += subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    texts = []
+    for name in sorted(set(re.findall(r"\b[A-Za-z]\w*", used))):
+        with suppress(ValueError):
+            texts.append(to_c(named_tree("find_text", "nominal"), name=name))
+    assert len(texts) > 10
+    source.write_text("\n".join(texts), encoding="ascii")
+    command = ["cc", *flags, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", str(source)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+@needs_cc
 def test_what_predict_refuses_is_refused(tmp_path) -> None:
     tree = next(t for t in (random_tree(s, 8) for s in range(99)) if (t.category < 0).all())
     compiled = Compiled(tree, str(tmp_path), "other")
@@ -260,6 +282,8 @@ def test_whole_numbers_above_two_to_the_53_stay_apart(tmp_path) -> None:
         ({"name": "class"}, "The 'name' parameter of to_python must be"),
         ({"name": "_number"}, "The 'name' parameter of to_python must be"),
         ({"name": "CLASSES"}, "The 'name' parameter of to_python must be"),
+        ({"name": "bool"}, "The 'name' parameter of to_python must be"),
+        ({"name": "ValueError"}, "The 'name' parameter of to_python must be"),
     ],
 )
 def test_options_are_checked(options: dict, message: str) -> None:
@@ -267,7 +291,9 @@ def test_options_are_checked(options: dict, message: str) -> None:
         to_python(random_tree(0, 2), **options)
 
 
-@pytest.mark.parametrize("name", ["two words", "asm", "x_age", "é", "", "1st"])
+@pytest.mark.parametrize(
+    "name", ["two words", "asm", "x_age", "x", "é", "", "1st", "NAN", "exp", "strlen", "_row"]
+)
 def test_the_name_of_a_c_function_is_checked(name: str) -> None:
     with pytest.raises(ValueError, match="The 'name' parameter of to_c must be a C identifier"):
         to_c(random_tree(0, 2), name=name)

@@ -1,56 +1,148 @@
-"""SQL text is executed, in SQLite and in DuckDB, and must reach the node the tree reaches."""
+"""SQL text is executed, in SQLite, DuckDB and PostgreSQL, and must answer as the tree does."""
 
 from __future__ import annotations
 
+import json
 import math
+import os
+import shutil
 import sqlite3
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_trees import Case, cases, decoded, random_rows, random_tree, route
+from random_trees import Case, asked_categories, cases, decoded, random_rows, random_tree, route
 
+from treebound.data import Column
 from treebound.exchange import to_sql
-from treebound.exchange.sql_code import _real
+from treebound.exchange.sql_code import _Writer
 from treebound.tree import Tree
 from treebound.tree.smoothing import probabilities
 
 POLICIES = ["other", "majority", "stop", "missing"]
-TYPES = {str: "VARCHAR", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN"}
+TYPES = {str: "VARCHAR", int: "BIGINT", float: "DOUBLE PRECISION", bool: "BOOLEAN"}
 
 
 class Database:
-    """One table of rows in either database, and the answers to expressions on it."""
+    """One table of rows, and the answers to expressions on it."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
+        self.dialects = (None, kind)
         if kind == "sqlite":
             self.connection: Any = sqlite3.connect(":memory:")
         else:
             self.connection = pytest.importorskip("duckdb").connect(":memory:")
 
     def fill(self, tree: Tree, rows: list[dict]) -> None:
+        self.create(tree)
+        marks = ", ".join("?" * (len(tree.columns) + 1))
+        filled = [[i, *row.values()] for i, row in enumerate(rows)]
+        self.connection.executemany(f"INSERT INTO data VALUES ({marks})", filled)
+
+    def create(self, tree: Tree) -> None:
         parts = ['"row number" INTEGER']
         for column in tree.columns:
             kind = float if column.kind == "real" else type(column.categories[0])
             quoted = column.name.replace('"', '""')
             parts.append(f'"{quoted}" {TYPES[kind]}')
-        self.connection.execute("DROP TABLE IF EXISTS data")
-        self.connection.execute(f"CREATE TABLE data ({', '.join(parts)})")
-        marks = ", ".join("?" * len(parts))
-        filled = [[i, *row.values()] for i, row in enumerate(rows)]
-        self.connection.executemany(f"INSERT INTO data VALUES ({marks})", filled)
+        self.execute("DROP TABLE IF EXISTS data")
+        self.execute(f"CREATE TABLE data ({', '.join(parts)})")
 
-    def answers(self, expression: str) -> list[tuple]:
-        query = f'SELECT {expression} FROM data ORDER BY "row number"'
+    def execute(self, statement: str) -> None:
+        self.connection.execute(statement)
+
+    def answers(self, expression: str, source: str = "data") -> list[tuple]:
+        query = f'SELECT {expression} FROM {source} ORDER BY "row number"'
         return self.connection.execute(query).fetchall()
 
+    def row(self, query: str) -> list:
+        return list(self.connection.execute(query).fetchone())
 
-@pytest.fixture(scope="module", params=["sqlite", "duckdb"])
-def database(request: pytest.FixtureRequest) -> Database:
-    return Database(request.param)
+    def names(self, query: str) -> list[str]:
+        return [field[0] for field in self.connection.execute(query).description]
+
+
+class Postgres(Database):
+    """A server of its own in a folder, asked through psql; results come as JSON."""
+
+    def __init__(self, folder: Path) -> None:
+        self.kind = "postgres"
+        self.dialects = (None, "postgres")
+        self.folder = folder
+        found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+        initdb = shutil.which("initdb") or (str(found[-1]) if found else None)
+        if initdb is None or shutil.which("psql") is None:
+            pytest.skip("needs PostgreSQL")
+        self.bin = Path(initdb).parent
+        # the server refuses to run as root
+        self.user = {"user": "postgres"} if os.geteuid() == 0 else {}
+        if self.user:
+            shutil.chown(folder, "postgres")
+        self.run(initdb, "-D", folder / "data", "-U", "tester", "-A", "trust", "-E", "UTF8")
+        options = f"-k {folder} -c listen_addresses='' -c fsync=off"
+        self.run(self.bin / "pg_ctl", "-D", folder / "data", "-w", "-o", options, "start")
+
+    def run(self, *command: object) -> None:
+        texts = [str(part) for part in command]
+        subprocess.run(texts, check=True, stdout=subprocess.DEVNULL, cwd=self.folder, **self.user)
+
+    def stop(self) -> None:
+        self.run(self.bin / "pg_ctl", "-D", self.folder / "data", "-m", "immediate", "stop")
+
+    def execute(self, statement: str) -> str:
+        command = ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]
+        command += ["-h", str(self.folder), "-U", "tester", "-d", "postgres"]
+        ran = subprocess.run(command, input=statement, capture_output=True, encoding="utf-8")
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    def fill(self, tree: Tree, rows: list[dict]) -> None:
+        self.create(tree)
+        numbered = [{"row number": at, **row} for at, row in enumerate(rows)]
+        for row in numbered:
+            row.update({name: str(v) for name, v in row.items() if isinstance(v, float)})
+        text = json.dumps(numbered).replace("'", "''")
+        self.execute(
+            f"INSERT INTO data SELECT * FROM json_populate_recordset(NULL::data, '{text}');"
+        )
+
+    def answers(self, expression: str, source: str = "data") -> list[tuple]:
+        query = f'SELECT {expression} FROM {source} ORDER BY "row number"'
+        return [tuple(row) for row in self.rows(query)]
+
+    def rows(self, query: str) -> list[list]:
+        text = self.execute(f"SELECT row_to_json(result) FROM ({query}) AS result;")
+        return [[value for _, value in json.loads(line, object_pairs_hook=list)]
+                for line in text.split("\n") if line]  # fmt: skip
+
+    def row(self, query: str) -> list:
+        return self.rows(query)[0]
+
+    def names(self, query: str) -> list[str]:
+        text = self.execute(f"SELECT row_to_json(result) FROM ({query} LIMIT 1) AS result;")
+        return list(json.loads(text))
+
+
+@pytest.fixture(
+    scope="module",
+    params=["sqlite", "duckdb", pytest.param("postgres", marks=pytest.mark.heavy)],
+)
+def database(request: pytest.FixtureRequest) -> Iterator[Database]:
+    if request.param != "postgres":
+        yield Database(request.param)
+        return
+    with TemporaryDirectory() as folder:  # a short path: sockets allow about 100 characters
+        server = Postgres(Path(folder))
+        yield server
+        server.stop()
 
 
 @pytest.mark.parametrize("unknown", POLICIES)
@@ -59,8 +151,10 @@ def test_sql_answers_as_the_tree(database: Database, unknown: str) -> None:
     @settings(max_examples=40 if database.kind == "sqlite" else 20)
     def check(case: Case) -> None:
         database.fill(case.tree, case.rows)
-        found = database.answers(to_sql(case.tree, unknown=unknown))
-        assert [label for (label,) in found] == case.labels(route(case.tree, case.X, unknown))
+        labels = case.labels(route(case.tree, case.X, unknown))
+        for dialect in database.dialects:
+            answers = database.answers(to_sql(case.tree, unknown=unknown, dialect=dialect))
+            assert [label for (label,) in answers] == labels
 
     check()
 
@@ -81,7 +175,7 @@ def test_sql_is_null_for_a_category_never_seen_that_is_an_error(database: Databa
     @given(case=cases())
     @settings(max_examples=15)
     def check(case: Case) -> None:
-        kinds = np.array([column.kind != "real" for column in case.tree.columns])
+        kinds = asked_categories(case.tree)
         unseen = (case.X[:, kinds] == -1).any(axis=1)
         database.fill(case.tree, case.rows)
         found = database.answers(to_sql(case.tree, unknown="error"))
@@ -110,8 +204,10 @@ def test_numbers_are_read_to_the_last_bit(database: Database) -> None:
     @given(st.lists(numbers, min_size=50, max_size=50))
     @settings(max_examples=40)
     def check(values: list[float]) -> None:
-        found = database.connection.execute(f"SELECT {', '.join(map(_real, values))}").fetchone()
-        assert [float(value) for value in found] == values
+        for dialect in database.dialects:
+            written = [f"{_Writer(dialect).real(v)} AS v{at}" for at, v in enumerate(values)]
+            read = database.row(f"SELECT {', '.join(written)}")
+            assert [float(value) for value in read] == values
 
     check()
 
@@ -120,24 +216,140 @@ def test_a_whole_query_names_the_table_and_the_result(database: Database) -> Non
     tree = random_tree(11, 4)
     X = random_rows(tree, 11, 10)
     database.fill(tree, decoded(X, tree.columns))
-    cursor = database.connection.execute(to_sql(tree, table="data", name='my "answer"'))
-    assert cursor.description[-1][0] == 'my "answer"'
-    found = sorted((row[0], row[-1]) for row in cursor.fetchall())
-    assert [label for _, label in found] == tree.classes[tree.label[route(tree, X)]].tolist()
+    query = to_sql(tree, table="data", name='my "answer"')
+    assert database.names(query)[-1] == 'my "answer"'
+    answers = database.answers('"my ""answer"""', f"({query}) AS answered")
+    assert [label for (label,) in answers] == tree.classes[tree.label[route(tree, X)]].tolist()
 
 
-def test_nan_and_null_take_the_same_way_in_duckdb() -> None:
-    tree = next(
-        t for t in (random_tree(s, 10) for s in range(99)) if t.columns[t.feature[0]].kind == "real"
-    )
-    database = Database("duckdb")
-    rows = [
-        {column.name: gone if column.kind == "real" else None for column in tree.columns}
-        for gone in (None, math.nan)
-    ]
-    database.fill(tree, rows)
-    (first,), (second,) = database.answers(to_sql(tree))
-    assert first == second
+REAL = Column("x y")
+FLOATS = Column("x y", "nominal", (0.5, 1.5, 2.5))
+ORDERED = Column("x y", "ordinal", (0.5, 1.5, 2.5))
+FLAG = Column("x y", "nominal", (False, True))
+
+
+def stump(column: Column, *, missing_left: bool, threshold: float = 1.5, label=("a", "b")) -> Tree:
+    category = 0 if column.kind == "nominal" else -1
+    threshold = math.nan if column.kind == "nominal" else threshold
+    return Tree(
+        feature=[0, -1, -1], threshold=[threshold, np.nan, np.nan], category=[category, -1, -1],
+        missing_left=[missing_left, False, False], left=[1, -1, -1], right=[2, -1, -1],
+        counts=[[3, 2], [3, 0], [0, 2]], rows=[5, 3, 2], columns=(column,), classes=list(label),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("unknown", [*POLICIES, "error"])
+@pytest.mark.parametrize("missing_left", [True, False])
+@pytest.mark.parametrize("small_left", [True, False])
+@pytest.mark.parametrize("column", [REAL, FLOATS, ORDERED], ids=lambda column: column.kind)
+def test_nan_and_null_take_the_same_way(
+    database: Database, column: Column, small_left: bool, missing_left: bool, unknown: str
+) -> None:
+    """NaN is above all numbers in DuckDB and PostgreSQL; both sides are written once."""
+    tree = stump(column, missing_left=missing_left)
+    if not small_left:  # the larger side is the one that is not written
+        tree = deeper_left(tree)
+    values = [None, math.nan, 0.5, 1.5, 2.5]
+    database.fill(tree, [{"x y": value} for value in values])
+    X = np.array([[math.nan if v is None else v] for v in values])
+    if column.kind != "real":
+        X -= 0.5
+    labels = tree.classes[tree.label[route(tree, X, "other" if unknown == "error" else unknown)]]
+    for dialect in database.dialects:
+        answers = database.answers(to_sql(tree, unknown=unknown, dialect=dialect))
+        assert [label for (label,) in answers] == labels.tolist()
+
+
+def deeper_left(tree: Tree) -> Tree:
+    """The stump with one more split on its left, so that the right side is written first."""
+    (column,) = tree.columns
+    threshold = [*tree.threshold[:1], -9.0, math.nan, math.nan, math.nan]
+    category = [*tree.category[:1], 2, -1, -1, -1]
+    if column.kind == "nominal":
+        threshold[1] = math.nan
+    else:
+        category[1] = -1
+    return Tree(
+        feature=[0, 0, -1, -1, -1], threshold=threshold, category=category,
+        missing_left=[bool(tree.missing_left[0]), False, False, False, False],
+        left=[1, 2, -1, -1, -1], right=[4, 3, -1, -1, -1],
+        counts=[[3, 2], [3, 0], [0, 0], [3, 0], [0, 2]], rows=[5, 3, 0, 3, 2],
+        columns=tree.columns, classes=tree.classes,
+    )  # fmt: skip
+
+
+def test_booleans_are_not_read_as_columns(database: Database) -> None:
+    """Older SQLite reads TRUE as a column of that name."""
+    tree = stump(FLAG, missing_left=False, label=(False, True))
+    database.fill(tree, [{"x y": False}, {"x y": True}, {"x y": None}])
+    for dialect in database.dialects:
+        text = to_sql(tree, dialect=dialect)
+        assert "TRUE" not in text
+        assert [bool(label) for (label,) in database.answers(text)] == [False, True, True]
+
+
+@pytest.mark.parametrize("threshold", [2.0**53, -(2.0**53), 206.5, 0.1])
+@pytest.mark.parametrize("kind", ["BIGINT", "REAL", "DOUBLE PRECISION", "NUMERIC(30, 3)"])
+def test_columns_of_every_number_type_compare_as_float64(
+    database: Database, threshold: float, kind: str
+) -> None:
+    values = [2**53 + 1, -(2**53) - 1, 207, 206, 0, 1]
+    if kind != "BIGINT":
+        values += [206.5, 0.1, 0.25]
+    for missing_left in (True, False):
+        tree = stump(REAL, missing_left=missing_left, threshold=threshold)
+        database.execute("DROP TABLE IF EXISTS data")
+        database.execute(f'CREATE TABLE data ("row number" INTEGER, "x y" {kind})')
+        for at, value in enumerate(values):
+            database.execute(f"INSERT INTO data VALUES ({at}, {value})")
+        held = [float(v) for v in values]
+        if kind == "REAL" and database.kind != "sqlite":
+            held = [float(np.float32(v)) for v in values]
+        labels = tree.classes[tree.label[route(tree, np.array(held)[:, None])]].tolist()
+        for dialect in database.dialects:
+            answers = database.answers(to_sql(tree, dialect=dialect))
+            assert [label for (label,) in answers] == labels
+
+
+def test_sql_is_readable() -> None:
+    tree = stump(replace(REAL, name="weight"), missing_left=True, threshold=206.5)
+    assert "WHEN \"weight\" > 206.5 THEN 'b'" in to_sql(tree, dialect="sqlite")
+    assert 'WHEN "weight" > 206.5 AND "weight" - "weight" = 0 THEN \'b\'' in to_sql(tree)
+    assert "WHEN \"weight\" <= 206.5 THEN 'a'" in to_sql(replace(tree, missing_left=[False] * 3))
+
+
+OTHERS = [
+    "bigquery", "clickhouse", "databricks", "mysql", "oracle", "redshift", "snowflake", "spark",
+    "trino", "tsql",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", OTHERS)
+def test_other_dialects_parse_to_the_same_values_and_names(dialect: str) -> None:
+    sqlglot = pytest.importorskip("sqlglot")
+    words = ("it's", "back\\slash", 'quote"', "ünï", "")
+    columns = (Column('a "b` c]', "nominal", words), Column("flag", "nominal", (False, True)))
+    tree = Tree(
+        feature=[0, -1, 1, -1, -1], threshold=[np.nan] * 5, category=[1, -1, 1, -1, -1],
+        missing_left=[False] * 5, left=[1, -1, 3, -1, -1], right=[2, -1, 4, -1, -1],
+        counts=[[3, 2, 1], [3, 0, 0], [0, 2, 1], [0, 2, 0], [0, 0, 1]], rows=[6, 3, 3, 2, 1],
+        columns=columns, classes=["it's", "back\\slash", "z"],
+    )  # fmt: skip
+    text = to_sql(tree, table="data", unknown="error", dialect=dialect)
+    parsed = sqlglot.parse_one(text, read=dialect)
+    expressions = sqlglot.expressions
+    literals = {node.this for node in parsed.find_all(expressions.Literal) if node.is_string}
+    assert literals == {*words, "it's", "back\\slash", "z"}
+    names = {node.this.this for node in parsed.find_all(expressions.Column)}
+    assert names == {column.name for column in columns}
+    assert len(list(parsed.find_all(expressions.If))) == 4
+    assert len(parsed.find(expressions.Case).args["ifs"]) == 4
+
+
+def test_a_dialect_that_does_not_exist_is_refused() -> None:
+    pytest.importorskip("sqlglot")
+    with pytest.raises(ValueError, match=r"'dialect' parameter of to_sql must be .*'bigquery'"):
+        to_sql(stump(REAL, missing_left=True), dialect="quel")
 
 
 def test_sql_refuses_the_character_nul() -> None:

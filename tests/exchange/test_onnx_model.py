@@ -90,6 +90,49 @@ def stump(counts: list[list[float]], label: list[int] | None = None) -> Tree:
     )  # fmt: skip
 
 
+def nominal_chain(seed: int) -> tuple[Tree, np.ndarray]:
+    """A chain of splits on one nominal column whose leaves often have equal weights."""
+    rng = np.random.default_rng(seed)
+    size, n_classes = int(rng.integers(3, 9)), int(rng.integers(2, 6))
+    column = Column("c", "nominal", tuple(f"v{i}" for i in range(size)), missing=seed % 3 == 0)
+    n = size - 1  # splits; node 2 i splits, 2 i + 1 is its left leaf, the last one a leaf
+    counts = np.zeros((2 * n + 1, n_classes))
+    leaves = [*range(1, 2 * n, 2), 2 * n]
+    counts[leaves, rng.integers(0, n_classes, len(leaves))] = 5
+    for node in range(2 * n - 2, -1, -2):
+        counts[node] = counts[node + 1] + counts[node + 2]
+    inner = np.arange(2 * n + 1) % 2 == 0
+    inner[-1] = False
+    order = rng.permutation(size + column.missing)[:n]
+    label = counts.argmax(axis=1)
+    if seed % 4 == 1:  # costs
+        label = rng.integers(0, n_classes, len(label))
+    tree = Tree(
+        feature=np.where(inner, 0, -1), threshold=np.full(len(inner), np.nan),
+        category=np.where(inner, order[np.minimum(np.arange(len(inner)) // 2, n - 1)], -1),
+        missing_left=inner & (rng.random(len(inner)) < 0.3) & (not column.missing),
+        left=np.where(inner, np.arange(len(inner)) + 1, -1),
+        right=np.where(inner, np.arange(len(inner)) + 2, -1),
+        counts=counts, rows=counts.sum(axis=1), columns=(column,),
+        classes=[f"k{i}" for i in range(n_classes)], label=label,
+    )  # fmt: skip
+    X = np.array([[-1.0], [np.nan], *([float(code)] for code in range(size))])
+    return tree, X
+
+
+@pytest.mark.parametrize("unknown", ["other", "majority", "stop", "missing"])
+@pytest.mark.parametrize("seed", range(60))
+def test_chains_of_one_nominal_column_with_equal_leaves(seed, unknown):
+    tree, X = nominal_chain(seed)
+    categories = tree.columns[0].categories
+    texts = [["never seen"], [MISSING], *([category] for category in categories)]
+    model = to_onnx(tree, unknown=unknown, missing_text=MISSING)
+    label, scores = run(model, {"c": np.array(texts, dtype=object)})
+    nodes = route(tree, X, unknown)
+    assert label == tree.classes[tree.label[nodes]].tolist()
+    np.testing.assert_allclose(scores, probabilities(tree.counts)[nodes], rtol=1e-6)
+
+
 @pytest.mark.parametrize("label", [None, [0, 1, 1]])
 def test_answers_by_cost_or_by_a_hair_are_kept(label):
     tree = stump([[20_000_001.0, 20_000_000.0], [20_000_000.0, 20_000_001.0]], label)

@@ -223,3 +223,36 @@ def test_answers_by_cost_are_refused():
     unlike = replace(tree, label=(tree.label + 1) % tree.n_classes)
     with pytest.raises(ValueError, match=r"predicts the most frequent class.*at node 1"):
         to_sklearn(unlike)
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 1, 1: 7, 2: 0.5, 3: 3}])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_class_weights_of_the_estimator_are_kept(class_weight, weighted):
+    X, y = noisy(4, rows=400)
+    weight = np.random.default_rng(1).integers(1, 4, 400) if weighted else None
+    estimator = DecisionTreeClassifier(max_leaf_nodes=9, class_weight=class_weight, random_state=0)
+    estimator.fit(X, y, weight)
+    tree = from_sklearn(estimator, X, y, weight)
+    reached = tree.apply(coded_matrix(X, tree.columns))
+    np.testing.assert_array_equal(tree.classes[tree.label[reached]], estimator.predict(X))
+    np.testing.assert_allclose(tree.counts.sum(), estimator.tree_.weighted_n_node_samples.sum())
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "gini"])
+def test_the_criterion_impurities_and_importances_are_those_of_the_classifier(criterion):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X.astype(np.float32).astype(np.float64)
+    clf = tb.BoundTreeClassifier(criterion=criterion, max_leaves=8).fit(X, y)
+    made = to_sklearn(clf)
+    assert made.criterion == criterion
+    np.testing.assert_allclose(made.feature_importances_, clf.feature_importances_, atol=1e-12)
+    peer = DecisionTreeClassifier(criterion=criterion, max_depth=1, random_state=0).fit(X, y)
+    assert made.tree_.impurity[0] == pytest.approx(peer.tree_.impurity[0])
+
+
+def test_columns_called_x0_and_x1_stay_names():
+    X, y = noisy(4)
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+    clf = tb.BoundTreeClassifier().fit(frame, y)
+    assert to_sklearn(clf).feature_names_in_.tolist() == list(frame)
+    assert not hasattr(to_sklearn(tb.BoundTreeClassifier().fit(X, y)), "feature_names_in_")

@@ -191,7 +191,33 @@ def test_the_words_name_the_target_the_values_and_the_change(passengers) -> None
     told = [line.split("  ")[1:] for line in lines[2:4]]
     assert {words[0] for words in told} == {"sex = male", "age > 9.5"}
     assert lines[-1] == "It would be yes with age <= 9.5 instead of 30"
-    assert clf.explain(["male", 30]).counterfactual.row == {"sex": "male", "age": 9.5}
+    assert clf.explain(["male", 30.5]).counterfactual.row == {"sex": "male", "age": 9.5}
+    assert clf.explain(["male", 30]).counterfactual.row == {"sex": "male", "age": 9}
+
+
+def test_a_change_of_whole_numbers_is_a_whole_number() -> None:
+    ages = np.arange(120) // 2
+    clf = tb.BoundTreeClassifier().fit(pd.DataFrame({"age": ages}), ages > 29)
+    assert clf.tree_.threshold[0] == 29.5
+    frame = pd.DataFrame({"age": [10, 50]})
+    for at, new in ((0, 30), (1, 29)):
+        for row in (frame.iloc[at], frame.iloc[[at]], [int(frame.age[at])]):
+            (change,) = clf.explain(row).counterfactual.changes
+            assert (type(change.new), change.new) == (int, new)
+    (change,) = clf.explain([10.5]).counterfactual.changes
+    assert change.new == math.nextafter(29.5, math.inf)
+
+
+@pytest.mark.parametrize("thresholds", ["decimal", "midpoint", "observed"])
+def test_a_change_holds_for_floats_of_32_bits(thresholds: str) -> None:
+    values = np.linspace(-1.0, 1.0, 80, dtype=np.float32)
+    frame = pd.DataFrame({"x": values})
+    clf = tb.BoundTreeClassifier(thresholds=thresholds).fit(frame, values > 0.3)
+    for at in (0, 79):
+        for row in (frame.iloc[at], frame.iloc[[at]], values[at : at + 1]):
+            found = clf.explain(row).counterfactual
+            moved = pd.DataFrame({"x": np.array([found.row["x"]], dtype=np.float32)})
+            assert clf.predict(moved)[0] == found.answer
 
 
 @pytest.mark.parametrize(
@@ -265,4 +291,4 @@ def test_an_explanation_is_plain_values_for_json(passengers) -> None:
     assert [step["column"] for step in given["path"]] == [
         step.column for step in passengers[0].explain(["male", 30]).path
     ]
-    assert given["counterfactual"]["changes"][0]["new"] == 9.5
+    assert given["counterfactual"]["changes"][0]["new"] == 9

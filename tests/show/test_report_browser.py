@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from browser import chromium
 from random_trees import decoded, random_rows, random_tree
-from show.test_explain import Model
 
 import treebound as tb
+from treebound.model import Model
 from treebound.show import explain, to_html, to_rules
 from treebound.tree.impurity import importances
 
@@ -76,7 +76,7 @@ def test_rows_are_routed_explained_and_changed_as_by_the_library(
 ) -> None:
     for seed in range(4):
         tree = random_tree(seed, 25, n_classes=3)
-        model = Model(tree, unknown)
+        model = Model(tree, unknown=unknown)
         opened(driver, to_html(model), tmp_path)
         X = random_rows(tree, seed, 25)
         codes = []
@@ -190,6 +190,67 @@ def test_a_pasted_row_is_explained_in_the_words_of_the_library(
         assert f"It would be {found.counterfactual}".replace("<=", "≤") in shown
         lit = driver.execute_script("return [...document.querySelectorAll('.node.lit')].length")
         assert lit == len(found.path) + 1
+
+
+READ = """
+return arguments[0].map((text) => {
+  try {
+    const cells = pastedRow(text).map((cell, k) => cellFrom(k, cell));
+    return cells.map((cell) => (Number.isNaN(cell) ? null : cell));
+  } catch (error) {
+    return error.message;
+  }
+});
+"""
+
+
+def test_pasted_values_are_read_as_predict_reads_a_table(driver, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "colour": rng.choice(["red", "blue", "a;b", "1"], 300),
+            "size": pd.Categorical(rng.choice([1, 2, 30], 300)),
+            "flag": rng.random(300) < 0.5,
+            "x": rng.normal(size=300).round(2),
+        }
+    )
+    score = (frame["colour"] == "red") + 2 * (frame["size"].astype(int) == 2) + 1.5 * frame["flag"]
+    y = np.where(score + (frame["x"] > 0) > 1.7, "yes", "no")
+    clf = tb.BoundTreeClassifier(pruning=None).fit(frame, y)
+    colours, sizes = clf.columns_[0].categories, clf.columns_[1].categories
+    opened(driver, clf.to_html(), tmp_path)
+    unknown, missing = -2, -1
+    rows = {
+        'red,1,true,"0.5"': [colours.index("red"), sizes.index(1), 1, 0.5],
+        '0.5,"a;b"': "The row has 2 values, but there are 4 columns",
+        '"a;b",2,false,.5': [colours.index("a;b"), sizes.index(2), 0, 0.5],
+        'x,colour,flag,size\n1e-3,"a;b",true,30': [colours.index("a;b"), sizes.index(30), 1, 0.001],
+        "RED,01,TRUE,-1.": [unknown, sizes.index(1), unknown, -1.0],
+        "01\t30.0\t1\t0x30": "x must be a number. Got 0x30 instead.",
+        "01\t30.0\t1\t+3": [unknown, sizes.index(30), 1, 3.0],
+        "1;0x1;0;NA": [colours.index("1"), unknown, 0, None],
+        "NULL,,nan,": [missing, missing, missing, None],
+        "none,?,NONE,1_0": "x must be a number. Got 1_0 instead.",
+        "none,?,NONE,1": [unknown, unknown, unknown, 1.0],
+        "red,1,true,Infinity": "x must be a number. Got Infinity instead.",
+        " red , 1 ,true, 1e999": "x must be a number. Got 1e999 instead.",
+        ' red , 1 ,true,"-1\n"': [colours.index("red"), sizes.index(1), 1, -1.0],
+    }
+    for (text, expected), read in zip(
+        rows.items(), driver.execute_script(READ, list(rows)), strict=True
+    ):
+        if isinstance(expected, str):
+            assert read.startswith(expected), text
+        else:
+            assert read == expected, text
+
+
+def test_the_page_does_not_list_categories_that_no_tree_asks(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    mails = [f"someone{i}@example.org" for i in range(300)]
+    frame = pd.DataFrame({"mail": mails, "x": rng.normal(size=300)})
+    page = tb.BoundTreeClassifier().fit(frame, frame["x"] > 0).to_html()
+    assert "example.org" not in page
 
 
 def test_a_row_that_cannot_be_read_says_why_and_clear_takes_the_path_away(

@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_trees import Case, cases, random_tree, route
+from random_trees import Case, asked_categories, cases, random_tree, route
 
 from treebound.show import Rules, to_rules
 
@@ -136,18 +136,15 @@ def test_text_is_one_line_a_leaf_even_for_names_with_newlines(case: Case) -> Non
     assert len(made.to_text().splitlines()) == case.tree.n_leaves
 
 
-def test_unseen_categories_match_no_rule_when_they_are_an_error() -> None:
-    tree = next(t for t in (random_tree(s, 12) for s in range(99)) if (t.category >= 0).any())
-    node = int(np.flatnonzero(tree.category >= 0)[0])
-    name = tree.columns[tree.feature[node]].name
-    row = {column.name: None for column in tree.columns} | {name: "never seen"}
-    asked = [
-        rule
-        for rule in to_rules(tree, unknown="error")
-        if any(region.column.name == name for region in rule.regions)
-    ]
-    assert asked
-    assert not any(rule.matches(row) for rule in asked)
+@given(case=cases())
+@settings(max_examples=30)
+def test_unseen_categories_match_no_rule_when_they_are_an_error(case: Case) -> None:
+    rules = to_rules(case.tree, unknown="error")
+    parsed = [Parser(line).rule() for line in rules.to_text().split("\n")]
+    refused = (case.X[:, asked_categories(case.tree)] == -1).any(axis=1)
+    for row, gone, node in zip(case.rows, refused, nodes_reached(case, "other"), strict=True):
+        assert [rule.node for rule in rules if rule.matches(row)] == ([] if gone else [node])
+        assert sum(all(test(row) for test in tests) for tests, _ in parsed) == (not gone)
 
 
 def test_support_counts_and_probabilities_are_those_of_the_leaf() -> None:

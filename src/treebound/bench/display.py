@@ -100,14 +100,7 @@ class _Tally(Quiet):
 
 
 class Lines(_Tally):
-    """Prints a line at the start, when a data set is complete, and every minute.
-
-    Parameters
-    ----------
-    console : rich.console.Console
-    every : float
-        Maximum number of seconds between lines, if results arrive.
-    """
+    """Prints a line at the start, when a data set is complete, and every minute."""
 
     def __init__(self, console: Console, *, every: float = 60.0) -> None:
         self._console = console

@@ -63,35 +63,11 @@ class Draw:
         self._grown: dict[tuple[GrowOptions, Part], tuple[Tree, float]] = {}
 
     def part(self, name: Part) -> Sample:
-        """The rows of a part.
-
-        Parameters
-        ----------
-        name : {"train", "test", "growing", "validation"}
-            See :class:`Split`.
-
-        Returns
-        -------
-        Sample
-        """
+        """The rows of a part."""
         return self.named.sample.part(getattr(self.split, name))
 
     def grown(self, options: GrowOptions, part: Part = "train") -> tuple[Tree, float]:
-        """A tree grown on a part.
-
-        Parameters
-        ----------
-        options : GrowOptions
-            How to grow the tree.
-        part : {"train", "test", "growing", "validation"}
-            The part to grow it on.
-
-        Returns
-        -------
-        Tree
-        float
-            CPU seconds that growing took.
-        """
+        """A tree grown on a part, and the CPU seconds that growing took."""
         from treebound.growing import grow
 
         if (options, part) not in self._grown:
@@ -156,17 +132,7 @@ class Model(ABC):
 
     @abstractmethod
     def fit(self, draw: Draw) -> Fitted:
-        """Learn from the draw's training part.
-
-        Parameters
-        ----------
-        draw : Draw
-            A split of a data set.
-
-        Returns
-        -------
-        Fitted
-        """
+        """Learn from the draw's training part."""
 
 
 @dataclass(frozen=True)
@@ -204,17 +170,7 @@ class PrunedTree(Model):
         return self.judge == "test"
 
     def fit(self, draw: Draw) -> Fitted:
-        """Grow (or reuse the tree of another model of this draw), then prune.
-
-        Parameters
-        ----------
-        draw : Draw
-            A split of a data set.
-
-        Returns
-        -------
-        Fitted
-        """
+        """Grow (or reuse the tree of another model of this draw), then prune."""
         grown_on: Part = "growing" if self.judge == "validation" else "train"
         tree, grow_seconds = draw.grown(self.options, grown_on)
         sample = draw.part(grown_on)
@@ -270,17 +226,7 @@ class Estimator(Model):
     takes: Literal["one-hot", "codes", "frame"] = "one-hot"
 
     def fit(self, draw: Draw) -> Fitted:
-        """Fit a clone; fitting time counts as growing.
-
-        Parameters
-        ----------
-        draw : Draw
-            A split of a data set.
-
-        Returns
-        -------
-        Fitted
-        """
+        """Fit a clone; fitting time counts as growing."""
         from sklearn.base import clone
 
         train = draw.part("train")
@@ -321,17 +267,7 @@ class SklearnCostComplexity(Model):
     most_alphas: int = 20
 
     def fit(self, draw: Draw) -> Fitted:
-        """Search the alphas of the pruning path.
-
-        Parameters
-        ----------
-        draw : Draw
-            A split of a data set.
-
-        Returns
-        -------
-        Fitted
-        """
+        """Search the alphas of the pruning path."""
         from sklearn.model_selection import GridSearchCV
         from sklearn.tree import DecisionTreeClassifier
 

@@ -12,7 +12,6 @@ import numpy as np
 from treebound._files import write_text
 from treebound._html import assembled
 from treebound.bench.measure import QUANTITIES
-from treebound.bench.published import compare
 from treebound.bench.results import Results
 from treebound.bench.sheets import Cell, Sheet
 from treebound.bench.statistics import (
@@ -73,7 +72,6 @@ def _content(results: Results) -> dict[str, Any]:
         "sheets": sheets,
         "ranking": _ranking(results),
         "pairs": _pairs(results),
-        "published": _published(results) if any(s["key"] == "published" for s in sheets) else [],
     }
 
 
@@ -203,20 +201,6 @@ def _pairs(results: Results) -> dict[str, Any]:
 
 def _interval(gap: Difference) -> dict[str, float | None]:
     return {"mean": _finite(gap.mean), "low": _finite(gap.low), "high": _finite(gap.high)}
-
-
-def _published(results: Results) -> list[dict[str, Any]]:
-    return [
-        {
-            "title": one.dataset["title"],
-            "model": one.model,
-            "mean": one.mean,
-            "printed": one.printed,
-            "errors": _finite(one.errors),
-            "within": one.within_noise,
-        }
-        for one in compare(results)
-    ]
 
 
 def _plain(values: Any) -> Any:

@@ -71,36 +71,11 @@ class Protocol:
         return hashlib.sha256(json.dumps(self.settings).encode()).hexdigest()[:12]
 
     def with_draws(self, draws: int | None) -> Protocol:
-        """The same protocol with another number of draws.
-
-        Parameters
-        ----------
-        draws : int or None
-            None keeps the number.
-
-        Returns
-        -------
-        Protocol
-        """
+        """The same protocol with another number of draws."""
         return self if draws is None else replace(self, draws=draws)
 
     def chosen(self, names: Iterable[str] | None = None) -> tuple[Model, ...]:
-        """Some models of the protocol, in its order.
-
-        Parameters
-        ----------
-        names : iterable of str, optional
-            Names of the models; by default all.
-
-        Returns
-        -------
-        tuple of Model
-
-        Raises
-        ------
-        ValueError
-            If the protocol has no model of a name.
-        """
+        """Some models of the protocol, in its order."""
         models = tuple(self.models())
         if not names:
             return models

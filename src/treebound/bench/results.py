@@ -41,24 +41,7 @@ class Results:
 
     @classmethod
     def read(cls, store: Store | str | Path, protocol: str | None = None) -> Results:
-        """Read a study.
-
-        Parameters
-        ----------
-        store : Store or path
-            The store, or the file with it.
-        protocol : str, optional
-            Name or key of a protocol; not needed if the store has one study.
-
-        Returns
-        -------
-        Results
-
-        Raises
-        ------
-        ValueError
-            If not exactly one study matches, or it has no results yet.
-        """
+        """Read a study of a store; the protocol, a name or key, may be left out if it has one."""
         if not isinstance(store, Store):
             with Store(store, must_exist=True) as opened:
                 return cls.read(opened, protocol)
@@ -95,8 +78,8 @@ class Results:
 
     @cached_property
     def n_draws(self) -> int:
-        """One more than the last draw."""
-        return 1 + max(int(row["draw"]) for row in self.rows)
+        """Number of draws with results."""
+        return len({row["draw"] for row in self.rows})
 
     @cached_property
     def failures(self) -> list[dict[str, Any]]:
@@ -109,75 +92,31 @@ class Results:
         return len(self.datasets) * len(self.models) * self.n_draws - len(self.rows)
 
     def cube(self, quantity: str) -> Array:
-        """All values of a quantity.
-
-        Parameters
-        ----------
-        quantity : str
-            One of ``train_accuracy``, ``validation_accuracy``, ``test_accuracy``, ``log_loss``,
-            ``brier``, ``leaves``, ``depth``, ``bound``, ``certificate``, ``grow_seconds`` and
-            ``prune_seconds``.
-
-        Returns
-        -------
-        ndarray of shape (data sets, draws, models)
-            NaN if missing.
-        """
+        """All values of a quantity: (data sets, draws, models), NaN if missing."""
         return np.asarray(self._cubes[QUANTITIES.index(quantity)])
 
     @cached_property
     def _cubes(self) -> Array:
         place = {one["name"]: at for at, one in enumerate(self.datasets)}
         column = {name: at for at, name in enumerate(self.models)}
+        step = {draw: at for at, draw in enumerate(sorted({row["draw"] for row in self.rows}))}
         shape = (len(QUANTITIES), len(place), self.n_draws, len(column))
         cubes = np.full(shape, np.nan)
         for row in self.rows:
             values = [np.nan if row[name] is None else row[name] for name in QUANTITIES]
-            cubes[:, place[row["dataset"]], row["draw"], column[row["model"]]] = values
+            cubes[:, place[row["dataset"]], step[row["draw"]], column[row["model"]]] = values
         return cubes
 
     def means(self, quantity: str) -> Array:
-        """Means over draws.
-
-        Parameters
-        ----------
-        quantity : str
-            As in :meth:`cube`.
-
-        Returns
-        -------
-        ndarray of shape (data sets, models)
-            NaN if missing.
-        """
+        """Means over draws, (data sets, models)."""
         return _over_draws(self.cube(quantity), np.mean)
 
     def deviations(self, quantity: str) -> Array:
-        """Sample standard deviations over draws, as in the paper.
-
-        Parameters
-        ----------
-        quantity : str
-            As in :meth:`cube`.
-
-        Returns
-        -------
-        ndarray of shape (data sets, models)
-            0 for a single draw, NaN if missing.
-        """
+        """Sample standard deviations over draws, as in the paper; 0 for a single draw."""
         return _over_draws(self.cube(quantity), _deviation)
 
     def counts(self, quantity: str) -> NDArray[np.intp]:
-        """Number of draws with a value.
-
-        Parameters
-        ----------
-        quantity : str
-            As in :meth:`cube`.
-
-        Returns
-        -------
-        ndarray of shape (data sets, models)
-        """
+        """Number of draws with a value, (data sets, models)."""
         return np.asarray((~np.isnan(self.cube(quantity))).sum(axis=1))
 
 

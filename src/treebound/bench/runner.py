@@ -232,10 +232,10 @@ def _computed(
         settings = stack.enter_context(_Connection(backend, scheduler, jobs))
         local = backend == "local"
         measure = stack.enter_context(Children()).measure if local else measure_draw
+        stack.enter_context(joblib.parallel_config(**settings))  # read where Parallel is made
         parallel = joblib.Parallel(
             n_jobs=jobs if local else -1, return_as="generator_unordered", batch_size=1
         )
-        stack.enter_context(joblib.parallel_config(**settings))
         yield from parallel(joblib.delayed(measure)(task) for task in tasks)
 
 

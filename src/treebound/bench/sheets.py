@@ -32,20 +32,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table: the first column names the rows, the others are numbers.
-
-    Attributes
-    ----------
-    key : str
-        A short name, for ``--table`` and the page.
-    title : str
-    header : sequence of str
-    rows : sequence of sequence of Cell
-    footer : sequence of sequence of Cell
-        Rows below a rule, such as means.
-    notes : sequence of str
-        Notes below the table.
-    """
+    """A table: the first column names the rows, the others are numbers."""
 
     key: str
     title: str
@@ -117,19 +104,7 @@ def _pieces(sheet: Sheet, width: int) -> list[list[int]]:
 
 
 def as_markdown(sheet: Sheet) -> str:
-    """The table as GitHub Markdown.
-
-    Examples
-    --------
-    >>> sheet = Sheet("t", "Two", ["set", "A"], [[Cell("iris"), Cell("93.0", bold=True)]])
-    >>> print(as_markdown(sheet))
-    ### Two
-    <BLANKLINE>
-    | set | A |
-    |:---|---:|
-    | iris | **93.0** |
-    <BLANKLINE>
-    """
+    """The table as GitHub Markdown."""
 
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -134,19 +134,7 @@ class RowFolds:
     seed: int = 0
 
     def split(self, X: Any, y: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-        """Yield the places of the rows outside and inside each fold.
-
-        Parameters
-        ----------
-        X : object
-            Ignored.
-        y : ndarray
-            Class codes.
-
-        Yields
-        ------
-        outside, inside : ndarray of int64
-        """
+        """Yield the places of the rows outside and inside each fold."""
         shuffled = np.random.default_rng(self.seed).permutation(len(y))
         by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
         k = min(self.k, len(y))

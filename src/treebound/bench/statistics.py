@@ -53,14 +53,6 @@ def difference_over_draws(
 
     Draws share training examples, so the variance of the mean is
     ``variance * (1 / n + test / train)``; NaN pairs are dropped.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one, other = np.array([3.0, 4.0, 5.0]), np.array([1.0, 2.0, 3.0])
-    >>> found = difference_over_draws(one, other, test_fraction=0.15)
-    >>> found.mean, found.low, found.high
-    (2.0, 2.0, 2.0)
     """
     gaps = _gaps(one, other)
     n = len(gaps)
@@ -70,15 +62,7 @@ def difference_over_draws(
 
 
 def difference_over_sets(one: Array, other: Array, *, confidence: float = 0.95) -> Difference:
-    """The mean of ``one - other`` over data sets; the p-value is Wilcoxon's.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> found = difference_over_sets(np.array([1., 2, 3, 4]), np.array([0., 2, 1, 1]))
-    >>> round(found.mean, 2), round(found.low, 2), round(found.high, 2), found.clear
-    (1.5, -0.55, 3.55, False)
-    """
+    """The mean of ``one - other`` over data sets; the p-value is Wilcoxon's."""
     gaps = _gaps(one, other)
     n = len(gaps)
     error = float(np.std(gaps, ddof=1) / np.sqrt(n)) if n > 1 else np.inf
@@ -112,14 +96,7 @@ def _student(gaps: Array, error: float, confidence: float) -> Difference:
 
 
 def win_tie_loss(one: Array, other: Array, *, tie: float = 0.001) -> tuple[int, int, int]:
-    """Number of times ``one`` is above, within ``tie`` of, and below ``other``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> win_tie_loss(np.array([0.9, 0.8, 0.7]), np.array([0.8, 0.8005, 0.9]))
-    (1, 1, 1)
-    """
+    """Number of times ``one`` is above, within ``tie`` of, and below ``other``."""
     gaps = _gaps(one, other)
     # a gap of exactly 0.1 % is a tie, regardless of rounding
     near = np.abs(gaps) <= tie + 1e-12
@@ -128,21 +105,7 @@ def win_tie_loss(one: Array, other: Array, *, tie: float = 0.001) -> tuple[int, 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Mean ranks of models over data sets, and groups without significant differences.
-
-    Attributes
-    ----------
-    ranks : ndarray
-        Mean rank of each model; 1 is best.
-    n_sets : int
-        Data sets on which every model has a value.
-    chi2, f, p_value : float
-        Friedman's statistic, Iman and Davenport's, and the p-value of the latter.
-    critical_difference : float
-        Nemenyi's: smaller differences of mean ranks are not significant.
-    groups : tuple of tuple of int
-        Maximal groups of models, by index and best first, without significant differences.
-    """
+    """Mean ranks of models over data sets, and groups without significant differences."""
 
     ranks: Array
     n_sets: int
@@ -157,15 +120,6 @@ def rank(means: Array, *, alpha: float = 0.05) -> Ranking | None:
     """Rank models by their means, (data sets, models), higher is better.
 
     None if there are fewer than three models or two data sets.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> found = rank(np.array([[.9, .8, .7], [.9, .8, .6], [.5, .6, .4], [.8, .7, .6]]))
-    >>> found.ranks.tolist(), found.chi2
-    ([1.25, 1.75, 3.0], 6.5)
-    >>> round(found.critical_difference, 2), found.groups
-    (1.66, ((0, 1), (1, 2)))
     """
     means = means[~np.isnan(means).any(axis=1)]
     n, k = means.shape

@@ -16,6 +16,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import wraps
+from math import isfinite
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -32,6 +33,7 @@ _VERSION = 2
 # In the header of every store, to recognise files of other programs before opening them.
 _APPLICATION = int.from_bytes(b"tbnd")
 _MEMORY = ":memory:"
+_GREATEST = 2**32  # of counts, draws and seeds
 _SCHEMA = f"""
 CREATE TABLE study (
     key TEXT PRIMARY KEY, protocol TEXT NOT NULL, settings TEXT NOT NULL, created TEXT NOT NULL
@@ -385,8 +387,13 @@ class Store:
         list of dict
             One for each result, ordered by data set, draw and model.
         """
-        query = "SELECT * FROM result WHERE study = ? ORDER BY dataset, draw, model"
-        return [dict(row) for row in self._connection.execute(query, (study,))]
+        rows = self._rows("result", study, "dataset, draw, model")
+        for table in ("dataset", "model"):  # and the name of the column that refers to it
+            described = {row["name"] for row in self._rows(table, study, "name")}
+            unknown = next((row[table] for row in rows if row[table] not in described), None)
+            if unknown is not None:
+                raise self._damaged(f"{unknown!r}, which no row of the table {table!r} describes,")
+        return rows
 
     @_naming_the_file
     def studies(self) -> list[StoredStudy]:
@@ -398,25 +405,33 @@ class Store:
             The oldest first; each has ``key``, ``protocol``, ``settings``, ``datasets`` and
             ``models``.
         """
-        found = self._connection.execute("SELECT * FROM study ORDER BY created, key").fetchall()
-        return [self._study(row) for row in found]
+        return [self._study(row) for row in self._rows("study", None, "created, key")]
 
-    def _study(self, row: sqlite3.Row) -> StoredStudy:
-        def all_of(table: str, order: str) -> list[dict[str, Any]]:
-            query = f"SELECT * FROM {table} WHERE study = ? ORDER BY {order}"
-            with closing(self._connection.execute(query, (row["key"],))) as cursor:
-                return [dict(one) for one in cursor]
-
+    def _study(self, row: dict[str, Any]) -> StoredStudy:
         try:
             settings = dict(json.loads(row["settings"]))
             settings["test_fraction"] = float(settings["test_fraction"])
-        except (ValueError, TypeError, KeyError):
-            raise StoreError(
-                f"The store {str(self.path)!r} is damaged: the settings of the study "
-                f"{row['key']!r} cannot be read."
-            ) from None
-        datasets, models = all_of("dataset", "title"), all_of("model", "position")
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise self._damaged(f"the settings of the study {row['key']!r}") from None
+        datasets = self._rows("dataset", row["key"], "title")
+        models = self._rows("model", row["key"], "position")
         return StoredStudy(row["key"], row["protocol"], settings, datasets, models)
+
+    def _rows(self, table: str, study: str | None, order: str) -> list[dict[str, Any]]:
+        """The rows of a table, of one study; SQLite does not keep to the types of its columns."""
+        where = "" if study is None else "WHERE study = ?"
+        query = f"SELECT * FROM {table} {where} ORDER BY {order}"
+        with closing(self._connection.execute(query, () if study is None else (study,))) as cursor:
+            rows = [dict(row) for row in cursor]
+        columns = self._connection.execute(f"PRAGMA table_info({table})").fetchall()
+        for _, name, kind, required, _, key in columns:
+            if not all(_is_of(kind, bool(required or key), row[name]) for row in rows):
+                raise self._damaged(f"column {name!r} of the table {table!r}")
+        return rows
+
+    def _damaged(self, what: str) -> StoreError:
+        """The error for content that this module does not write."""
+        return StoreError(f"The store {str(self.path)!r} is damaged: {what} cannot be read.")
 
     def study(self, protocol: str | None = None) -> StoredStudy:
         """One study of this file.
@@ -446,12 +461,23 @@ class Store:
         )
 
 
-def _columns(connection: sqlite3.Connection) -> dict[str, list[str]]:
-    """The column names of each table."""
-    query = "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c"
-    found: dict[str, list[str]] = {}
-    for table, column in connection.execute(f"{query} WHERE m.type = 'table' ORDER BY m.name, cid"):
-        found.setdefault(table, []).append(column)
+def _is_of(kind: str, required: bool, value: object) -> bool:
+    """Whether a value is one that this module writes into a column."""
+    if kind == "TEXT":
+        return isinstance(value, str) or (value is None and not required)
+    if kind == "INTEGER":
+        return isinstance(value, int) and 0 <= value <= _GREATEST
+    return value is None or (isinstance(value, float) and isfinite(value))
+
+
+def _columns(connection: sqlite3.Connection) -> dict[str, list[tuple[str, ...]]]:
+    """Name, type and duty of the columns of each table."""
+    query = """SELECT m.name, c.name, c.type, c."notnull", c.pk
+               FROM sqlite_master m, pragma_table_info(m.name) c
+               WHERE m.type = 'table' ORDER BY m.name, cid"""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for table, *column in connection.execute(query):
+        found.setdefault(table, []).append(tuple(column))
     return found
 
 

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bench.published import MODELS as PUBLISHED_MODELS
-from treebound.bench.published import compare
 from treebound.bench.results import Results
 from treebound.bench.sheets import Cell, Sheet
 from treebound.bench.statistics import (
@@ -25,7 +23,6 @@ __all__ = [
     "cost_table",
     "dataset_table",
     "differences_table",
-    "published_table",
     "ranks_table",
     "reference_model",
     "sheets_of",
@@ -249,48 +246,7 @@ def cost_table(results: Results) -> Sheet:
     return Sheet("cost", "Accuracy, size and time", header, rows, (), notes)
 
 
-def published_table(results: Results) -> Sheet | None:
-    """Results here and in the paper, side by side; None if there are none in common."""
-    cells = {(one.dataset["name"], one.model): one for one in compare(results)}
-    models = [name for name in PUBLISHED_MODELS if name in results.models]
-    if not cells or results.study.protocol != "paper":
-        return None
-    rows = []
-    for dataset in results.datasets:
-        found = [cells.get((dataset["name"], model)) for model in models]
-        if any(found):
-            rows.append([Cell(label_of(dataset), dataset["name"]), *map(_beside, found)])
-    within = [
-        [one.within_noise for (_, model), one in cells.items() if model == name] for name in models
-    ]
-    footer = [
-        [Cell("Within noise"), *(Cell(f"{sum(one)} of {len(one)}", sum(one)) for one in within)],
-        [Cell("Mean here / printed (%)"), *(_both_means(cells, name) for name in models)],
-    ]
-    notes = [
-        "Here / printed, in percent; bold: they differ by more than two standard errors of the "
-        "difference. The draws are the paper's own, so equal algorithms agree far more closely."
-    ]
-    return Sheet(
-        "published", "Beside the published table", ["Data set", *models], rows, footer, notes
-    )
-
-
-def _beside(one: Any) -> Cell:
-    if one is None:
-        return Cell(NONE)
-    text = f"{100 * one.mean:.2f} / {100 * one.printed:.2f}"
-    return Cell(text, one.difference, not one.within_noise)
-
-
-def _both_means(cells: dict[tuple[str, str], Any], model: str) -> Cell:
-    found = [one for (_, name), one in cells.items() if name == model]
-    here = np.mean([one.mean for one in found])
-    printed = np.mean([one.printed for one in found])
-    return Cell(f"{100 * here:.2f} / {100 * printed:.2f}", float(here - printed))
-
-
-TABLES = ("accuracy", "cost", "differences", "wins", "ranks", "published", "datasets")
+TABLES = ("accuracy", "cost", "differences", "wins", "ranks", "datasets")
 
 
 def sheets_of(results: Results, tables: Sequence[str] = TABLES) -> list[Sheet]:
@@ -320,7 +276,6 @@ def sheets_of(results: Results, tables: Sequence[str] = TABLES) -> list[Sheet]:
         "differences": differences_table,
         "wins": wins_table,
         "ranks": ranks_table,
-        "published": published_table,
     }
     found: list[Sheet | None] = []
     for name in tables:

@@ -20,7 +20,6 @@ module                  what is in it
 ``shattered``           samples that a shape shatters
 ``witnesses``           samples that attain the stump bound
 ``compression``         bounds from the rows that name a tree's splits
-``related``             formulas from related work
 ======================  =====================================================================
 """
 

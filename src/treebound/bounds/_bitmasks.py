@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from itertools import product
+from math import perm
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds.counting import falling_factorial
 from treebound.shapes import TreeShape
 
 __all__ = ["Masks", "column_tests", "count_masks", "growth_masks", "partition_masks", "splits"]
@@ -79,7 +79,7 @@ def growth_masks(tests: Iterable[int], m: int, shape: TreeShape, n_classes: int)
         counts = dict.fromkeys(range(1, most + 1), 0)
         for parts in _Partitions(tests, most).of(shape, (1 << m) - 1):
             counts[len(parts)] += 1
-    return sum(count * falling_factorial(n_classes, c) for c, count in counts.items())
+    return sum(count * perm(n_classes, c) for c, count in counts.items())
 
 
 class _Partitions:

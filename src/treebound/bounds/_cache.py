@@ -15,13 +15,7 @@ Value = TypeVar("Value")
 
 
 class SizedCache(Generic[Value]):
-    """The values used last, up to a total size.
-
-    Parameters
-    ----------
-    limit : int
-        Total size of what is kept, in the unit that :meth:`put` is given.
-    """
+    """The values used last, up to a total size."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

@@ -69,22 +69,7 @@ def chain_counts(
     first: int,
     last: int,
 ) -> Scaled:
-    """The chain lemma for a number of threshold features, never rounded below.
-
-    Parameters
-    ----------
-    left, right : Scaled
-        Upper bounds on the growth functions of the children.
-    equal : bool
-        Whether the children are equal: then the two directions of a feature are one chain.
-    n_classes : int
-        Number of classes.
-    thresholds : int
-        Number of real or ordinal features. Ties only remove prefixes: for ordinal features the
-        count is an upper bound too.
-    first, last : int
-        Sample sizes. Other entries are zero.
-    """
+    """The chain lemma for a number of threshold features, never rounded below."""
     made = Scaled.constant(0.0, last + 1)
     count = float(thresholds if equal else 2 * thresholds)
     _chains.chains(*left, *right, equal, count, float(n_classes), *made, first, last)

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from treebound.bounds._found_samples import FOUND, Found
 from treebound.bounds._recursion import children
-from treebound.bounds.related import largest_central
+from treebound.bounds.counting import largest_central
 from treebound.bounds.witnesses import prefix_orders, shattering_ranks
 from treebound.shapes import TreeShape
 
@@ -93,15 +93,7 @@ def clusters(real: int, stump: int = 0) -> Clusters:
 
 
 class Clusters:
-    """The largest samples that the rules give, on a fixed number of real features.
-
-    Parameters
-    ----------
-    real : int
-        Number of real features, at least 1.
-    stump : int
-        Points that a stump shatters with the help of features of other kinds, if more than d(real).
-    """
+    """The largest samples that the rules give, on a fixed number of real features."""
 
     def __init__(self, real: int, stump: int = 0) -> None:
         self.real = real

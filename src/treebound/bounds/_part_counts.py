@@ -8,7 +8,7 @@ some size every ``pi^c`` is followed, and kept by subtree.
 from __future__ import annotations
 
 from functools import lru_cache
-from math import log
+from math import log, perm
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from treebound.bounds._cache import SizedCache, from_below
 from treebound.bounds._closed import log_closed_growth
 from treebound.bounds._recursion import Features, children, merge_ways
 from treebound.bounds._scaled import NOTHING, Scaled
-from treebound.bounds.counting import falling_factorial
 from treebound.bounds.splits import node_split_table
 from treebound.shapes import TreeShape
 
@@ -154,6 +153,6 @@ def _joined(parts: Scaled, n_classes: int) -> Scaled:
     """``G = sum_c (n)_c pi^c``."""
     total = Scaled(parts.mantissa[1], parts.power[1]).times(float(n_classes))
     for c in range(2, len(parts.mantissa)):
-        labels = Scaled.of_integers([falling_factorial(n_classes, c)])
+        labels = Scaled.of_integers([perm(n_classes, c)])
         total = total.plus(Scaled(parts.mantissa[c], parts.power[c]).times(labels))
     return total

@@ -33,6 +33,7 @@ __all__ = [
     "features_of",
     "fill",
     "joint_parts",
+    "simple_case",
 ]
 
 # More categories than any sample shows: an undeclared nominal column.
@@ -147,24 +148,22 @@ def children(shape: TreeShape) -> tuple[TreeShape, TreeShape]:
     return left, right
 
 
+def simple_case(shape: TreeShape, c: int, m: int, features: Features) -> int | None:
+    """The cases that need no theorem: 0, 1 or None."""
+    if c > min(m, shape.leaves):
+        return 0
+    if c == 1:
+        return 1
+    if features.is_empty:
+        return 0
+    return 1 if c == m else None
+
+
 Rule = Callable[["Recursion", TreeShape, int, Features], Sequence[int]]
 
 
 class Recursion:
-    """One theorem applied all the way down: ``pi^c`` for ``c = 1 .. parts``, memoised.
-
-    Parameters
-    ----------
-    rule : callable
-        ``rule(recursion, shape, m, features)`` gives twice-counted or halved sums for
-        ``c = 1 .. parts``; the recursion then applies what holds for every theorem: no more than
-        ``S(m, c)``, nothing past the leaves, everything as whole numbers.
-    parts : int
-        The largest number of parts.
-    merge_rows : bool
-        Count each distinct example once: without real features ``m`` is cut to the number of
-        combinations of categories.
-    """
+    """One theorem applied all the way down: ``pi^c`` for ``c = 1 .. parts``, memoised."""
 
     def __init__(self, rule: Rule, parts: int, *, merge_rows: bool = False) -> None:
         self.rule = rule
@@ -213,10 +212,12 @@ class Recursion:
             self.parts,
         )
 
-    def prepare(self, shape: TreeShape, m: int, features: Features) -> None:
+    def prepare(self, shape: TreeShape, m: int, features: Features, *, fast: bool) -> None:
         """Fill the memory from the leaves up where a shape is too deep for plain recursion."""
         if shape.depth <= _DEEP:
             return
         for part in shape.subshapes():
-            for k in range(1, m):
+            # In a fast form a subtree loses at most as many examples as it has fewer leaves.
+            first = m - shape.leaves + part.leaves if fast else 1
+            for k in range(max(first, 1), m):
                 self(part, k, features)

@@ -34,7 +34,15 @@ from treebound.bounds.splits import (
 )
 from treebound.shapes import TreeShape
 
-__all__ = ["budget_rule", "feature_rule", "first_bound", "splits_of_left_size", "sum_over_sizes"]
+__all__ = [
+    "budget_rule",
+    "fast_rule",
+    "feature_rule",
+    "first_bound",
+    "splits_of_left_size",
+    "splits_of_node",
+    "sum_over_sizes",
+]
 
 Coefficient = Callable[[int, int, Features], int]
 # Exact sums over part sizes take time quadratic in the sample size.
@@ -71,6 +79,30 @@ def sum_over_sizes(coefficient: Coefficient, *, every_size: bool = False) -> Rul
 def splits_of_left_size(m: int, k: int, features: Features) -> int:
     """``D_k`` of the errata."""
     return node_splits_of_size(m, k, features)
+
+
+def splits_of_node(shape: TreeShape, m: int, features: Features, *, total: bool) -> int:
+    """``W`` before halving: (split, direction) pairs the fast forms allow a node."""
+    if not total:
+        each = 2 * features.real + 2 * len(features.ordinal) + m * len(features.nominal)
+        return (m - 1) * each
+    if features.is_real:
+        return 2 * features.real * (m - shape.leaves + 1)
+    return 2 * node_budget(m, features)
+
+
+def fast_rule(*, within_budget: bool) -> Rule:
+    """Every split as heavy as the heaviest; with real features only, parts hold their leaves."""
+
+    def rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
+        left, right = children(shape)
+        by_leaves = within_budget and features.is_real
+        of_left, of_right = (right.leaves, left.leaves) if by_leaves else (1, 1)
+        times = splits_of_node(shape, m, features, total=within_budget)
+        joint = recursion.joint(shape, m - of_left, 2 * m - of_left - of_right, features)
+        return [times * one for one in joint]
+
+    return rule
 
 
 def budget_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:

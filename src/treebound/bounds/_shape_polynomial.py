@@ -39,15 +39,7 @@ _ONE = Scaled(np.array([0.5]), np.array([1], dtype=np.int64))
 
 
 def chain_polynomial(shape: TreeShape) -> Scaled:
-    """Coefficients of ``P_T`` in ``Z``, ``L`` of them.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> found = chain_polynomial(tb.TreeShape.parse("((..).)"))
-    >>> (found.mantissa * 2.0**found.power).tolist()
-    [1.0, 1.5, 0.5]
-    """
+    """Coefficients of ``P_T`` in ``Z``, ``L`` of them."""
     found = _kept.get(shape)
     return _computed(shape) if found is None else found
 

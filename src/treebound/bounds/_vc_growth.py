@@ -15,8 +15,8 @@ from treebound.bounds._recursion import Features, children, distinct_features, w
 from treebound.bounds._scaled import Scaled
 from treebound.bounds._stump_growth import stump_growth
 from treebound.bounds._vc_node import CategoricalTests, Node
+from treebound.bounds.counting import sauer_shelah
 from treebound.bounds.partitioning import is_one_threshold, one_feature_partitions
-from treebound.bounds.related import sauer_shelah
 from treebound.shapes import TreeShape
 
 __all__ = ["EXACT", "Growth", "merged"]
@@ -33,17 +33,7 @@ _TOGETHER = 1 << 15
 
 
 class Growth:
-    """``G`` for two classes of every subtree under every landscape that splitting leaves it.
-
-    Parameters
-    ----------
-    size : int
-        The largest sample size.
-    refine : int
-        Features with more categories than this keep them all in both parts of a split.
-    chains : bool
-        Whether to use the chain lemma and known VC dimensions, or the partition theorems alone.
-    """
+    """``G`` for two classes of every subtree under every landscape that splitting leaves it."""
 
     def __init__(self, size: int, refine: int, chains: bool) -> None:
         self.size = size

@@ -43,21 +43,7 @@ class CategoricalTests(NamedTuple):
 
 
 class Node:
-    """One node with its two children.
-
-    Parameters
-    ----------
-    shape : TreeShape
-        The subtree, with three leaves or more.
-    landscapes : list of Features
-        All with the same number of real features; all real, or each with a categorical feature.
-    tests : list of list of CategoricalTests
-        The categorical tests of each landscape.
-    growth_of : callable
-        ``growth_of(child, features)``, the function of a child.
-    cap : Scaled
-        ``2^m``.
-    """
+    """One node with its two children."""
 
     def __init__(
         self,

@@ -53,29 +53,6 @@ def log_message_weight(
     """Log of W, the weight of the message that describes a tree.
 
     ``W = (pi^2 L^2 / 6) a_L ell^(L-1) S N binom(m, r) binom(N-1, r-1)``, rounded up.
-
-    Parameters
-    ----------
-    m : int
-        Training rows.
-    leaves, n_classes, n_columns : int
-        Number of leaves, classes and columns.
-    log_splits : float
-        Log of S, the number of ways in which the splits could differ beside column and row.
-    named : int
-        N, splits that are named by a row.
-    rows : int
-        r, distinct rows that name them.
-
-    Returns
-    -------
-    float
-        At least the log of W.
-
-    Examples
-    --------
-    >>> round(log_message_weight(1000, 4, 2, 20, 0.0, 3, 3), 4)
-    35.8681
     """
     terms = [
         log(pi * pi / 6.0) + 2.0 * log(leaves),

@@ -4,8 +4,8 @@
 symbol              here
 ==================  ======================================================================
 ``S(m, c)``         :func:`stirling`: ways to split ``m`` examples into ``c`` parts
-``(n)_c``           :func:`falling_factorial`: ways to label ``c`` parts differently
-``C(N)``            :func:`catalan`: ordered shapes with ``N`` inner nodes
+``(n)_c``           ``math.perm(n, c)``: ways to label ``c`` parts differently
+``C(N)``            Catalan number, :func:`log_catalan`: ordered shapes with ``N`` inner nodes
 ``W(L)``            :func:`wedderburn_etherington`: unordered shapes with ``L`` leaves
 ==================  ======================================================================
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import comb, exp, inf, lgamma, log, perm
 from threading import Lock
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +23,13 @@ from numpy.typing import NDArray
 from treebound.bounds._checks import check_int
 
 __all__ = [
-    "catalan",
-    "falling_factorial",
+    "largest_central",
     "log_binomial",
     "log_catalan",
     "log_falling_factorial",
-    "log_integer",
     "log_stirling",
     "log_wedderburn_etherington",
+    "sauer_shelah",
     "splits_of_size",
     "stirling",
     "wedderburn_etherington",
@@ -46,43 +45,8 @@ _MOST_ROWS = 20_000
 _lock = Lock()
 
 
-def log_integer(number: int) -> float:
-    """Natural logarithm of an exact integer of any size; -inf for 0.
-
-    Parameters
-    ----------
-    number : int
-        An integer of at least 0.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> round(log_integer(10**400), 4)
-    921.034
-    """
-    return log(number) if number > 0 else -inf
-
-
 def log_binomial(n: int, k: int) -> float:
-    """Natural logarithm of the binomial coefficient; -inf where it is 0.
-
-    Parameters
-    ----------
-    n, k : int
-        Size of the set and of the subsets.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> round(log_binomial(10**6, 3), 6)
-    39.654769
-    """
+    """Natural logarithm of the binomial coefficient; -inf where it is 0."""
     if k < 0 or k > n:
         return -inf
     k = min(k, n - k)
@@ -93,52 +57,12 @@ def log_binomial(n: int, k: int) -> float:
     return float(np.log(top / np.arange(1.0, k + 1)).sum())
 
 
-def falling_factorial(n: int, c: int) -> int:
-    """``(n)_c = n (n-1)...(n-c+1)``, the labellings of ``c`` parts by different classes.
-
-    Parameters
-    ----------
-    n : int
-        Number of classes.
-    c : int
-        Number of parts.
-
-    Returns
-    -------
-    int
-        0 for ``c > n``.
-
-    Examples
-    --------
-    >>> falling_factorial(5, 3)
-    60
-    """
-    return perm(n, c)
-
-
 def log_falling_factorial(n: int, c: int) -> float:
-    """Natural logarithm of ``(n)_c``; -inf where it is 0.
-
-    Parameters
-    ----------
-    n : int
-        Number of classes.
-    c : int
-        Number of parts.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> round(log_falling_factorial(5, 3), 4)
-    4.0943
-    """
+    """Natural logarithm of ``(n)_c``; -inf where it is 0."""
     if c > n:
         return -inf
     if c <= 64:
-        return log_integer(perm(n, c))
+        return log(perm(n, c))
     return float(np.log(n - np.arange(float(c))).sum()) if n < 2**53 else c * log(n)
 
 
@@ -146,23 +70,6 @@ def stirling(m: int, c: int) -> int:
     """Stirling number of the second kind ``S(m, c)``: the ``c``-partitions of ``m`` examples.
 
     An exact integer of about ``m log2(c)`` bits; :func:`log_stirling` takes any size.
-
-    Parameters
-    ----------
-    m : int
-        Number of examples.
-    c : int
-        Number of parts.
-
-    Returns
-    -------
-    int
-        0 for ``c > m``.
-
-    Examples
-    --------
-    >>> [stirling(5, c) for c in range(7)]
-    [0, 1, 15, 25, 10, 1, 0]
     """
     return _small_stirling(m, c) if m <= 256 else _stirling(m, c)
 
@@ -190,53 +97,13 @@ def stirling_at_most(m: int, c: int, limit: int) -> int:
 
 
 def splits_of_size(m: int, k: int) -> int:
-    """The paper's ``S(m, 2)_k``: 2-partitions of ``m`` examples that have a part of size ``k``.
-
-    Parameters
-    ----------
-    m : int
-        Number of examples.
-    k : int
-        Size of one part.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> [splits_of_size(6, k) for k in (1, 2, 3)]
-    [6, 15, 10]
-    """
+    """The paper's ``S(m, 2)_k``: 2-partitions of ``m`` examples that have a part of size ``k``."""
     return comb(m, k) // 2 if 2 * k == m else comb(m, k)
 
 
 @lru_cache(maxsize=65536)
 def log_stirling(m: int, c: int) -> float:
-    """Natural logarithm of ``S(m, c)``, without the large number.
-
-    Parameters
-    ----------
-    m : int
-        Number of examples.
-    c : int
-        Number of parts.
-
-    Returns
-    -------
-    float
-        -inf where there is no such partition.
-
-    Raises
-    ------
-    ValueError
-        If ``m`` is over 20,000 and ``c`` too close to ``m`` for the quick formula.
-
-    Examples
-    --------
-    >>> round(log_stirling(10**6, 1000), 3)
-    6901843.151
-    """
+    """Natural logarithm of ``S(m, c)``, without the large number."""
     if c < 1 or c > m:
         return -inf
     if c == 1 or c == m:
@@ -289,80 +156,16 @@ def _log_stirling_row(m: int) -> FloatArray:
     return row
 
 
-@overload
-def catalan(n: int) -> int: ...
-@overload
-def catalan(n: IntArray) -> NDArray[np.object_]: ...
-def catalan(n: int | IntArray) -> int | NDArray[np.object_]:
-    """Catalan number: ordered binary tree shapes with ``n`` inner nodes.
+def log_catalan(n: IntArray) -> FloatArray:
+    """Natural logarithms of Catalan numbers: ordered binary tree shapes with ``n`` inner nodes."""
+    from scipy.special import gammaln
 
-    Parameters
-    ----------
-    n : int
-        Number of inner nodes; an array gives an array.
-
-    Returns
-    -------
-    int or ndarray of object
-
-    Examples
-    --------
-    >>> [catalan(n) for n in range(7)]
-    [1, 1, 2, 5, 14, 42, 132]
-    """
-    if isinstance(n, np.ndarray):
-        return np.array([catalan(int(one)) for one in n.flat], dtype=object).reshape(n.shape)
-    n = check_int("n", n, "catalan", least=0)
-    return comb(2 * n, n) // (n + 1)
-
-
-@overload
-def log_catalan(n: int) -> float: ...
-@overload
-def log_catalan(n: IntArray) -> FloatArray: ...
-def log_catalan(n: int | IntArray) -> float | FloatArray:
-    """Natural logarithm of the Catalan number, also for an array.
-
-    Parameters
-    ----------
-    n : int
-        Number of inner nodes; an array gives an array.
-
-    Returns
-    -------
-    float or ndarray of float
-
-    Examples
-    --------
-    >>> round(log_catalan(999), 6)
-    1373.974444
-    """
-    if isinstance(n, np.ndarray):
-        from scipy.special import gammaln
-
-        twice: FloatArray = gammaln(2 * n + 1) - 2 * gammaln(n + 1) - np.log(n + 1)
-        return twice
-    n = check_int("n", n, "log_catalan", least=0)
-    return log_binomial(2 * n, n) - log(n + 1)
+    logs: FloatArray = gammaln(2 * n + 1) - 2 * gammaln(n + 1) - np.log(n + 1)
+    return logs
 
 
 def wedderburn_etherington(n: int) -> int:
-    """Wedderburn-Etherington number: unordered binary tree shapes with ``n`` leaves.
-
-    Parameters
-    ----------
-    n : int
-        Number of leaves, at least 1.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> [wedderburn_etherington(n) for n in range(1, 11)]
-    [1, 1, 1, 2, 3, 6, 11, 23, 46, 98]
-    """
+    """Wedderburn-Etherington number: unordered binary tree shapes with ``n`` leaves."""
     n = check_int("n", n, "wedderburn_etherington")
     with _lock:
         while len(_exact_shapes) <= n:
@@ -382,43 +185,9 @@ def _next_exact(known: list[int]) -> int:
     return count
 
 
-@overload
-def log_wedderburn_etherington(n: int) -> float: ...
-@overload
-def log_wedderburn_etherington(n: IntArray) -> FloatArray: ...
-def log_wedderburn_etherington(n: int | IntArray) -> float | FloatArray:
-    """Natural logarithm of the Wedderburn-Etherington number, also for an array.
-
-    The first time it takes about ``n**2`` multiplications, then a look-up.
-
-    Parameters
-    ----------
-    n : int or ndarray of int
-        Number of leaves, at least 1; an array gives an array.
-
-    Returns
-    -------
-    float or ndarray of float
-
-    Raises
-    ------
-    ValueError
-        If an ``n`` is not an int of at least 1.
-
-    Examples
-    --------
-    >>> round(log_wedderburn_etherington(1000), 6)
-    898.065353
-    """
-    if isinstance(n, np.ndarray):
-        if n.dtype.kind not in "iu" or (n.size and n.min() < 1):
-            raise ValueError(
-                "The 'n' parameter of log_wedderburn_etherington must hold ints >= 1. "
-                f"Got {n!r} instead."
-            )
-        return _log_shapes(int(n.max(initial=1)))[n]
-    n = check_int("n", n, "log_wedderburn_etherington")
-    return float(_log_shapes(n)[n])
+def log_wedderburn_etherington(n: IntArray) -> FloatArray:
+    """Natural logarithms of Wedderburn-Etherington numbers, ``n >= 1``."""
+    return _log_shapes(int(n.max(initial=1)))[n]
 
 
 _scaled_shapes = np.array([0.0, 1.0 / _WEDDERBURN_BASE])
@@ -447,3 +216,22 @@ def _next_scaled(table: FloatArray, n: int) -> float:
         small = float(table[n // 2])
         count += 0.5 * small * (small + _WEDDERBURN_BASE ** (-(n // 2)))
     return count
+
+
+def sauer_shelah(m: int, vc_dimension: int) -> int:
+    """Sauer-Shelah lemma: ``sum_{i<=d} binom(m, i)`` bounds a growth function for two classes."""
+    if vc_dimension >= m:
+        return 1 << m
+    term = total = 1
+    for i in range(1, vc_dimension + 1):
+        term = term * (m - i + 1) // i
+        total += term
+    return total
+
+
+def largest_central(limit: int) -> int:
+    """The largest ``d`` with ``binom(d, floor(d/2)) <= limit``."""
+    d = 1
+    while comb(d + 1, (d + 1) // 2) <= limit:
+        d += 1
+    return d

@@ -11,9 +11,8 @@ The cost grows exponentially with the leaves; 12 rows and 6 leaves take little t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import product
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,7 +43,6 @@ def realizable_partitions(
     *,
     one_sided: bool = True,
     categories: Sequence[int | None] | None = None,
-    method: Literal["recursive", "rules"] = "recursive",
 ) -> frozenset[Partition]:
     """Definition of realizable partitions: all c-partitions of this sample the shape can make.
 
@@ -66,9 +64,6 @@ def realizable_partitions(
     categories : sequence of int or None, optional
         Declared number of categories of each column (None for a real one); codes are then
         0, ..., K - 1. Only read when ``one_sided`` is False; by default the largest code plus 1.
-    method : {"recursive", "rules"}
-        ``"recursive"`` joins the partitions of the subtrees; ``"rules"`` tries every rule at every
-        node and every labelling of the leaves: slower and independent, to check the first.
 
     Returns
     -------
@@ -79,8 +74,8 @@ def realizable_partitions(
     Raises
     ------
     ValueError
-        If the sample is empty or has missing values, ``kinds`` does not match its columns, a
-        code is not declared, or ``method`` is unknown.
+        If the sample is empty or has missing values, ``kinds`` does not match its columns, or a
+        code is not declared.
 
     Examples
     --------
@@ -94,13 +89,6 @@ def realizable_partitions(
     m, tests = _sample_tests(X, kinds, one_sided, categories, where)
     check_shape(shape, where)
     c = check_int("c", c, where)
-    if method == "rules":
-        return frozenset(_by_rules(X, kinds, shape, c, one_sided, categories))
-    if method != "recursive":
-        raise ValueError(
-            f"The 'method' parameter of {where} must be 'recursive' or 'rules'. "
-            f"Got {method!r} instead."
-        )
     if c > min(m, shape.leaves):
         return frozenset()
     return frozenset(_as_rows(parts) for parts in partition_masks(tests, m, shape, c))
@@ -265,71 +253,3 @@ def _declared(
 def _as_rows(parts: Masks) -> Partition:
     rows = (tuple(i for i in range(mask.bit_length()) if mask >> i & 1) for mask in parts)
     return tuple(sorted(rows))
-
-
-# --- every rule and every label ---------------------------------------------------------------
-
-
-def _by_rules(
-    X: ArrayLike,
-    kinds: Sequence[str],
-    shape: TreeShape,
-    c: int,
-    one_sided: bool,
-    categories: Sequence[int | None] | None,
-) -> set[Partition]:
-    """The definition itself: a rule and a sign for each node, a label for each leaf."""
-    table = np.asarray(X)
-    codes = _declared(table, kinds, one_sided, categories, "realizable_partitions")
-    rules = {tuple(answers) for answers in _answers(table, kinds, codes)}
-    if one_sided:
-        rules.add((True,) * len(table))
-    signed = sorted(rules | {tuple(not yes for yes in rule) for rule in rules})
-    reached = {
-        _leaves_reached(shape, chosen, len(table)) for chosen in product(signed, repeat=shape.nodes)
-    }
-    labellings = list(product(range(c), repeat=shape.leaves))
-    found = set()
-    for leaves in reached:
-        for labels in labellings:
-            parts: dict[int, list[int]] = {}
-            for row, leaf in enumerate(leaves):
-                parts.setdefault(labels[leaf], []).append(row)
-            if len(parts) == c:
-                found.add(tuple(sorted(tuple(rows) for rows in parts.values())))
-    return found
-
-
-def _answers(
-    table: NDArray[Any], kinds: Sequence[str], codes: Sequence[int | None]
-) -> Iterable[list[bool]]:
-    """What every rule of every column says of each row."""
-    for values, kind, count in zip(table.T, kinds, codes, strict=True):
-        observed = sorted(set(values.tolist()))
-        levels = observed if count is None else list(range(count))
-        if kind == "nominal":
-            yield from ([v == level for v in values] for level in levels)
-        else:
-            yield from ([v <= level for v in values] for level in levels[:-1])
-        if kind == "real":
-            yield [True] * len(values)
-
-
-def _leaves_reached(
-    shape: TreeShape, chosen: Sequence[tuple[bool, ...]], m: int
-) -> tuple[int, ...]:
-    """The leaf each row falls into, with the rules of the nodes in pre-order."""
-    leaf_of = [0] * m
-    stack = [(shape, list(range(m)), 0, 0)]  # shape, rows, its first node, its first leaf
-    while stack:
-        at, rows, node, leaf = stack.pop()
-        if at.left is None or at.right is None:
-            for row in rows:
-                leaf_of[row] = leaf
-            continue
-        rule = chosen[node]
-        left = [row for row in rows if rule[row]]
-        right = [row for row in rows if not rule[row]]
-        stack.append((at.left, left, node + 1, leaf))
-        stack.append((at.right, right, node + 1 + at.left.nodes, leaf + at.left.leaves))
-    return tuple(leaf_of)

@@ -1,6 +1,6 @@
 """The fast forms: every split of a node counts as much as the largest, so no sum over sizes.
 
-Two of them, each as an exact integer, as a logarithm, and as a growth function:
+Two of them, as logarithms and as growth functions (exact integers: ``_rules.fast_rule``):
 
 - *printed*: Algorithm LogPartiFuncUB, ``(m-1) R`` splits with ``R = 2 ell + 2 omega + m nu``
   (uncapped, and m - 1 of them: errata 6 and 7), subtrees at ``m - 1``;
@@ -21,88 +21,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.bounds._checks import check_int, check_landscape, check_shape, check_size
-from treebound.bounds._recursion import Features, features_of, joint_parts
+from treebound.bounds._recursion import Features, features_of, simple_case
+from treebound.bounds._rules import splits_of_node
 from treebound.bounds._scaled import ROUNDING
-from treebound.bounds.counting import (
-    log_falling_factorial,
-    log_stirling_above,
-    stirling,
-    stirling_at_most,
-)
-from treebound.bounds.splits import node_budget, node_budget_table
+from treebound.bounds.counting import log_falling_factorial, log_stirling_above
+from treebound.bounds.splits import node_budget_table
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["fast_tree_partitions", "fast_tree_partitions_within_budget", "log_partitions"]
+__all__ = ["log_fast_growth", "log_partitions"]
 
 FloatArray = NDArray[np.float64]
 LN2 = log(2)
 
 
-def fast_tree_partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
-    """Algorithm LogPartiFuncUB, corrected, as an exact integer.
-
-    Parameters
-    ----------
-    shape : TreeShape
-        The shape of the trees.
-    c : int
-        Number of parts.
-    m : int
-        Number of examples.
-    landscape : Landscape
-        The features a tree may test.
-
-    Returns
-    -------
-    int
-        An upper bound on ``pi^c_T(m)``.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> fast_tree_partitions(tb.TreeShape.parse("((..).)"), 2, 10, tb.Landscape(real=1))
-    306
-    """
-    return _exact(shape, c, m, landscape, total=False, where="fast_tree_partitions")
-
-
-def fast_tree_partitions_within_budget(
-    shape: TreeShape, c: int, m: int, landscape: Landscape
-) -> int:
-    """The fast form with at most ``B(m)`` splits per node, as an exact integer.
-
-    Parameters
-    ----------
-    shape : TreeShape
-        The shape of the trees.
-    c : int
-        Number of parts.
-    m : int
-        Number of examples.
-    landscape : Landscape
-        The features a tree may test.
-
-    Returns
-    -------
-    int
-        An upper bound on ``pi^c_T(m)``.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> shape, landscape = tb.TreeShape.parse("((..).)"), tb.Landscape(nominal=(2, 3))
-    >>> fast_tree_partitions_within_budget(shape, 2, 10, landscape)
-    72
-    """
-    where = "fast_tree_partitions_within_budget"
-    return _exact(shape, c, m, landscape, total=True, where=where)
-
-
 def log_partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> float:
     """Algorithm LogPartiFuncUB, corrected: natural log of a fast bound on ``pi^c_T(m)``.
 
-    The logarithm of :func:`fast_tree_partitions`, for any size.
+    The logarithm of :func:`tree_partitions` with ``theorem="fast"``, for any size.
 
     Parameters
     ----------
@@ -127,29 +63,13 @@ def log_partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> fl
     >>> round(log_partitions(shape, 3, 10**6, tb.Landscape(real=10)), 6)
     49.740576
     """
-    m, c = _checked(shape, c, m, landscape, "log_partitions")
-    features = features_of(landscape)
-    simple = _simple_case(shape, c, m, features)
+    check_shape(shape, "log_partitions")
+    features = features_of(check_landscape(landscape, "log_partitions"))
+    m, c = check_size("m", m, "log_partitions"), check_int("c", c, "log_partitions")
+    simple = simple_case(shape, c, m, features)
     if simple is not None:
         return 0.0 if simple else -np.inf
     return float(_log_parts(shape, c, m, features, total=False)[c - 1])
-
-
-def _checked(shape: TreeShape, c: int, m: int, landscape: Landscape, where: str) -> tuple[int, int]:
-    check_shape(shape, where)
-    check_landscape(landscape, where)
-    return check_size("m", m, where), check_int("c", c, where)
-
-
-def _simple_case(shape: TreeShape, c: int, m: int, features: Features) -> int | None:
-    """The cases that need no theorem: 0, 1 or None."""
-    if c > min(m, shape.leaves):
-        return 0
-    if c == 1:
-        return 1
-    if features.is_empty:
-        return 0
-    return 1 if c == m else None
 
 
 class Step(NamedTuple):
@@ -182,56 +102,6 @@ def plan_of(shape: TreeShape, by_leaves: bool) -> tuple[Step, ...]:
         else:
             stack += [(part, smaller, True), (*right, False), (*left, False)]
     return tuple(steps)
-
-
-def splits_of_node(shape: TreeShape, m: int, features: Features, *, total: bool) -> int:
-    """``W`` before halving: (split, direction) pairs the fast forms allow a node."""
-    if not total:
-        each = 2 * features.real + 2 * len(features.ordinal) + m * len(features.nominal)
-        return (m - 1) * each
-    if features.is_real:
-        return 2 * features.real * (m - shape.leaves + 1)
-    return 2 * node_budget(m, features)
-
-
-def _exact(
-    shape: TreeShape, c: int, m: int, landscape: Landscape, *, total: bool, where: str
-) -> int:
-    m, c = _checked(shape, c, m, landscape, where)
-    features = features_of(landscape)
-    simple = _simple_case(shape, c, m, features)
-    if simple is not None:
-        return simple
-    values: list[list[int]] = []
-    for step in plan_of(shape, total and features.is_real):
-        left = values[step.left] if step.left >= 0 else [1]
-        right = values[step.right] if step.right >= 0 else [1]
-        values.append(_exact_step(step, c, m - step.smaller, features, left, right, total=total))
-    return values[-1][c - 1]
-
-
-def _exact_step(
-    step: Step,
-    parts: int,
-    m: int,
-    features: Features,
-    left: list[int],
-    right: list[int],
-    *,
-    total: bool,
-) -> list[int]:
-    """``pi^c`` of one node for ``c = 1 .. min(parts, m, leaves)``."""
-    most = min(parts, m, step.shape.leaves)
-    if m <= 1:
-        return [1]
-    if features.is_real and m <= step.shape.leaves:
-        return [stirling(m, c) for c in range(1, most + 1)]
-    times = splits_of_node(step.shape, m, features, total=total)
-    joint = joint_parts(left, right, most)
-    same = step.shape.left is step.shape.right
-    sums = [times * one // 2 if same else times * one for one in joint]
-    bounds = [1 if c == m else stirling_at_most(m, c, sums[c - 1]) for c in range(2, most + 1)]
-    return [1, *bounds]
 
 
 def _log_parts(

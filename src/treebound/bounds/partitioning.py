@@ -8,14 +8,18 @@ level is a valid bound.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import comb, prod
 
 from treebound.bounds._checks import check_int, check_landscape, check_shape, check_size
-from treebound.bounds._recursion import Features, Recursion, children, features_of
-from treebound.bounds._rules import budget_rule, feature_rule, splits_of_left_size, sum_over_sizes
+from treebound.bounds._recursion import Features, Recursion, Rule, features_of
+from treebound.bounds._rules import (
+    budget_rule,
+    fast_rule,
+    feature_rule,
+    splits_of_left_size,
+    sum_over_sizes,
+)
 from treebound.bounds.counting import stirling
-from treebound.bounds.fast import splits_of_node
 from treebound.bounds.stumps import best_attribution
 from treebound.bounds.theorems import Theorem, evaluate
 from treebound.landscape import Landscape
@@ -26,6 +30,7 @@ __all__ = ["one_feature_partitions", "partitions"]
 # Steps, an upper bound, up to which the sum over features is tried: some seconds.
 _REFINED_STEPS = 5e7
 _by_size = sum_over_sizes(splits_of_left_size)
+_fast = fast_rule(within_budget=True)
 
 
 def partitions(shape: TreeShape, c: int, m: int, landscape: Landscape) -> int:
@@ -74,25 +79,6 @@ def one_feature_partitions(leaves: int, c: int, m: int) -> int:
     runs belong to different parts: ``sum_{b=c}^{min(L,m)} binom(m-1, b-1) S(b-1, c-1)``. Any tree
     with ``L`` leaves makes all of these. An ordinal feature is a real one on ``min(m, O)``
     examples.
-
-    Parameters
-    ----------
-    leaves : int
-        Number of leaves ``L``.
-    c : int
-        Number of parts.
-    m : int
-        Number of examples.
-
-    Returns
-    -------
-    int
-        The exact value of ``pi^c_T(m)``.
-
-    Examples
-    --------
-    >>> [one_feature_partitions(3, 2, m) for m in range(1, 6)]
-    [0, 1, 3, 6, 10]
     """
     leaves = check_int("leaves", leaves, "one_feature_partitions")
     c, m = check_int("c", c, "one_feature_partitions"), check_int("m", m, "one_feature_partitions")
@@ -127,22 +113,18 @@ def plain_rule(recursion: Recursion, shape: TreeShape, m: int, features: Feature
         return [1, 2 * best_attribution(m, features)] + [0] * (recursion.parts - 2)
     # With real features only, the splits of all sizes together are within the budget.
     rule = _by_size if features.is_real else budget_rule
-    return _least(recursion, shape, m, features, rule(recursion, shape, m, features))
+    return _least_with_fast(rule, recursion, shape, m, features)
 
 
 def refined_rule(recursion: Recursion, shape: TreeShape, m: int, features: Features) -> list[int]:
     """The least of all forms, the sum over features among them."""
     if shape.leaves == 2 or features.is_real or is_one_threshold(features):
         return plain_rule(recursion, shape, m, features)
-    return _least(recursion, shape, m, features, feature_rule(recursion, shape, m, features))
+    return _least_with_fast(feature_rule, recursion, shape, m, features)
 
 
-def _least(
-    recursion: Recursion, shape: TreeShape, m: int, features: Features, sums: Sequence[int]
+def _least_with_fast(
+    rule: Rule, recursion: Recursion, shape: TreeShape, m: int, features: Features
 ) -> list[int]:
-    left_shape, right_shape = children(shape)
-    left = m - right_shape.leaves if features.is_real else m - 1
-    right = m - left_shape.leaves if features.is_real else m - 1
-    times = splits_of_node(shape, m, features, total=True)
-    joint = recursion.joint(shape, left, left + right, features)
-    return [min(one, times * other) for one, other in zip(sums, joint, strict=True)]
+    forms = (rule(recursion, shape, m, features), _fast(recursion, shape, m, features))
+    return [min(pair) for pair in zip(*forms, strict=True)]

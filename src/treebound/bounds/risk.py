@@ -20,20 +20,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound.bounds._checks import check_at_most
-from treebound.bounds.counting import log_wedderburn_etherington
 
 __all__ = [
     "ERROR_PRIOR",
     "binomial_rates",
     "binomial_upper",
     "log_leaves_prior",
-    "log_shape_prior",
     "risk_upper",
     "shawe_taylor",
     "tail_inversion",
@@ -49,26 +47,6 @@ _LEAST_LOG_DELTA = -300.0
 Floats = NDArray[np.float64]
 
 
-@overload
-def shawe_taylor(
-    m: int,
-    errors: float,
-    log_growth: float,
-    *,
-    delta: float = ...,
-    log_prior: float = ...,
-    error_prior: float | None = ...,
-) -> float: ...
-@overload
-def shawe_taylor(
-    m: int,
-    errors: ArrayLike,
-    log_growth: ArrayLike,
-    *,
-    delta: float = ...,
-    log_prior: ArrayLike = ...,
-    error_prior: float | None = ...,
-) -> Any: ...
 def shawe_taylor(
     m: int,
     errors: ArrayLike,
@@ -123,19 +101,6 @@ def shawe_taylor(
     return _plain((2.0 * k + 4.0 * log_inverse) / m)
 
 
-@overload
-def vapnik(
-    m: int, errors: float, log_growth: float, *, delta: float = ..., log_prior: float = ...
-) -> float: ...
-@overload
-def vapnik(
-    m: int,
-    errors: ArrayLike,
-    log_growth: ArrayLike,
-    *,
-    delta: float = ...,
-    log_prior: ArrayLike = ...,
-) -> Any: ...
 def vapnik(
     m: int,
     errors: ArrayLike,
@@ -360,31 +325,6 @@ def log_leaves_prior(leaves: ArrayLike) -> Any:
     if count.dtype.kind not in "iu" or count.size == 0 or count.min() < 1:
         raise ValueError(f"The 'leaves' parameter must be an int >= 1. Got {leaves!r} instead.")
     return _plain(-np.log(math.pi**2 / 6.0 * count.astype(float) ** 2))
-
-
-def log_shape_prior(leaves: int) -> float:
-    """Log of the paper's prior over shapes, ``6 / (pi^2 L^2 WE(L))``: equal among L leaves.
-
-    WE(L), the Wedderburn-Etherington number, counts the shapes with L leaves.
-
-    Parameters
-    ----------
-    leaves : int
-        Number of leaves ``L``, at least 1.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> round(log_shape_prior(4), 4)
-    -3.9634
-    """
-    return float(log_leaves_prior(leaves)) - log_wedderburn_etherington(leaves)
-
-
-# --- the binomial and the hypergeometric law ----------------------------------------------------
 
 
 def _binomial_cdf_reaches(log_level: float, k: int, n: int, p: float) -> bool:

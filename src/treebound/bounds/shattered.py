@@ -41,17 +41,7 @@ _RULES = {
 
 
 class LowerBound(NamedTuple):
-    """A number of points, the theorem it rests on, and how to build the sample.
-
-    Attributes
-    ----------
-    size : int
-        Number of points.
-    by : str
-        The theorem.
-    build : callable
-        Returns the sample.
-    """
+    """A number of points, the theorem it rests on, and how to build the sample."""
 
     size: int
     by: str
@@ -100,19 +90,7 @@ def shattered_sample(shape: TreeShape, landscape: Landscape) -> NDArray[np.int64
 
 
 def shattered_at_least(shape: TreeShape, features: Features) -> LowerBound:
-    """The largest sample that the constructions give.
-
-    Parameters
-    ----------
-    shape : TreeShape
-        The shape of the trees.
-    features : Features
-        The features a tree may test.
-
-    Returns
-    -------
-    LowerBound
-    """
+    """The largest sample that the constructions give."""
     width = features.real + len(features.ordinal) + len(features.nominal)
     best = LowerBound(1, "one example", lambda: np.zeros((1, width), dtype=np.int64))
     if shape.is_leaf or features.is_empty:

@@ -57,50 +57,14 @@ class FeatureCounts(Protocol):
 
 
 def nominal_splits(categories: int | None, m: int) -> int:
-    """``R_N``: 2-partitions that one nominal feature can make; ``m`` when undeclared (None).
-
-    Parameters
-    ----------
-    categories : int or None
-        Number of categories ``N``; None for an undeclared column.
-    m : int
-        Number of examples.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> [nominal_splits(n, 5) for n in (1, 2, 3, 9, None)]
-    [0, 1, 3, 5, 5]
-    """
+    """``R_N``: 2-partitions that one nominal feature can make; ``m`` when undeclared (None)."""
     if categories is None:
         return m
     return categories - 1 if categories <= 2 else min(categories, m)
 
 
 def nominal_splits_of_size(categories: int | None, m: int, k: int) -> int:
-    """``R_{N,k}``: 2-partitions with a part of size ``k <= m/2`` by one nominal feature.
-
-    Parameters
-    ----------
-    categories : int or None
-        Number of categories ``N``; None for an undeclared column.
-    m : int
-        Number of examples.
-    k : int
-        Size of the smaller part.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> [nominal_splits_of_size(4, 12, k) for k in (1, 2, 3, 4, 6)]
-    [3, 3, 4, 3, 1]
-    """
+    """``R_{N,k}``: 2-partitions with a part of size ``k <= m/2`` by one nominal feature."""
     if 2 * k == m and categories != 1:
         return 1
     if categories is not None and m > categories * k:
@@ -117,28 +81,7 @@ def _nominal_of_size(categories: int, m: IntArray, k: IntArray) -> IntArray:
 
 @lru_cache(maxsize=64)
 def feature_split_table(kind: str, categories: int, size: int) -> tuple[FloatArray, FloatArray]:
-    """2-partitions of one feature by part size, and in all; a row for each ``m = 2 .. size``.
-
-    Parameters
-    ----------
-    kind : {"ordinal", "nominal"}
-        The kind of the feature.
-    categories : int
-        Number of categories.
-    size : int
-        The largest sample size.
-
-    Returns
-    -------
-    of_size, in_all : ndarray
-        By sample size and part size, and by sample size.
-
-    Examples
-    --------
-    >>> of_size, in_all = feature_split_table("nominal", 3, 5)
-    >>> of_size[:, 1:].tolist(), in_all.tolist()
-    ([[1.0, 1.0], [3.0, 1.0], [2.0, 1.0], [2.0, 2.0]], [2.0, 3.0, 3.0, 3.0])
-    """
+    """2-partitions of one feature by part size, and in all; a row for each ``m = 2 .. size``."""
     m = np.arange(2, size + 1)
     k = np.arange(size // 2 + 1)
     if kind == "nominal":
@@ -158,24 +101,6 @@ def sum_of_quotients(m: int, first: int, last: int, enough: int | None = None) -
     """``sum_k floor(m / k)`` for ``k = first .. last``, or any part of it that is ``enough``.
 
     The quotient is the same on long ranges of ``k``: about ``2 sqrt(m)`` steps.
-
-    Parameters
-    ----------
-    m : int
-        The dividend.
-    first, last : int
-        The first and the last divisor.
-    enough : int, optional
-        Where to stop.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> sum_of_quotients(10, 1, 5)
-    22
     """
     total, k = 0, first
     while k <= last and (enough is None or total < enough):
@@ -187,26 +112,7 @@ def sum_of_quotients(m: int, first: int, last: int, enough: int | None = None) -
 
 
 def nominal_splits_beyond(categories: int | None, m: int, t: int) -> int:
-    """``sum_k R_{N,k}`` over ``t < k < m/2``, or ``R_N`` where it is at least that.
-
-    Parameters
-    ----------
-    categories : int or None
-        Number of categories ``N``; None for an undeclared column.
-    m : int
-        Number of examples.
-    t : int
-        Part sizes up to this one are left out.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> [nominal_splits_beyond(4, 12, t) for t in range(4)]
-    [4, 4, 4, 4]
-    """
+    """``sum_k R_{N,k}`` over ``t < k < m/2``, or ``R_N`` where it is at least that."""
     enough, first, last = nominal_splits(categories, m), t + 1, (m - 1) // 2
     few = 0 if categories is None else min(last, (m - 1) // categories)
     total = max(0, few - t) * ((categories or 1) - 1)
@@ -219,24 +125,7 @@ def nominal_splits_beyond(categories: int | None, m: int, t: int) -> int:
 
 
 def binomial_at_most(m: int, k: int, limit: int) -> int:
-    """``min(binom(m, k), limit)`` for ``1 <= k < m``, without the large binomial.
-
-    Parameters
-    ----------
-    m, k : int
-        Size of the set and of the subsets.
-    limit : int
-        What larger values are cut to.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> binomial_at_most(10, 3, 500), binomial_at_most(10**9, 10**8, 500)
-    (120, 500)
-    """
+    """``min(binom(m, k), limit)`` for ``1 <= k < m``, without the large binomial."""
     if m >= limit:
         return limit
     k = min(k, m - k)
@@ -249,25 +138,6 @@ def node_splits_of_size(m: int, k: int, landscape: FeatureCounts) -> int:
 
     ``min( binom(m,k), 2 ell + sum_i min(f (O_i - 1), 2) + sum_i f R(N_i, min(k, m-k)) )`` with
     ``f = 2`` when ``k = m/2`` and else 1.
-
-    Parameters
-    ----------
-    m : int
-        Number of examples.
-    k : int
-        Size of the left part.
-    landscape : FeatureCounts
-        The features a node may test.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> node_splits_of_size(10, 3, tb.Landscape(real=2, ordinal=(2, 5), nominal=(3,)))
-    9
     """
     small = min(k, m - k)
     twice = 2 if 2 * k == m else 1
@@ -289,23 +159,7 @@ class FlatSplits(NamedTuple):
 
 
 def flat_splits(features: FeatureCounts) -> FlatSplits | None:
-    """``D_k`` as numbers, or None where nominal features make them depend on ``k``.
-
-    Parameters
-    ----------
-    features : FeatureCounts
-        The features a node may test.
-
-    Returns
-    -------
-    FlatSplits or None
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> flat_splits(tb.Landscape(real=2, ordinal=(2, 5)))
-    FlatSplits(each=7.0, halves=4.0, from_size=7)
-    """
+    """``D_k`` as numbers, or None where nominal features make them depend on ``k``."""
     if features.nominal:
         return None
     each = 2 * features.real + sum(min(o - 1, 2) for o in features.ordinal)
@@ -318,24 +172,6 @@ def node_split_table(features: FeatureCounts, first: int, last: int) -> FloatArr
     """``D_k`` for ``k < m/2`` and ``D_k / 2`` for ``k = m/2``; a row for each ``m``.
 
     This counts the 2-partitions with a smaller part of ``k`` examples.
-
-    Parameters
-    ----------
-    features : FeatureCounts
-        The features a node may test.
-    first, last : int
-        Sample sizes ``m`` of the first and the last row.
-
-    Returns
-    -------
-    ndarray of shape (last - first + 1, last // 2 + 1)
-        Column ``k``; column 0 is not used.
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> node_split_table(tb.Landscape(real=2), 4, 5)[:, 1:].tolist()
-    [[4.0, 2.0], [4.0, 4.0]]
     """
     m = np.arange(first, last + 1)[:, None]
     k = np.arange(last // 2 + 1)[None, :]
@@ -367,23 +203,6 @@ def node_budget(m: int, landscape: FeatureCounts) -> int:
     """``B(m)``: proper 2-partitions that one node makes in all.
 
     ``min( 2^(m-1) - 1, ell (m-1) + sum_i (min(O_i, m) - 1) + sum_i R(N_i) )``.
-
-    Parameters
-    ----------
-    m : int
-        Number of examples.
-    landscape : FeatureCounts
-        The features a node may test.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> node_budget(10, tb.Landscape(real=2, ordinal=(2, 5), nominal=(3,)))
-    26
     """
     made = landscape.real * (m - 1)
     made += sum(min(o, m) - 1 for o in landscape.ordinal)
@@ -393,25 +212,7 @@ def node_budget(m: int, landscape: FeatureCounts) -> int:
 
 
 def node_budget_table(features: FeatureCounts, m: FloatArray | IntArray) -> FloatArray:
-    """``B(m)`` for an array of sample sizes.
-
-    Parameters
-    ----------
-    features : FeatureCounts
-        The features a node may test.
-    m : ndarray
-        Sample sizes.
-
-    Returns
-    -------
-    ndarray of float
-
-    Examples
-    --------
-    >>> import treebound as tb
-    >>> node_budget_table(tb.Landscape(real=2), np.arange(2, 6)).tolist()
-    [1.0, 3.0, 6.0, 8.0]
-    """
+    """``B(m)`` for an array of sample sizes."""
     made = features.real * (m - 1.0)
     for o in features.ordinal:
         made += np.minimum(float(o), m) - 1

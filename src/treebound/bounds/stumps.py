@@ -30,23 +30,14 @@ from treebound.bounds.splits import (
     nominal_splits,
     nominal_splits_beyond,
     nominal_splits_of_size,
-    sum_of_quotients,
 )
 from treebound.landscape import Landscape
 
 __all__ = [
     "OrdinalAttribution",
-    "nominal_stump_partitions",
-    "nominal_stump_partitions_by_category",
-    "nominal_stump_partitions_by_count",
     "ordinal_attribution",
-    "ordinal_stump_partitions",
-    "ordinal_stump_partitions_by_count",
     "real_stump_partitions",
     "stump_partitions",
-    "trivial_stump_gap",
-    "trivial_stump_gap_at_least",
-    "trivial_stump_partitions",
 ]
 
 
@@ -79,122 +70,36 @@ def stump_partitions(m: int, landscape: Landscape) -> int:
     """
     m = check_int("m", m, "stump_partitions")
     known = check_landscape(landscape, "stump_partitions").informative
-    kinds = bool(known.real) + bool(known.ordinal) + bool(known.nominal)
-    if kinds != 1:
-        return best_attribution(m, known)
-    if known.real:
+    if known.real and not (known.ordinal or known.nominal):
         return real_stump_partitions(m, known.real)
-    if known.ordinal:
-        return ordinal_stump_partitions(m, known.ordinal)
-    return nominal_stump_partitions(m, known.nominal)
+    if known.nominal and not (known.real or known.ordinal):
+        return _nominal_stump_partitions(m, known.nominal)
+    # For ordinal features the greedy total, by max-flow min-cut: quick for any m.
+    return best_attribution(m, known)
 
 
 def real_stump_partitions(m: int, real: int) -> int:
-    """Real stump theorem: ``1/2 sum_k min(2 ell, binom(m, k))``, attained for all ``m``, ``ell``.
-
-    Parameters
-    ----------
-    m : int
-        Number of examples.
-    real : int
-        Number of real features ``ell``.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> [real_stump_partitions(m, 3) for m in range(1, 7)]
-    [0, 1, 3, 7, 11, 15]
-    """
-    m = check_int("m", m, "real_stump_partitions")
-    real = check_int("real", real, "real_stump_partitions", least=0)
-    return _half_sum_of_minima(m, 2 * real)
-
-
-def trivial_stump_partitions(m: int, real: int) -> int:
-    """Trivial bound on the real stump: each feature makes at most ``m - 1`` 2-partitions.
-
-    Parameters
-    ----------
-    m : int
-        Number of examples.
-    real : int
-        Number of real features ``ell``.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> trivial_stump_partitions(5, 3)
-    12
-    """
-    m = check_int("m", m, "trivial_stump_partitions")
-    return check_int("real", real, "trivial_stump_partitions", least=0) * (m - 1)
-
-
-def trivial_stump_gap(m: int, real: int) -> int:
-    """By how much the trivial bound exceeds the real stump theorem.
-
-    Zero for ``2 ell <= m``; ``ell (m-1) + 1 - 2^(m-1)`` once ``2 ell`` reaches the central
-    binomial coefficient.
-
-    Parameters
-    ----------
-    m : int
-        Number of examples.
-    real : int
-        Number of real features ``ell``.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> trivial_stump_gap(5, 3), trivial_stump_gap(5, 5), trivial_stump_gap(10, 5)
-    (1, 5, 0)
-    """
-    return trivial_stump_partitions(m, real) - real_stump_partitions(m, real)
-
-
-def trivial_stump_gap_at_least(m: int) -> int:
-    """The paper's lower bound on the gap, for ``2 ell >= binom(m, m/2)``.
-
-    ``1/2 sum_k ( binom(m, floor(m/2)) - binom(m, k) )``.
-
-    Parameters
-    ----------
-    m : int
-        Number of examples, at most ``10**6``.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> trivial_stump_gap_at_least(5)
-    5
-    """
-    m = check_at_most("m", m, "trivial_stump_gap_at_least", 10**6)
-    return ((m - 1) * comb(m, m // 2) - (1 << m) + 2) // 2
-
-
-def _half_sum_of_minima(m: int, limit: int) -> int:
-    """``1/2 sum_{k=1}^{m-1} min(limit, binom(m, k))`` for an even ``limit``."""
+    """Real stump theorem, always attained: ``1/2 sum_k min(2 ell, binom(m, k))``."""
     total, k = 0, 1
     # Binomials rise to the middle: past the first that reaches the limit, all terms equal it.
-    while 2 * k < m and (choices := comb(m, k)) < limit:
+    while 2 * k < m and (choices := comb(m, k)) < 2 * real:
         total += choices
         k += 1
-    full = max(0, m - 1 - 2 * (k - 1))
     if 2 * k == m:
-        return total + min(limit, comb(m, k)) // 2
-    return total + full * limit // 2
+        return total + min(2 * real, comb(m, k)) // 2
+    return total + max(0, m - 1 - 2 * (k - 1)) * real
+
+
+def _nominal_stump_partitions(m: int, nominal: Sequence[int | None]) -> int:
+    """Nominal stump theorem: the smaller of its sums over features and over part sizes."""
+    by_feature = sum(min(nominal_splits(n, m), _made_of_sizes(n, m)) for n in nominal)
+    by_size = 0
+    for k in range(1, m // 2 + 1):
+        if by_size >= by_feature:
+            return by_feature
+        made = sum(nominal_splits_of_size(n, m, k) for n in nominal)
+        by_size += binomial_at_most(m, k, made) if 2 * k < m else min(comb(m, k) // 2, made)
+    return min(by_feature, by_size)
 
 
 @dataclass(frozen=True)
@@ -283,141 +188,9 @@ def _rightmost_cells(rows: list[int], *, each: int, limit: int) -> list[int]:
     return [row for _, row in free[:limit]]
 
 
-def ordinal_stump_partitions(m: int, ordinal: Sequence[int]) -> int:
-    """Ordinal stump theorem: the sum of ``R_k`` of the greedy attribution.
-
-    Parameters
-    ----------
-    m : int
-        Number of examples.
-    ordinal : sequence of int
-        Number of categories of each feature.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> ordinal_stump_partitions(6, (6, 6, 6, 6, 5, 5, 5, 2, 2))
-    29
-    """
-    m = check_int("m", m, "ordinal_stump_partitions")
-    # By max-flow min-cut the greedy total is a closed minimum, quick for any m.
-    return best_attribution(m, Landscape(ordinal=tuple(ordinal)).informative)
-
-
-def ordinal_stump_partitions_by_count(m: int, count: int) -> int:
-    """Ordinal stump corollary: ``1/2 sum_k min(2 omega, binom(m, k))``, for any categories.
-
-    Parameters
-    ----------
-    m : int
-        Number of examples.
-    count : int
-        Number of ordinal features ``omega``.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> ordinal_stump_partitions_by_count(6, 9)
-    30
-    """
-    m = check_int("m", m, "ordinal_stump_partitions_by_count")
-    count = check_int("count", count, "ordinal_stump_partitions_by_count", least=0)
-    return _half_sum_of_minima(m, 2 * count)
-
-
-def nominal_stump_partitions(m: int, nominal: Sequence[int | None]) -> int:
-    """Nominal stump theorem: the smaller of its sums over features and over part sizes.
-
-    Parameters
-    ----------
-    m : int
-        Number of examples.
-    nominal : sequence of int or None
-        Number of categories of each feature; None for an undeclared column.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> nominal_stump_partitions(6, (3, 3, 3, 2, 2))
-    11
-    """
-    m = check_int("m", m, "nominal_stump_partitions")
-    known = Landscape(nominal=tuple(nominal)).informative.nominal
-    by_feature = sum(min(nominal_splits(n, m), _made_of_sizes(n, m)) for n in known)
-    by_size = 0
-    for k in range(1, m // 2 + 1):
-        if by_size >= by_feature:
-            return by_feature
-        made = sum(nominal_splits_of_size(n, m, k) for n in known)
-        by_size += binomial_at_most(m, k, made) if 2 * k < m else min(comb(m, k) // 2, made)
-    return min(by_feature, by_size)
-
-
 def _made_of_sizes(categories: int | None, m: int) -> int:
     """``sum_k R_{N,k}`` for ``k = 1 .. m/2``, or ``R_N`` where it is at least that."""
     return nominal_splits_beyond(categories, m, 0) + (m % 2 == 0)
-
-
-def nominal_stump_partitions_by_category(m: int, nominal: Sequence[int | None]) -> int:
-    """First nominal stump corollary: ``sum_i R_{N_i}``, at most the number of categories.
-
-    Parameters
-    ----------
-    m : int
-        Number of examples.
-    nominal : sequence of int or None
-        Number of categories of each feature; None for an undeclared column.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> nominal_stump_partitions_by_category(6, (3, 3, 3, 2, 2))
-    11
-    """
-    m = check_int("m", m, "nominal_stump_partitions_by_category")
-    return sum(nominal_splits(n, m) for n in Landscape(nominal=tuple(nominal)).nominal)
-
-
-def nominal_stump_partitions_by_count(m: int, count: int) -> int:
-    """Second nominal stump corollary: ``1/2 sum_k min(binom(m,k), nu floor(m / min(k, m-k)))``.
-
-    Parameters
-    ----------
-    m : int
-        Number of examples.
-    count : int
-        Number of nominal features ``nu``.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> nominal_stump_partitions_by_count(6, 5)
-    26
-    """
-    m = check_int("m", m, "nominal_stump_partitions_by_count")
-    count = check_int("count", count, "nominal_stump_partitions_by_count", least=0)
-    whole, k, last = 0, 1, (m - 1) // 2
-    # Binomials rise and floor(m/k) falls: past the first size with splits to spare all have.
-    while k <= last and (choices := comb(m, k)) < count * (m // k):
-        whole += choices
-        k += 1
-    whole += count * sum_of_quotients(m, k, last)
-    return whole + (binomial_at_most(m, m // 2, 2 * count) // 2 if m % 2 == 0 else 0)
 
 
 def best_attribution(m: int, landscape: FeatureCounts) -> int:

@@ -18,6 +18,8 @@ name                    splits of the root                                      
 ``by-size``             ``D_k`` (errata: any landscape)
 ``within-budget``       ``D_k``, the heaviest first, at most ``B(m)`` (errata)
 ``by-feature``          each feature within its own budget (errata)
+``fast``                Algorithm LogPartiFuncUB: all as heavy as the heaviest  6, 7
+``fast-within-budget``  the same, at most ``2 B(m)`` of them
 ======================  ======================================================  =============
 """
 
@@ -28,9 +30,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from treebound.bounds._checks import check_int, check_landscape, check_shape, check_size
-from treebound.bounds._recursion import Features, Recursion, Rule, features_of
+from treebound.bounds._recursion import Features, Recursion, Rule, features_of, simple_case
 from treebound.bounds._rules import (
     budget_rule,
+    fast_rule,
     feature_rule,
     first_bound,
     splits_of_left_size,
@@ -45,26 +48,12 @@ __all__ = ["THEOREMS", "Theorem", "tree_partitions"]
 
 @dataclass(frozen=True)
 class Theorem:
-    """One tree theorem.
-
-    Attributes
-    ----------
-    rule : callable
-        What the theorem allows the root of a tree.
-    only : str
-        The one kind of feature it is for; empty for any mixture.
-    merge_rows : bool
-        Whether each distinct example is counted once.
-
-    Examples
-    --------
-    >>> THEOREMS["real"].only
-    'real'
-    """
+    """One tree theorem."""
 
     rule: Rule
     only: str = ""
     merge_rows: bool = False
+    fast: bool = False
 
 
 def tree_partitions(
@@ -85,7 +74,8 @@ def tree_partitions(
     theorem : str
         ``"real"``, ``"ordinal-by-feature"``, ``"ordinal-by-size"``, ``"ordinal-by-count"``,
         ``"nominal-by-feature"``, ``"nominal-by-size"``, ``"mixture"``, ``"by-size"``,
-        ``"within-budget"`` or ``"by-feature"``; :doc:`/theory` describes them.
+        ``"within-budget"``, ``"by-feature"``, ``"fast"`` or ``"fast-within-budget"``;
+        :doc:`/theory` describes them.
 
     Returns
     -------
@@ -134,16 +124,11 @@ def evaluate(
     features = features_of(landscape)
     if theorem.merge_rows and not features.is_empty:
         m = features.combinations(m)
-    if c > min(m, shape.leaves):
-        return 0
-    if c == 1:
-        return 1
-    if features.is_empty:
-        return 0
-    if c == m:
-        return 1
+    simple = simple_case(shape, c, m, features)
+    if simple is not None:
+        return simple
     recursion = Recursion(theorem.rule, c, merge_rows=theorem.merge_rows)
-    recursion.prepare(shape, m, features)
+    recursion.prepare(shape, m, features, fast=theorem.fast)
     found = recursion(shape, m, features)
     return found[c - 1] if len(found) >= c else 0
 
@@ -190,6 +175,8 @@ THEOREMS: Mapping[str, Theorem] = MappingProxyType(
         "mixture": Theorem(sum_over_sizes(_mixture, every_size=True)),
         "by-size": Theorem(sum_over_sizes(splits_of_left_size)),
         "within-budget": Theorem(budget_rule),
+        "fast": Theorem(fast_rule(within_budget=False), fast=True),
+        "fast-within-budget": Theorem(fast_rule(within_budget=True), fast=True),
         # Slow where many features have many categories: visits every landscape that is left.
         "by-feature": Theorem(feature_rule, merge_rows=True),
     }

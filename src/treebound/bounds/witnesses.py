@@ -173,23 +173,6 @@ def shattering_ranks(m: int, features: int) -> NDArray[np.int64]:
 
     Like :func:`witness`, but without matchings where none are needed: for even m the first point
     can be the lowest everywhere, and the others show all their subsets as prefixes.
-
-    Parameters
-    ----------
-    m : int
-        Number of points.
-    features : int
-        Number of real features.
-
-    Returns
-    -------
-    ndarray of shape (m, features)
-        Column i holds the ranks 0, ..., m - 1 of the points in feature i.
-
-    Examples
-    --------
-    >>> shattering_ranks(2, 1).tolist()
-    [[0], [1]]
     """
     if m % 2 or 2 * features < comb(m, m // 2):
         return witness(m, features) if features else np.zeros((m, 0), dtype=np.int64)
@@ -204,20 +187,6 @@ def prefix_orders(m: int) -> list[list[int]]:
     """Orders of m points whose prefixes are all their subsets: a symmetric chain decomposition.
 
     There are ``binom(m, m // 2)`` of them, the least possible.
-
-    Parameters
-    ----------
-    m : int
-        Number of points.
-
-    Returns
-    -------
-    list of list of int
-
-    Examples
-    --------
-    >>> prefix_orders(2)
-    [[0, 1], [1, 0]]
     """
     chains: list[tuple[list[int], list[int]]] = [([], [])]  # the smallest set, then what is added
     for point in range(m):

@@ -167,6 +167,12 @@ class Certificate:
         limits = [(one.label, one.risk) for one in self.by_class if one.risk < 1.0]
         return error_monitor(self.risk, limits, alpha=alpha)
 
+    @property
+    def useful(self) -> bool:
+        """Whether the bound is below the error of always predicting the most frequent class."""
+        constant = 1.0 if self.constant_error is None else self.constant_error
+        return not self.vacuous and self.risk < constant
+
     def __float__(self) -> float:
         return self.risk
 
@@ -181,10 +187,21 @@ class Certificate:
             seen = f"{error} on the {self.m:,} training examples, {size}"
         if self.vacuous:
             return f"Too few examples to promise anything about new ones ({seen})."
-        return (
+        limit = (
             f"With probability {_percent(self.confidence, short=True)}, at most "
-            f"{_percent(self.risk)} of new examples are misclassified ({seen})."
+            f"{_percent(self.risk)} of new examples are misclassified"
         )
+        if self.constant_error is None:
+            return f"{limit} ({seen})."
+        baseline = _percent(self.constant_error)
+        if self.leaves == 1:
+            return f"The tree has one leaf and always gives the same answer. {limit} ({seen})."
+        if not self.useful:
+            return (
+                "This promises no more than always answering the most frequent class, which is "
+                f"wrong on {baseline} of these examples. {limit} ({seen})."
+            )
+        return f"{limit} ({seen}; always the most frequent class: {baseline})."
 
     def explain(self, *, by_class: bool = True) -> str:
         """Describe the bound, how it was computed, and what it assumes.
@@ -222,11 +239,6 @@ class Certificate:
             "This is a limit, not an estimate: expect fewer errors. At most "
             f"{_percent(self.delta, short=True)} of all samples of this size give a wrong limit."
         )
-        if self.constant_error is not None and self.risk >= self.constant_error:
-            yield (
-                "It is of little use: always predicting the most frequent class is wrong on "
-                f"{_percent(self.constant_error)} of these examples."
-            )
 
     def _smaller(self) -> str:
         """What would make the limit smaller."""
@@ -258,7 +270,8 @@ class Certificate:
             )
         return (
             "Kind: training, by tail inversion. It holds for all trees of this size at once, at "
-            f"{self.log_price:.1f} nats on {self.m + self.ghost:,} examples."
+            f"{self.log_price:.1f} nats on the {self.m:,} examples and a ghost sample of "
+            f"{self.ghost:,}, which only the proof needs."
         )
 
     def agrees_with(self, errors: int, m: int, *, delta: float = 0.01) -> bool:
@@ -382,11 +395,17 @@ def reason_against(tree: Tree, row_counts: NDArray[np.int64] | None = None) -> s
 
 
 def certify_counts(
-    errors: int, m: int, delta: float = 0.05, *, seen: RowsSeen | None = None
+    errors: int,
+    m: int,
+    delta: float = 0.05,
+    *,
+    seen: RowsSeen | None = None,
+    constant_error: float | None = None,
 ) -> Certificate:
     """The certificate from held-out examples: the exact binomial (Clopper-Pearson) limit.
 
-    ``seen`` tells whether the rows were compared with those of ``fit``.
+    ``seen`` tells whether the rows were compared with those of ``fit``, ``constant_error`` is the
+    share of these examples that are not of the most frequent class of training.
     """
     check("certify", {"delta": delta, "m": m, "errors": errors}, _HELD_OUT)
     checked = seen is not None and seen.checked
@@ -406,6 +425,7 @@ def certify_counts(
         kind="held-out",
         method="binomial",
         assumptions=assumptions,
+        constant_error=constant_error,
     )
 
 

@@ -145,7 +145,7 @@ class Frontier(Sequence[CertifiedTree]):
             raise invalid("step", "prune_to", must, at)
         return at % len(self)
 
-    def within(self, leaves: int) -> int:
+    def step_with(self, leaves: int) -> int:
         """The most accurate tree with at most so many leaves.
 
         Parameters

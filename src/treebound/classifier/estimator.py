@@ -195,7 +195,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         """Set what ``fit`` learned: the model, and the names of its columns."""
         self.model_ = model
         self.n_features_in_ = len(model.columns)
-        vars(self).pop("feature_names_in_", None)
+        self.__dict__.pop("feature_names_in_", None)
         if model.named:
             names = [column.name for column in model.columns]
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -213,8 +213,8 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         try:
             yield
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
 
     # -- prediction ------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -27,9 +27,9 @@ from treebound.certificate import (
     search_trees,
 )
 from treebound.data import Sample
+from treebound.data.findings import warn_of_findings
 from treebound.data.folds import folds
 from treebound.data.frames import Table, read_table
-from treebound.data.oddities import warn_of_oddities
 from treebound.data.parts import Schema
 from treebound.data.streams import Batches, TableStream, open_stream
 from treebound.data.weights import row_weights, warn_if_light, warn_if_total_is_light
@@ -87,7 +87,7 @@ def fit_table(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = No
     if parameters.certify in ("held-out", "folds"):
         return _fit_apart(parameters, learn, table, y, sample_weight, **known)
     sample = learn(table, y, sample_weight)
-    warn_of_oddities(sample, stacklevel=4)
+    warn_of_findings(sample, stacklevel=4)
     return fit_sample(parameters, sample, rows=RowRecord.of(sample, known["named"]), **known)
 
 
@@ -117,7 +117,7 @@ def _fit_apart(
             learn, table, y, sample_weight, fold, parameters.unknown
         )
         if fold is folds[0]:
-            warn_of_oddities(sample, stacklevel=7)
+            warn_of_findings(sample, stacklevel=7)
         rows = RowRecord.of(sample, known["named"]).with_rows("held-out", hashes)
         model = fit_sample(parameters, sample, aside, rows=rows, **known)
         assert model.held_out is not None
@@ -317,10 +317,10 @@ def fit_engine(
         )
     if pruner is not None and grown.weighted:
         warn_if_total_is_light(float(total.total), engine.facts.n_rows, stacklevel=5)
-    factors: Sequence[float] | None = schema.factors
+    factors = schema.factors
     return replace(
         _pruned(parameters, grown, pruner, options),
         target=target,
         named=schema.names is not None,
-        class_factors=None if factors is None else tuple(np.asarray(factors).tolist()),
+        class_factors=None if factors is None else tuple(factors.tolist()),
     )

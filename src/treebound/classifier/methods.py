@@ -101,17 +101,29 @@ class ModelMethods(Forms, Exports):
 
     # -- model files -----------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        pruning_path: bool = True,
+        row_record: bool = True,
+    ) -> None:
         """Write the model as JSON, in the documented format.
 
         The file holds everything needed to predict, to certify and to use the pruning path (its
-        steps of at most 200 leaves). Parameters that JSON cannot represent, such as a pruner
-        object, are reset to their defaults.
+        steps of at most 200 leaves). It lists the categories only of columns that a tree in it
+        asks. Parameters that JSON cannot represent, such as a pruner object, are reset to their
+        defaults.
 
         Parameters
         ----------
         path : str or path-like
             The file to write.
+        pruning_path : bool
+            Whether to keep the pruning path; without it the file has only the tree that predicts.
+        row_record : bool
+            Whether to keep the hashes by which rows that had a part in fitting are recognised. Who
+            has the hashes can test whether a row was used.
 
         Examples
         --------
@@ -126,7 +138,8 @@ class ModelMethods(Forms, Exports):
         >>> bool((again.predict(X) == clf.predict(X)).all())
         True
         """
-        save(as_model(self, "save"), path)
+        model = as_model(self, "save")
+        save(model, path, pruning_path=pruning_path, row_record=row_record)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -166,7 +179,10 @@ class ModelMethods(Forms, Exports):
 class FrameOutput:
     """Mixin to return probabilities as a frame with a column for each class."""
 
-    classes_: NDArray[Any]
+    if TYPE_CHECKING:
+
+        @property
+        def classes_(self) -> NDArray[Any]: ...
 
     def set_output(self, *, transform: Container | None = None) -> Self:
         """Set the output type of :meth:`predict_proba` and :meth:`predict_log_proba`.

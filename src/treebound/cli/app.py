@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 
 from cyclopts import App, CycloptsError, Group
@@ -21,17 +25,20 @@ def _new_app() -> App:
         name="treebound",
         help="Decision trees that prune themselves with a generalization bound.",
         version=lambda: treebound.__version__,
+        suppress_keyboard_interrupt=False,  # main says how it ended
     )
 
 
 app = _new_app()
 console = Console()
+_ISSUES = "https://github.com/treebound/treebound/issues"
+_OUR_FAULT = 70  # EX_SOFTWARE of sysexits.h
 theory = Group("Theory", sort_key=1)
 
 # Every command: the module of this package that registers it, and the first line of its help. So
 # `--help` and `--version` load none of them, and a command loads its own module alone.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "check": ("check", "Say what the columns of a table look like, and what is odd about them."),
+    "check": ("check", "Show what the columns of a table look like, and what is suspicious."),
     "fit": ("fit", "Fit a tree to a table: a CSV or Parquet file, or '-' for standard input."),
     "predict": ("predict", "Answer for every row of a table, chunk by chunk."),
     "explain": (
@@ -63,10 +70,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
-def fail(message: str) -> int:
+def fail(message: str, code: int = 2) -> int:
     """Say one line on standard error; the exit code of a failed command."""
-    print(f"treebound: {' '.join(str(message).split())}", file=sys.stderr)
-    return 2
+    with suppress(OSError):  # nobody may be listening
+        print(f"treebound: {' '.join(str(message).split())}", file=sys.stderr)
+    return code
 
 
 def load_all() -> None:
@@ -98,6 +106,7 @@ _IN_OPTIONS = (
     (r"\(\[read\] separator in the schema\)", r"(--sep)"),
     (r"call the column nominal, or list the text under 'missing' in the schema",
      r"name the column with --nominal, or the text with --missing"),
+    (r"\bkind='([\w-]+)'", r"--kind \1"),
 )  # fmt: skip
 
 
@@ -114,24 +123,76 @@ def _in_options(message: str) -> str:
     return message
 
 
+class Ended(KeyboardInterrupt):
+    """SIGTERM or SIGHUP: what is open is closed and removed, as after Ctrl-C."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"ended by {signal.Signals(number).name}")
+        self.number = number
+
+
+def _end(number: int, frame: object) -> None:
+    signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
+    raise Ended(number)
+
+
+@contextmanager
+def _signals_as_errors() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the block by an error, unless the process ignores them."""
+    names = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    changed = []
+    if threading.current_thread() is threading.main_thread():
+        changed = [one for one in names if one and signal.getsignal(one) == signal.SIG_DFL]
+    for one in changed:
+        signal.signal(one, _end)
+    try:
+        yield
+    finally:
+        for one in changed:
+            signal.signal(one, signal.SIG_DFL)
+
+
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run a command; exit with 0, or with 2 and one clear line."""
+    """Run a command; exit with 0, or with one clear line and 2 (70 where the fault is ours)."""
     argv = sys.argv[1:] if argv is None else list(argv)
+    debug = "--debug" in argv
+    with _signals_as_errors():
+        code = _run([word for word in argv if word != "--debug"], debug)
+    sys.exit(code)
+
+
+def _run(argv: list[str], debug: bool) -> int:
+    """Run a command; its exit code."""
     try:
         run = _called(argv)
         result = run(argv, exit_on_error=False, print_error=False, result_action="return_value")
-        code = result if isinstance(result, int) else 0
-    except CycloptsError as error:
-        code = fail(f"{error} Hint: see 'treebound --help'.")
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    except OSError as error:
+        return 0
+    except (KeyboardInterrupt, Exception) as error:
+        if debug:
+            traceback.print_exc()
+        return _failed(error)
+
+
+def _failed(error: BaseException) -> int:
+    """Say in one line why a command failed; its exit code."""
+    if isinstance(error, KeyboardInterrupt):
+        number = error.number if isinstance(error, Ended) else signal.SIGINT
+        return fail(str(error) or "interrupted", 128 + number)
+    if isinstance(error, CycloptsError):
+        return fail(f"{error} Hint: see 'treebound --help'.")
+    if isinstance(error, OSError):
         named = error.filename is not None and error.strerror is not None
-        code = fail(f"{error.filename}: {error.strerror}." if named else str(error))
-    except (ValueError, ModuleNotFoundError) as error:
-        code = fail(_in_options(str(error)))
-    except KeyboardInterrupt:
-        fail("interrupted")
-        code = 130
-    sys.exit(code)
+        return fail(f"{error.filename}: {error.strerror}." if named else str(error))
+    if isinstance(error, ValueError | ModuleNotFoundError):
+        return fail(_in_options(str(error)))
+    if isinstance(error, MemoryError):
+        return fail("There is not enough memory. Hint: 'treebound fit --stream' needs less.")
+    return fail(
+        f"This is a fault of treebound: {type(error).__name__}: {str(error)[:200]}. Hint: please "
+        f"report it at {_ISSUES}, with what the same command prints with --debug.",
+        _OUR_FAULT,
+    )

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from treebound import datasets
 from treebound.cli.app import app, console, fail
+from treebound.cli.messages import print_result
 from treebound.datasets import DatasetError, DatasetInfo, sources
 
 __all__ = ["data_app"]
@@ -66,14 +67,14 @@ def info(name: str) -> None:
         The data set.
     """
     entry = datasets.info(name)
-    _say(str(entry))
-    _say("")
-    _say(str(entry.paper))
+    print_result(str(entry))
+    print_result("")
+    print_result(str(entry.paper))
     if entry.declared != entry.paper:
         changed = [row for row in entry.declared.rows() if row not in entry.paper.rows()]
-        _say('\nOtherwise with typing="declared":')
+        print_result('\nOtherwise with typing="declared":')
         for column, kind, categories in changed:
-            _say(f"  {column}  {kind}  {categories}".rstrip())
+            print_result(f"  {column}  {kind}  {categories}".rstrip())
 
 
 @data_app.command
@@ -95,7 +96,7 @@ def fetch(*names: str, data: Data = None, accept: Accept = False) -> int:
         except DatasetError as error:
             failed = fail(str(error))
         else:
-            _say(f"{name}  {path}")
+            print_result(f"{name}  {path}")
     return failed
 
 
@@ -113,14 +114,14 @@ def check(*names: str, data: Data = None, accept: Accept = False) -> int:
         entry = datasets.info(name)
         where = _found_in(entry, data)
         if not where:
-            _say(f"{name}  not here")
+            print_result(f"{name}  not here")
             continue
         try:
             loaded = _warned(datasets.load, name, data=data, accept=accept)
         except DatasetError as error:
             failed = fail(str(error))
         else:
-            _say(f"{name}  ok, {loaded.n_examples} examples from {loaded.source}")
+            print_result(f"{name}  ok, {loaded.n_examples} examples from {loaded.source}")
     return failed
 
 
@@ -141,7 +142,3 @@ def _warned(call: Any, *args: Any, **kwargs: Any) -> Any:
     for warning in caught:
         fail(f"warning: {warning.message}")
     return result
-
-
-def _say(text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -10,12 +10,13 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from treebound.cli.app import app, console
+from treebound.cli.messages import plain_table, print_message, print_result
 from treebound.cli.options import Data, FileOptions, Model, Switch, Target
-from treebound.cli.speaking import plain_table, say
 
 __all__ = ["certify", "evaluate"]
 
-_MOST_CLASSES = 12  # in a confusion matrix on a terminal
+_MOST_CLASSES = 12  # in a confusion matrix
+_MOST_PAIRS = 12  # of classes, if that is too large
 _TRAINING = (
     "These rows took part in fitting, so new rows will be misclassified more often: see "
     "'treebound certify MODEL'."
@@ -60,12 +61,12 @@ def evaluate(
         Print all figures as JSON.
     """
     from treebound.cli.figures import figures_of
-    from treebound.cli.models import labelled_rows, loaded_model
+    from treebound.cli.models import labelled_rows, loaded_model, one_leaf, percent
 
     loaded = loaded_model(model, data)
     rows = labelled_rows(loaded, data, options, target)
     figures = figures_of(loaded, rows)
-    kind = "held-out" if loaded.rows is None else None
+    kind: Literal["held-out"] | None = "held-out" if loaded.rows is None else None
     try:
         certificate = loaded.certify(rows.table(), rows.labels(), kind=kind, delta=delta)
         refusal = _TRAINING if certificate.kind == "training" else ""
@@ -76,20 +77,22 @@ def evaluate(
         figures = {**figures, "not_held_out": refusal or None, "certificate": promise}
         console.print_json(dumps(figures, default=_plain))
         return
+    if loaded.tree.n_leaves == 1:
+        print_result(one_leaf(loaded.tree))
     loss = figures["log_loss"]
-    _print(
+    print_result(
         f"{figures['errors']:,} of {figures['rows']:,} rows "
         f"{'is' if figures['errors'] == 1 else 'are'} misclassified "
-        f"({_percent(figures['error'])}; always {figures['majority']!r}: "
-        f"{_percent(figures['majority_error'])})."
+        f"({percent(figures['error'])}; always {figures['majority']!r}: "
+        f"{percent(figures['majority_error'])})."
         + ("" if loss is None else f" Log-loss {loss:.3f}.")
     )
-    console.print()
+    print_result()
     _print_classes(figures)
-    console.print()
+    print_result()
     _print_confusion(figures)
-    console.print()
-    _print(refusal or str(certificate))
+    print_result()
+    print_result(refusal or str(certificate))
 
 
 @app.command(help_epilogue=_CERTIFY)
@@ -120,7 +123,7 @@ def certify(
     json
         Print the certificate as JSON.
     """
-    from treebound.cli.models import labelled_rows, loaded_model
+    from treebound.cli.models import labelled_rows, loaded_model, one_leaf
 
     loaded = loaded_model(model, data)
     if data is None:
@@ -129,47 +132,45 @@ def certify(
         rows = labelled_rows(loaded, data, options, target)
         certificate = loaded.certify(rows.table(), rows.labels(), kind=kind, delta=delta)
         if kind is None and certificate.kind == "training":
-            say(_OWN)
+            print_message(_OWN)
     if json:
         console.print_json(dumps(asdict(certificate), default=str))
-    else:
-        _print(str(certificate))
+        return
+    if loaded.tree.n_leaves == 1:
+        print_result(one_leaf(loaded.tree))
+    print_result(str(certificate))
 
 
 def _print_classes(figures: dict[str, Any]) -> None:
-    def text(share: float | None) -> str:
-        return "" if share is None else _percent(share)
+    from treebound.cli.models import percent
 
     names = ("class", "rows", "precision", "recall", "F1")
     columns = (figures[name] for name in ("rows_of_class", "precision", "recall", "f1"))
     rows = [
-        (str(label), f"{count:,}", *map(text, shares))
+        (str(label), f"{count:,}", *("" if share is None else percent(share) for share in shares))
         for label, count, *shares in zip(figures["classes"], *columns, strict=True)
     ]
-    console.print(plain_table(names, rows, numbers=names[1:]), soft_wrap=not console.is_terminal)
+    print_result(plain_table(names, rows, numbers=names[1:]))
 
 
 def _print_confusion(figures: dict[str, Any]) -> None:
-    """Rows are the true classes, columns the answers; the commonest classes if there are many."""
+    """The confusion matrix; if it does not fit, the errors that are made most often."""
     counts = figures["confusion"]
     labels = [str(label) for label in figures["classes"]]
-    chosen = list(range(len(labels)))
-    if len(labels) > _MOST_CLASSES:
-        asked = figures["rows_of_class"]
-        chosen = sorted(sorted(chosen, key=lambda at: -asked[at])[:_MOST_CLASSES])
-        _print(f"The {_MOST_CLASSES} commonest of {len(labels)} classes; --json has all.")
-    heads = [f"predicted {labels[at]}" if at == chosen[0] else labels[at] for at in chosen]
-    rows = [(labels[at], *(f"{counts[at][to]:,}" for to in chosen)) for at in chosen]
-    shown = plain_table(("true", *heads), rows, numbers=heads)
-    console.print(shown, soft_wrap=not console.is_terminal)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def _print(text: str) -> None:
-    console.print(text, highlight=False, soft_wrap=True, markup=False)
+    heads = [f"predicted {labels[0]}", *labels[1:]]
+    width = max(map(len, labels)) + sum(2 + max(len(head), 6) for head in heads)
+    if len(labels) <= _MOST_CLASSES and (width <= console.width or not console.is_terminal):
+        rows = [
+            (name, *(f"{count:,}" for count in row))
+            for name, row in zip(labels, counts, strict=True)
+        ]
+        print_result(plain_table(("true", *heads), rows, numbers=heads))
+        return
+    pairs = [(at, to) for at in range(len(labels)) for to in range(len(labels)) if at != to]
+    often = sorted(pairs, key=lambda pair: -counts[pair[0]][pair[1]])[:_MOST_PAIRS]
+    rows = [(labels[at], labels[to], f"{counts[at][to]:,}") for at, to in often if counts[at][to]]
+    print_result("The errors that are made most often; --json has the confusion matrix.")
+    print_result(plain_table(("true", "predicted", "rows"), rows, numbers=("rows",)))
 
 
 def _plain(value: Any) -> Any:

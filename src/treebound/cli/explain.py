@@ -6,8 +6,8 @@ from json import dumps
 from typing import TYPE_CHECKING
 
 from treebound.cli.app import app, console
+from treebound.cli.messages import print_message, print_result
 from treebound.cli.options import Data, FileOptions, Model, Switch
-from treebound.cli.speaking import say
 
 if TYPE_CHECKING:
     from treebound.show import Explanation
@@ -47,6 +47,8 @@ def explain(
     json
         Print a JSON object for each row, one on a line.
     """
+    import numpy as np
+
     from treebound.cli.models import loaded_model, schema_of
     from treebound.datasets.reading import iter_raw
     from treebound.show import explain as explain_row
@@ -59,9 +61,9 @@ def explain(
     count = 0
     for chunk in iter_raw(str(data), schema_of(loaded, options), _CHUNK):
         wanted = range(max(first, count), min(last, count + len(chunk)))
-        table = chunk.table() if wanted else None
+        table, places = chunk.table(), count + np.arange(len(chunk))
         for at in wanted:
-            found = explain_row(loaded, table.row(at - count))  # type: ignore[union-attr]
+            found = explain_row(loaded, table.rows(places == at))
             _print(at + 1, found, json=json, spaced=at > first)
         count += len(chunk)
         if count > last:  # there is no need to read on
@@ -73,12 +75,12 @@ def explain(
             f"The option --row must be from 1 to {count:,}, the rows of {data}. Got {row} instead."
         )
     if row is None and count > last:
-        say(f"{data} has more rows. Hint: --rows or --row.")
+        print_message(f"{data} has more rows. Hint: --rows or --row.")
 
 
 def _print(row: int, found: Explanation, *, json: bool, spaced: bool) -> None:
     if json:
-        _tell(dumps({"row": row, **found.to_dict()}))
+        print_result(dumps({"row": row, **found.to_dict()}))
         return
     if spaced:
         console.print()
@@ -86,8 +88,4 @@ def _print(row: int, found: Explanation, *, json: bool, spaced: bool) -> None:
     if console.is_terminal:
         console.print(found, highlight=False)
     else:
-        _tell(str(found))
-
-
-def _tell(text: str) -> None:
-    console.print(text, highlight=False, soft_wrap=True, markup=False)
+        print_result(str(found))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from treebound.cli.app import app
+from treebound.cli.messages import errors, plain_table, print_message, progress
 from treebound.cli.options import Data, Force, Output, Quiet, TableOptions, read_training
-from treebound.cli.overwrite import check_output
-from treebound.cli.speaking import aside, plain_table, progress, say
+from treebound.cli.overwrite import check_distinct, check_output
 from treebound.cli.streams import fit_files, must_stream, warnings_as_lines
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ Examples:
 
     treebound fit data.csv --target label
     treebound fit folder/*.parquet --target label -o model.json
-    treebound fit data.csv --target label --cv 5 -o model.json --report page.html
+    treebound fit data.csv --target label --cv 5 -o model.json --page page.html
     treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L
     treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"\
 """
@@ -56,10 +58,11 @@ def fit(
     jobs: int | None = None,
     cv: int | None = None,
     output: Output = None,
-    report: Path | None = None,
+    page: Path | None = None,
     stream: Annotated[bool, Parameter(negative="")] = False,
     checkpoint: Path | None = None,
     force: Force = False,
+    verbose: Annotated[bool, Parameter(negative="")] = False,
     quiet: Quiet = False,
     options: TableOptions = TableOptions(),  # noqa: B008  # frozen
 ) -> None:
@@ -94,23 +97,27 @@ def fit(
         Also fit to parts of the rows, this many times, and say how often the rest is misclassified.
     output
         Where to write the model (JSON). Without it the tree is printed.
-    report
-        Where to write a page that shows the tree.
+    page
+        Where to write an HTML page that shows the tree.
     stream
         Read a single file batch by batch too.
     checkpoint
         A file that keeps the tree as far as it is grown, for tables that are read batch by batch:
         the same command goes on from it.
+    verbose
+        Also print the kind of every column.
     """
     from treebound.cli.models import save_model, summary
     from treebound.cli.output import write_result
     from treebound.parameters import FitParameters
     from treebound.show import to_html, to_text
 
-    check_output(output, "model", reads=[data, *more, options.schema], force=force)
-    check_output(report, "html", reads=[data, *more, options.schema], force=force)
-    if output is not None and output == report:
-        raise ValueError(f"The model and the page cannot both be {output}.")
+    _check_files(more)
+    reads = [data, *more, options.schema]
+    check_output(output, "model", reads=reads, force=force)
+    check_output(page, "html", reads=reads, force=force)
+    check_output(checkpoint, None, reads=reads, force=force)
+    check_distinct(output=output, page=page, checkpoint=checkpoint)
     if cv is not None and cv < 2:
         raise ValueError(f"The option --cv must be an int >= 2, the number of folds. Got {cv}.")
     parameters = FitParameters(
@@ -136,19 +143,41 @@ def fit(
             model = fit_files(parameters, [data, *more], target, tell, checkpoint)
         sample = None
     else:
-        model, sample = _fit_in_memory(parameters, data, options, target, cv, quiet)
+        model, sample = _fit_in_memory(parameters, data, options, target, cv, verbose, quiet)
     if not quiet:
-        say(summary(model))
-    if cv is not None and sample is not None:
-        with progress(f"cross-validating, {cv} folds", quiet):
-            words = _cross_validated(parameters, sample, cv)
-        say(words)
+        print_message(summary(model))
+    # The result first: cross-validation takes longer, and may be interrupted.
     if output is not None:
         save_model(model, output)
-    if report is not None:
-        to_html(model, report)
-    if output is None:
+    else:
         write_result(to_text(model), None)
+    facts = _facts([data, *more], model)
+    try:
+        if cv is not None and sample is not None:
+            facts["Cross-validated errors"] = _cross_validated(parameters, sample, model, cv, quiet)
+    except KeyboardInterrupt as stop:
+        stop.args = ("Cross-validation was stopped; the tree of all rows is fitted.",)
+        raise
+    finally:
+        if page is not None:
+            to_html(model, page, facts=facts)
+
+
+def _check_files(more: Sequence[Path]) -> None:
+    """Raise if a further file does not exist: it may be meant as the target."""
+    for path in more:
+        if not path.exists():
+            raise ValueError(
+                f"There is no file {path}. Hint: the column to predict is named with an option, "
+                f"--target {path}."
+            )
+
+
+def _facts(paths: Sequence[Path], model: Model) -> dict[str, str]:
+    """Where the tree of a page comes from."""
+    table = paths[0].name + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
+    rows = f"{int(model.tree.rows[0]):,} rows"
+    return {"Table": f"{table}, {rows}", "Fitted on": date.today().isoformat()}
 
 
 def _fit_in_memory(
@@ -157,12 +186,13 @@ def _fit_in_memory(
     options: TableOptions,
     target: str | None,
     folds: int | None,
+    verbose: bool,
     quiet: bool,
 ) -> tuple[Model, Sample]:
-    """Read the whole table, say what it is, and fit."""
+    """Read the whole table, print what is suspicious, and fit."""
     from treebound.certificate import RowRecord
     from treebound.classifier.fitting import fit_sample
-    from treebound.cli.odd import brief_lines
+    from treebound.cli.findings import brief_lines
 
     with progress(f"reading {data}", quiet):
         table = read_training(data, options, target)
@@ -171,29 +201,40 @@ def _fit_in_memory(
         raise ValueError(
             f"The option --cv must be at most {sample.n_rows}, the number of rows. Got {folds}."
         )
-    if not quiet:
+    if verbose:
         columns = plain_table(("column", "kind", "categories"), table.schema.rows())
-        columns.title, columns.title_justify = "columns", "left"
-        aside.print(columns, soft_wrap=not aside.is_terminal)
+        errors.print(columns, soft_wrap=not errors.is_terminal)
+    if not quiet:
+        names = f"{len(sample.columns):,} column{'s' * (len(sample.columns) != 1)}"
+        print_message(
+            f"{data}: {sample.n_rows:,} rows, {names}, target {table.schema.target!r} with "
+            f"{sample.n_classes:,} classes."
+        )
         for line in brief_lines(sample, str(table.schema.target)):
-            say(line)
+            print_message(line)
     with progress(f"fitting {sample.n_rows:,} rows", quiet):
         rows = RowRecord.of(sample, named=True)
         model = fit_sample(parameters, sample, target=table.schema.target, rows=rows)
     return model, sample
 
 
-def _cross_validated(parameters: FitParameters, sample: Sample, folds: int) -> str:
+def _cross_validated(
+    parameters: FitParameters, sample: Sample, model: Model, k: int, quiet: bool
+) -> str:
+    """Cross-validate and print the result; the share of errors."""
     from treebound.classifier.fitting import cross_validated
-    from treebound.cli.models import leaves
+    from treebound.cli.models import constant_error, leaves, percent
 
-    found = cross_validated(parameters, sample, folds)
-    wrong = [one.errors for one in found]
-    shares = [one.errors / one.rows for one in found]
-    sizes = [one.leaves for one in found]
+    with progress(f"cross-validating, {k} folds", quiet):
+        folds = cross_validated(parameters, sample, k)
+    shares = [fold.errors / fold.rows for fold in folds]
+    sizes = [fold.leaves for fold in folds]
     least, most = min(sizes), max(sizes)
     size = leaves(most) if least == most else f"{least:,} to {most:,} leaves"
-    return (
-        f"{len(found)}-fold cross-validation: {sum(wrong) / sample.n_rows:.1%} of the rows are "
-        f"misclassified ({min(shares):.1%} to {max(shares):.1%} in a fold) by trees of {size}."
-    ).replace("%", " %")
+    total = percent(sum(fold.errors for fold in folds) / sample.n_rows)
+    print_message(
+        f"{len(folds)}-fold cross-validation: {total} of the rows are misclassified "
+        f"({percent(min(shares))} to {percent(max(shares))} in a fold; a constant answer: "
+        f"{percent(constant_error(model.tree))}) by trees of {size}."
+    )
+    return f"{total} ({len(folds)} folds)"

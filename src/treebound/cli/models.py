@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treebound.cli.output import write_result
 from treebound.datasets.reading import read_raw
@@ -15,8 +15,10 @@ from treebound.model import Model
 if TYPE_CHECKING:
     from treebound.cli.options import FileOptions
     from treebound.datasets.reading import RawTable
+    from treebound.tree import Tree
 
-__all__ = ["labelled_rows", "leaves", "loaded_model", "save_model", "schema_of", "summary"]
+__all__ = ["constant_error", "labelled_rows", "leaves", "loaded_model", "one_leaf", "percent",
+           "save_model", "schema_of", "summary"]  # fmt: skip
 
 
 def loaded_model(model: Path, data: Path | None = None) -> Model:
@@ -65,21 +67,47 @@ def save_model(model: Model, path: Path) -> None:
 
 
 def summary(model: Model) -> str:
-    """What there is to say of a fitted model, in two lines."""
+    """What a fitted tree is worth: its size and errors beside a constant answer; certificate."""
     grown, tree = model.grown, model.tree
+    total, majority = float(tree.weight[0]), answer_of_root(tree)
     verb = "is" if tree.errors == 1 else "are"
-    first = (
+    lines = [one_leaf(tree)] if tree.n_leaves == 1 else []
+    lines.append(
         f"{leaves(grown.n_leaves)} grown, {tree.n_leaves:,} kept; {_number(tree.errors)} of "
-        f"{_number(tree.weight[0])} training examples {verb} misclassified."
+        f"{_number(total)} training examples {verb} misclassified ({percent(tree.errors / total)}; "
+        f"always {majority!r}: {percent(constant_error(tree))})."
     )
     certificate = model.certificate
     reason = f"No certificate: {model.certificate_reason}"
-    return f"{first}\n{reason if certificate is None else certificate}"
+    return "\n".join([*lines, reason if certificate is None else str(certificate)])
+
+
+def one_leaf(tree: Tree) -> str:
+    """The sentence to begin with if a tree has one leaf."""
+    return (
+        f"The tree has one leaf and always answers {answer_of_root(tree)!r} "
+        f"({percent(1.0 - constant_error(tree))} of the training examples)."
+    )
+
+
+def answer_of_root(tree: Tree) -> Any:
+    """The most frequent class."""
+    return tree.classes.tolist()[int(tree.label[0])]
+
+
+def constant_error(tree: Tree) -> float:
+    """Error of always answering the most frequent class, on the training examples."""
+    return 1.0 - float(tree.counts[0][tree.label[0]]) / float(tree.weight[0])
 
 
 def leaves(count: int) -> str:
     """A number of leaves in words."""
     return "1 leaf" if count == 1 else f"{count:,} leaves"
+
+
+def percent(share: float) -> str:
+    """A share in percent."""
+    return f"{100 * share:.1f} %"
 
 
 def _number(value: float) -> str:

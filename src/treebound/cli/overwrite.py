@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import combinations
 from pathlib import Path
 
 from treebound._files import check_writable, is_special
 
-__all__ = ["check_output", "kind_of"]
+__all__ = ["check_distinct", "check_output", "kind_of"]
 
 _TEXT = "a text file"
 # Files that say what they are in their first bytes.
@@ -41,7 +42,7 @@ _NOT_TEXT = ("model", "parquet", "html", "svg", "png", "pdf", "onnx")
 
 
 def check_output(
-    path: Path | None, form: str, *, reads: Iterable[Path | None] = (), force: bool = False
+    path: Path | None, form: str | None, *, reads: Iterable[Path | None] = (), force: bool = False
 ) -> None:
     """Raise now, before the long work, if a command must not write a file.
 
@@ -49,10 +50,11 @@ def check_output(
     ----------
     path : Path or None
         Where the result goes; None and "-" are standard output.
-    form : str
-        What will be written: "model", "csv", "parquet", or a form of ``treebound show``.
+    form : str or None
+        What will be written: "model", "csv", "parquet", or a form of ``treebound show``. None
+        where the writer looks at an existing file itself.
     reads : iterable of Path
-        The files that the command reads. They are never written over.
+        The files and folders that the command reads. They are never written over.
     force : bool
         Whether a file of another kind may be written over.
 
@@ -66,11 +68,10 @@ def check_output(
     check_writable(path)
     if is_special(path) or not path.exists():
         return
-    for read in reads:
-        if read is not None and read.exists() and os.path.samefile(read, path):
-            raise ValueError(
-                f"Cannot write {path}: this command reads it. Hint: name another file."
-            )
+    if any(_same(path, file) for read in reads if read is not None for file in _files(read)):
+        raise ValueError(f"Cannot write {path}: this command reads it. Hint: name another file.")
+    if form is None:
+        return
     found, wanted = kind_of(path), _FORMS.get(form, _TEXT)
     allowed = {"", wanted} | (set() if form in _NOT_TEXT else {_TEXT})
     if not force and found not in allowed:
@@ -78,6 +79,31 @@ def check_output(
             f"Cannot write {path}: it is {found}, and {wanted} would take its place. "
             "Hint: name another file, or use --force."
         )
+
+
+def check_distinct(**outputs: Path | None) -> None:
+    """Raise if two options name one file, by whatever path or link."""
+    named = [(option, path) for option, path in outputs.items() if path and str(path) != "-"]
+    for (first, one), (second, other) in combinations(named, 2):
+        if not is_special(one) and _same(one, other):
+            raise ValueError(
+                f"--{first} {one} and --{second} {other} are one file. Hint: name another file."
+            )
+
+
+def _same(path: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, which need not exist."""
+    if path.exists() and other.exists():
+        return os.path.samefile(path, other)
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+def _files(read: Path) -> Iterator[Path]:
+    """A file, or the files of a folder."""
+    if not read.is_dir():
+        yield read
+    for folder, _, names in os.walk(read, followlinks=True):
+        yield from (Path(folder, name) for name in names)
 
 
 def kind_of(path: Path) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treebound.cli.app import app
+from treebound.cli.messages import progress
 from treebound.cli.options import Data, FileOptions, Force, Model, Output, Quiet, Switch
 from treebound.cli.overwrite import check_output
-from treebound.cli.speaking import progress
 
 if TYPE_CHECKING:
     from treebound.cli.output import Answers
@@ -63,12 +63,12 @@ def predict(
         raise ValueError(f"The option --chunk-rows must be an int >= 1. Got {chunk_rows} instead.")
     loaded = loaded_model(model, data)
     columns = schema_of(loaded, options)
-    with table_writer(output) as writer, progress(f"reading {data}", quiet) as say:
+    with table_writer(output) as writer, progress(f"reading {data}", quiet) as tell:
         done = 0
         for chunk in iter_raw(str(data), columns, chunk_rows):
             writer.write(_answers(loaded, chunk, proba, keep), chunk if keep else None)
             done += len(chunk)
-            say(f"{done:,} rows")
+            tell(f"{done:,} rows")
 
 
 def _answers(model: FittedModel, chunk: RawTable, proba: bool, keep: bool) -> Answers:

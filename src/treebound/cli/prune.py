@@ -6,9 +6,9 @@ from typing import Any
 
 from treebound.cli.app import app
 from treebound.cli.fit import Pruner
+from treebound.cli.messages import print_message
 from treebound.cli.options import Data, FileOptions, Force, Model, Output, Target
 from treebound.cli.overwrite import check_output
-from treebound.cli.speaking import say
 
 __all__ = ["prune"]
 
@@ -65,7 +65,7 @@ def prune(
         pruned = prune_model(loaded, *rows, pruner=pruning)
     if leaves is not None:
         pruned = pruned.prune_to(leaves)
-    say(summary(pruned))
+    print_message(summary(pruned))
     if output is not None:
         save_model(pruned, output)
     else:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treebound.cli.speaking import say
+from treebound.cli.messages import print_message
 
 if TYPE_CHECKING:
     from treebound.growing.rounds import Progress
@@ -90,7 +90,7 @@ def warnings_as_lines(quiet: bool) -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         yield
     for warning in () if quiet else caught:
-        say(f"Warning: {warning.message}")
+        print_message(f"Warning: {warning.message}")
 
 
 def _dataset(paths: Sequence[Path]) -> Any:

@@ -13,7 +13,7 @@ from cyclopts import App, Parameter
 from rich.console import Console
 
 from treebound._files import atomic_write, write_text
-from treebound.cli.app import app, console, fail
+from treebound.cli.app import app, console
 from treebound.cli.overwrite import check_output
 
 if TYPE_CHECKING:
@@ -103,17 +103,17 @@ def run_study(
 
 @contextmanager
 def _stopped_by_hand(store: Path) -> Iterator[None]:
-    """Say how to go on where Ctrl-C stops a run; the exit code is 130."""
+    """Say how to go on where Ctrl-C or SIGTERM stops a run."""
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         kept = (
             f"All results so far are in {store}, and 'treebound report {store}' shows them."
             if store.exists()
             else "There is no result yet."
         )
-        fail(f"stopped. {kept} Hint: run the same command again to go on.")
-        raise SystemExit(130) from None
+        stop.args = (f"stopped. {kept} Hint: run the same command again to go on.",)
+        raise
 
 
 def _confirm_types(yes: bool, path: Path, schema: Schema) -> None:
@@ -131,42 +131,6 @@ def _confirm_types(yes: bool, path: Path, schema: Schema) -> None:
 
 
 @bench.command
-def calibrate(
-    *,
-    of: Literal["error-prior", "weight"] = "error-prior",
-    sets: Words = None,
-    data: Path | None = None,
-    draws: int = 10,
-    folds: int = 5,
-    jobs: int = 1,
-) -> None:
-    """Choose a parameter of the bound pruner by cross-validation, as the paper chose r.
-
-    Parameters
-    ----------
-    of
-        "error-prior": the paper's r, over powers of two; "weight": the weight of the growth term
-        of our score.
-    sets
-        Data sets to choose on; by default Wine, as in the paper.
-    data
-        Folder with the raw files of the data sets.
-    draws
-        How often the folds are drawn; the choices are averaged (r geometrically).
-    folds
-        Number of folds.
-    jobs
-        Worker processes.
-    """
-    from treebound.bench.calibrate import calibrate as choose
-    from treebound.bench.calibrate import calibration_sheet
-    from treebound.bench.sheets import print_sheet
-
-    found = choose(of, sets=sets or ["wine"], data=data, draws=draws, folds=folds, jobs=jobs)
-    print_sheet(calibration_sheet(found), console)
-
-
-@bench.command
 def demo(*, jobs: int = 2, draws: int = 25, output: Path = Path("demo")) -> None:
     """Run the standard protocol on the sets that ship with scikit-learn; print and draw it.
 
@@ -179,12 +143,23 @@ def demo(*, jobs: int = 2, draws: int = 25, output: Path = Path("demo")) -> None
     output
         Folder for the results and the page.
     """
-    from treebound.bench.demo import demo as show
+    from treebound.bench import run
+    from treebound.bench.display import display_for
+    from treebound.bench.page import write_page
+    from treebound.bench.results import Results
+    from treebound.bench.samples import BUNDLED
+    from treebound.bench.sheets import print_sheet
+    from treebound.bench.summaries import sheets_of
 
     check_output(output / "index.html" if output.is_dir() else None, "html")
-    with _stopped_by_hand(output / "results.sqlite"):
-        page = show(output, jobs=jobs, draws=draws, console=console)
-    console.print(f"The page is {page}.")
+    output.mkdir(parents=True, exist_ok=True)
+    store = output / "results.sqlite"
+    with _stopped_by_hand(store), display_for(console) as display:
+        run(sets=BUNDLED, store=store, jobs=jobs, draws=draws, observer=display)
+    results = Results.read(store, "standard")
+    for sheet in sheets_of(results, ("accuracy", "cost")):
+        print_sheet(sheet, console)
+    console.print(f"The page is {write_page(results, output / 'index.html')}.")
 
 
 @app.command
@@ -206,8 +181,8 @@ def report(
     form
         How: tables for the terminal, Markdown, a LaTeX document, CSV, or one HTML page.
     table
-        Which tables: accuracy, cost, differences, wins, ranks, published, datasets. By default
-        all of them, for CSV accuracy alone.
+        Which tables: accuracy, cost, differences, wins, ranks, datasets. By default all
+        of them, for CSV accuracy alone.
     protocol
         Which study, where the store holds several.
     output

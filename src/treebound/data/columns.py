@@ -34,6 +34,9 @@ class Column:
         Undeclared categories count as unbounded in a certificate.
     missing : bool
         Whether values were missing in training.
+    unlisted : int
+        Number of categories that are not listed: a model file lists only those of columns that its
+        trees ask. Values of such a column are not read.
     """
 
     name: str
@@ -41,6 +44,12 @@ class Column:
     categories: tuple[Any, ...] | None = None
     declared: bool = False
     missing: bool = False
+    unlisted: int = 0
+
+    @property
+    def n_categories(self) -> int:
+        """Number of categories; 0 for a real column."""
+        return len(self.categories or ()) + self.unlisted
 
     def with_missing(self, missing: bool) -> Column:
         """A copy of the column.
@@ -88,7 +97,7 @@ def landscape_of(columns: Sequence[Column], *, observed: bool = False) -> Landsc
     for column in columns:
         copies = 2 if column.missing else 1
         known = column.declared or observed
-        size = len(column.categories or ())
+        size = column.n_categories
         if column.kind == "real" or (column.kind == "ordinal" and not known):
             real += copies
         elif column.kind == "ordinal":

@@ -2,10 +2,11 @@
 
 from treebound.exchange import c_code, onnx_model, python_code, sql_code
 from treebound.exchange.c_code import to_c
+from treebound.exchange.document import json_schema
 from treebound.exchange.errors import FormatError
 from treebound.exchange.imports import from_lightgbm, from_spark, from_xgboost
 from treebound.exchange.indicators import Indicators
-from treebound.exchange.json_model import dumps, json_schema, load, loads, save
+from treebound.exchange.model_file import dumps, load, loads, save
 from treebound.exchange.onnx_model import to_onnx
 from treebound.exchange.python_code import to_python
 from treebound.exchange.sklearn_tree import from_sklearn, to_sklearn

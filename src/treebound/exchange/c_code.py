@@ -24,16 +24,30 @@ from treebound.tree.split import Split, Unknown, plain
 
 __all__ = ["to_c"]
 
-_KEYWORDS = frozenset(
-    (
-        "alignas", "alignof", "asm", "auto", "bool", "break", "case", "char", "const", "constexpr",
-        "continue", "default", "do", "double", "else", "enum", "extern", "false", "float", "for",
-        "goto", "if", "inline", "int", "isinf", "isnan", "long", "main", "memcpy", "nullptr",
-        "register", "restrict", "return", "short", "signed", "sizeof", "static", "static_assert",
-        "strcmp", "struct", "switch", "thread_local", "true", "typedef", "typeof", "union",
-        "unsigned", "void", "volatile", "while",
-    )
-)  # fmt: skip
+_KEYWORDS = """
+    alignas alignof asm auto bool break case char const constexpr continue default do double else
+    enum extern false float for goto if inline int long main nullptr register restrict return short
+    signed sizeof static static_assert struct switch thread_local true typedef typeof union unsigned
+    void volatile while
+"""
+# Names that math.h, stddef.h and string.h declare; those that begin with a prefix are reserved.
+_PREFIXES = ("_", "x_", "mem", "str", "stp", "is", "M_", "FP_", "MATH_", "HUGE_", "LONG_LONG_")
+_DECLARED = """
+    x NAN INFINITY NULL bcmp bcopy bzero explicit_bzero ffs ffsl ffsll index rindex swab linux unix
+    locale_t max_align_t offsetof ptrdiff_t signgam size_t wchar_t double_t float_t fpclassify
+    math_errhandling signbit
+"""
+_MATH = """
+    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp2 expm1
+    fabs fdim finite floor fma fmax fmin fmod frexp gamma hypot ilogb j0 j1 jn ldexp lgamma lgamma_r
+    llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward
+    pow remainder remquo rint round scalb scalbln scalbn significand sin sinh sqrt tan tanh tgamma
+    trunc y0 y1 yn
+"""
+_RESERVED = frozenset(
+    [*_KEYWORDS.split(), *_DECLARED.split()]
+    + [name + suffix for name in _MATH.split() for suffix in ("", "f", "l", "f_r", "l_r")]
+)
 
 _NOTE = """\
 /* A decision tree. The columns, in the order of the struct, are named beside its fields.
@@ -134,9 +148,10 @@ def to_c(
         if (x_petal_width_cm > 0x1.c000000000000p+0) { /* 1.75 */
     """
     check_options(output, unknown, caller="to_c")
-    identifier = re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)
-    if identifier is None or name in _KEYWORDS or name.startswith("x_"):
-        raise invalid("name", "to_c", "a C identifier that does not begin with 'x_'", name)
+    identifier = re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII)
+    if identifier is None or name in _RESERVED or name.startswith(_PREFIXES):
+        must = "a C identifier that is no keyword, no name of the C library and not 'x', and that "
+        raise invalid("name", "to_c", must + "does not begin with '_' or 'x_'", name)
     writer = _Writer(tree, name, unknown)
     lines = [*writer.preamble(), *writer.answers(output, smoothing), *writer.head(output)]
     opened = 0
@@ -166,7 +181,7 @@ class _Writer:
         self.unknown = unknown
         self.upper = name.upper()
         self.names = [f"x_{text}" for text in identifiers(tree.columns, frozenset())]
-        self.used = columns_used(tree, unknown=unknown)
+        self.used = columns_used(tree)
         self.places: dict[int, int] = {}
 
     def preamble(self) -> list[str]:

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from treebound._validation import OneOf, check
 from treebound.data import Column
 from treebound.tree import Tree
@@ -77,12 +79,9 @@ def branches(tree: Tree, *, unknown: Unknown) -> Iterator[Branch | Answer]:
         stack += [(large, level), (small, level + 1)]
 
 
-def columns_used(tree: Tree, *, unknown: Unknown) -> list[int]:
-    """The columns that the code reads: those split on, and with "error" all categorical ones."""
-    found = set(tree.feature[tree.feature >= 0].tolist())
-    if unknown == "error":
-        found |= {j for j, column in enumerate(tree.columns) if column.kind != "real"}
-    return sorted(found)
+def columns_used(tree: Tree) -> list[int]:
+    """The columns that the code reads: those split on."""
+    return [int(j) for j in np.unique(tree.feature[tree.feature >= 0])]
 
 
 def answers(tree: Tree, *, output: Output, smoothing: Smoothing | None) -> list[Any]:

@@ -117,7 +117,9 @@ class Indicators:
         for column, first, values in zip(
             self._columns, self._first.tolist(), matrix.values, strict=True
         ):
-            if column.kind == "nominal":
+            if column.unlisted:  # no split asks it
+                made[:, first] = 0.0
+            elif column.kind == "nominal":
                 made[:, first : first + len(_names(column))] = _zeros_and_ones(values, column)
             elif column.kind == "ordinal":  # unknown categories get a code past the last one
                 past = np.where(values == UNKNOWN, len(column.categories or ()), values)
@@ -144,7 +146,7 @@ class Indicators:
 
 
 def _names(column: Column) -> list[str]:
-    if column.kind != "nominal":
+    if column.kind != "nominal" or column.unlisted:
         return [column.name]
     known = [f"{column.name} = {category}" for category in column.categories or ()]
     return known + [f"{column.name} is missing"] * column.missing

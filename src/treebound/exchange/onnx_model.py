@@ -9,8 +9,8 @@ The graph predicts exactly as ``predict`` does because
 
 - thresholds and leaf weights are double tensors (``nodes_values_as_tensor``);
 - each split reads its column in an encoding that sends missing values and unknown categories to
-  the right side: NaN follows the operator's flag for missing values, a code below or above all
-  categories goes left or right;
+  their side: NaN follows the operator's flag for missing values; in a nominal column they have the
+  code of the split's category, or of none;
 - with ``unknown="stop"``, each split is preceded by a split "is unknown" with its own leaf.
 """
 
@@ -135,8 +135,10 @@ def _ensemble(tree: Tree, graph: _Graph, unknown: Unknown) -> _Ensemble:
             out.false[stop] = len(out.feature)
         place[node] = _add_split(out, graph, split)
     for node in np.flatnonzero(~tree.is_leaf).tolist():
-        out.true[place[node]] = int(entry[tree.left[node]])
-        out.false[place[node]] = int(entry[tree.right[node]])
+        left, right = int(entry[tree.left[node]]), int(entry[tree.right[node]])
+        # "is not": onnxruntime joins chains of BRANCH_EQ whose leaves have equal weights, wrongly
+        swap = out.mode[place[node]] == "BRANCH_NEQ"
+        out.true[place[node]], out.false[place[node]] = (right, left) if swap else (left, right)
     return out
 
 
@@ -152,13 +154,12 @@ def _add_split(out: _Ensemble, graph: _Graph, split: Split) -> int:
     if split.column.kind == "ordinal":
         version = graph.version(at, _BELOW if split.unknown_left else above, np.nan)
         return out.add(version, len(split.codes) - 1.0, "BRANCH_LEQ", missing_left, split.node)
-    # values to send left are NaN with the flag set; values to send right equal no category
-    unknown_left = bool(split.unknown_left)
-    version = graph.version(
-        at, np.nan if unknown_left else _BELOW, np.nan if missing_left else above
-    )
+    # values to send left have the code of the category, values to send right that of none
     category = float(split.codes[0]) if split.codes else 2 * _BELOW
-    return out.add(version, category, "BRANCH_EQ", unknown_left or missing_left, split.node)
+    version = graph.version(
+        at, category if split.unknown_left else _BELOW, category if missing_left else above
+    )
+    return out.add(version, category, "BRANCH_NEQ", False, split.node)
 
 
 class _Graph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import math
 from typing import Any
@@ -27,6 +28,7 @@ __all__ = ["to_python"]
 
 # Our names begin with an underscore, those of columns never do; these are the exceptions.
 _RESERVED = frozenset({"row", "float", *keyword.kwlist})
+_TAKEN = frozenset({"CLASSES", *keyword.kwlist, *dir(builtins)})
 
 _MISSING = '''
 def _missing(value):
@@ -108,8 +110,9 @@ def to_python(
     'setosa'
     """
     check_options(output, unknown, caller="to_python")
-    if not name.isidentifier() or keyword.iskeyword(name) or name[0] == "_" or name == "CLASSES":
-        must = "a Python identifier that does not begin with an underscore, and not 'CLASSES'"
+    if not name.isidentifier() or name[0] == "_" or name in _TAKEN:
+        must = "a Python identifier that is no keyword, no built-in name and not 'CLASSES', and "
+        must += "does not begin with an underscore"
         raise invalid("name", "to_python", must, name)
     writer = _Writer(tree, identifiers(tree.columns, _RESERVED | {name}))
     given = answers(tree, output=output, smoothing=smoothing)
@@ -120,7 +123,7 @@ def to_python(
             body.append(f"{indent}return {_literal(given[step.node])}")
         else:
             body.append(f"{indent}if {writer.condition(step)}:{_remark(step)}")
-    used = columns_used(tree, unknown=unknown)
+    used = columns_used(tree)
     checks = writer.checks(used) if unknown == "error" else []
     head = [f"def {name}(row):", f"    {_doc(output)}", *writer.reads(used), *checks]
     return "\n".join([*writer.preamble(used), "", *head, *body, ""])

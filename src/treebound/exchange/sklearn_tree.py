@@ -19,7 +19,7 @@ from treebound.data import Column, Sample
 from treebound.data.frames import Table
 from treebound.exchange.foreign import float64_threshold, preorder
 from treebound.exchange.indicators import Indicators
-from treebound.model import Model, takes_model
+from treebound.model import Model, as_model
 from treebound.tree.impurity import impurity
 from treebound.tree.model import Tree
 
@@ -125,9 +125,8 @@ def _table(X: Any, names: Sequence[str]) -> Table:
     return Table(labels or None, matrix.shape, matrix)
 
 
-@takes_model
 def to_sklearn(
-    tree: Tree, *, like: DecisionTreeClassifier | None = None, indicators: bool = False
+    model: Any, *, like: DecisionTreeClassifier | None = None, indicators: bool = False
 ) -> DecisionTreeClassifier:
     """Convert a tree to a fitted ``DecisionTreeClassifier`` with the same splits and counts.
 
@@ -136,11 +135,13 @@ def to_sklearn(
 
     Parameters
     ----------
-    tree : Tree or BoundTreeClassifier
+    model : Tree, Model or BoundTreeClassifier
         A tree that predicts the most frequent class of each leaf; without ``indicators``, a tree
         without splits on nominal columns.
     like : DecisionTreeClassifier, optional
-        An estimator with the type and parameters of the result.
+        An estimator with the type and parameters of the result. By default its criterion is that
+        of the classifier, and Gini for a bare tree and for misclassification, which scikit-learn
+        does not have.
     indicators : bool
         Whether to one-hot encode nominal columns; encode tables with
         :meth:`treebound.exchange.Indicators.transform`.
@@ -176,10 +177,14 @@ def to_sklearn(
     """
     from sklearn.tree import DecisionTreeClassifier
 
-    if indicators:
-        tree = Indicators(tree).tree
+    source = as_model(model, "to_sklearn")
+    tree = Indicators(source).tree if indicators else source.tree
     _check_representable(tree)
-    estimator = DecisionTreeClassifier() if like is None else _unfitted(like)
+    if like is not None:
+        estimator = _unfitted(like)
+    else:
+        entropy = not isinstance(model, Tree) and source.options.criterion == "entropy"
+        estimator = DecisionTreeClassifier(criterion="entropy" if entropy else "gini")
     make, state = _template()
     n_features = len(tree.columns)
     inner = make(n_features, np.array([tree.n_classes], dtype=np.intp), 1)
@@ -194,7 +199,7 @@ def to_sklearn(
     )
     estimator.n_features_in_ = n_features
     names = [column.name for column in tree.columns]
-    if names != [f"x{i}" for i in range(n_features)]:
+    if source.has_names or indicators:
         estimator.feature_names_in_ = np.array(names, dtype=object)
     estimator.n_outputs_ = 1
     estimator.classes_ = np.array(tree.classes)

@@ -1,11 +1,15 @@
-"""A tree as an SQL ``CASE`` expression, the same text for SQLite, DuckDB and PostgreSQL."""
+"""A tree as an SQL ``CASE`` expression."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
+from treebound._extras import require
+from treebound._validation import OneOf, check
 from treebound.data import Column
 from treebound.exchange.code import (
     Answer,
@@ -24,7 +28,11 @@ from treebound.tree.split import Split, Unknown, plain
 
 __all__ = ["to_sql"]
 
-_REMARK = "/* -x < -t is x > t, but false of NaN in every database */"
+_NATIVE = frozenset(("sqlite", "duckdb", "postgres"))  # written here, the others by sqlglot
+_NO_NAN = frozenset(("sqlite", "mysql", "tsql", "fabric"))
+_NO_BOOLEANS = frozenset(("sqlite", "tsql", "fabric", "oracle"))
+_EXACT_DECIMALS = frozenset(("duckdb", "postgres"))
+_REMARK = "/* x - x = 0 is true for every number, but not for NaN */"
 
 
 @takes_model
@@ -36,13 +44,14 @@ def to_sql(
     output: Output = "label",
     unknown: Unknown = "other",
     smoothing: Smoothing | None = "m-estimate",
+    dialect: str | None = None,
 ) -> str:
     """The tree as an SQL ``CASE`` expression with the same predictions.
 
     Columns have the names and values of the training table; ``NULL``, and ``NaN`` if the database
-    has it, are missing. The same text runs in SQLite, DuckDB and PostgreSQL. There is one ``WHEN``
-    for each leaf, the smaller child first, so the length of a condition grows with the logarithm
-    of the number of leaves, and nesting does not grow with the depth of the tree.
+    has it, are missing. There is one ``WHEN`` for each leaf, the smaller child first, so the length
+    of a condition grows with the logarithm of the number of leaves, and nesting does not grow with
+    the depth of the tree.
 
     Parameters
     ----------
@@ -59,6 +68,10 @@ def to_sql(
         ``NULL``, as SQL has no portable way to raise errors.
     smoothing : {"laplace", "m-estimate", None}
         How counts become probabilities.
+    dialect : str, optional
+        The database, such as ``"sqlite"``, ``"duckdb"``, ``"postgres"``, ``"mysql"``, ``"tsql"``,
+        ``"bigquery"``, ``"snowflake"`` or ``"spark"``; all but the first three need sqlglot (the
+        extra ``sql``). By default, a text that runs in SQLite, DuckDB and PostgreSQL.
 
     Returns
     -------
@@ -66,9 +79,9 @@ def to_sql(
 
     Notes
     -----
-    Real columns are cast to ``DOUBLE PRECISION``, as in ``predict``. Numbers of more than fifteen
-    digits are written as a quotient of integers, because some databases parse long decimals
-    inexactly.
+    ``predict`` rounds numbers to float64; SQL compares decimals of more than fifteen digits as they
+    are. Thresholds of more than fifteen digits are written as a quotient of integers where the
+    database may read long decimals inexactly.
 
     Examples
     --------
@@ -76,138 +89,182 @@ def to_sql(
     >>> from sklearn.datasets import load_iris
     >>> iris = load_iris(as_frame=True)
     >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
-    >>> print(to_sql(clf))
-    CASE  /* -x < -t is x > t, but false of NaN in every database */
-        WHEN CAST("petal length (cm)" AS DOUBLE PRECISION) <= 2.0e0 THEN 'setosa'
-        WHEN -CAST("petal width (cm)" AS DOUBLE PRECISION) < -1.75e0 THEN 'virginica'
+    >>> print(to_sql(clf, dialect="sqlite"))
+    CASE
+        WHEN "petal length (cm)" <= 2 THEN 'setosa'
+        WHEN "petal width (cm)" > 1.75 THEN 'virginica'
         ELSE 'versicolor'
     END
     """
     check_options(output, unknown, caller="to_sql")
-    given = answers(tree, output=output, smoothing=smoothing)
     literal_type(tree.classes.tolist(), what="The classes")
-    conditions = list(_conditions(tree, unknown))
-    if output == "label":
-        made = {name: _case(conditions, given)}
-    else:
-        made = {
-            f"{name} {plain(label)}": _case(conditions, [values[k] for values in given])
-            for k, label in enumerate(tree.classes.tolist())
-        }
-    if table is None and output == "label":
-        return made[name]
-    columns = ",\n".join(f"{text} AS {_identifier(key)}" for key, text in made.items())
-    return columns if table is None else f"SELECT *, {columns}\nFROM {_identifier(table)}"
+    values = answers(tree, output=output, smoothing=smoothing)
+    sqlglot = _sqlglot(dialect)
+    text = _Writer(dialect).query(tree, table, name, unknown, values)
+    if sqlglot is None:
+        return text
+    written: str = sqlglot.transpile(text, read="postgres", write=dialect, pretty=True)[0]
+    return written
 
 
-def _case(conditions: Sequence[tuple[str, int | None]], given: Sequence[Any]) -> str:
-    """The expression, given the prediction of each node."""
-    lines = [f"CASE  {_REMARK}" if any(" < " in text for text, _ in conditions) else "CASE"]
-    for condition, node in conditions:
-        value = "NULL" if node is None else _literal(plain(given[node]))
-        lines.append(f"    WHEN {condition} THEN {value}" if condition else f"    ELSE {value}")
-    if len(lines) == 2 and lines[1].startswith("    ELSE"):
-        lines.insert(1, "    WHEN 1 = 0 THEN NULL")  # a CASE must have a WHEN
-    return "\n".join([*lines, "END"])
+def _sqlglot(dialect: str | None) -> Any:
+    """The library, if the dialect needs it; an error if it does not have the dialect."""
+    if dialect is None or dialect in _NATIVE:
+        return None
+    sqlglot = require("sqlglot", extra="sql", why=f"SQL for {dialect!r}")
+    check(
+        "to_sql",
+        {"dialect": dialect},
+        {"dialect": OneOf(tuple(sorted(filter(None, sqlglot.Dialect.classes))))},
+    )
+    return sqlglot
 
 
-def _conditions(tree: Tree, unknown: Unknown) -> Any:
-    """The conditions in order, each with its node; the last one is ``""``."""
-    if unknown == "error":
-        for j in columns_used(tree, unknown=unknown):
-            if tree.columns[j].kind != "real":
-                yield _unknown(tree.columns[j]), None
-    taken: list[str] = []
-    for step in branches(tree, unknown=unknown):
-        del taken[step.level :]
-        if isinstance(step, Answer):
-            yield " AND ".join(taken), step.node
+class _Writer:
+    """Writes conditions and values for one database."""
+
+    def __init__(self, dialect: str | None) -> None:
+        self.has_nan = dialect not in _NO_NAN
+        self.true, self.false = ("1", "0") if dialect in _NO_BOOLEANS else ("(1=1)", "(1=0)")
+        self.exact_decimals = dialect in _EXACT_DECIMALS
+
+    def query(
+        self, tree: Tree, table: str | None, name: str, unknown: Unknown, values: Sequence[Any]
+    ) -> str:
+        """The expression, the list of expressions, or the whole query."""
+        conditions = list(self.conditions(tree, unknown))
+        if not isinstance(values[0], list):
+            columns = {name: self.case(conditions, values)}
+            if table is None:
+                return columns[name]
         else:
-            taken.append(_side(step))
+            columns = {
+                f"{name} {plain(label)}": self.case(conditions, [shares[k] for shares in values])
+                for k, label in enumerate(tree.classes.tolist())
+            }
+        text = ",\n".join(f"{case} AS {_identifier(key)}" for key, case in columns.items())
+        return text if table is None else f"SELECT *, {text}\nFROM {_identifier(table)}"
+
+    def case(self, conditions: Sequence[tuple[str, int | None]], values: Sequence[Any]) -> str:
+        """The expression with these predictions of the nodes."""
+        guarded = any(" = 0" in text or " <> 0" in text for text, _ in conditions)
+        lines = [f"CASE  {_REMARK}" if guarded and self.has_nan else "CASE"]
+        for condition, node in conditions:
+            value = "NULL" if node is None else self.literal(values[node])
+            lines.append(f"    WHEN {condition} THEN {value}" if condition else f"    ELSE {value}")
+        if len(lines) == 2 and lines[1].startswith("    ELSE"):
+            lines.insert(1, "    WHEN 1 = 0 THEN NULL")  # a CASE must have a WHEN
+        return "\n".join([*lines, "END"])
+
+    def conditions(self, tree: Tree, unknown: Unknown) -> Iterator[tuple[str, int | None]]:
+        """The conditions in order, each with its node; the last one is ``""``."""
+        if unknown == "error":
+            for j in columns_used(tree):
+                if tree.columns[j].kind != "real":
+                    yield self.is_unknown(tree.columns[j]), None
+        taken: list[str] = []
+        for step in branches(tree, unknown=unknown):
+            del taken[step.level :]
+            if isinstance(step, Answer):
+                yield " AND ".join(taken), step.node
+            else:
+                taken.append(self.side(step))
+
+    def side(self, branch: Branch) -> str:
+        """A condition that is true on the side of a branch, and false or NULL otherwise."""
+        split, left = branch.split, branch.side == "left"
+        if branch.side == "stop":
+            return self.is_unknown(split.column)
+        return self.bounded(split, left) if split.is_real else self.among(split, left)
+
+    def bounded(self, split: Split, left: bool) -> str:
+        """One side of a threshold. NaN is above all numbers or unordered, but never below one."""
+        value = _identifier(split.column.name)
+        absent, present = self.absent(value, may_be_nan=True)
+        takes_missing = split.missing_left == left
+        if split.kind == "missing":
+            return _either(*absent) if takes_missing else present
+        if math.isinf(split.threshold):  # every value on one side
+            return "1 = 1" if takes_missing else "1 = 0"
+        # predict rounds whole numbers to float64: up to 2**53 that changes no comparison
+        if abs(split.threshold) >= 2**53:
+            value = f"CAST({value} AS DOUBLE PRECISION)"
+        text = f"{value} {'<=' if left else '>'} {self.bound(split.threshold)}"
+        if takes_missing:
+            return _either(text, *absent)
+        return text if left or not self.has_nan else f"{text} AND {present}"
+
+    def among(self, split: Split, left: bool) -> str:
+        """One side of a split on categories, missing and unknown values included."""
+        name, may_be_nan = _identifier(split.column.name), _may_be_nan(split.column)
+        absent, present = self.absent(name, may_be_nan=may_be_nan)
+        takes_missing = split.missing_left == left
+        if split.unknown_left is not left:
+            body = self.listed(name, "IN", split.values(left=left))
+            if not body:
+                return _either(*absent) if takes_missing else "1 = 0"
+        else:
+            body = self.listed(name, "NOT IN", split.values(left=not left))
+            if not body:
+                return "1 = 1" if takes_missing else present
+            if may_be_nan and self.has_nan and not takes_missing:
+                body = f"{body} AND {present}"
+        return _either(body, *absent) if takes_missing else body
+
+    def is_unknown(self, column: Column) -> str:
+        """Whether a value is present but not a category of the column."""
+        name, may_be_nan = _identifier(column.name), _may_be_nan(column)
+        _, present = self.absent(name, may_be_nan=may_be_nan)
+        listed = self.listed(name, "NOT IN", column.categories or ())
+        return f"{listed} AND {present}" if listed and may_be_nan else listed or present
+
+    def absent(self, value: str, *, may_be_nan: bool) -> tuple[list[str], str]:
+        """The conditions of which one is true for a missing value; that of a present one."""
+        if may_be_nan and self.has_nan:
+            return [f"{value} IS NULL", f"{value} - {value} <> 0"], f"{value} - {value} = 0"
+        return [f"{value} IS NULL"], f"{value} IS NOT NULL"
+
+    def listed(self, name: str, word: str, values: Sequence[Any]) -> str:
+        """``name IN (...)``, ``name = ...`` for one value, ``""`` for none."""
+        written = [self.literal(value) for value in values]
+        if len(written) == 1:
+            return f"{name} {'=' if word == 'IN' else '<>'} {written[0]}"
+        return f"{name} {word} ({', '.join(written)})" if written else ""
+
+    def literal(self, value: Any) -> str:
+        """A category or answer."""
+        value = plain(value)
+        if isinstance(value, bool):
+            return self.true if value else self.false
+        if isinstance(value, int):
+            return str(value)
+        return self.real(value) if isinstance(value, float) else _quoted(value, "'")
+
+    def bound(self, value: float) -> str:
+        """A threshold: a plain decimal where FLOAT holds it, too, as DuckDB compares in FLOAT."""
+        short = abs(value) < 2**24 and float(np.float32(value)) == value and "e" not in repr(value)
+        return repr(value).removesuffix(".0") if short else self.real(value)
+
+    def real(self, value: float) -> str:
+        """An exact double: a short decimal, or a quotient or product of integers."""
+        if not math.isfinite(value):
+            raise ValueError(f"SQL has no portable way to write {value!r}.")
+        written = repr(value)
+        digits = written.lstrip("-").split("e")[0].replace(".", "").strip("0")
+        # Any parser finds the nearest double for up to 15 digits and such exponents.
+        short = len(digits) <= 15 and (value == 0 or 1e-7 < abs(value) < 1e15)
+        if short or self.exact_decimals:
+            return written if "e" in written else f"{written}e0"
+        return _quotient(value)
 
 
-def _side(branch: Branch) -> str:
-    """A condition that is true on the side of a branch, and false or NULL otherwise."""
-    split = branch.split
-    if branch.side == "stop":
-        return _unknown(split.column)
-    left = branch.side == "left"
-    return _bounded(split, left) if split.is_real else _among(split, left)
-
-
-def _bounded(split: Split, left: bool) -> str:
-    """One side of a threshold. ``-x < -t`` is ``x > t``, but false for NaN in every database.
-
-    DuckDB and PostgreSQL order NaN above all numbers, in others every comparison is false: in
-    both cases neither ``NaN <= t`` nor ``-NaN < -t`` is true.
-    """
-    value = f"CAST({_identifier(split.column.name)} AS DOUBLE PRECISION)"
-    if split.kind == "missing":
-        return _absent(value, may_be_nan=True)[left != split.missing_left]
-    if math.isinf(split.threshold):  # every value on one side
-        return "1 = 1" if left == split.missing_left else "1 = 0"
-    if split.missing_left:
-        far = f"-{value} < {_real(-split.threshold)}"
-        return f"({value} IS NULL OR NOT {far})" if left else far
-    near = f"{value} <= {_real(split.threshold)}"
-    return near if left else f"({value} IS NULL OR NOT {near})"
-
-
-def _among(split: Split, left: bool) -> str:
-    """One side of a split on categories, missing and unknown values included."""
-    name, may_be_nan = _identifier(split.column.name), _may_be_nan(split.column)
-    absent, present = _absent(name, may_be_nan=may_be_nan)
-    takes_missing = split.missing_left == left
-    if split.unknown_left is not left:
-        body = _listed(name, "IN", split.values(left=left))
-        if not body:
-            return absent if takes_missing else "1 = 0"
-    else:
-        body = _listed(name, "NOT IN", split.values(left=not left))
-        if not body:
-            return "1 = 1" if takes_missing else present
-        body = f"{body} AND {present}" if may_be_nan and not takes_missing else body
-    return f"({absent} OR {body})" if takes_missing else body
-
-
-def _unknown(column: Column) -> str:
-    """Whether a value is present but not a category of the column."""
-    name, may_be_nan = _identifier(column.name), _may_be_nan(column)
-    _, present = _absent(name, may_be_nan=may_be_nan)
-    listed = _listed(name, "NOT IN", column.categories or ())
-    return f"{listed} AND {present}" if listed and may_be_nan else listed or present
+def _either(*conditions: str) -> str:
+    return conditions[0] if len(conditions) == 1 else f"({' OR '.join(conditions)})"
 
 
 def _may_be_nan(column: Column) -> bool:
     what = f"The categories of the column {column.name!r}"
     return literal_type(column.categories or (), what=what) is float
-
-
-def _absent(value: str, *, may_be_nan: bool) -> tuple[str, str]:
-    """Whether a value is missing, and whether it is not: two conditions."""
-    if not may_be_nan:
-        return f"{value} IS NULL", f"{value} IS NOT NULL"
-    number = f"({value} <= 0 OR -{value} < 0)"  # true for every number, false for NaN
-    return f"({value} IS NULL OR NOT {number})", number
-
-
-def _listed(name: str, word: str, values: Sequence[Any]) -> str:
-    """``name IN (...)``, ``name = ...`` for one value, ``""`` for none."""
-    written = [_literal(plain(value)) for value in values]
-    if len(written) == 1:
-        return f"{name} {'=' if word == 'IN' else '<>'} {written[0]}"
-    return f"{name} {word} ({', '.join(written)})" if written else ""
-
-
-# -- constants -------------------------------------------------------------------------------
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, int):
-        return str(value)
-    return _real(value) if isinstance(value, float) else _quoted(value, "'")
 
 
 def _identifier(name: str) -> str:
@@ -220,14 +277,8 @@ def _quoted(text: str, mark: str) -> str:
     return mark + text.replace(mark, mark * 2) + mark
 
 
-def _real(value: float) -> str:
-    """An exact double: a short decimal, or a quotient or product of integers."""
-    if not math.isfinite(value):
-        raise ValueError(f"SQL has no portable way to write {value!r}.")
-    digits = repr(value).lstrip("-").split("e")[0].replace(".", "").strip("0")
-    # Any parser finds the nearest double for up to 15 digits and such exponents.
-    if len(digits) <= 15 and (value == 0 or 1e-7 < abs(value) < 1e15):
-        return f"{value!r}e0" if "e" not in repr(value) else repr(value)
+def _quotient(value: float) -> str:
+    """A double as a quotient or product of integers of 63 bits."""
     top, bottom = abs(value).as_integer_ratio()
     power = bottom.bit_length() - 1
     while top % 2 == 0 and power == 0 and top > 2**53:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -22,6 +23,7 @@ def to_html(
     *,
     test: tuple[Any, Any] | None = None,
     title: str | None = None,
+    facts: Mapping[str, str] | None = None,
     max_steps: int = 150,
 ) -> str:
     """A report on one HTML page: the tree, its size, and its certificate.
@@ -42,6 +44,8 @@ def to_html(
         Test rows and their classes, for a confusion matrix.
     title : str, optional
         The heading of the page; by default it names the target.
+    facts : mapping of str to str, optional
+        More facts for the head of the page, such as the file that the rows came from.
     max_steps : int
         Approximate number of steps to show of a longer path.
 
@@ -77,7 +81,7 @@ def to_html(
         files("treebound.show") / "static",
         "report",
         title=title,
-        data=report_data(model, max_steps, sample),
+        data={**report_data(model, max_steps, sample), "facts": list((facts or {}).items())},
         scripts=("report_model", "report_tree", "report_sections"),
     )
     if path is not None:

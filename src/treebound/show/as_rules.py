@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
+import numpy as np
+
 from treebound._extras import require
 from treebound.data import Column
 from treebound.data.raw import is_missing
@@ -324,7 +326,8 @@ def to_rules(
         How counts become probabilities.
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories. With ``"stop"`` there is one more rule for each node
-        where rows may stop; with ``"error"`` no rule matches them.
+        where rows may stop; with ``"error"`` no rule matches a row with an unknown category in a
+        column that the tree splits on.
 
     Returns
     -------
@@ -362,12 +365,20 @@ def to_rules(
 def _ways(tree: Tree, unknown: Unknown) -> Iterator[tuple[int, tuple[Region, ...]]]:
     """Every end of the tree with its regions, without recursion."""
     splits = splits_of(tree, unknown=unknown)
+    # with "error", an unknown category is refused in every column that the tree asks
+    used = np.unique(tree.feature[tree.feature >= 0]).tolist() if unknown == "error" else []
+    closed = {
+        at: replace(Region.all_of(tree.columns[at]), unknown=False)
+        for at in used
+        if tree.columns[at].kind != "real"
+    }
     stack: list[tuple[int, dict[int, Region]]] = [(0, {})]
     while stack:
         node, regions = stack.pop()
         split = splits[node]
         if split is None:
-            yield node, tuple(regions.values())
+            others = {at: region for at, region in closed.items() if at not in regions}
+            yield node, (*regions.values(), *others.values())
             continue
         at = split.feature
         here = regions.get(at) or Region.all_of(split.column)

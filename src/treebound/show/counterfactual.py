@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
 
 from treebound.show.as_rules import Region
 from treebound.tree import Tree
 from treebound.tree.split import Unknown, splits_of
 
-__all__ = ["Cell", "Found", "Move", "least_change", "moved_into"]
+__all__ = ["Cell", "Found", "Grid", "Move", "least_change", "moved_into"]
 
 # An encoded value: a number, NaN if missing; or a code, -1 if missing, -2 if unknown.
 Cell = float | int
+# Which numbers a column holds: whole ones, or floats of 32 or 64 bits.
+Grid = Literal["whole", "single", "double"]
 MISSING, UNKNOWN = -1, -2
 
 
@@ -58,7 +63,12 @@ class Found:
 
 
 def least_change(
-    tree: Tree, row: Sequence[Cell], label: int, *, unknown: Unknown = "other"
+    tree: Tree,
+    row: Sequence[Cell],
+    label: int,
+    *,
+    unknown: Unknown = "other",
+    grids: Sequence[Grid] | None = None,
 ) -> Found | None:
     """The smallest change of a row after which the tree does not predict ``label``.
 
@@ -74,6 +84,8 @@ def least_change(
         The class to avoid.
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories.
+    grids : sequence of {"whole", "single", "double"}, optional
+        Which numbers each column holds; a change stays among them where it can.
 
     Returns
     -------
@@ -109,7 +121,8 @@ def least_change(
         if split is None or here is None:
             continue
         for child, left in ((tree.right[node], False), (tree.left[node], True)):
-            move = moved_into(here.after(split, left=left), row[split.feature])
+            grid = "double" if grids is None else grids[split.feature]
+            move = moved_into(here.after(split, left=left), row[split.feature], grid)
             if move is not None:
                 stack.append((int(child), {**moves, split.feature: move}))
     return found
@@ -121,14 +134,14 @@ def _price(moves: dict[int, Move]) -> tuple[int, float]:
     return len(changed), sum(move.size for move in changed)
 
 
-def moved_into(region: Region, value: Cell) -> Move | None:
+def moved_into(region: Region, value: Cell, grid: Grid = "double") -> Move | None:
     """The value of a region that is nearest to a value; None if it has no known values.
 
     The size of a change is ``|new - old| / (|new| + |old|)`` for a number, the difference of ranks
     relative to the largest for an ordinal category, and 1 otherwise, such as missing to present.
     """
     if region.column.kind == "real":
-        return _moved_number(region, float(value))
+        return _moved_number(region, float(value), grid)
     if value == UNKNOWN and region.unknown:
         return Move(region, value, 0.0, False)
     if (value == MISSING and region.missing) or value in region.codes:
@@ -142,21 +155,44 @@ def moved_into(region: Region, value: Cell) -> Move | None:
     return Move(region, min(region.codes), 1.0, True)
 
 
-def _moved_number(region: Region, value: float) -> Move | None:
+def _moved_number(region: Region, value: float, grid: Grid) -> Move | None:
     low, high = region.low, region.high
-    if math.isnan(value):
-        if region.missing:
-            return Move(region, value, 0.0, False)
-        above = math.nextafter(low, math.inf)
-        new = high if math.isfinite(high) else above if math.isfinite(low) else 0.0
-        inside = low < new <= high and math.isfinite(new)
-        return Move(region, new, 1.0, True) if inside else None
-    if low < value <= high:
+    if low < value <= high or (math.isnan(value) and region.missing):
         return Move(region, value, 0.0, False)
-    new = math.nextafter(low, math.inf) if value <= low else high
+    from_below = value <= low if not math.isnan(value) else not math.isfinite(high)
+    new = _first_above(low, high, grid) if from_below else _last_below(low, high, grid)
+    if math.isnan(value) and math.isinf(low) and math.isinf(high):
+        new = 0.0
     if low < new <= high and math.isfinite(new):
-        return Move(region, new, _relative(value, new), True)
+        return Move(region, new, 1.0 if math.isnan(value) else _relative(value, new), True)
     return Move(region, math.nan, 1.0, True) if region.missing else None
+
+
+def _first_above(low: float, high: float, grid: Grid) -> float:
+    """The first number above ``low``, on the grid if one of those is at most ``high``."""
+    new = math.nextafter(low, math.inf)
+    if grid == "whole" and math.isfinite(low):
+        new = max(new, math.floor(low) + 1.0)
+    elif grid == "single":
+        single = _single(low)
+        new = float(single if single > low else np.nextafter(single, np.float32(math.inf)))
+    return new if new <= high else math.nextafter(low, math.inf)
+
+
+def _last_below(low: float, high: float, grid: Grid) -> float:
+    """The last number that is at most ``high``, on the grid if one of those is above ``low``."""
+    new = high
+    if grid == "whole" and math.isfinite(high):
+        new = float(math.floor(high))
+    elif grid == "single":
+        single = _single(high)
+        new = float(single if single <= high else np.nextafter(single, np.float32(-math.inf)))
+    return new if new > low else high
+
+
+def _single(value: float) -> np.float32:
+    with np.errstate(over="ignore"):
+        return np.float32(value)
 
 
 def _relative(old: float, new: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ LINE = 1.25  # line spacing, in font sizes
 PLOT = 3.4  # height of a histogram, in lines
 PLOT_WIDTH = 11.0  # minimum width of a histogram, in font sizes
 _LEGEND_CLASSES = 12
+_PIECE = re.compile(r"\s*[^\s_.-]*[_.-]+|\s*[^\s_.-]+|\s+")
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,20 @@ class Box:
 
 
 def wrapped(text: str, columns: int, *, most: int = 3) -> list[str]:
-    """Wrap text in a few short lines, with an ellipsis if it does not fit."""
-    lines = textwrap.wrap(text, columns, max_lines=most, placeholder=" …") or [text]
-    return [line if len(line) <= columns else line[: columns - 1] + "…" for line in lines]
+    """Wrap text in a few short lines, with an ellipsis if it does not fit.
+
+    Lines end at spaces or after ``_``, ``-`` and ``.``; a word is cut only if it is much longer
+    than a line.
+    """
+    lines = [""]
+    for piece in _PIECE.findall(text):
+        if lines[-1] and len((lines[-1] + piece).rstrip()) > columns:
+            lines.append("")
+        lines[-1] += piece if lines[-1] else piece.lstrip()
+    lines = [line.rstrip() for line in lines if line.strip()] or [text]
+    if len(lines) > most:
+        lines = [*lines[: most - 1], f"{lines[most - 1]} …"]
+    return [line if len(line) <= columns + 4 else line[: columns - 1] + "…" for line in lines]
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from treebound.data import Column, Matrix
+from treebound.data.frames import Table
 from treebound.data.raw import MISSING, UNKNOWN, RawColumn
 from treebound.data.rows import read_row
 from treebound.model import as_model
 from treebound.show.as_rules import Region
-from treebound.show.counterfactual import Cell, least_change
+from treebound.show.counterfactual import Cell, Grid, least_change
 from treebound.show.explanation import Change, Counterfactual, Explanation, Step
 from treebound.show.words import number, one_line
 from treebound.tree import Tree
@@ -77,7 +78,7 @@ def explain(source: Any, row: Any) -> Explanation:
         counts=dict(zip(labels, tree.counts[node].tolist(), strict=True)),
         probabilities=dict(zip(labels, chances.tolist(), strict=True)),
         next_best=labels[max(others, key=lambda k: (chances[k], -k))] if others else None,
-        counterfactual=_otherwise(tree, cells, own, unknown, given),
+        counterfactual=_otherwise(tree, cells, own, unknown, given, _grids(tree, table, row)),
         stopped=bool(tree.left[node] >= 0),
     )
 
@@ -119,16 +120,36 @@ def _steps(
     return steps
 
 
+def _grids(tree: Tree, table: Table, row: Any) -> list[Grid]:
+    """Which numbers the columns hold, as far as the row and the thresholds tell."""
+    single = getattr(row, "dtype", None) == np.float32  # a row of a pandas frame, or an array
+    grids: list[Grid] = []
+    for at in range(len(tree.columns)):
+        dtype = table.column(at).values.dtype
+        halves = 2.0 * tree.threshold[tree.feature == at]  # thresholds lie between whole numbers
+        whole = dtype.kind in "iu" and bool((halves == np.rint(halves)).all())
+        narrow = single or dtype == np.float32
+        grids.append("whole" if whole else "single" if narrow else "double")
+    return grids
+
+
 def _otherwise(
-    tree: Tree, cells: list[Cell], label: int, unknown: Unknown, row: dict[str, Any]
+    tree: Tree,
+    cells: list[Cell],
+    label: int,
+    unknown: Unknown,
+    row: dict[str, Any],
+    grids: list[Grid],
 ) -> Counterfactual | None:
-    found = least_change(tree, cells, label, unknown=unknown)
+    found = least_change(tree, cells, label, unknown=unknown, grids=grids)
     if found is None:
         return None
     changes = []
     for at, move in found.moves.items():
         column = tree.columns[at]
         new = _decoded(move.value, column)
+        if new is not None and grids[at] == "whole" and column.kind == "real" and new == int(new):
+            new = int(new)
         words = _words(move.region, unknown)
         changes.append(Change(column.name, words, row[column.name], new, move.size))
     return Counterfactual(

@@ -59,7 +59,9 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "target": _name(model.target),
         "classes": [one_line(label) for label in tree.classes.tolist()],
         "colours": list(class_colours(tree.n_classes)),
-        "columns": [_column(column) for column in tree.columns],
+        "columns": [
+            _column(column, asked=at in store.columns) for at, column in enumerate(tree.columns)
+        ],
         "weighted": tree.weighted,
         "stats": store.stats,
         "splits": store.splits,
@@ -91,18 +93,26 @@ def _name(value: Any) -> str | None:
     return None if value is None else one_line(value)
 
 
-def _column(column: Column) -> dict[str, Any]:
-    shown = [one_line(value) for value in column.categories or ()]
-    written = [str(plain(value)) for value in column.categories or ()]
+def _column(column: Column, *, asked: bool) -> dict[str, Any]:
+    """A column; its categories are listed only if a tree on the page asks it."""
+    categories = [plain(value) for value in (column.categories or ()) if asked]
+    shown, written = [one_line(value) for value in categories], [_written(v) for v in categories]
     return {
         "name": one_line(column.name),
         "key": column.name,
         "kind": column.kind,
         "categories": shown,
         "written": written if written != shown else None,
+        "numeric": any(isinstance(value, int | float) for value in categories),
+        "size": column.n_categories,
         "declared": column.declared,
         "missing": column.missing,
     }
+
+
+def _written(value: Any) -> str:
+    """A category as tables write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _parameters(model: Model) -> list[list[Any]]:
@@ -151,6 +161,7 @@ class _Store:
         self.stats: list[list[Any]] = []
         self.splits: list[list[Any]] = []
         self.nodes: list[list[int]] = []
+        self.columns: set[int] = set()  # those that are asked
         self._unknown = unknown
         self._known: dict[Any, int] = {}
 
@@ -191,6 +202,7 @@ class _Store:
             if known is None:
                 split = split_of(tree, node, unknown=self._unknown)
                 sides = typeset(answer(split, left=True)), answer(split, left=False)
+                self.columns.add(split.feature)
                 entry = [one_line(split.column.name), *sides, split.feature, *_rule(split)]
                 known = self._number(("split", *key), self.splits, entry)
             numbers[node] = known

@@ -111,11 +111,11 @@ def count(value: float) -> str:
     Examples
     --------
     >>> count(2_000_000.0), count(0.123456), count(200965.25)
-    ('2000000', '0.1235', '200965.2')
+    ('2,000,000', '0.1235', '200,965.2')
     """
     if math.isfinite(value) and value == int(value):
-        return str(int(value))
-    return f"{value:.1f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
+        return f"{int(value):,}"
+    return f"{value:,.1f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def counted(value: float, what: str) -> str:

@@ -35,17 +35,6 @@ function datasetsView() {
   return [make("div", { class: "bar" }, pick), host];
 }
 
-function publishedView() {
-  const only = make("input", { type: "checkbox", id: "only-off", onchange: (event) => {
-    for (const row of document.querySelectorAll("#table-published tbody tr")) {
-      row.hidden = event.target.checked && !row.querySelector("td.off");
-    }
-  } });
-  return [make("div", { class: "bar" }, make("label", {}, only, " only data sets that differ by more than noise")),
-    ...sheetView("published", { marks: "off", heading: false }), make("h2", {}, "Cell by cell"),
-    sideways(publishedPlot(), "plot", { id: "published-plot" })];
-}
-
 function methodView() {
   const about = make("dl", {}, ...study.about.flatMap(({ name, text }) => [make("dt", {}, name), make("dd", {}, text)]));
   const models = make("dl", {}, ...study.models.flatMap(({ name, settings }) => [make("dt", {}, name), make("dd", {}, make("code", {}, settings))]));
@@ -55,7 +44,7 @@ function methodView() {
 // -- the page ---------------------------------------------------------------------------------
 
 const VIEWS = [["overview", "Overview", overview], ["compare", "Comparison", compareView], ["costs", "Size and time", costsView],
-  ["datasets", "Data sets", datasetsView], ...(study.published.length ? [["published", "Published", publishedView]] : []), ["method", "Method", methodView]];
+  ["datasets", "Data sets", datasetsView], ["method", "Method", methodView]];
 
 function open(key, { stay = false } = {}) {
   const [chosen, , view] = VIEWS.find(([one]) => one === key) ?? VIEWS[0];

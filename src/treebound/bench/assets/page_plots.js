@@ -246,18 +246,3 @@ function drawsPlot(d) {
   });
   return svg;
 }
-
-function publishedPlot() {
-  const width = plotWidth(560), height = 460;
-  const all = study.published.flatMap((one) => [100 * one.mean, 100 * one.printed]);
-  const x = scaleOf(all, 58, width - RIGHT), y = scaleOf(all, height - 42, 12);
-  const svg = frame({ width, height, x, y, xName: "printed in the paper (%)", yName: "here (%)", xText: (v) => +v.toFixed(6), yText: (v) => +v.toFixed(6) });
-  const low = Math.min(...all), high = Math.max(...all);
-  svg.append(draw("line", { class: "axis", x1: x(low), y1: y(low), x2: x(high), y2: y(high) }));
-  for (const one of study.published) {
-    const node = mark(one.model, x(100 * one.printed), y(100 * one.mean), one.within ? 3.5 : 6);
-    node.setAttribute("fill-opacity", one.within ? ".45" : "1");
-    svg.append(explain(node, `${one.model}, ${one.title}\nhere ${percent(one.mean)}, printed ${percent(one.printed)}\n${known(one.errors) ? one.errors.toFixed(1) + " standard errors" : "no spread on either side"}`));
-  }
-  return svg;
-}

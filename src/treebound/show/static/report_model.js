@@ -252,47 +252,60 @@ const rulesOf = (root, most = Infinity) => {
 
 // -- reading what is typed -------------------------------------------------------------------------
 
-const NOTHING = new Set(["", "na", "nan", "none", "null", "?", "n/a"]);
-// A cell from text; throws an Error that says what is wrong.
+// The texts that tables have for a missing value, and the numbers that they hold.
+const NOTHING = new Set(["", "NA", "N/A", "NaN", "nan", "null", "NULL"]);
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+// The code of a category; a number is looked up by its value where the categories are numbers.
+const codeOf = ({ categories, written, numeric }, text) => {
+  const known = written ?? categories, trimmed = text.trim();
+  const same = known.indexOf(text) >= 0 ? known.indexOf(text) : known.indexOf(trimmed);
+  if (same >= 0) return same;
+  if (NOTHING.has(trimmed)) return MISSING;
+  if (!numeric || !NUMBER.test(trimmed)) return UNKNOWN;
+  const values = known.map((one) => ({ true: 1, false: 0 })[one] ?? Number(one));
+  return values.indexOf(Number(trimmed)) >= 0 ? values.indexOf(Number(trimmed)) : UNKNOWN;
+};
+// A cell from text, as predict reads a table; throws an Error that says what is wrong.
 const cellFrom = (column, text) => {
-  const { name, kind, categories, written } = data.columns[column], known = written ?? categories;
-  const trimmed = text.trim();
+  const { name, kind, categories } = data.columns[column], trimmed = text.trim();
   if (kind !== "real") {
-    const same = known.indexOf(text) >= 0 ? known.indexOf(text) : known.indexOf(trimmed);
-    if (same >= 0) return same;
-    const like = known.findIndex((one) => one.toLowerCase() === trimmed.toLowerCase()
-      || (trimmed !== "" && Number(one) === Number(trimmed)));
-    if (like >= 0) return like;
-    if (NOTHING.has(trimmed.toLowerCase())) return MISSING;
-    if (data.unknown === "error") throw new Error(`${name} must be one of ${known.slice(0, 8).join(", ")}${known.length > 8 ? ", …" : ""}. Got ${trimmed} instead.`);
-    return data.unknown === "missing" ? MISSING : UNKNOWN;
+    const code = codeOf(data.columns[column], text);
+    if (code !== UNKNOWN || !["error", "missing"].includes(data.unknown)) return code;
+    if (data.unknown === "missing") return MISSING;
+    throw new Error(`${name} must be one of ${categories.slice(0, 8).join(", ")}${categories.length > 8 ? ", …" : ""}. Got ${trimmed} instead.`);
   }
-  if (NOTHING.has(trimmed.toLowerCase())) return NaN;
-  const value = Number(trimmed);
+  if (NOTHING.has(trimmed)) return NaN;
+  const value = NUMBER.test(trimmed) ? Number(trimmed) : NaN;
   if (!Number.isFinite(value)) throw new Error(`${name} must be a number. Got ${trimmed} instead.`);
   return value;
 };
-// The values of a line, separated by tabs, semicolons or commas; quoted ones as in CSV.
-const valuesOf = (line) => {
-  const sign = ["\t", ";"].find((one) => line.includes(one)) ?? ",", values = [];
+// The records of a text like CSV: a value that begins with a quote ends with one. Each entry of
+// `signs` separates values; those that were seen outside quotes are returned, too.
+const recordsOf = (text, signs) => {
+  const records = [[]], seen = new Set();
   let value = "", quoted = false;
-  for (let at = 0; at < line.length; at++) {
-    const char = line[at];
-    if (quoted && char === '"' && line[at + 1] === '"') { value += '"'; at += 1; }
-    else if (char === '"' && (quoted || value.trim() === "")) { quoted = !quoted; if (quoted) value = ""; }
-    else if (char === sign && !quoted) { values.push(value); value = ""; }
-    else value += char;
+  const end = () => { records.at(-1).push(value); value = ""; };
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (quoted && char === '"' && text[at + 1] === '"') { value += '"'; at += 1; }
+    else if (char === '"' && (quoted || value === "")) quoted = !quoted;
+    else if (quoted) value += char;
+    else if (char === "\n") { end(); records.push([]); }
+    else if (signs.includes(char)) { end(); seen.add(char); }
+    else if (char !== "\r" || text[at + 1] !== "\n") value += char;
   }
-  return [...values, value];
+  end();
+  return { records: records.filter((record) => record.length > 1 || record[0].trim() !== ""), seen };
 };
 // Texts by column from what was pasted: a row in the order of the columns, or names and a row below.
 const pastedRow = (text) => {
-  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "").map(valuesOf);
-  const keys = data.columns.map((column) => column.key), names = lines[0].map((name) => name.trim());
-  if (lines.length > 1 && names.some((name) => keys.includes(name))) {
-    const places = keys.map((key) => names.indexOf(key));
-    return places.map((place) => (place < 0 ? null : lines[1][place] ?? ""));
+  const { seen } = recordsOf(text, "\t;,"), sign = ["\t", ";"].find((one) => seen.has(one)) ?? ",";
+  const { records } = recordsOf(text, sign), [first, second] = records;
+  const keys = data.columns.map((column) => column.key), names = first.map((name) => name.trim());
+  if (second && names.some((name) => keys.includes(name))) {
+    const places = keys.map((key) => (names.indexOf(key) < 0 ? first.indexOf(key) : names.indexOf(key)));
+    return places.map((place) => (place < 0 ? null : second[place] ?? ""));
   }
-  if (lines[0].length === keys.length) return lines[0];
-  throw new Error(`The row has ${many(lines[0].length, "value")}, but there are ${many(keys.length, "column")}: ${keys.slice(0, 8).join(", ")}${keys.length > 8 ? ", …" : ""}. Or give the names in a first line.`);
+  if (first.length === keys.length) return first;
+  throw new Error(`The row has ${many(first.length, "value")}, but there are ${many(keys.length, "column")}: ${keys.slice(0, 8).join(", ")}${keys.length > 8 ? ", …" : ""}. Or give the names in a first line.`);
 };

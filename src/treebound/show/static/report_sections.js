@@ -23,15 +23,19 @@ const testShare = (step) => {
 };
 const tellHead = () => {
   const step = data.steps[state.step], tree = figures(step.root);
-  at("summary").textContent = [`${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}, `,
-    `${many(tree.wrong, "error")} (${percent(tree.wrong / (tree.total || 1))}).`,
+  const [, label, counts] = statsOf(step.root), right = counts[label] / (tree.total || 1);
+  const always = `always '${data.classes[label]}'`;
+  at("summary").textContent = [tree.leaves === 1 ? `The tree has one leaf and answers ${always} (${percent(right)} of the ${weightWords}). ` : "",
+    `${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}, `,
+    `${many(tree.wrong, "error")} (${percent(tree.wrong / (tree.total || 1))}; ${always}: ${percent(1 - right)}).`,
     step.certified.length ? ` ${data.lines[step.certified[0]]}` : ""].join("");
   const used = importances(step.root).filter((share) => share > 0).length;
   const facts = [["Target", data.target ?? "not named"], ["Classes", number(data.classes.length)], ["Training rows", number(tree.rows)],
     ["Columns", `${number(data.columns.length)}, ${number(used)} used`], ["Leaves", number(tree.leaves)], ["Depth", number(tree.depth)],
-    ["Training errors", percent(tree.wrong / (tree.total || 1))]];
+    ["Training errors", percent(tree.wrong / (tree.total || 1))], [`Errors of ${always}`, percent(1 - right)]];
   if (step.test) { const { total, wrong } = testShare(step); facts.push(["Test errors", percent(wrong / (total || 1))]); }
   if (step.certificate !== null) facts.push(["Certified risk", `≤ ${percent(step.certificate)}`]);
+  facts.push(...data.facts);
   at("facts").replaceChildren(...facts.map(([name, text]) => made("div", {}, made("dt", {}, name), made("dd", {}, text))));
 };
 
@@ -109,8 +113,8 @@ const tellCertificate = () => {
 const tellColumns = () => {
   const shares = importances(rootNow());
   const rows = data.columns.map((column, k) => {
-    const names = column.categories, few = names.slice(0, 12).join(", ");
-    const words = column.kind === "real" ? "numbers" : `${number(names.length)}${column.declared ? ", declared" : ""}: ${few}${names.length > 12 ? ", …" : ""}`;
+    const names = column.categories, few = names.length ? `: ${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}` : "";
+    const words = column.kind === "real" ? "numbers" : `${number(column.size)}${column.declared ? ", declared" : ""}${few}`;
     return [column.name, column.kind, words, column.missing ? "some" : "none", shares[k] > 0 ? percent(shares[k]) : "not asked"];
   });
   at("columns").replaceChildren(scrolling(tableOf(["Column", "kind", "values", "missing", "importance"], rows, ["words", "", "words", "", "count"])));

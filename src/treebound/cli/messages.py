@@ -1,4 +1,4 @@
-"""What is said besides the result: on standard error, so that the result can be piped."""
+"""Messages on standard error and results on standard output, so that results can be piped."""
 
 from __future__ import annotations
 
@@ -9,28 +9,36 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["aside", "plain_table", "progress", "say"]
+from treebound.cli.app import console
+
+__all__ = ["errors", "plain_table", "print_message", "print_result", "progress"]
 
 
-class Aside(Console):
-    """Standard error. When nobody reads it any more, it falls silent and the work goes on."""
+class ErrorConsole(Console):
+    """Standard error. If its reader is gone, nothing more is printed and the command goes on."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print, if somebody reads it."""
+        """Print, if standard error is open."""
         with suppress(BrokenPipeError):
             super().print(*objects, **options)
 
     def on_broken_pipe(self) -> None:
-        """Say nothing more; rich would end the program."""
+        """Print nothing more; rich would end the program."""
         self.quiet = True
 
 
-aside = Aside(stderr=True)
+errors = ErrorConsole(stderr=True)
 
 
-def say(text: str) -> None:
-    """A line, or some, as they are."""
-    aside.print(text, highlight=False, soft_wrap=True, markup=False)
+def print_message(text: str) -> None:
+    """Print lines on standard error as they are."""
+    errors.print(text, highlight=False, soft_wrap=True, markup=False)
+
+
+def print_result(content: str | Table = "") -> None:
+    """Print lines on standard output as they are, or a table that a terminal wraps."""
+    whole = isinstance(content, str) or not console.is_terminal
+    console.print(content, highlight=False, soft_wrap=whole, markup=False)
 
 
 def plain_table(
@@ -50,7 +58,7 @@ def plain_table(
 @contextmanager
 def progress(what: str, quiet: bool) -> Iterator[Any]:
     """A moving line on standard error while the block runs; call what it yields to change it."""
-    if quiet or not aside.is_terminal:
+    if quiet or not errors.is_terminal:
         yield lambda text: None
         return
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -61,6 +69,6 @@ def progress(what: str, quiet: bool) -> Iterator[Any]:
         BarColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*parts, console=aside, transient=True) as shown:
+    with Progress(*parts, console=errors, transient=True) as shown:
         task = shown.add_task(what, total=None)
         yield lambda text: shown.update(task, description=f"{what}: {text}")

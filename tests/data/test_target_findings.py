@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from treebound.data import Sample
-from treebound.data.oddities import target_oddities
+from treebound.data.findings import target_findings
 
 RNG = np.random.default_rng(0)
 
@@ -16,12 +16,12 @@ RNG = np.random.default_rng(0)
 def told(y, **columns):
     """What is said of each column."""
     sample = Sample.learn(pd.DataFrame(columns), y)
-    return {one.column: one.what for one in target_oddities(sample, "y")}
+    return {one.column: one.what for one in target_findings(sample, "y")}
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
 def test_ordinary_tables_give_nothing_away(load):
-    assert target_oddities(Sample.learn(*load(return_X_y=True)), "y") == []
+    assert target_findings(Sample.learn(*load(return_X_y=True)), "y") == []
 
 
 def test_columns_that_tell_the_class():
@@ -41,11 +41,11 @@ def test_columns_that_tell_the_class():
         key=[f"k{i}" for i in range(600)],
     )
     assert found == {
-        "copy": "alone tells 'y' in every row",
-        "name": "alone tells 'y' in every row",
+        "copy": "is 'y' in other words: one value a class",
+        "name": "is 'y' in other words: one value a class",
         "score": "alone tells 'y' in every row",
         "almost": "alone tells 'y' in all but 2 of 600 rows",
-        "gone": "alone tells 'y' in every row",
+        "gone": "is 'y' in other words: one value a class",
     }
 
 
@@ -54,7 +54,7 @@ def test_in_many_rows_a_part_is_looked_at_first():
     late = y.copy()
     late[1::2] = RNG.integers(0, 2, 25_000)  # tells the class in the rows looked at first
     assert told(y, noise=RNG.normal(size=50_000), copy=y, late=late) == {
-        "copy": "alone tells 'y' in every row"
+        "copy": "is 'y' in other words: one value a class"
     }
 
 
@@ -85,6 +85,16 @@ def test_the_rule_of_a_column_is_that_of_the_slow_twin(seed):
     assert (said is not None) == (rule and len(set(y)) > 1)
     if rule:
         assert said.endswith("every row" if wrong == 0 else f"all but {wrong} of {rows} rows")
+
+
+def test_a_class_of_few_rows_is_a_note_and_many_equal_classes_are_not():
+    x = RNG.normal(size=1000)
+    sample = Sample.learn(x[:, None], np.where(np.arange(1000) < 60, "bad", "good"))
+    (one,) = target_findings(sample, "y")
+    assert one.note
+    assert one.what == "is 'bad' in only 6.0 % of the rows"
+    assert "class_weight='balanced'" in one.remedy
+    assert told(np.arange(1000) % 20, x=x) == {}
 
 
 def test_targets_that_are_none():

@@ -1,4 +1,4 @@
-"""Odd columns and repeated rows are named, with what to do; ordinary tables are not."""
+"""Suspicious columns and repeated rows are named, with what to do; ordinary tables are not."""
 
 import warnings
 
@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from treebound.data import Sample
-from treebound.data.oddities import oddities, warn_of_oddities
+from treebound.data.findings import few_whole_values, findings, warn_of_findings
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -16,9 +16,9 @@ Y = RNG.integers(0, 2, N)
 
 
 def found(y=Y, **columns):
-    """The columns found odd, and what is said of them."""
+    """The suspicious columns, and what is said of them."""
     columns = columns or {"x": RNG.normal(size=len(y))}
-    return {one.column: f"{one.what}; {one.remedy}" for one in oddities(sample(y, **columns))}
+    return {one.column: f"{one.what}; {one.remedy}" for one in findings(sample(y, **columns))}
 
 
 def sample(y, **columns):
@@ -27,13 +27,13 @@ def sample(y, **columns):
 
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
 @pytest.mark.parametrize("as_frame", [False, True])
-def test_ordinary_tables_are_not_odd(load, as_frame):
+def test_ordinary_tables_are_not_suspicious(load, as_frame):
     X, y = load(return_X_y=True, as_frame=as_frame)
-    said = [one for one in oddities(Sample.learn(X, y)) if "same value" not in one.what]
+    said = [one for one in findings(Sample.learn(X, y)) if "same value" not in one.what]
     assert said == []
 
 
-def test_ordinary_columns_are_not_odd():
+def test_ordinary_columns_are_not_suspicious():
     columns = {
         "real": RNG.normal(size=N),
         "whole": RNG.integers(0, 50, N),
@@ -102,7 +102,7 @@ def test_repeated_rows_are_told_by_their_share(n):
     def share(copies):
         twice = np.concatenate([np.arange(n), rng.choice(n, copies, replace=False)])
         rng.shuffle(twice)
-        said = [str(one) for one in oddities(Sample.learn(X[twice], y[twice]))]
+        said = [str(one) for one in findings(Sample.learn(X[twice], y[twice]))]
         assert all("copies of others" in one for one in said)
         return said
 
@@ -115,24 +115,24 @@ def test_repeated_rows_are_told_by_their_share(n):
 
 def test_the_same_rows_with_other_labels_are_no_copies():
     X = np.repeat(RNG.normal(size=(N, 2)), 2, axis=0)
-    assert oddities(Sample.learn(X, [0, 1] * N)) == []
-    assert oddities(Sample.learn(X, np.repeat(Y, 2))) != []
+    assert findings(Sample.learn(X, [0, 1] * N)) == []
+    assert findings(Sample.learn(X, np.repeat(Y, 2))) != []
 
 
 def test_few_values_repeat_by_accident():
     X = RNG.integers(0, 3, (N, 4)).astype(float)
-    assert oddities(Sample.learn(X, Y)) == []
+    assert findings(Sample.learn(X, Y)) == []
 
 
-def test_small_tables_are_never_odd():
-    assert oddities(Sample.learn([[1.0, "2020-01-01"]] * 10, [0, 1] * 5)) == []
+def test_small_tables_are_never_suspicious():
+    assert findings(Sample.learn([[1.0, "2020-01-01"]] * 10, [0, 1] * 5)) == []
 
 
 def test_each_is_warned_of_once_and_many_together():
     columns = {f"c{i}": np.full(N, float(i)) for i in range(9)}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_of_oddities(sample(Y, **columns))
+        warn_of_findings(sample(Y, **columns))
     said = [str(one.message) for one in caught]
     assert len(said) == 6
     assert said[0] == "Column 'c0' has the same value in every row. Hint: leave it out."
@@ -145,8 +145,48 @@ def test_copies_are_found_beside_a_column_that_is_mostly_missing():
     X = rng.normal(size=(300, 2))
     X[rng.random(300) < 0.95, 0] = np.nan
     X = np.concatenate([X, X])
-    found = oddities(Sample.learn(X, [0, 1] * 300))
+    found = findings(Sample.learn(X, [0, 1] * 300))
     assert [one.what for one in found if one.column is None] == [
         "repeats rows: 50% of them are copies of others, "
         "while pruning and certificate count each as new"
     ]
+
+
+@pytest.mark.parametrize("text", ["?", "-", "N/A", " na ", "null"])
+def test_texts_that_mean_missing(text):
+    (one,) = findings(sample(Y, a=np.where(np.arange(N) % 10 == 0, text, "red")))
+    assert one.note
+    assert one.what == f"holds {text!r} in 40 rows, which looks like a missing value"
+    said = found(a=np.where(np.arange(N) % 10 == 0, text, (np.arange(N) % 5).astype(str)))
+    assert f"numbers written as text, such as '0', and besides {text!r}" in said["a"]
+
+
+def test_codes_with_leading_zeros_stay_text():
+    (one,) = findings(sample(Y, a=[f"{i % 50:05d}" for i in range(N)]))
+    assert one.note
+    assert one.what == "holds codes with leading zeros, such as '00000'"
+    assert "keep it as text" in one.remedy
+
+
+@pytest.mark.parametrize("kind", [int, str])
+def test_identifiers_that_repeat_are_groups(kind):
+    patient = [kind(1000 + i // 4) for i in range(N)]
+    said = found(patient_id=patient, patient=patient, x=RNG.normal(size=N))
+    assert list(said) == ["patient_id"] if kind is int else "patient_id" in said
+    assert "repeats: 100 values in 400 rows" in said["patient_id"]
+    assert "groups" in said["patient_id"]
+
+
+def test_few_whole_numbers_may_be_codes():
+    columns = {
+        "code": RNG.integers(1, 5, N),
+        "flag": RNG.integers(0, 2, N),
+        "amount": RNG.integers(0, 100, N),
+        "grade": np.where(RNG.random(N) < 0.1, np.nan, RNG.integers(0, 3, N)),
+        "half": RNG.integers(0, 4, N) / 2,
+    }
+    (one,) = few_whole_values(sample(Y, **columns))
+    assert one.note
+    assert (one.column, one.what) == (
+        "code", "holds few whole numbers, 1 to 4 (and so do 1 more: 'grade')",
+    )  # fmt: skip

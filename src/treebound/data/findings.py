@@ -1,7 +1,7 @@
-"""Warnings of columns and rows that are probably not what they seem, with remedies.
+"""What is suspicious about the columns, the target and the rows of a table, with remedies.
 
-Each check first looks at a sample of rows or categories, and at all of them only if that looks
-odd.
+Each search first looks at a sample of rows or categories, and at all of them only if that looks
+suspicious.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from treebound.data.columns import Column
 from treebound.data.folds import mixed_bits
 from treebound.data.sample import Sample
 
-__all__ = ["Oddity", "oddities", "target_oddities", "warn_of_oddities"]
+__all__ = ["Finding", "few_whole_values", "findings", "target_findings", "warn_of_findings"]
 
-_FEW_ROWS = 20  # with fewer, nothing is odd
+_FEW_ROWS = 20  # with fewer, nothing is suspicious
 _PROBE = 64  # rows checked first
 _CATEGORIES = 100  # categories checked
 _MANY_VALUES = 100
@@ -32,6 +32,8 @@ _SHOWN = 5
 _REPEATED = 0.1
 _MANY_CLASSES = 100
 _FEW_OF_A_CLASS = 5
+_FEW_CODES = 10
+_MINORITY = 0.1
 _TOLD_ROWS = 20_000  # rows checked for columns that determine the class
 _TOLD = 0.005  # error rate allowed for such a column
 
@@ -42,12 +44,16 @@ _WRITTEN = re.compile(
     r"\s*[-+(]?[$€£¥]?\s?(\d{1,3}([,'. ]\d{3})+([.,]\d+)?|\d+,\d+|\d+(\.\d+)?\s?[%€$£]|"
     r"(?<=[$€£¥])\d+(\.\d+)?)\)?\s*"
 )
+_LEADING_ZERO = re.compile(r"\s*0\d+\s*")
+_ABSENT = re.compile(
+    r"\s*([?.-]|--|#?n[./]?a\.?|nan|null|nil|missing|not available)\s*", re.IGNORECASE
+)
 _NAME_OF_ID = re.compile(r"(^|[^a-z])(id|uuid|guid|key|index|row)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Oddity:
-    """Something odd about a column, or about the rows.
+class Finding:
+    """Something suspicious about a column, or about the rows.
 
     Attributes
     ----------
@@ -57,54 +63,48 @@ class Oddity:
         What was found.
     remedy : str
         What to do about it.
+    note : bool
+        Whether it is as often right as wrong: ``check`` names it, ``fit`` does not warn.
     """
 
     column: str | None
     what: str
     remedy: str
+    note: bool = False
 
     @property
     def subject(self) -> str:
-        """The odd thing, in words."""
+        """The column or the table, in words."""
         return "The table" if self.column is None else f"Column {self.column!r}"
 
     def __str__(self) -> str:
         return f"{self.subject} {self.what}. Hint: {self.remedy}."
 
 
-def warn_of_oddities(sample: Sample, *, stacklevel: int = 2) -> None:
-    """Warn of the oddities of a training sample, the first few by name."""
-    found = oddities(sample)
+def warn_of_findings(sample: Sample, *, stacklevel: int = 2) -> None:
+    """Warn of what is suspicious about a training sample, the first few by name."""
+    found = [one for one in findings(sample) if not one.note]
     for one in found[:_SHOWN]:
         warnings.warn(str(one), UserWarning, stacklevel=stacklevel)
     if len(found) > _SHOWN:
         more = ", ".join(repr(one.column) for one in found[_SHOWN:][:20] if one.column)
-        warnings.warn(f"Other columns are odd too: {more}.", UserWarning, stacklevel=stacklevel)
+        words = f"Other columns are suspicious too: {more}. Hint: see treebound.check."
+        warnings.warn(words, UserWarning, stacklevel=stacklevel)
 
 
-def oddities(sample: Sample) -> list[Oddity]:
-    """Find oddities in the columns and rows of a training sample.
+def findings(sample: Sample) -> list[Finding]:
+    """What is suspicious about the columns and rows of a training sample.
 
-    Numbers and dates written as text, columns with one value, columns with a different value in
-    almost every row, and a table in which more than a tenth of the rows repeat others (and some
-    column has over 100 values, so that this is not by chance).
-
-    Parameters
-    ----------
-    sample : Sample
-        The training rows.
-
-    Returns
-    -------
-    list of Oddity
-        Each has ``column``, ``what`` and ``remedy``; ``str`` gives a sentence.
+    Numbers, dates and missing values written as text, columns with one value, columns with a
+    different value in almost every row, and a table in which more than a tenth of the rows repeat
+    others (and some column has over 100 values, so that this is not by chance).
 
     Examples
     --------
     >>> from treebound.data import Sample
-    >>> from treebound.data.oddities import oddities
+    >>> from treebound.data.findings import findings
     >>> rows = [[f"1,{100 + i}", 7.0] for i in range(40)]
-    >>> for one in oddities(Sample.learn(rows, [0, 1] * 20)):
+    >>> for one in findings(Sample.learn(rows, [0, 1] * 20)):
     ...     print(one)
     Column 'x1' has the same value in every row. Hint: leave it out.
     Column 'x0' holds numbers written as text, such as '1,100'. Hint: convert it to numbers.
@@ -118,35 +118,30 @@ def oddities(sample: Sample) -> list[Oddity]:
     return [*found, *_repeated_rows(sample)]
 
 
-def target_oddities(sample: Sample, target: str) -> list[Oddity]:
-    """Find oddities in the target, and columns that determine it.
+def target_findings(sample: Sample, target: str) -> list[Finding]:
+    """What is suspicious about the target, and which columns determine it.
 
     A single class, very many classes, classes of very few rows, and columns that alone determine
     the class of almost every row: such a column is often a consequence of the class, or its code.
 
-    Parameters
-    ----------
-    sample : Sample
-    target : str
-        The name of the target.
-
     Examples
     --------
     >>> from treebound.data import Sample
-    >>> from treebound.data.oddities import target_oddities
-    >>> rows = [[i % 7, 100 + i % 2] for i in range(40)]
-    >>> for one in target_oddities(Sample.learn(rows, [i % 2 for i in range(40)]), "y"):
+    >>> from treebound.data.findings import target_findings
+    >>> rows = [[i % 7, 100 + i % 4] for i in range(40)]
+    >>> for one in target_findings(Sample.learn(rows, [i % 2 for i in range(40)]), "y"):
     ...     print(one)
     Column 'x1' alone tells 'y' in every row. Hint: leave it out, unless it is known before 'y' is.
     """
     if sample.n_rows < _FEW_ROWS:
         return []
     counts = np.bincount(sample.y, minlength=sample.n_classes)
+    labels = sample.classes.tolist()
     if sample.n_classes == 1:
-        label = sample.classes.tolist()[0]
+        label = labels[0]
         remedy = "a tree has nothing to tell apart; name another target"
-        return [Oddity(target, f"is {label!r} in every row", remedy)]
-    found = [*_classes(target, counts)]
+        return [Finding(target, f"is {label!r} in every row", remedy)]
+    found = [*_classes(target, counts, labels)]
     if len(sample.columns) > 1 and sample.n_classes <= sample.n_rows // 10:
         step = max(1, sample.n_rows // _TOLD_ROWS)
         found += [
@@ -157,33 +152,39 @@ def target_oddities(sample: Sample, target: str) -> list[Oddity]:
     return found
 
 
-def _classes(target: str, counts: NDArray[np.intp]) -> Iterator[Oddity]:
+def _classes(target: str, counts: NDArray[np.intp], labels: list[Any]) -> Iterator[Finding]:
     rows, n = int(counts.sum()), len(counts)
     if n > min(_MANY_CLASSES, rows // 10):
         remedy = "if it is a number or a name, predict something else; else join classes"
-        yield Oddity(target, f"has {n:,} classes for {rows:,} rows", remedy)
+        yield Finding(target, f"has {n:,} classes for {rows:,} rows", remedy)
         return
     few = int((counts < _FEW_OF_A_CLASS).sum())
     if few:
         words = f"{few} classes" if few > 1 else "a class"
         what = f"has {words} of fewer than {_FEW_OF_A_CLASS} rows"
-        yield Oddity(target, what, "join them to others, or find more such rows")
+        yield Finding(target, what, "join them to others, or find more such rows")
+        return
+    least = int(np.argmin(counts))
+    if counts[least] < rows * min(_MINORITY, 0.5 / n):
+        what = f"is {labels[least]!r} in only {100 * counts[least] / rows:.1f} % of the rows"
+        remedy = "if that class matters most, give it more weight: class_weight='balanced'"
+        yield Finding(target, what, remedy, note=True)
 
 
 def _told(
     column: Column, values: NDArray[Any], sample: Sample, step: int, target: str
-) -> Oddity | None:
+) -> Finding | None:
     """Whether a column alone determines the class: in some rows first, then in all."""
     wrong = _wrong_by_lookup(column, values[::step], sample.y[::step], sample.n_classes)
+    if wrong is not None and step > 1:
+        wrong = _wrong_by_lookup(column, values, sample.y, sample.n_classes)
     if wrong is None:
         return None
-    if step > 1:
-        wrong = _wrong_by_lookup(column, values, sample.y, sample.n_classes)
-        if wrong is None:
-            return None
-    how = "in every row" if wrong == 0 else f"in all but {wrong:,} of {sample.n_rows:,} rows"
     remedy = f"leave it out, unless it is known before {target!r} is"
-    return Oddity(column.name, f"alone tells {target!r} {how}", remedy)
+    if wrong == 0 and _distinct(values) == sample.n_classes:
+        return Finding(column.name, f"is {target!r} in other words: one value a class", remedy)
+    how = "in every row" if wrong == 0 else f"in all but {wrong:,} of {sample.n_rows:,} rows"
+    return Finding(column.name, f"alone tells {target!r} {how}", remedy)
 
 
 def _wrong_by_lookup(
@@ -234,7 +235,7 @@ _CONSTANT = ("has the same value in every row", "leave it out")
 _NUMBERED = ("numbers the rows", "leave it out")
 
 
-def _real_columns(sample: Sample) -> Iterator[Oddity]:
+def _real_columns(sample: Sample) -> Iterator[Finding]:
     at, probe = _probe(sample)
     if not at:
         return
@@ -244,11 +245,38 @@ def _real_columns(sample: Sample) -> Iterator[Oddity]:
         column, values = sample.columns[at[place]], sample.X.values[at[place]]
         if same[place]:
             if _constant(values):
-                yield Oddity(column.name, *_CONSTANT)
-        elif _numbers_rows(values) or (
-            _NAME_OF_ID.search(column.name) and _distinct(probe[:, place]) == len(probe)
-        ):
-            yield Oddity(column.name, *_NUMBERED)
+                yield Finding(column.name, *_CONSTANT)
+        elif _numbers_rows(values):
+            yield Finding(column.name, *_NUMBERED)
+        elif _NAME_OF_ID.search(column.name):
+            yield from _identifiers(column.name, values)
+
+
+def _identifiers(name: str, values: NDArray[Any]) -> Iterator[Finding]:
+    """A column that is called an identifier: of rows, or of things with several rows each."""
+    distinct, rows = _distinct(values), len(values)
+    if distinct > 0.9 * rows:
+        yield Finding(name, *_NUMBERED)
+    elif distinct > max(_SHOWN**2, 0.01 * rows):
+        what = f"looks like an identifier, and repeats: {distinct:,} values in {rows:,} rows"
+        yield Finding(name, what, "leave it out, and give it as groups if its rows belong together")
+
+
+def few_whole_values(sample: Sample) -> Iterator[Finding]:
+    """Real columns of three to ten whole numbers, which may be codes of names."""
+    codes = []
+    for column, values in zip(sample.columns, sample.X.values, strict=True):
+        if column.kind == "real" and 3 <= _distinct(values[:_FIRST_ROWS]) <= _FEW_CODES + 1:
+            known = np.unique(values[~np.isnan(values)])
+            if 3 <= len(known) <= _FEW_CODES and (known == np.rint(known)).all():
+                codes.append((column.name, f"{known[0]:.0f} to {known[-1]:.0f}"))
+    if codes and sample.n_rows >= _FEW_ROWS:
+        (name, extent), more = codes[0], [repr(other) for other, _ in codes[1:]]
+        what = f"holds few whole numbers, {extent}"
+        if more:
+            shown = ", ".join(more[:_SHOWN]) + (", ..." if len(more) > _SHOWN else "")
+            what += f" (and so do {len(more)} more: {shown})"
+        yield Finding(name, what, "if they are codes of names, make it nominal", note=True)
 
 
 def _probe(sample: Sample) -> tuple[list[int], NDArray[np.floating[Any]]]:
@@ -260,8 +288,10 @@ def _probe(sample: Sample) -> tuple[list[int], NDArray[np.floating[Any]]]:
         first, last = np.array([sample.X.values[i][[0, -1]] for i in at]).reshape(-1, 2).T
     else:
         at, first, last = list(range(dense.shape[1])), dense[0], dense[-1]
-    odd = (first == last) | (first != first) | ((np.rint(first) == first) & (np.rint(last) == last))
-    at = [at[place] for place in np.flatnonzero(odd).tolist()]
+    chosen = (
+        (first == last) | (first != first) | ((np.rint(first) == first) & (np.rint(last) == last))
+    )
+    at = [at[place] for place in np.flatnonzero(chosen).tolist()]
     values = sample.X.values
     return at, dense[rows, at] if dense is not None else np.array([values[i][rows] for i in at]).T
 
@@ -283,26 +313,38 @@ def _numbers_rows(values: NDArray[Any]) -> bool:
 # -- columns of categories -----------------------------------------------------------------------
 
 
-def _categories(column: Column, codes: NDArray[Any]) -> Iterator[Oddity]:
-    known = column.categories or ()
+def _categories(column: Column, codes: NDArray[Any]) -> Iterator[Finding]:
+    categories = column.categories or ()
     if (codes[:_PROBE] == codes[0]).all() and (codes == codes[0]).all():
-        yield Oddity(column.name, *_CONSTANT)
+        yield Finding(column.name, *_CONSTANT)
         return
     if column.declared:
         return
-    step = max(1, len(known) // _CATEGORIES)
-    texts = [text for text in known[::step] if isinstance(text, str)]
-    if texts and len(texts) == len(known[::step]):
-        what, remedy = _text_of(texts, len(known))
-        if what:
-            yield Oddity(column.name, what, remedy)
+    if _NAME_OF_ID.search(column.name) and (named := [*_identifiers(column.name, codes)]):
+        yield from named
+        return
+    step = max(1, len(categories) // _CATEGORIES)
+    texts = [text for text in categories[::step] if isinstance(text, str)]
+    absent = [text for text in categories if isinstance(text, str) and _ABSENT.fullmatch(text)]
+    if texts and len(texts) == len(categories[::step]):
+        finding = _text_finding(column.name, texts, len(categories), absent)
+        if finding is not None:
+            yield finding
             return
-    if len(known) > 0.9 * len(codes):
-        yield Oddity(column.name, "has another value in almost every row", "leave it out")
+    if len(categories) > 0.9 * len(codes):
+        yield Finding(column.name, "has another value in almost every row", "leave it out")
+    if absent:
+        rows = int(np.isin(codes, [categories.index(text) for text in absent]).sum())
+        words = ", ".join(map(repr, absent[:3]))
+        what = f"holds {words} in {rows:,} rows, which looks like a missing value"
+        yield Finding(column.name, what, f"convert {words} to missing values", note=True)
 
 
-def _text_of(texts: list[str], n_categories: int) -> tuple[str, str]:
-    """The kind of the texts of a column, if not names, and the remedy."""
+def _text_finding(
+    name: str, texts: list[str], n_categories: int, absent: list[str]
+) -> Finding | None:
+    """What the texts of a column are, if not names."""
+    texts = [text for text in texts if text not in absent] or texts
 
     def most(pattern: re.Pattern[str]) -> str:
         """A text that matches, if almost all do."""
@@ -311,24 +353,29 @@ def _text_of(texts: list[str], n_categories: int) -> tuple[str, str]:
 
     if example := most(_DATE):
         remedy = "make numbers of it, such as days since a date, or month and weekday"
-        return f"holds dates as text, such as {example}", remedy
+        return Finding(name, f"holds dates as text, such as {example}", remedy)
     what, remedy = "holds numbers written as text, such as ", "convert it to numbers"
     if example := most(_WRITTEN):
-        return what + example, remedy
-    # A few plain numbers as text are probably meant as names.
-    if n_categories > _SHOWN**2 and (example := most(_PLAIN)):
-        others = [repr(text) for text in texts if _PLAIN.fullmatch(text) is None][:3]
-        if others:
-            example += f", and besides {', '.join(others)}"
-            remedy += ", and what is none to missing values"
-        return what + example, remedy
-    return "", ""
+        return Finding(name, what + example, remedy)
+    # A few plain numbers as text are probably meant as names, if nothing is missing among them.
+    example = most(_PLAIN)
+    if not example or (n_categories <= _SHOWN**2 and not absent):
+        return None
+    zeros = next((text for text in texts if _LEADING_ZERO.fullmatch(text)), None)
+    if zeros is not None:
+        what = f"holds codes with leading zeros, such as {zeros!r}"
+        return Finding(name, what, "keep it as text: numbers would lose them", note=True)
+    others = absent + [text for text in texts if _PLAIN.fullmatch(text) is None]
+    if others:
+        example += f", and besides {', '.join(map(repr, others[:3]))}"
+        remedy += f", and {', '.join(map(repr, others[:3]))} to missing values"
+    return Finding(name, what + example, remedy)
 
 
 # -- rows ----------------------------------------------------------------------------------------
 
 
-def _repeated_rows(sample: Sample) -> Iterator[Oddity]:
+def _repeated_rows(sample: Sample) -> Iterator[Finding]:
     if sample.n_rows <= _MANY_VALUES:
         return
     parts = max(1, sample.n_rows // _LOOKED_THROUGH)
@@ -354,7 +401,7 @@ def _repeated_rows(sample: Sample) -> Iterator[Oddity]:
     if share > _REPEATED:
         remedy = "drop the copies, or give their number as sample_weight"
         what = f"repeats rows: {share:.0%} of them are copies of others"
-        yield Oddity(None, f"{what}, while pruning and certificate count each as new", remedy)
+        yield Finding(None, f"{what}, while pruning and certificate count each as new", remedy)
 
 
 def _row_hashes(sample: Sample) -> NDArray[np.uint64]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from math import sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from treebound.bench.results import Results
+from treebound.bench.sheets import Cell, Sheet
+from treebound.bench.summaries import NONE, label_of
 
-__all__ = ["DRAWS", "MODELS", "Comparison", "compare", "published"]
+__all__ = ["DRAWS", "MODELS", "Comparison", "compare", "published", "published_table"]
 
 DRAWS = 25
 MODELS = ("OG", "CC", "RE", "KM", "Ours", "Oracle")
@@ -32,14 +34,8 @@ _ROUNDING = {
 
 @lru_cache(maxsize=1)
 def published() -> dict[tuple[str, str, str], tuple[float, float]]:
-    """Mean and deviation over 25 draws, by (data set, model, quantity).
-
-    Examples
-    --------
-    >>> published()["wine", "Ours", "test_accuracy"]
-    (0.9111, 0.035)
-    """
-    text = (files("treebound.bench") / "published.csv").read_text(encoding="utf-8")
+    """Mean and deviation over 25 draws, by (data set, model, quantity)."""
+    text = Path(__file__).with_suffix(".csv").read_text(encoding="utf-8")
     return {
         (row["dataset"], row["model"], row["quantity"]): (float(row["mean"]), float(row["std"]))
         for row in csv.DictReader(text.splitlines())
@@ -97,3 +93,44 @@ def compare(results: Results, quantity: str = "test_accuracy") -> list[Compariso
             mean = float(means[row, column])
             found.append(Comparison(dataset, model, mean, known[0], error, _ROUNDING[quantity]))
     return found
+
+
+def published_table(results: Results) -> Sheet | None:
+    """Results here and in the paper, side by side; None if there are none in common."""
+    cells = {(one.dataset["name"], one.model): one for one in compare(results)}
+    models = [name for name in MODELS if name in results.models]
+    if not cells or results.study.protocol != "paper":
+        return None
+    rows = []
+    for dataset in results.datasets:
+        found = [cells.get((dataset["name"], model)) for model in models]
+        if any(found):
+            rows.append([Cell(label_of(dataset), dataset["name"]), *map(_beside, found)])
+    within = [
+        [one.within_noise for (_, model), one in cells.items() if model == name] for name in models
+    ]
+    footer = [
+        [Cell("Within noise"), *(Cell(f"{sum(one)} of {len(one)}", sum(one)) for one in within)],
+        [Cell("Mean here / printed (%)"), *(_both_means(cells, name) for name in models)],
+    ]
+    notes = [
+        "Here / printed, in percent; bold: they differ by more than two standard errors of the "
+        "difference. The draws are the paper's own, so equal algorithms agree far more closely."
+    ]
+    return Sheet(
+        "published", "Beside the published table", ["Data set", *models], rows, footer, notes
+    )
+
+
+def _beside(one: Any) -> Cell:
+    if one is None:
+        return Cell(NONE)
+    text = f"{100 * one.mean:.2f} / {100 * one.printed:.2f}"
+    return Cell(text, one.difference, not one.within_noise)
+
+
+def _both_means(cells: dict[tuple[str, str], Any], model: str) -> Cell:
+    found = [one for (_, name), one in cells.items() if name == model]
+    here = np.mean([one.mean for one in found])
+    printed = np.mean([one.printed for one in found])
+    return Cell(f"{100 * here:.2f} / {100 * printed:.2f}", float(here - printed))

@@ -1,0 +1,35 @@
+"""What is suspicious about a table, with the options that help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from treebound.data import Sample
+from treebound.data.findings import Finding, findings, target_findings
+
+__all__ = ["brief_lines", "remedy"]
+
+_BRIEF = 5
+
+
+def remedy(finding: Finding) -> str:
+    """What to do about it, with the option that does so."""
+    name = finding.column or ""
+    quoted = name if name.replace("_", "").isalnum() else f'"{name}"'
+    words = finding.remedy.replace(", or give their number as sample_weight", "")
+    words = words.replace("class_weight='balanced'", "--class-weight balanced")
+    words = words.replace("make it nominal", f"use --nominal {quoted}")
+    if words.startswith("leave it out"):
+        return words.replace("leave it out", f"leave it out with --ignore {quoted}", 1)
+    if words.endswith("to missing values"):
+        return words + " (--missing TEXT)"
+    return words
+
+
+def brief_lines(sample: Sample, target: str) -> Iterator[str]:
+    """The first few in a line each, and how many more there are."""
+    found = [one for one in (*target_findings(sample, target), *findings(sample)) if not one.note]
+    for one in found[:_BRIEF]:
+        yield f"Warning: {one.subject} {one.what}. Hint: {remedy(one)}."
+    if len(found) > _BRIEF:
+        yield f"Warning: {len(found) - _BRIEF} more. Hint: 'treebound check' lists them."

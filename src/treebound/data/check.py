@@ -1,0 +1,175 @@
+"""``treebound.check``: what the columns of a table look like, and what is suspicious about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data.columns import Column
+from treebound.data.findings import Finding, few_whole_values, findings, target_findings
+from treebound.data.sample import Sample
+
+__all__ = ["TableReport", "check", "check_sample"]
+
+_SHOWN = 5  # categories or classes
+_HEADINGS = ("column", "kind", "values", "missing", "content")
+
+
+@dataclass(frozen=True)
+class TableReport:
+    """What :func:`treebound.check` found; its ``repr`` is a text to read.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    target : str
+        The name of the target.
+    classes : dict
+        Number of rows of each class.
+    columns : tuple of dict
+        Of each column ``name``, ``kind``, the number of distinct ``values`` and of ``missing``
+        values, and ``least`` and ``greatest``, or the ``commonest`` categories.
+    findings : tuple of Finding
+        What is suspicious; each has ``column``, ``what`` and ``remedy``.
+    """
+
+    n_rows: int
+    target: str
+    classes: Mapping[Any, int]
+    columns: tuple[Mapping[str, Any], ...]
+    findings: tuple[Finding, ...]
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """One row for each column and the target: name, kind, values, missing, content."""
+        lines = [self._row(column) for column in self.columns]
+        counts = {str(label): count for label, count in self.classes.items()}
+        common = dict(sorted(counts.items(), key=lambda item: -item[1])[:_SHOWN])
+        content = _content({"commonest": common, "values": len(counts)})
+        return [*lines, (self.target, "target", f"{len(counts):,}", "", content)]
+
+    def _row(self, column: Mapping[str, Any]) -> tuple[str, ...]:
+        gone = f"{100 * column['missing'] / self.n_rows:.1f} %" if column["missing"] else ""
+        return column["name"], column["kind"], f"{column['values']:,}", gone, _content(column)
+
+    def __repr__(self) -> str:
+        lines = [f"{self.n_rows:,} rows", "", *_aligned([_HEADINGS, *self.rows()]), ""]
+        lines += [
+            f"{one.subject} {one.what}.\n    {_sentence(one.remedy)}" for one in self.findings
+        ]
+        return "\n".join(lines if self.findings else [*lines, "Nothing looks suspicious."])
+
+
+def check(X: Any, y: Any, *, target: str | None = None) -> TableReport:
+    """Look at a training table before fitting: kinds of columns, and what is suspicious.
+
+    Finds columns that number the rows, identifiers that repeat, dates, numbers and missing values
+    written as text, codes, columns of one value, repeated rows, columns that are the target or
+    tell it, and targets of very many, very small or very unequal classes.
+
+    Parameters
+    ----------
+    X : table
+        The columns, as for ``fit``.
+    y : array-like of shape (n_rows,)
+        The labels.
+    target : str, optional
+        The name of the target; by default that of ``y``.
+
+    Returns
+    -------
+    TableReport
+        Prints as a text; ``findings`` has what is suspicious, each with a remedy.
+
+    Examples
+    --------
+    >>> import treebound as tb
+    >>> rows = [[i, "?" if i % 8 == 0 else "ab"[i % 2]] for i in range(40)]
+    >>> tb.check(rows, [i % 2 for i in range(40)])
+    40 rows
+    <BLANKLINE>
+    column  kind     values  missing  content
+    x0      real         40           0 to 39
+    x1      nominal       3           b (20), a (15), ? (5)
+    y       target        2           0 (20), 1 (20)
+    <BLANKLINE>
+    Column 'x0' numbers the rows.
+        Leave it out.
+    Column 'x1' holds '?' in 5 rows, which looks like a missing value.
+        Convert '?' to missing values.
+    """
+    table, dates = _without_dates(X)
+    name = target or getattr(y, "name", None)
+    named = name if isinstance(name, str) and name else "y"
+    return check_sample(Sample.learn(table, y), named, dates)
+
+
+def check_sample(sample: Sample, target: str, first: Sequence[Finding] = ()) -> TableReport:
+    """The report of rows that are read; ``first`` has findings of columns that are not."""
+    pairs = zip(sample.columns, sample.X.values, strict=True)
+    counts = np.bincount(sample.y, minlength=sample.n_classes).tolist()
+    return TableReport(
+        sample.n_rows,
+        target,
+        dict(zip(sample.classes.tolist(), counts, strict=True)),
+        tuple(_facts(column, values) for column, values in pairs),
+        (*first, *target_findings(sample, target), *findings(sample), *few_whole_values(sample)),
+    )
+
+
+def _without_dates(X: Any) -> tuple[Any, list[Finding]]:
+    """A data frame without its columns of dates and durations, which no tree can split."""
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return X, []
+    dates = [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
+    remedy = "make numbers of it, such as days since a date, or month and weekday"
+    found = [Finding(name, "holds dates or durations", remedy) for name in dates]
+    return (frame.drop(dates).to_native(), found) if dates else (X, [])
+
+
+def _facts(column: Column, values: NDArray[Any]) -> dict[str, Any]:
+    """Number of values, of missing ones, and the extent or the commonest categories."""
+    facts: dict[str, Any] = {"name": column.name, "kind": column.kind}
+    if column.kind == "real":
+        known = values[~np.isnan(values)]
+        low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
+        facts |= {"least": low, "greatest": high, "values": len(np.unique(known))}
+    else:
+        categories, known = column.categories or (), values[values >= 0]
+        counts = np.bincount(known, minlength=len(categories))
+        order = np.argsort(-counts, kind="stable")[:_SHOWN].tolist()
+        facts["commonest"] = {str(categories[at]): int(counts[at]) for at in order}
+        facts["values"] = int((counts > 0).sum())
+    return {**facts, "missing": len(values) - len(known)}
+
+
+def _content(facts: Mapping[str, Any]) -> str:
+    """The values of a column in a few words."""
+    if "commonest" not in facts:
+        return "" if facts["least"] is None else f"{facts['least']:g} to {facts['greatest']:g}"
+    words = [f"{name} ({count:,})" for name, count in facts["commonest"].items()]
+    return ", ".join(words) + (", ..." if facts["values"] > _SHOWN else "")
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of text as lines; the columns of numbers stand to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    right = {_HEADINGS.index("values"), _HEADINGS.index("missing")}
+    return [
+        "  ".join(
+            text.rjust(width) if at in right else text.ljust(width)
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."

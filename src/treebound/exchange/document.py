@@ -1,0 +1,262 @@
+"""The model format, version 1: the fields of the JSON document, their types and limits.
+
+The JSON Schema and the checks of a file follow from these definitions; what they cannot say, such
+as lists of equal length, is checked in ``model_file.py`` and by ``Tree``. The specification is in
+the documentation ("The model format").
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, ValidationError, convert, field
+from msgspec.json import schema
+
+from treebound.certificate.row_record import Role
+from treebound.data.columns import Kind, Unknown
+from treebound.exchange.errors import FormatError
+from treebound.tree.smoothing import Smoothing
+
+__all__ = [
+    "Booleans", "Categories", "Classes", "ColumnDocument", "HeldOutDocument", "Integers",
+    "ModelDocument", "NodesDocument", "Numbers", "PathDocument", "Prediction", "SketchDocument",
+    "Strings", "VERSION", "json_schema", "parse",
+]  # fmt: skip
+
+FORMAT, VERSION = "treebound-model", 1
+
+_MOST = sys.float_info.max
+Finite = Annotated[float, Meta(ge=-_MOST, le=_MOST)]
+Weight = Annotated[float, Meta(ge=0.0, le=_MOST)]
+Positive = Annotated[float, Meta(gt=0.0, le=_MOST)]
+Index = Annotated[int, Meta(ge=-1, le=2**31 - 1)]
+Row = Annotated[int, Meta(ge=-1, le=2**62)]
+Whole = Annotated[int, Meta(ge=0, le=2**62)]
+ClassType = Literal[
+    "object", "str", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+    "uint64", "float16", "float32", "float64",
+]  # fmt: skip
+
+
+class _Object(Struct, forbid_unknown_fields=True):
+    """An object in the document."""
+
+
+class Strings(_Object, tag_field="type", tag="string"):
+    """Values that are texts."""
+
+    values: list[str]
+
+
+class Integers(_Object, tag_field="type", tag="integer"):
+    """Values that are integers of 64 bits."""
+
+    values: list[int]
+
+
+class Numbers(_Object, tag_field="type", tag="number"):
+    """Values that are finite doubles."""
+
+    values: list[Finite]
+
+
+class Booleans(_Object, tag_field="type", tag="boolean"):
+    """Values that are true or false."""
+
+    values: list[bool]
+
+
+Categories = Strings | Integers | Numbers | Booleans
+
+
+class _StringClasses(Strings, tag="string"):
+    dtype: ClassType = "object"
+
+
+class _IntegerClasses(Integers, tag="integer"):
+    dtype: ClassType = "object"
+
+
+class _NumberClasses(Numbers, tag="number"):
+    dtype: ClassType = "object"
+
+
+class _BooleanClasses(Booleans, tag="boolean"):
+    dtype: ClassType = "object"
+
+
+Classes = _StringClasses | _IntegerClasses | _NumberClasses | _BooleanClasses
+
+
+class ColumnDocument(_Object):
+    """A column; of categories that no tree asks, only the number."""
+
+    name: str
+    kind: Kind
+    declared: bool
+    missing: bool
+    categories: Categories | Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+
+
+class NodesDocument(_Object):
+    """The nodes of a tree, in pre-order."""
+
+    feature: list[Index]
+    threshold: list[Finite | Literal["inf"] | None]
+    category: list[Index]
+    missing_left: list[bool]
+    right: list[Index]
+    counts: list[list[Weight]]
+    rows: list[Whole]
+    label: list[Whole]
+    names: list[Row] | None = None
+    weighted: bool = False
+    counted: bool = True
+
+
+class PathDocument(_Object):
+    """The pruning path."""
+
+    grown: NodesDocument
+    chosen: Whole
+    n_steps: Whole
+    errors: list[Weight]
+    scores: list[Finite | None]
+    cuts: Annotated[list[list[Whole] | NodesDocument], Meta(min_length=1)]
+    unit: str = "errors"
+    step: Whole | None = None
+
+
+class Prediction(_Object):
+    """How rows are answered."""
+
+    unknown: Unknown = "other"
+    smoothing: Smoothing | None = "m-estimate"
+
+
+class HeldOutDocument(_Object):
+    """The rows that fit held out."""
+
+    m: Annotated[int, Meta(ge=1, le=2**53)]
+    errors: Annotated[int, Meta(ge=0, le=2**53)]
+    counts: list[list[Whole]]
+
+
+class SketchDocument(_Object):
+    """The smallest hashes of some rows: 64-bit numbers, the low byte first, in base64."""
+
+    hashes: bytes
+    counts: list[Annotated[int, Meta(ge=1, le=2**62)]]
+    rows: Whole
+
+
+class ModelDocument(_Object):
+    """A model file."""
+
+    format: Literal["treebound-model"]
+    version: Literal[1]
+    columns: list[ColumnDocument]
+    classes: Classes
+    nodes: NodesDocument
+    made_by: str = ""
+    target: str | None = None
+    named: bool | None = None
+    prediction: Prediction = field(default_factory=Prediction)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    class_factors: list[Positive] | None = None
+    certificate: dict[str, Any] | None = None
+    no_certificate: str = ""
+    pruning: PathDocument | None = None
+    held_out: HeldOutDocument | None = None
+    rows: dict[Role, SketchDocument] | None = None
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of the format, for tools in other languages.
+
+    Returns
+    -------
+    dict
+    """
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:treebound:model:{VERSION}",
+        "title": f"treebound model, version {VERSION}",
+        **schema(ModelDocument),
+    }
+
+
+# -- parsing --------------------------------------------------------------------------------------
+
+
+def parse(text: str | bytes) -> ModelDocument:
+    """The document of a model file; a FormatError names the place of what is wrong."""
+    value = _json(text)
+    if not isinstance(value, dict):
+        raise FormatError("", "must be a JSON object")
+    if value.get("format") != FORMAT:
+        raise FormatError("format", f"must be {FORMAT!r}, found {value.get('format')!r:.60}")
+    if type(value.get("version")) is not int or value["version"] != VERSION:
+        found = f"found {value.get('version')!r:.60}"
+        raise FormatError("version", f"must be {VERSION}, {found} (of another release)")
+    try:
+        return convert(value, ModelDocument)
+    except ValidationError as error:
+        raise _format_error(str(error)) from None
+
+
+_PLACE = re.compile(r"(.*?)(?: - at (?:`key` in )?`\$\.?(.*)`)?", re.S)
+_FIELD = re.compile(r"Object (?:missing required|contains unknown) field `(.*)`", re.S)
+
+
+def _format_error(message: str) -> FormatError:
+    """The error of msgspec with the place first: ``nodes.rows[3] must be `int` >= 0``."""
+    problem, place = _PLACE.fullmatch(message).groups(default="")  # type: ignore[union-attr]
+    named = _FIELD.fullmatch(problem)
+    if named is not None:
+        prefix = f"{place}." if place else ""
+        missing = problem.startswith("Object missing")
+        must = "is missing" if missing else "is not a field of this version"
+        return FormatError(f"{prefix}{named[1]:.60}", must)
+    problem = problem.replace("Expected", "must be").replace(", got", ", found")
+    return FormatError(place, problem if problem.startswith("must") else f"is wrong: {problem}")
+
+
+def _json(text: str | bytes) -> Any:
+    """The JSON value; keys that occur twice and halves of characters are errors."""
+
+    def refuse_constant(name: str) -> Any:
+        raise FormatError("", f"contains {name}, which is not JSON")
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        fields = dict(pairs)
+        if len(fields) != len(pairs):
+            seen: set[str] = set()
+            twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+            raise FormatError(twice, "is given twice")
+        return fields
+
+    try:
+        raw = text.encode("utf-8") if isinstance(text, str) else text
+        value = json.loads(raw, parse_constant=refuse_constant, object_pairs_hook=unique)
+        if re.search(rb"\\u[dD][89a-fA-F]", raw):  # a pair is a character, a lone one is invalid
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        return value
+    except FormatError:
+        raise
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise FormatError("", f"contains {half!r}, a lone surrogate") from None
+    except json.JSONDecodeError as error:
+        raise FormatError(
+            "", f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise FormatError("", f"is not UTF-8 text, at byte {error.start}") from None
+    except RecursionError:
+        raise FormatError("", "is nested too deeply") from None
+    except ValueError as error:  # an integer with thousands of digits
+        raise FormatError("", f"cannot be read: {error}") from None

@@ -1,0 +1,397 @@
+"""Model files: a model as one JSON document, and back. Loading executes no code."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._files import write_text
+from treebound.certificate import Certificate, HeldOut, RowRecord
+from treebound.data.columns import Column
+from treebound.data.row_hashes import RowSketch
+from treebound.exchange import document as doc
+from treebound.exchange.errors import FormatError
+from treebound.exchange.nodes import nodes_of, same_size, table_of, tree_of
+from treebound.exchange.stored_path import path_document, stored_path
+from treebound.model import Model
+from treebound.parameters import FitParameters
+from treebound.pruning import PruningPath, PruningResult
+from treebound.tree import Tree
+
+__all__ = ["dumps", "load", "loads", "save"]
+
+_DTYPES = {"O": "object", "U": "str"}
+_VALUES: dict[type, Any] = {
+    str: doc.Strings, int: doc.Integers, float: doc.Numbers, bool: doc.Booleans,
+}  # fmt: skip
+_ANSWERING = ("unknown", "smoothing")
+
+
+def dumps(model: Model, *, pruning_path: bool = True, row_record: bool = True) -> str:
+    """Serialize a model to JSON text.
+
+    Numbers round-trip exactly and keys have a fixed order, so equal models give equal texts.
+
+    Parameters
+    ----------
+    model : Model
+        The model to write.
+    pruning_path, row_record : bool
+        See :func:`save`.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If a name or category has a character that UTF-8 cannot hold.
+    """
+    if not pruning_path:
+        model = _without_path(model)
+    try:
+        text = msgspec.json.encode(_document(model, row_record)).decode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"A model file cannot hold {error.object[error.start]!r}, a lone surrogate, which is "
+            "in a name or category. Hint: repair the text before fitting."
+        ) from None
+    return text + "\n"
+
+
+def save(
+    model: Model,
+    path: str | os.PathLike[str],
+    *,
+    pruning_path: bool = True,
+    row_record: bool = True,
+) -> None:
+    """Write a model file.
+
+    The file is replaced at once when it is complete, so that no incomplete file is left. It lists
+    the categories only of columns that a tree in it asks; of others it has the name, the kind and
+    the number of categories.
+
+    Parameters
+    ----------
+    model : Model
+        The model to write.
+    path : str or path-like
+        The file to write.
+    pruning_path : bool
+        Whether to keep the pruning path; without it the file has only the tree that predicts, and
+        no other step can be chosen or certified.
+    row_record : bool
+        Whether to keep the hashes by which rows that had a part in fitting are recognised. Who has
+        the hashes can test whether a row was used.
+    """
+    write_text(path, dumps(model, pruning_path=pruning_path, row_record=row_record))
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Read and check a model file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to read.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    FormatError
+        If the file is not a valid model; the message names the file and the location.
+    OSError
+        If the file cannot be read.
+    """
+    raw = Path(path).read_bytes()
+    try:
+        return loads(raw)
+    except FormatError as error:
+        place = f"{os.fspath(path)}: {error.path}" if error.path else os.fspath(path)
+        raise FormatError(place, error.problem) from None
+
+
+def loads(text: str | bytes) -> Model:
+    """Read and check the text of a model file.
+
+    Parameters
+    ----------
+    text : str or bytes
+        JSON; bytes are UTF-8.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    FormatError
+        If the text is not a valid model; the message names the location.
+    """
+    document = doc.parse(text)
+    columns, classes = _columns(document.columns), _classes(document.classes)
+    tree = tree_of(document.nodes, columns, classes)
+    path = None
+    if document.pruning is not None:
+        path = stored_path(document.pruning, columns, classes)
+    parameters = _parameters(document.parameters, document.prediction)
+    same_size(document.class_factors, len(classes), "class_factors")
+    return Model(
+        tree,
+        pruning=None if path is None else _result(path),
+        step=None if document.pruning is None else document.pruning.step,
+        options=parameters.checked()[1],
+        unknown=parameters.unknown,
+        smoothing=parameters.smoothing,
+        class_factors=None if document.class_factors is None else tuple(document.class_factors),
+        delta=parameters.delta,
+        held_out=_held_out(document.held_out, tree if path is None else path.first),
+        target=document.target,
+        named=document.named,
+        rows=_row_record(document.rows),
+        parameters=parameters.values() if document.parameters else {},
+        no_certificate=document.no_certificate,
+    )
+
+
+def _document(model: Model, row_record: bool) -> doc.ModelDocument:
+    tree, path = model.tree, model.path
+    asked = {*tree.feature.tolist(), *model.grown.feature.tolist()}
+    values = _values(tree.classes.tolist(), "classes")
+    parameters = {name: v for name, v in model.parameters.items() if name not in _ANSWERING}
+    rows = model.rows if row_record else None
+    return doc.ModelDocument(
+        format="treebound-model",
+        version=1,
+        made_by=f"treebound {installed_version('treebound')}",
+        target=model.target,
+        named=model.has_names,
+        columns=[_column(column, at in asked) for at, column in enumerate(tree.columns)],
+        classes=_class_document(
+            values, _DTYPES.get(tree.classes.dtype.kind, tree.classes.dtype.name)
+        ),
+        nodes=nodes_of(tree),
+        prediction=doc.Prediction(model.unknown, model.smoothing),
+        parameters=_representable(parameters),
+        class_factors=None if model.class_factors is None else list(model.class_factors),
+        certificate=_certificate(model.certificate),
+        no_certificate=model.no_certificate,
+        pruning=None if path is None else path_document(path, model.step),
+        held_out=_held_out_document(model.held_out),
+        rows=None
+        if rows is None
+        else {
+            role: doc.SketchDocument(s.hashes.astype("<u8").tobytes(), s.counts.tolist(), s.rows)
+            for role, s in rows.sketches.items()
+        },
+    )
+
+
+def _without_path(model: Model) -> Model:
+    """The model of the tree alone; held-out rows are kept where they were counted on that tree."""
+    path, held_out = model.path, model.held_out
+    if path is None:
+        return model
+    reason = model.no_certificate
+    if held_out is not None:
+        cuts = path.cuts(path.chosen) if model.step in (None, path.chosen) else None
+        if cuts is None:
+            held_out, reason = None, "The model was saved without its pruning path."
+        else:
+            kept = np.ones(path.first.n_nodes, dtype=bool)
+            for node in cuts.tolist():
+                kept[node + 1 : node + path.first.size[node]] = False
+            held_out = replace(held_out, counts=held_out.counts[kept])
+    return replace(model, pruning=None, step=None, held_out=held_out, no_certificate=reason)
+
+
+def _result(path: PruningPath) -> PruningResult:
+    return PruningResult(path.tree(), path, float(path.scores[path.chosen]), fit_time=math.nan)
+
+
+# -- columns and classes --------------------------------------------------------------------------
+
+
+def _column(column: Column, listed: bool) -> doc.ColumnDocument:
+    categories: Any = None
+    if column.categories is not None:
+        size = column.n_categories
+        if listed or not size:
+            categories = _values(list(column.categories), f"columns[{column.name!r}].categories")
+        else:
+            categories = size
+    return doc.ColumnDocument(column.name, column.kind, column.declared, column.missing, categories)
+
+
+def _columns(columns: list[doc.ColumnDocument]) -> tuple[Column, ...]:
+    made = []
+    for at, item in enumerate(columns):
+        where, categories = f"columns[{at}].categories", item.categories
+        if (categories is None) != (item.kind == "real"):
+            raise FormatError(where, "must be null exactly when the kind is 'real'")
+        column = Column(item.name, item.kind, None, item.declared, item.missing)
+        if isinstance(categories, int):
+            column = replace(column, categories=(), unlisted=categories)
+        elif categories is not None:
+            column = replace(column, categories=tuple(_distinct(categories, where)))
+        made.append(column)
+    names = [column.name for column in made]
+    if len(set(names)) != len(names):
+        twice = _first_repeated(names)
+        at = len(names) - 1 - names[::-1].index(twice)
+        raise FormatError(f"columns[{at}].name", f"{twice!r:.60} is given twice")
+    return tuple(made)
+
+
+def _first_repeated(names: Iterable[str]) -> str:
+    seen: set[str] = set()
+    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+
+
+def _class_document(values: doc.Categories, dtype: str) -> Any:
+    """The classes: the values, and the numpy type that the labels had."""
+    fields = {**msgspec.to_builtins(values), "dtype": dtype}
+    return msgspec.convert(fields, doc.Classes)
+
+
+def _classes(classes: Any) -> NDArray[Any]:
+    values, dtype = _distinct(classes, "classes"), classes.dtype
+    if not values:
+        raise FormatError("classes.values", "must have at least one class")
+    longest = max(map(len, values)) if isinstance(classes, doc.Strings) else 0
+    # a text array allocates the longest label for every entry: too much for a single long one
+    if dtype == "str" and longest * len(values) > 2**18 + 16 * sum(map(len, values)):
+        raise FormatError("classes.dtype", "takes too much memory, use 'object'")
+    try:
+        typed = np.array(values, dtype=dtype)
+    except (ValueError, TypeError, OverflowError):
+        typed = np.empty(0)
+    if typed.tolist() != values:
+        raise FormatError("classes.dtype", f"{dtype!r} cannot hold the values")
+    return typed
+
+
+def _values(values: list[Any], where: str) -> doc.Categories:
+    """Categories or labels with their JSON type, to distinguish 1, 1.0, "1" and true."""
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    kinds = {type(value) for value in plain} or {str}
+    kind = _VALUES.get(kinds.pop()) if len(kinds) == 1 else None
+    if kind is None:
+        found = ", ".join(sorted({type(value).__name__ for value in plain}))
+        raise ValueError(
+            "A model file can hold strings, integers, finite numbers or booleans, all of one "
+            f"kind, in {where}. Found {found} instead. Hint: convert them before fitting."
+        )
+    if kind is doc.Numbers and not all(map(math.isfinite, plain)):
+        raise ValueError(f"A model file cannot hold NaN or infinity in {where}.")
+    made: doc.Categories = kind(plain)
+    return made
+
+
+def _distinct(values: Any, where: str) -> list[Any]:
+    """The values, which must differ; integers of 64 bits."""
+    listed: list[Any] = values.values
+    if isinstance(values, doc.Integers):
+        for at, value in enumerate(listed):
+            if not -(2**63) <= value < 2**64:
+                raise FormatError(f"{where}.values[{at}]", "must fit in 64 bits")
+    if len(set(listed)) != len(listed):
+        raise FormatError(f"{where}.values", "must be distinct")
+    return listed
+
+
+# -- parameters, held-out rows, certificate, record of rows ---------------------------------------
+
+
+def _parameters(parameters: dict[str, Any], answering: doc.Prediction) -> FitParameters:
+    usual = FitParameters().values()
+    for name in parameters:
+        if name not in usual or name in _ANSWERING:
+            raise FormatError(f"parameters.{name:.60}", "is not a parameter of the classifier")
+    made = FitParameters(**parameters, unknown=answering.unknown, smoothing=answering.smoothing)
+    try:
+        made.checked()
+    except (TypeError, ValueError) as error:
+        raise FormatError("parameters", str(error)) from None
+    return made
+
+
+def _held_out_document(held_out: HeldOut | None) -> doc.HeldOutDocument | None:
+    if held_out is None:
+        return None
+    return doc.HeldOutDocument(held_out.m, held_out.errors, held_out.counts.tolist())
+
+
+def _held_out(document: doc.HeldOutDocument | None, grown: Tree) -> HeldOut | None:
+    if document is None:
+        return None
+    shape = (grown.n_nodes, grown.n_classes)
+    counts = table_of(document.counts, "held_out.counts", shape, np.int64)
+    if counts[0].sum() != document.m or document.errors > document.m:
+        raise FormatError("held_out", "must have m rows at the root, and no more errors")
+    return HeldOut(document.m, document.errors, counts)
+
+
+def _row_record(document: Mapping[Any, doc.SketchDocument] | None) -> RowRecord | None:
+    if document is None:
+        return None
+    return RowRecord({role: _sketch(each, f"rows.{role}") for role, each in document.items()})
+
+
+def _sketch(document: doc.SketchDocument, where: str) -> RowSketch:
+    size = len(document.counts)
+    if len(document.hashes) != 8 * size or size > RowSketch.SIZE:
+        raise FormatError(f"{where}.hashes", f"must be {size} numbers, at most {RowSketch.SIZE}")
+    hashes = np.frombuffer(document.hashes, dtype="<u8").astype(np.uint64)
+    if (hashes[1:] <= hashes[:-1]).any():
+        raise FormatError(f"{where}.hashes", "must increase")
+    if sum(document.counts) > document.rows or (
+        size < RowSketch.SIZE and sum(document.counts) < document.rows
+    ):
+        raise FormatError(f"{where}.rows", "must be the number of rows that were hashed")
+    return RowSketch(hashes, np.array(document.counts, dtype=np.int64), document.rows)
+
+
+def _certificate(certificate: Certificate | None) -> dict[str, Any] | None:
+    return None if certificate is None else _representable(asdict(certificate))
+
+
+def _representable(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries that JSON can represent."""
+    return {name: _plain(value) for name, value in values.items() if _can(_plain(value))}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return value
+
+
+def _can(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_can, value))
+    if isinstance(value, dict):
+        return all(isinstance(name, str) and _can(item) for name, item in value.items())
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**64
+    return value is None or isinstance(value, str)

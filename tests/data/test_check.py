@@ -1,0 +1,48 @@
+"""treebound.check: a report of a table that reads as a text."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import treebound as tb
+
+N = 60
+
+
+def frame():
+    return pd.DataFrame(
+        {
+            "when": pd.date_range("2024-01-01", periods=N),
+            "share": [f"{i}%" for i in range(N)],
+            "colour": ["?" if i % 6 == 0 else "red" if i % 2 else "blue" for i in range(N)],
+            "size": np.linspace(-1.0, 1.0, N),
+        }
+    )
+
+
+LABELS = pd.Series(["good"] * (N - 5) + ["bad"] * 5, name="loan")
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.from_pandas])
+def test_a_report_has_columns_classes_and_findings(library):
+    report = tb.check(library(frame()), LABELS)
+    assert (report.n_rows, report.target) == (N, "loan")
+    assert report.classes == {"bad": 5, "good": N - 5}
+    assert [column["name"] for column in report.columns] == ["share", "colour", "size"]
+    assert report.columns[1]["commonest"] == {"red": 30, "blue": 20, "?": 10}
+    said = {one.column: one.what for one in report.findings}
+    assert said["when"] == "holds dates or durations"
+    assert said["share"].startswith("holds numbers written as text, such as '0%'")
+    assert said["colour"].startswith("holds '?' in 10 rows")
+    assert said["loan"] == "is 'bad' in only 8.3 % of the rows"
+
+
+def test_the_repr_is_a_text_to_read():
+    lines = repr(tb.check(frame(), LABELS)).splitlines()
+    assert lines[0] == "60 rows"
+    assert "loan    target" in "\n".join(lines)
+    assert "Column 'when' holds dates or durations." in lines
+    plain = tb.check(np.random.default_rng(0).normal(size=(N, 2)), [0, 1] * 30, target="label")
+    assert plain.target == "label"
+    assert repr(plain).splitlines()[-1] == "Nothing looks suspicious."

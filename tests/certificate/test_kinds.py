@@ -1,5 +1,6 @@
 """The kinds of certificates as ``fit`` gives them: folds, prior, weights, classes, referral."""
 
+import json
 from dataclasses import replace
 from math import log
 
@@ -143,6 +144,41 @@ def test_weighted_trees_are_certified_by_rows(kind, cancer):
         assert "counted by rows" in own.explain()
         plain = replace(clf.tree_.recounted(tb.Sample.learn(X, y)), label=clf.tree_.label)
         assert own.risk == tb.certify(plain).risk
+
+
+# -- model files -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weight", [None, "balanced"])
+@pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
+def test_a_model_file_keeps_the_certificate(kind, weight, cancer, tmp_path):
+    clf = tb.BoundTreeClassifier(certify=kind, class_weight=weight).fit(*cancer)
+    clf.save(tmp_path / "model.json")
+    again = tb.BoundTreeClassifier.load(tmp_path / "model.json")
+    assert again.certificate_ == clf.certificate_
+    assert again.certificate_.by_class == clf.certificate_.by_class
+    if kind != "prior":
+        assert again.prune_to(3).certificate_ == clf.prune_to(3).certificate_
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("prior", lambda d: d["proof"]["errors"].append(1)),
+        ("prior", lambda d: d["proof"].update(errors=[500, 500])),
+        ("prior", lambda d: d["proof"].update(log_prior=1.0)),
+        ("folds", lambda d: d["held_out"].update(folds=0)),
+        ("training", lambda d: d["row_counts"][0].__setitem__(0, 7)),
+    ],
+)
+def test_a_false_proof_in_a_model_file_is_refused(kind, change, cancer, tmp_path):
+    clf = tb.BoundTreeClassifier(certify=kind, class_weight="balanced").fit(*cancer)
+    clf.save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    change(document)
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match="model.json"):
+        tb.BoundTreeClassifier.load(tmp_path / "model.json")
 
 
 # -- classes -----------------------------------------------------------------------------------

@@ -91,7 +91,9 @@ def test_target_risk_is_met_by_the_most_accurate_tree(cancer, by_prior):
     assert clf.certificate_.risk <= 0.155
     met = [one.training_error for one in by_prior.frontier_ if one.risk <= 0.155]
     assert clf.model_.proof.training_error == min(met)
-    with pytest.raises(ValueError, match=r"certified at 1 % or below; the least limit is 1\d\.\d %"):
+    with pytest.raises(
+        ValueError, match=r"certified at 1 % or below; the least limit is 1\d\.\d %"
+    ):
         tb.BoundTreeClassifier(certify="prior", target_risk=0.01).fit(*cancer)
     with pytest.raises(ValueError, match="'target_risk' parameter .* None unless certify='prior'"):
         tb.BoundTreeClassifier(target_risk=0.2).fit(*cancer)

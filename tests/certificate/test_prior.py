@@ -137,7 +137,7 @@ def test_the_share_of_edited_splits_leaves_the_mass_below_one(seed):
     shared = PriorOptions(hand=0.25, tilt=1.0, thresholds="midpoint", depth=2)
     rows_a = np.arange(sample.n_rows)
     without, with_share = (Prior(sample, options=o, rows_a=rows_a) for o in (plain, shared))
-    for nested, chance in list(all_trees(columns, rows, y, n, deepest=2))[::7]:
+    for nested, _ in list(all_trees(columns, rows, y, n, deepest=2))[::7]:
         tree = tree_of(nested, sample)
         inner, leaves = tree.n_leaves - 1, tree.n_leaves
         ratio = with_share.log_probability(tree) - without.log_probability(tree)
@@ -263,7 +263,9 @@ def tail(m, errors, p):
     return sum(comb(m, k) * p**k * (1 - p) ** (m - k) for k in range(errors + 1))
 
 
-@pytest.mark.parametrize(("m", "errors", "level"), [(400, 12, 0.05), (50, 0, 1e-9), (90, 30, 1e-40)])
+@pytest.mark.parametrize(
+    ("m", "errors", "level"), [(400, 12, 0.05), (50, 0, 1e-9), (90, 30, 1e-40)]
+)
 def test_limit_is_the_exact_one_rounded_up(m, errors, level):
     found = limit(m, errors, log(level))
     assert tail(m, errors, found) <= Fraction(level) < tail(m, errors, found - 1e-6)

@@ -61,7 +61,7 @@ def test_refer_writes_a_model_that_refers(files, capsys):
     answers = set(out.split()[1:])
     assert "refer" in answers
     assert len(answers) > 1
-    line = refused(capsys, "fit", train, "--target", "y", "--refer", "0.1", "-q", "--force",
+    line = refused(capsys, "fit", train, "--target", "y", "--refer", "0.1", "--quiet",
                    "-o", model)  # fmt: skip
     assert "took no part in fitting" in line
 

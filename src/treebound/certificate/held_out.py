@@ -171,9 +171,7 @@ class HeldOut:
         )
 
 
-def counts_at(
-    path: PruningPath, step: int, counts: NDArray[np.int64]
-) -> NDArray[np.int64] | None:
+def counts_at(path: PruningPath, step: int, counts: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """Counts at the nodes of the tree of a step, from those at the nodes of the first tree.
 
     None if the step is no pruning of the first tree: subtrees were raised.

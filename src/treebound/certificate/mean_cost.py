@@ -105,9 +105,7 @@ def _bets(costs: NDArray[np.float64], delta: float) -> NDArray[np.float64]:
     return np.asarray(np.minimum(_LARGEST, np.sqrt(-2.0 * log(delta) / (m * before))))
 
 
-def _least_refuted(
-    costs: NDArray[np.float64], bets: NDArray[np.float64], needed: float
-) -> float:
+def _least_refuted(costs: NDArray[np.float64], bets: NDArray[np.float64], needed: float) -> float:
     """The least mean whose log wealth reaches ``needed``, rounded up; 1 if none does."""
     low, high = 0.0, 1.0
     while high - low > 1e-12:

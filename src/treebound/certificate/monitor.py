@@ -301,7 +301,9 @@ def error_monitor(
     check("monitor", {"alpha": alpha}, _ALPHA)
     share = alpha / (1 + len(by_class))
     streams = [Stream("the error rate", float(limit), share)]
-    streams += [Stream(f"the share of missed {label}", float(own), share) for label, own in by_class]
+    streams += [
+        Stream(f"the share of missed {label}", float(own), share) for label, own in by_class
+    ]
     return Monitor(alpha, streams, [label for label, _ in by_class])
 
 

@@ -209,18 +209,18 @@ class Prior:
         CertifiedTree
         """
         n = self.a.n_classes
-        wrong = [
+        on_a, on_b = (
             np.bincount(part.y[tree.label[tree.apply(part.X)] != part.y], minlength=n)
             for part in (self.a, self.b)
-        ]
-        return self._certified(tree, self.log_probability(tree), *wrong, delta)
+        )
+        return self._certified(tree, self.log_probability(tree), on_a, on_b, delta)
 
     def _certified(
         self,
         tree: Tree,
         log_prior: float,
-        errors_a: NDArray[np.int64],
-        errors_b: NDArray[np.int64],
+        errors_a: NDArray[Any],
+        errors_b: NDArray[Any],
         delta: float,
     ) -> CertifiedTree:
         rows = np.bincount(self.b.y, minlength=self.b.n_classes)
@@ -235,7 +235,7 @@ class Prior:
         log_prior = arrays.pop("log_prior")
         leaf = arrays["left"] < 0
         other = arrays["label"][leaf][:, None] != np.arange(sample.n_classes)
-        wrong = [(counts[leaf] * other).sum(axis=0) for counts in (counts_a, counts_b)]
+        on_a, on_b = ((counts[leaf] * other).sum(axis=0) for counts in (counts_a, counts_b))
         tree = Tree(
             **arrays,
             counts=counts_a + counts_b,
@@ -246,7 +246,7 @@ class Prior:
         if sample.weight is not None:
             weights, _ = tree.counts_on(sample)
             tree = replace(tree, counts=weights, weighted=True)
-        return self._certified(tree, log_prior, *wrong, delta)
+        return self._certified(tree, log_prior, on_a, on_b, delta)
 
 
 def limit(m: int, errors: int, log_level: float) -> float:
@@ -312,7 +312,7 @@ def error_prices(m: int) -> list[float]:
     worth about ``sqrt(2 c / (m q (1 - q)))``: less on large tables.
     """
     most = min(5.0, 900.0 / max(m, 1) ** 0.5)
-    return np.geomspace(0.02, most, PRICES).tolist()
+    return [float(price) for price in np.geomspace(0.02, most, PRICES)]
 
 
 def _kernel(a: Sample, b: Sample, options: PriorOptions) -> PriorSearch:

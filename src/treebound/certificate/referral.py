@@ -1,9 +1,9 @@
 """Referral: answer only in the leaves where the risk of an answered case can be promised.
 
 From held-out rows: the leaves are ranked by the rows that grew the tree. The sets of the first
-j leaves are tested in this order, from the one that these rows think surest to pass, each at the
-full delta, until one fails (fixed-sequence testing): a set with a larger risk is kept only if the
-first such set passed its test, which happens with probability at most delta.
+j leaves are tested in this order, from the first that these rows expect to pass, each at the full
+delta, until one fails (fixed-sequence testing): a set with a larger risk is kept only if the first
+such set passed its test, which happens with probability at most delta.
 
 From a prior: ``refer`` is one more label of a leaf. For a fixed tree, given which rows of B it
 answers, its errors among them are binomial, so that ``U(n_answered, errors, delta pi(h))`` bounds
@@ -105,11 +105,7 @@ def refer_by_rows(
     order = _ranked(tree)
     answered, wrong = rows[order].cumsum(), errors[order].cumsum()
     m, kept = int(rows.sum()), 0
-    share = m / max(float(tree.weight[0]), 1.0)
-    expected = np.floor(share * tree.weight[order].cumsum())
-    mistakes = np.ceil(share * (tree.node_errors[order] + 1.0).cumsum())
-    start = int(np.argmin(binom.cdf(mistakes, expected, max_risk)))
-    for j in range(start, len(order)):
+    for j in range(_first_test(tree, order, m, max_risk, delta), len(order)):
         if binom.cdf(wrong[j], answered[j], max_risk) > delta:
             break
         kept = j + 1
@@ -120,6 +116,24 @@ def refer_by_rows(
         tree, answers, float(max_risk), float(delta),
         int(wrong[last]) if kept else 0, int(answered[last]) if kept else 0, m,
     )  # fmt: skip
+
+
+def _first_test(tree: Tree, order: NDArray[np.intp], m: int, max_risk: float, delta: float) -> int:
+    """Where to begin: the first set that should pass with one error more than expected.
+
+    By the rows that grew the tree alone; if there is none, the first that should pass with the
+    errors expected, or the one that comes nearest.
+    """
+    from scipy.stats import binom
+
+    share = m / max(float(tree.weight[0]), 1.0)
+    rows = np.floor(share * tree.weight[order].cumsum())
+    errors = np.ceil(share * tree.node_errors[order].cumsum())
+    for more in (1.0, 0.0):
+        chance = binom.cdf(errors + more, rows, max_risk)
+        if (chance <= delta).any():
+            return int(np.argmax(chance <= delta))
+    return int(np.argmin(chance))
 
 
 def _ranked(tree: Tree) -> NDArray[np.intp]:

@@ -27,9 +27,9 @@ from treebound.tree.model import Tree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+    from sklearn.utils import Tags
 
     from treebound.classifier.referring import ReferringClassifier
-    from sklearn.utils import Tags
 
 __all__ = ["BoundTreeClassifier"]
 

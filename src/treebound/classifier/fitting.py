@@ -80,15 +80,14 @@ def fit_table(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = No
         ordinal_features=parameters.ordinal_features,
     )
     name = getattr(y, "name", None)
-    known = {
-        "target": name if isinstance(name, str) and name else None,
-        "named": table.names is not None,
-    }
+    target = name if isinstance(name, str) and name else None
+    named = table.names is not None
     if parameters.certify in ("held-out", "folds"):
-        return _fit_apart(parameters, learn, table, y, sample_weight, **known)
+        return _fit_apart(parameters, learn, table, y, sample_weight, target)
     sample = learn(table, y, sample_weight)
     warn_of_findings(sample, stacklevel=4)
-    return fit_sample(parameters, sample, rows=RowRecord.of(sample, known["named"]), **known)
+    rows = RowRecord.of(sample, named)
+    return fit_sample(parameters, sample, target=target, named=named, rows=rows)
 
 
 def _fit_apart(
@@ -97,10 +96,10 @@ def _fit_apart(
     table: Table,
     y: Any,
     sample_weight: Any,
-    **known: Any,
+    target: str | None,
 ) -> Model:
     """Fit without one fold, or without each of several, and keep the tree of the least limit."""
-    m = table.shape[0]
+    m, named = table.shape[0], table.names is not None
     weight = row_weights(sample_weight, m)
     m = m if weight is None else int(np.count_nonzero(weight))
     if m < 2:
@@ -118,8 +117,8 @@ def _fit_apart(
         )
         if fold is folds[0]:
             warn_of_findings(sample, stacklevel=7)
-        rows = RowRecord.of(sample, known["named"]).with_rows("held-out", hashes)
-        model = fit_sample(parameters, sample, aside, rows=rows, **known)
+        rows = RowRecord.of(sample, named).with_rows("held-out", hashes)
+        model = fit_sample(parameters, sample, aside, target=target, named=named, rows=rows)
         assert model.held_out is not None
         return model, model.held_out.errors
 

@@ -166,9 +166,7 @@ def _by_given_rows(model: Model, max_risk: float, X: Any, y: Any, delta: float) 
 def _by_prior(model: Model, max_risk: float, X: Any, y: Any, delta: float) -> Referral:
     """The training rows again: their prior, and the trees of the frontier."""
     assert model.proof is not None
-    sample = Sample.read(
-        X, y, columns=model.columns, classes=model.classes, named=model.has_names
-    )
+    sample = Sample.read(X, y, columns=model.columns, classes=model.classes, named=model.has_names)
     options = PriorOptions(thresholds=model.options.thresholds)
     prior = Prior(sample, model.parameters.get("random_state", 0), options)
     own = [CertifiedTree(model.tree, model.proof, model.proof.risk(delta))]
@@ -179,8 +177,8 @@ def refer_label(classes: NDArray[Any], label: Any = None) -> Any:
     """The label of referral: of the type of the classes and none of them."""
     text = classes.dtype.kind in "UOT"
     label = ("refer" if text else -1) if label is None else label
-    kinds = {"U": str, "O": str, "T": str, "i": int, "u": int, "f": (int, float)}
-    wanted = kinds.get(classes.dtype.kind, ())
+    kinds: dict[str, tuple[type, ...]] = {"i": (int,), "u": (int,), "f": (int, float)}
+    wanted = (str,) if text else kinds.get(classes.dtype.kind, ())
     if not isinstance(label, wanted) or isinstance(label, bool) or label in classes.tolist():
         must = f"a label of the type of the classes ({classes.dtype}) that is none of them"
         raise invalid("label", "refer", must, label)

@@ -161,9 +161,7 @@ def fit(
             model = fit_files(parameters, [data, *more], target, tell, checkpoint)
         sample = table = None
     else:
-        model, sample, table = _fit_in_memory(
-            parameters, data, options, target, cv, verbose, quiet
-        )
+        model, sample, table = _fit_in_memory(parameters, data, options, target, cv, verbose, quiet)
     if not quiet:
         print_message(summary(model))
     if refer is not None:

@@ -1,4 +1,4 @@
-"""Certificates from a prior over trees that some of the rows define (Langford 2005, Theorem 4.1).
+"""Certificates from a prior over trees that some of the rows define (after Langford 2005).
 
 =========  ======================================================================================
 A, B       a fifth of the rows, drawn by number; the other rows

@@ -48,8 +48,10 @@ def test_training_limits_count_two_classes_and_the_rows_of_the_class():
     for k, one in enumerate(found):
         m, leaves = int((y == k).sum()), leaves_answering(tree, k)
         log_tau = log_growth_leaves(leaves, 5 * m, 2, tree.landscape)
-        expected = tail_inversion(m, int(errors[k]), lambda _, t=log_tau: t, delta=0.05 / 3,
-                                  ghost=4 * m, log_prior=float(log_leaves_prior(leaves)))  # fmt: skip
+        expected = tail_inversion(
+            m, int(errors[k]), lambda _, t=log_tau: t, delta=0.05 / 3, ghost=4 * m,
+            log_prior=float(log_leaves_prior(leaves)),
+        )  # fmt: skip
         assert (one.label, one.m, one.risk) == (k, m, expected)
 
 

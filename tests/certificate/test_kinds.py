@@ -95,7 +95,7 @@ def test_target_risk_is_met_by_the_most_accurate_tree(cancer, by_prior):
         ValueError, match=r"certified at 1 % or below; the least limit is 1\d\.\d %"
     ):
         tb.BoundTreeClassifier(certify="prior", target_risk=0.01).fit(*cancer)
-    with pytest.raises(ValueError, match="'target_risk' parameter .* None unless certify='prior'"):
+    with pytest.raises(ValueError, match=r"'target_risk' parameter .* None unless certify='prior'"):
         tb.BoundTreeClassifier(target_risk=0.2).fit(*cancer)
 
 
@@ -179,7 +179,7 @@ def test_a_false_proof_in_a_model_file_is_refused(kind, change, cancer, tmp_path
     document = json.loads((tmp_path / "model.json").read_text())
     change(document)
     (tmp_path / "model.json").write_text(json.dumps(document))
-    with pytest.raises(ValueError, match="model.json"):
+    with pytest.raises(ValueError, match=r"model\.json"):
         tb.BoundTreeClassifier.load(tmp_path / "model.json")
 
 

@@ -473,9 +473,9 @@ class Model:
                 raise _kind_needed()
             if seen.some:
                 raise ValueError(seen.refusal)
-            kind = "training" if seen.all else "held-out"
             if seen.all:
-                return self._own(kind, landscape, level)
+                return self._own(None, landscape, level)
+            kind = "held-out"
         if kind == "held-out":
             errors, m = self.errors_on(X, y)
             constant = float((read_classes(y, self.classes) != self.tree.label[0]).mean())

@@ -13,7 +13,6 @@ from treebound.certificate import certify_counts
 from treebound.data import Sample
 from treebound.data.folds import folds
 
-
 NO_RECORD = pytest.mark.xfail(strict=True, reason="a model file keeps no record of its rows yet")
 
 

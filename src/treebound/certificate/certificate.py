@@ -408,7 +408,7 @@ def certify_counts(
     share of these examples that are not of the most frequent class of training.
     """
     check("certify", {"delta": delta, "m": m, "errors": errors}, _HELD_OUT)
-    checked = seen is not None and seen.checked
+    checked = seen is not None and seen.checked and not seen.significant
     part = "these rows took no part in fitting"
     assumptions = (
         Assumption("the held-out examples are independent draws, as the new ones will be", False),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import inf, log, log1p
+from math import inf, log
 from typing import Any
 
 import msgspec
@@ -27,6 +27,7 @@ __all__ = ["Alarm", "Monitor", "error_monitor", "leaf_monitor"]
 
 # Bets as shares of the largest one that is allowed.
 BETS = np.geomspace(0.01, 0.9, 12)
+_PART = 10_000  # outcomes at a time
 _ALPHA: dict[str, Constraint] = {"alpha": Number(0.0, 1.0, open=True)}
 
 
@@ -46,26 +47,35 @@ class Stream(msgspec.Struct, forbid_unknown_fields=True):
 
     def update(self, outcomes: NDArray[np.bool_]) -> int | None:
         """Add outcomes; the number of outcomes at the first alarm, or None."""
+        for start in range(0, len(outcomes), _PART):
+            if self._add(outcomes[start : start + _PART]):
+                return self.seen
+        return None
+
+    def _add(self, outcomes: NDArray[np.bool_]) -> bool:
+        """Add outcomes up to the first alarm, all bets and times at once."""
         if self.limit >= 1.0:  # nothing can be above it
             self.seen += len(outcomes)
             self.events += int(outcomes.sum())
-            return None
-        sums, plain, least, at, events = self._state()
-        needed = -log(self.alpha)
+            return False
+        sums, plain, least, at, before = self._state()
         rise, fall = steps(self.limit)
-        for event in outcomes.tolist():
-            self.seen += 1
-            self.events += event
-            step = rise if event else fall
-            sums = step_sums(sums, step, self.seen)
-            plain += step
-            lower = plain <= least
-            least[lower], at[lower], events[lower] = plain[lower], self.seen, self.events
-            if log_wealth(sums, self.seen) >= needed:
-                self._keep(sums, plain, least, at, events)
-                return self.seen
-        self._keep(sums, plain, least, at, events)
-        return None
+        times = self.seen + 1 + np.arange(len(outcomes))
+        growth = np.where(outcomes[:, None], rise, fall).cumsum(axis=0)
+        all_sums = later_sums(sums, growth, times)
+        alarms = log_wealth(all_sums, times) >= -log(self.alpha)
+        stop = int(alarms.argmax()) + 1 if alarms.any() else len(outcomes)
+        path = plain + growth[:stop]
+        last = stop - 1 - path[::-1].argmin(axis=0)  # where each bet was lowest, the last time
+        lowest = path[last, np.arange(len(BETS))]
+        lower = lowest <= least
+        events = self.events + outcomes[:stop].cumsum()
+        least[lower], at[lower], before[lower] = (
+            lowest[lower], times[last[lower]], events[last[lower]],
+        )  # fmt: skip
+        self.seen, self.events = int(times[stop - 1]), int(events[-1])
+        self._keep(all_sums[stop - 1], path[-1], least, at, before)
+        return bool(alarms.any())
 
     @property
     def log_wealth(self) -> float:
@@ -104,18 +114,24 @@ def steps(limit: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return np.log1p(bets * (1.0 - limit)), np.log1p(-bets * limit)
 
 
-def step_sums(
-    log_sums: NDArray[np.float64], log_factor: NDArray[np.float64], time: int
+def later_sums(
+    log_sums: NDArray[np.float64], growth: NDArray[np.float64], times: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """``S <- (S + 1 / (t (t + 1))) factor``, in logs, for arrays whose last axis are the bets."""
-    return np.asarray(np.logaddexp(log_sums, -log(time) - log1p(time)) + log_factor)
+    """``S <- (S + 1 / (t (t + 1))) factor`` in logs, after each of the times.
+
+    ``growth`` are the sums of the log factors, one row for each time, one column for each bet.
+    """
+    before = np.concatenate([np.zeros_like(growth[:1]), growth[:-1]])
+    weights = -np.log(times * (times + 1.0))[:, None]
+    started = np.logaddexp.accumulate(weights - before, axis=0)
+    return np.asarray(growth + np.logaddexp(log_sums, started))
 
 
-def log_wealth(log_sums: NDArray[np.float64], time: int) -> Any:
+def log_wealth(log_sums: NDArray[np.float64], times: Any) -> Any:
     """Log of the mean of S over the bets, plus the weight of the bets still to come."""
-    top = np.maximum(log_sums.max(axis=-1), -700.0)
+    top = log_sums.max(axis=-1)
     mean = np.log(np.exp(log_sums - top[..., None]).mean(axis=-1)) + top
-    return np.logaddexp(mean, -log1p(time))
+    return np.logaddexp(mean, -np.log1p(times))
 
 
 @dataclass(frozen=True)

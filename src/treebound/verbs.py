@@ -177,8 +177,9 @@ def certify(
         With ``kind="held-out"``, anything with a ``predict``.
     X, y : table and labels, optional
         Rows to certify from; without them those of ``fit``. Every row counts once.
-    kind : {"training", "held-out"}, optional
-        What the rows are. By default the record of ``fit`` tells: unknown rows are held-out rows,
+    kind : {"training", "held-out", "prior"}, optional
+        What the rows are; ``"prior"``: all training rows, of which a fifth defines a prior over
+        trees. By default the record of ``fit`` tells: unknown rows are held-out rows,
         known ones the training rows, and some of both are refused. A tree without a record (of
         scikit-learn, a bare ``Tree``, an imported one) has no default.
     landscape : Landscape, optional

@@ -159,6 +159,16 @@ class HeldOutDocument(_Object):
     m: Annotated[int, Meta(ge=1, le=2**53)]
     errors: Annotated[int, Meta(ge=0, le=2**53)]
     counts: list[list[Whole]]
+    folds: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
+
+
+class ProofDocument(_Object):
+    """What the certificate by a prior rests on."""
+
+    log_prior: Annotated[float, Meta(ge=-_MOST, le=0.0)]
+    rows: list[Whole]
+    errors: list[Whole]
+    training_error: Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
 class SketchDocument(_Object):
@@ -186,6 +196,8 @@ class ModelDocument(_Object):
     no_certificate: str = ""
     pruning: PathDocument | None = None
     held_out: HeldOutDocument | None = None
+    proof: ProofDocument | None = None
+    row_counts: list[list[Whole]] | None = None
     rows: dict[Role, SketchDocument] | None = None
 
 

@@ -6,24 +6,19 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from treebound._files import check_writable
 from treebound._jobs import effective_jobs
 from treebound.data.parts import Schema
 from treebound.data.streams import Batches, TableStream
 from treebound.data.weights import warn_if_total_is_light
-from treebound.growing import GrowOptions
-from treebound.growing.rounds import (
-    FINE_BINS,
-    Engine,
-    Limits,
-    Progress,
-    grow_in_rounds,
-    make_bins,
-    stream_engine,
-)
+from treebound.growing import GrowOptions, Limits, Progress, grow_on_engine, make_bins
+from treebound.growing.engine import Engine, stream_engine
+from treebound.growing.grow import FINE_BINS
 from treebound.pruning import PRUNERS, Pruner, make_pruner
 from treebound.tree.model import Tree
 
@@ -78,6 +73,8 @@ def fit_stream(
     """
     pruner, options = classifier._checked()
     refuse_what_needs_rows(classifier, pruner)
+    if checkpoint is not None:
+        check_writable(Path(checkpoint))
     say = reading or (lambda _what, _rows: None)
     what = ["learning"]
     stream = TableStream(batches, y, sample_weight, tell=lambda rows: say(what[0], rows))
@@ -134,7 +131,7 @@ def fit_in_rounds(
     if unlimited:
         options = replace(options, max_leaves=MOST_GROWN_LEAVES)
     total = engine.facts.total
-    grown = grow_in_rounds(
+    grown = grow_on_engine(
         engine,
         schema.columns,
         schema.classes,

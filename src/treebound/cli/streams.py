@@ -14,7 +14,7 @@ from treebound.cli.speaking import say
 
 if TYPE_CHECKING:
     from treebound.classifier.model import TreeModel
-    from treebound.growing.rounds import Progress
+    from treebound.growing import Progress
 
 __all__ = ["fit_files", "must_stream", "warnings_as_lines"]
 

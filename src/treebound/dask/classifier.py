@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from treebound._extras import require
+from treebound._files import check_writable
 from treebound._jobs import effective_jobs
 from treebound.classifier import BoundTreeClassifier
-from treebound.classifier.fitting import fit_engine, refuse_what_needs_rows
+from treebound.classifier.fitting import fit_engine, refuse_groups, refuse_what_needs_rows
 from treebound.dask import tasks
 from treebound.dask.collections import (
     is_array,
@@ -23,10 +25,11 @@ from treebound.dask.collections import (
     partitions_of,
     plain_numbers,
 )
+from treebound.dask.engine import DaskEngine, PartitionError, in_partition
 from treebound.data import Sample
 from treebound.data.parts import Schema, put_together, with_numbers
-from treebound.growing.rounds import Engine, make_bins, stream_engine
-from treebound.growing.rounds.on_dask import DaskEngine, PartitionError, in_partition
+from treebound.growing import make_bins
+from treebound.growing.engine import Engine, stream_engine
 from treebound.parameters import with_parameters
 
 __all__ = ["DaskBoundTreeClassifier"]
@@ -84,7 +87,9 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
 
     # -- learning --------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DaskBoundTreeClassifier:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: None = None
+    ) -> DaskBoundTreeClassifier:
         """Grow a tree on the workers and prune it.
 
         Parameters
@@ -95,6 +100,8 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             The class of every row, in the partitions of X; or the name of a column of X.
         sample_weight : dask Series or Array, or str, optional
             The weight of every row, in the partitions of X; or the name of a column of X.
+        groups : None
+            Groups need rows in memory.
 
         Returns
         -------
@@ -103,6 +110,10 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         with self._unchanged_on_error():
             pruner, _ = self.checked()
             refuse_what_needs_rows(self, pruner)
+            if groups is not None:
+                refuse_groups(self, in_memory=False)
+            if self.checkpoint is not None:
+                check_writable(Path(self.checkpoint))
             raw = partitions(X, y, sample_weight)
             client = self._client()
             plain = [c for c in plain_numbers(X) if c not in _names(y, sample_weight)]
@@ -308,15 +319,17 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             parameters.pop(name)
         return BoundTreeClassifier(**parameters)._with_model(self.model_)
 
-    def save(self, path: Any) -> None:
+    def save(self, path: Any, *, pruning_path: bool = True, row_record: bool = True) -> None:
         """Write the model as JSON, as :meth:`treebound.BoundTreeClassifier.save` does.
 
         Parameters
         ----------
         path : str or path-like
             The file to write.
+        pruning_path, row_record : bool
+            Whether to keep the pruning path, and the hashes of rows.
         """
-        self.to_local().save(path)
+        self.to_local().save(path, pruning_path=pruning_path, row_record=row_record)
 
 
 def _dask(module: str = "dask") -> Any:

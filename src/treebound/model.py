@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, partial, wraps
 from inspect import cleandoc, signature
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -17,14 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import Number, check, invalid
+from treebound._versions import checked_state, state_with_version
 from treebound.certificate import (
     Certificate,
     CertificateKind,
+    Frontier,
     HeldOut,
+    Prior,
+    PriorOptions,
+    PriorProof,
     RowRecord,
     RowsSeen,
     certify_counts,
+    certify_proof,
     certify_tree,
+    counts_at,
     reason_against,
 )
 from treebound.data import Column, Matrix, Sample, Unknown, read_matrix
@@ -74,6 +81,12 @@ class Model:
         The certificate holds with probability ``1 - delta``.
     held_out : HeldOut or None
         Counts of the rows that were held out by ``fit``.
+    proof : PriorProof or None
+        What the certificate by a prior rests on.
+    frontier : Frontier or None
+        The other trees that the prior certifies; not kept in model files.
+    row_counts : ndarray of int64 or None
+        If the rows were weighted: training rows of each class at each node of the grown tree.
     rows : RowRecord or None
         What is kept of the rows that took part in fitting, to recognise them.
     parameters : mapping
@@ -93,9 +106,18 @@ class Model:
     named: bool | None = None
     delta: float = 0.05
     held_out: HeldOut | None = None
+    proof: PriorProof | None = None
+    frontier: Frontier | None = None
+    row_counts: NDArray[np.int64] | None = None
     rows: RowRecord | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     no_certificate: str = ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return state_with_version({item.name: getattr(self, item.name) for item in fields(self)})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(checked_state(state))
 
     # -- what it holds ---------------------------------------------------------------------
 
@@ -288,22 +310,23 @@ class Model:
         -------
         Model
         """
-        path = self.path
-        if path is None:
-            raise ValueError(
-                "There is no pruning path: the model was fitted with pruning=None. "
-                "Hint: fit it with another 'pruning'."
-            )
-        if leaves is not None and step is None:
-            path, at = path.reaching(leaves)
-        elif leaves is None and step is not None:
-            at = path.step(step)
-        else:
+        if (leaves is None) == (step is None):
             raise ValueError(
                 "prune_to needs one of 'leaves' and 'step'. "
                 f"Got leaves={leaves!r} and step={step!r} instead."
             )
-        assert self.pruning is not None
+        by_size, frontier = step is None, self.frontier
+        number: int = leaves if by_size else step  # type: ignore[assignment]
+        if frontier is not None:
+            at = frontier.step_with(number) if by_size else frontier.step(number)
+            return replace(self, tree=frontier[at].tree, proof=frontier[at].proof, step=at)
+        if self.pruning is None:
+            raise ValueError(
+                "There is no pruning path: the model was fitted with pruning=None. "
+                "Hint: fit it with another 'pruning'."
+            )
+        path = self.pruning.path
+        path, at = path.reaching(number) if by_size else (path, path.step(number))
         return replace(self, tree=path.tree(at), pruning=replace(self.pruning, path=path), step=at)
 
     def with_threshold(self, label: Any, probability: float) -> Model:
@@ -379,6 +402,9 @@ class Model:
             pruning=result,
             step=None,
             held_out=None,  # they were not counted on this tree
+            proof=None,
+            frontier=None,
+            row_counts=row_counts(result.path.first, sample),
             rows=rows,
             no_certificate=reason or self.no_certificate * (sample is None),
         )
@@ -391,24 +417,41 @@ class Model:
         return self._certificate(self.delta)
 
     def _certificate(self, delta: float) -> Certificate | None:
+        if self.proof is not None:
+            return certify_proof(self.tree, self.proof, delta, self.unknown)
         if self.held_out is None:
-            if self.no_certificate or reason_against(self.tree):
-                return None
-            return certify_tree(self.tree, delta=delta, unknown=self.unknown)
+            return None if self._reason else self._by_training(delta)
         path = self.path
         if path is None or self.step in (None, path.chosen):
-            return self.held_out.certificate(delta, path)
+            return self.held_out.certificate(delta, self.tree, path)
         return self.held_out.certificate_at(path, self.step, delta)
+
+    def _by_training(self, delta: float, landscape: Landscape | None = None) -> Certificate:
+        return certify_tree(
+            self.tree, row_counts=self._rows_at_nodes, landscape=landscape, delta=delta,
+            unknown=self.unknown,
+        )  # fmt: skip
+
+    @property
+    def _rows_at_nodes(self) -> NDArray[np.int64] | None:
+        """The row counts at the nodes of the tree, where the rows were weighted."""
+        if self.row_counts is None or self.path is None:
+            return self.row_counts
+        step = self.path.chosen if self.step is None else self.step
+        return counts_at(self.path, step, self.row_counts)
+
+    @property
+    def _reason(self) -> str:
+        """Why the training rows give no certificate; empty if they do."""
+        return self.no_certificate or reason_against(self.tree, self._rows_at_nodes)
 
     @property
     def certificate_reason(self) -> str | None:
         """Why there is no certificate, in words; None if there is one."""
         if self.certificate is not None:
             return None
-        return (
-            self.no_certificate
-            or reason_against(self.tree)
-            or ("The held-out rows were counted on the grown tree; this tree has raised subtrees.")
+        return self._reason or (
+            "The held-out rows were counted on the grown tree; this tree has raised subtrees."
         )
 
     def hashes(self, X: Any, y: Any) -> NDArray[np.uint64] | None:
@@ -439,8 +482,9 @@ class Model:
         ----------
         X, y : table and labels, optional
             Rows to certify from; without them those of ``fit``.
-        kind : {"training", "held-out"}, optional
-            What the rows are; by default the record of the rows of ``fit`` tells.
+        kind : {"training", "held-out", "prior"}, optional
+            What the rows are; by default the record of the rows of ``fit`` tells. ``"prior"``: all
+            training rows, of which a fifth defines a prior over trees.
         landscape : Landscape, optional
             The features to split on, for a certificate from training rows.
         delta : float, optional
@@ -471,19 +515,21 @@ class Model:
             errors, m = self.errors_on(X, y)
             constant = float((read_classes(y, self.classes) != self.tree.label[0]).mean())
             return certify_counts(errors, m, level, seen=seen, constant_error=constant)
+        if kind == "prior":
+            return self._from_prior(X, y, level)
         if kind != "training":
-            must = "'training' or 'held-out' for rows that are given"
+            must = "'training', 'prior' or 'held-out' for rows that are given"
             raise invalid("kind", "certify", must, kind)
         return self._from_training(X, y, landscape, level)
 
     def _own(self, kind: str | None, landscape: Landscape | None, delta: float) -> Certificate:
         """The certificate from the rows of fit."""
-        own = "training" if self.held_out is None else self.held_out.kind
+        own: CertificateKind = "training" if self.held_out is None else self.held_out.kind
+        own = own if self.proof is None else "prior"
         if landscape is not None or (kind == "training" and own != kind):
-            reason = self.no_certificate or reason_against(self.tree)
-            if reason:
-                raise ValueError(f"There is no certificate for this tree. {reason}")
-            return certify_tree(self.tree, landscape=landscape, delta=delta, unknown=self.unknown)
+            if self._reason:
+                raise ValueError(f"There is no certificate for this tree. {self._reason}")
+            return self._by_training(delta, landscape)
         if kind is not None and kind != own:
             must = f"{own!r}, the kind of the rows that fit had, or None"
             raise invalid("kind", "certify", must, kind, "give such rows as X and y.")
@@ -491,6 +537,14 @@ class Model:
         if certificate is None:
             raise ValueError(f"There is no certificate for this tree. {self.certificate_reason}")
         return certificate
+
+    def _from_prior(self, X: Any, y: Any, delta: float) -> Certificate:
+        """The certificate of any tree from all training rows, in the order of ``fit``."""
+        sample = Sample.read(X, y, columns=self.columns, classes=self.classes, named=self.has_names)
+        seed = self.parameters.get("random_state", 0)
+        options = PriorOptions(thresholds=self.options.thresholds)
+        proof = Prior(sample, seed, options).certify(self.tree, delta).proof
+        return certify_proof(self.tree, proof, delta, self.unknown)
 
     def _from_training(
         self, X: Any, y: Any, landscape: Landscape | None, delta: float
@@ -507,6 +561,14 @@ class Model:
         return certify_tree(
             counted, errors=errors, landscape=landscape, delta=delta, unknown=self.unknown
         )
+
+
+def row_counts(tree: Tree, sample: Sample | None) -> NDArray[np.int64] | None:
+    """Rows of each class at each node, if they are weighted; otherwise the tree has them."""
+    if sample is None or (sample.weight is None and sample.factors is None):
+        return None
+    counts, _ = tree.counts_on(replace(sample, weight=None))
+    return counts.astype(np.int64)
 
 
 def same_length(rows: int, labels: int) -> None:

@@ -31,6 +31,7 @@ _CONSTRAINTS: dict[str, Constraint] = {
     "size": OneOf((*RULES, None)),
     "certify": OneOf(KINDS),
     "delta": Number(0.0, 1.0, open=True),
+    "target_risk": Number(0.0, 1.0, open=True, optional=True),
     "random_state": Whole(0, optional=True),
 }
 # Parameters of scikit-learn's trees, and what does the same here.
@@ -88,6 +89,7 @@ class FitParameters:
     class_weight: ClassWeight = None
     certify: CertificateKind = "training"
     delta: float = 0.05
+    target_risk: float | None = None
     random_state: int | None = 0
     n_jobs: int | None = None
 
@@ -99,6 +101,9 @@ class FitParameters:
         if not (weight is None or weight == "balanced" or isinstance(weight, Mapping)):
             must = "'balanced', a mapping of classes or None"
             raise invalid("class_weight", owner, must, weight)
+        if self.target_risk is not None and self.certify != "prior":
+            must = "None unless certify='prior'"
+            raise invalid("target_risk", owner, must, self.target_risk)
         pruner = self._pruner(owner)
         limits = [self.max_grown_leaves] + [self.max_leaves] * (pruner is None)
         most = min((limit for limit in limits if limit is not None), default=None)

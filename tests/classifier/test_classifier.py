@@ -414,8 +414,7 @@ def test_refitting_forgets():
     assert clf.certificate_ is not None
     clf.set_params(pruning=None).fit(X[:50], y[:50], sample_weight=np.full(50, 2.0))
     assert clf.pruning_result_ is None
-    assert clf.certificate_ is None
-    assert "weighted" in clf.certificate_reason_
+    assert clf.certificate_.m == 50
 
 
 def test_the_certificate_is_that_of_the_tree():

@@ -195,3 +195,11 @@ def test_numbers_that_a_double_cannot_hold_are_refused():
     tree = replace(stump([[2, 0], [0, 1]]), columns=(column,))
     with pytest.raises(ValueError, match=r"cannot hold the categories of column 'id'.*strings"):
         to_onnx(tree)
+
+
+def test_minus_zero_is_the_category_zero():
+    column = Column("c", "nominal", (1.0, 0.0))
+    tree = replace(stump([[2, 0], [0, 1]]), columns=(column,), category=[1, -1, -1])
+    feed = {"c": np.array([[0.0], [-0.0], [1.0], [np.nan]])}
+    answer, _ = run(to_onnx(tree), feed)
+    assert answer == [-4, -4, 9, 9]

@@ -59,11 +59,7 @@ class Protocol:
     @property
     def settings(self) -> dict[str, Any]:
         """The settings that results depend on; the number of draws is not one of them."""
-        return {
-            "name": self.name,
-            "test_fraction": self.test_fraction,
-            "root_seed": self.root_seed,
-        }
+        return {"name": self.name, "test_fraction": self.test_fraction, "root_seed": self.root_seed}
 
     @property
     def key(self) -> str:

@@ -7,34 +7,41 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._files import check_writable
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
-from treebound.certificate import HeldOut, RowRecord, learn_apart
+from treebound.certificate import (
+    Frontier,
+    HeldOut,
+    Prior,
+    PriorOptions,
+    RowRecord,
+    best_of_folds,
+    default_folds,
+    draw_folds,
+    draw_tenth,
+    learn_apart,
+    search_trees,
+)
 from treebound.data import Sample
 from treebound.data.findings import warn_of_findings
 from treebound.data.folds import folds
-from treebound.data.frames import read_table
+from treebound.data.frames import Table, read_table
 from treebound.data.parts import Schema
 from treebound.data.streams import Batches, TableStream, open_stream
-from treebound.data.weights import heaviest, warn_of_common_factor
-from treebound.growing import GrowOptions, grow
-from treebound.growing.rounds import (
-    FINE_BINS,
-    Engine,
-    Limits,
-    Progress,
-    grow_in_rounds,
-    make_bins,
-    stream_engine,
-)
-from treebound.model import Model
+from treebound.data.weights import heaviest, row_weights, warn_of_common_factor
+from treebound.growing import GrowOptions, Limits, Progress, grow, grow_on_engine, make_bins
+from treebound.growing.engine import Engine, stream_engine
+from treebound.growing.grow import FINE_BINS
+from treebound.model import Model, row_counts
 from treebound.parameters import FitParameters
-from treebound.pruning import PRUNERS, BoundPruner, Pruner, make_pruner
+from treebound.pruning import PRUNERS, BoundPruner, Pruner, PruningResult, make_pruner
 from treebound.pruning.base import BasePruner
 from treebound.tree.model import Tree
 
@@ -77,25 +84,52 @@ def fit_table(
         categorical_features=parameters.categorical_features,
         ordinal_features=parameters.ordinal_features,
     )
-    aside, named = None, table.names is not None
-    if parameters.certify == "held-out":
-        sample, aside, hashes = learn_apart(
-            learn, table, y, sample_weight, parameters.random_state, parameters.unknown
-        )
-        rows = RowRecord.of(sample, named).with_rows("held-out", hashes)
-    else:
-        sample = learn(table, y, sample_weight, groups=groups)
-        rows = RowRecord.of(sample, named)
-    warn_of_findings(sample, stacklevel=4)
     name = getattr(y, "name", None)
-    return fit_sample(
-        parameters,
-        sample,
-        aside,
-        target=name if isinstance(name, str) and name else None,
-        named=named,
-        rows=rows,
-    )
+    target = name if isinstance(name, str) and name else None
+    named = table.names is not None
+    if parameters.certify in ("held-out", "folds"):
+        return _fit_apart(parameters, learn, table, y, sample_weight, target)
+    sample = learn(table, y, sample_weight, groups=groups)
+    warn_of_findings(sample, stacklevel=4)
+    rows = RowRecord.of(sample, named)
+    return fit_sample(parameters, sample, target=target, named=named, rows=rows)
+
+
+def _fit_apart(
+    parameters: FitParameters,
+    learn: Callable[..., Sample],
+    table: Table,
+    y: Any,
+    sample_weight: Any,
+    target: str | None,
+) -> Model:
+    """Fit without one fold, or without each of several, and keep the tree of the least limit."""
+    m, named = table.shape[0], table.names is not None
+    weight = row_weights(sample_weight, m)
+    m = m if weight is None else int(np.count_nonzero(weight))
+    if m < 2:
+        raise ValueError(
+            f"certify={parameters.certify!r} needs at least 2 rows to set some aside. "
+            f"Got {m} instead."
+        )
+    seed = parameters.random_state
+    several = parameters.certify == "folds"
+    folds = draw_folds(m, default_folds(m), seed) if several else draw_tenth(m, seed)
+
+    def fit(fold: NDArray[np.intp]) -> tuple[Model, int]:
+        sample, aside, hashes = learn_apart(
+            learn, table, y, sample_weight, fold, parameters.unknown
+        )
+        if fold is folds[0]:
+            warn_of_findings(sample, stacklevel=7)
+        rows = RowRecord.of(sample, named).with_rows("held-out", hashes)
+        model = fit_sample(parameters, sample, aside, target=target, named=named, rows=rows)
+        assert model.held_out is not None
+        return model, model.held_out.errors
+
+    model = best_of_folds(fit, folds, parameters.delta).fitted
+    assert model.held_out is not None
+    return replace(model, held_out=replace(model.held_out, folds=len(folds)))
 
 
 def fit_sample(
@@ -110,12 +144,38 @@ def fit_sample(
     """Grow a tree on a sample and prune it; rows set aside are counted."""
     pruner, options = parameters.checked()
     warn_of_common_factor(sample.weight, stacklevel=5)
-    validation = None
-    if isinstance(pruner, BasePruner):
-        sample, validation = pruner.hold_out(sample)
-    model = _pruned(parameters, grow(sample, options), pruner, options, sample, validation)
-    held_out = None if aside is None else HeldOut.of(aside, model.tree, model.grown)
-    return replace(model, target=target, named=named, held_out=held_out, rows=rows)
+    if parameters.certify == "prior":
+        model = _by_prior(parameters, sample, options)
+    else:
+        validation = None
+        if isinstance(pruner, BasePruner):
+            sample, validation = pruner.hold_out(sample)
+        model = _pruned(parameters, grow(sample, options), pruner, options, sample, validation)
+    return replace(
+        model,
+        target=target,
+        named=named,
+        held_out=None if aside is None else HeldOut.of(aside, model.tree, model.grown),
+        rows=rows,
+        row_counts=row_counts(model.grown, sample),
+        no_certificate=_GROUPED if sample.groups is not None else "",
+    )
+
+
+def _by_prior(parameters: FitParameters, sample: Sample, options: GrowOptions) -> Model:
+    """Search for a tree with a small limit from a prior that a fifth of the rows defines."""
+    depth = PriorOptions().depth if options.max_depth is None else options.max_depth
+    constants = PriorOptions(thresholds=options.thresholds, depth=min(depth, PriorOptions().depth))
+    seed = parameters.random_state
+    prior = Prior(sample, seed, constants)
+    trees = search_trees(prior, parameters.delta, seed=seed or 0)
+    if parameters.max_leaves is not None:
+        trees = [one for one in trees if one.leaves <= parameters.max_leaves]
+    frontier = Frontier.of(trees, parameters.target_risk)
+    chosen = frontier[frontier.chosen]
+    return replace(
+        _model(parameters, chosen.tree, None, options), proof=chosen.proof, frontier=frontier
+    )
 
 
 def _pruned(
@@ -134,6 +194,12 @@ def _pruned(
         if parameters.max_leaves is not None:
             result = result.within(parameters.max_leaves)
         tree = result.tree
+    return _model(parameters, tree, result, options)
+
+
+def _model(
+    parameters: FitParameters, tree: Tree, result: PruningResult | None, options: GrowOptions
+) -> Model:
     return Model(
         tree,
         pruning=result,
@@ -142,7 +208,6 @@ def _pruned(
         smoothing=parameters.smoothing,
         delta=parameters.delta,
         parameters=parameters.values(),
-        no_certificate=_GROUPED if sample is not None and sample.groups is not None else "",
     )
 
 
@@ -223,6 +288,8 @@ def fit_stream(
     """
     pruner, _ = parameters.checked()
     refuse_what_needs_rows(parameters, pruner)
+    if checkpoint is not None:
+        check_writable(Path(checkpoint))
     say = reading or (lambda _what, _rows: None)
     what = ["learning"]
     stream = TableStream(batches, y, sample_weight, tell=lambda rows: say(what[0], rows))
@@ -264,7 +331,7 @@ def fit_engine(
     if unlimited:
         options = replace(options, max_leaves=MOST_GROWN_LEAVES)
     total = engine.facts.total
-    grown = grow_in_rounds(
+    grown = grow_on_engine(
         engine,
         schema.columns,
         schema.classes,

@@ -23,7 +23,7 @@ from treebound.tree.smoothing import Smoothing
 __all__ = [
     "Booleans", "Categories", "ChoiceDocument", "Classes", "ColumnDocument", "HeldOutDocument",
     "Integers", "ModelDocument", "NodesDocument", "Numbers", "PathDocument", "Prediction",
-    "SketchDocument", "Strings", "VERSION", "json_schema", "parse",
+    "SketchDocument", "Strings", "VERSION", "first_repeated", "json_schema", "parse",
 ]  # fmt: skip
 
 FORMAT, VERSION = "treebound-model", 1
@@ -159,6 +159,16 @@ class HeldOutDocument(_Object):
     m: Annotated[int, Meta(ge=1, le=2**53)]
     errors: Annotated[int, Meta(ge=0, le=2**53)]
     counts: list[list[Whole]]
+    folds: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
+
+
+class ProofDocument(_Object):
+    """What the certificate by a prior rests on."""
+
+    log_prior: Annotated[float, Meta(ge=-_MOST, le=0.0)]
+    rows: list[Whole]
+    errors: list[Whole]
+    training_error: Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
 class SketchDocument(_Object):
@@ -186,6 +196,8 @@ class ModelDocument(_Object):
     no_certificate: str = ""
     pruning: PathDocument | None = None
     held_out: HeldOutDocument | None = None
+    proof: ProofDocument | None = None
+    row_counts: list[list[Whole]] | None = None
     rows: dict[Role, SketchDocument] | None = None
 
 
@@ -240,6 +252,12 @@ def _format_error(message: str) -> FormatError:
     return FormatError(place, problem if problem.startswith("must") else f"is wrong: {problem}")
 
 
+def first_repeated(names: list[str]) -> str:
+    """The first name that occurs before."""
+    seen: set[str] = set()
+    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+
+
 def _json(text: str | bytes) -> Any:
     """The JSON value; keys that occur twice and halves of characters are errors."""
 
@@ -249,9 +267,7 @@ def _json(text: str | bytes) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         fields = dict(pairs)
         if len(fields) != len(pairs):
-            seen: set[str] = set()
-            twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-            raise FormatError(twice, "is given twice")
+            raise FormatError(first_repeated([name for name, _ in pairs]), "is given twice")
         return fields
 
     try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
 from numbers import Integral
@@ -416,28 +417,41 @@ def weakest_link_steps(tree: Tree, risk: Floats) -> tuple[NestedPath, Floats]:
 
 
 class ListedPath(PruningPath):
-    """A path of listed prunings, which need not be nested; errors and scores of each step."""
+    """A path of listed prunings, which need not be nested, with errors and scores.
+
+    A step is the nodes that become leaves, or the tree itself if a subtree was raised.
+    """
 
     def __init__(
         self,
         tree: Tree,
-        cuts: list[NDArray[np.intp]],
+        steps: Sequence[NDArray[np.intp] | Tree],
         errors: Floats,
         scores: Floats,
         *,
         chosen: int,
         unit: str = "errors",
+        n_considered: int | None = None,
     ) -> None:
         self.first = tree
-        self._cuts = cuts
+        self._steps = steps
         self._columns = (np.asarray(errors, dtype=np.float64), np.asarray(scores, dtype=np.float64))
+        self._n_considered = len(steps) if n_considered is None else n_considered
         self.chosen = chosen
         self.unit = unit
 
+    @property
+    def n_considered(self) -> int:
+        return self._n_considered
+
     @cached_property
     def leaves(self) -> Ints:
-        lost = (self.first.size - 1) // 2  # leaves lost when the node becomes one
-        return np.array([self.first.n_leaves - lost[cut].sum() for cut in self._cuts], np.int64)
+        tree, lost = self.first, (self.first.size - 1) // 2  # leaves lost when a node becomes one
+        sizes = [
+            step.n_leaves if isinstance(step, Tree) else tree.n_leaves - lost[step].sum()
+            for step in self._steps
+        ]
+        return np.array(sizes, np.int64)
 
     @property
     def errors(self) -> Floats:
@@ -447,8 +461,13 @@ class ListedPath(PruningPath):
     def scores(self) -> Floats:
         return self._columns[1]
 
-    def cuts(self, step: int) -> NDArray[np.intp]:
-        return self._cuts[step]
+    def cuts(self, step: int) -> NDArray[np.intp] | None:
+        cut = self._steps[step]
+        return None if isinstance(cut, Tree) else cut
+
+    def _tree(self, step: int) -> Tree:
+        tree = self._steps[step]
+        return tree if isinstance(tree, Tree) else super()._tree(step)
 
 
 def leaves_after(tree: Tree, cuts: NDArray[np.intp]) -> NDArray[np.bool_]:

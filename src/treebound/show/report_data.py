@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from treebound._versions import installed_version
 from treebound.certificate import Certificate
 from treebound.data import Column, Sample
 from treebound.model import Model
@@ -17,7 +17,7 @@ from treebound.show.path_display import spread
 from treebound.show.words import answer, number, one_line, typeset
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.split import Split, Unknown, plain, split_of
+from treebound.tree.split import Split, Unknown, plain, splits_of
 
 __all__ = ["report_data"]
 
@@ -80,7 +80,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "choice": _choice(model, steps),
         "criterion": model.options.criterion,
         "parameters": _parameters(model),
-        "made_by": f"treebound {version('treebound')}",
+        "made_by": f"treebound {installed_version()}",
     }
 
 
@@ -206,34 +206,23 @@ class _Store:
     def _splits(self, tree: Tree) -> dict[int, int]:
         """The numbers of the splits of the inner nodes; each split is described once."""
         numbers = {}
-        inner = np.flatnonzero(~tree.is_leaf)
-        heavier = tree.weight[tree.left[inner]] >= tree.weight[tree.right[inner]]
-        heavier &= self._unknown == "majority"  # otherwise irrelevant
-        fields = (tree.feature, tree.threshold, tree.category, tree.missing_left)
-        # compare thresholds by their bytes, as NaN does not equal itself
-        columns = [inner.tolist(), heavier.tolist()]
-        columns += [field[inner].view(np.int64).tolist() if field.dtype == np.float64
-                    else field[inner].tolist() for field in fields]  # fmt: skip
-        for node, *key in zip(*columns, strict=True):
-            known = self._known.get(("split", *key))
-            if known is None:
-                split = split_of(tree, node, unknown=self._unknown)
+        for split in filter(None, splits_of(tree, unknown=self._unknown)):
+            # of a threshold the bits, as NaN does not equal itself
+            key = ("split", split.feature, split.threshold.hex(), split.kind, split.codes,
+                   split.missing_left, split.unknown_left)  # fmt: skip
+            if key not in self._known:
                 sides = typeset(answer(split, left=True)), answer(split, left=False)
                 self.columns.add(split.feature)
                 entry = [one_line(split.column.name), *sides, split.feature, *_rule(split)]
-                known = self._number(("split", *key), self.splits, entry)
-            numbers[node] = known
+                self._number(key, self.splits, entry)
+            numbers[split.node] = self._known[key]
         return numbers
 
 
 def _rule(split: Split) -> list[Any]:
     """The routing rule: threshold and its text, codes, and the sides of missing and unknown."""
-    bound: Any = None
-    if split.is_real:
-        bound = split.threshold
-        if split.kind == "missing":
-            bound = math.inf if split.present_left else -math.inf
-        if math.isinf(bound):
-            bound = "Infinity" if bound > 0 else "-Infinity"
+    bound: Any = split.bound if split.is_real else None
+    if split.is_real and math.isinf(split.bound):
+        bound = "Infinity" if split.bound > 0 else "-Infinity"
     text = number(split.threshold) if split.is_real and not math.isnan(split.threshold) else ""
     return [bound, text, list(split.codes), split.missing_left, split.unknown_left]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._versions import checked_state, state_with_version
 from treebound.data.columns import Column, landscape_of
 from treebound.data.weights import heaviest
 from treebound.landscape import Landscape
@@ -183,10 +184,12 @@ class Tree:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.init}
+        return state_with_version(
+            {item.name: getattr(self, item.name) for item in fields(self) if item.init}
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
+        vars(self).update(checked_state(state))
         self.__post_init__()  # unpickled arrays are writeable
 
     # -- size and shape --------------------------------------------------------------------

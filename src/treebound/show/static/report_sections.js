@@ -24,8 +24,8 @@ const testShare = (step) => {
 const tellHead = () => {
   const step = data.steps[state.step], tree = figures(step.root);
   const [, label, counts] = statsOf(step.root), right = counts[label] / (tree.total || 1);
-  const always = `always '${data.classes[label]}'`;
-  at("summary").textContent = [tree.leaves === 1 ? `The tree has one leaf and answers ${always} (${percent(right)} of the ${weightWords}). ` : "",
+  const answer = `'${data.classes[label]}'`, always = `always ${answer}`;
+  at("summary").textContent = [tree.leaves === 1 ? `The tree has one leaf and always answers ${answer} (${percent(right)} of the ${weightWords}). ` : "",
     `${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}, `,
     `${many(tree.wrong, "error")} (${percent(tree.wrong / (tree.total || 1))}; ${always}: ${percent(1 - right)}).`,
     step.certified.length ? ` ${data.lines[step.certified[0]]}` : ""].join("");
@@ -34,7 +34,8 @@ const tellHead = () => {
     ["Columns", `${number(data.columns.length)}, ${number(used)} used`], ["Leaves", number(tree.leaves)], ["Depth", number(tree.depth)],
     ["Training errors", percent(tree.wrong / (tree.total || 1))], [`Errors of ${always}`, percent(1 - right)]];
   if (step.test) { const { total, wrong } = testShare(step); facts.push(["Test errors", percent(wrong / (total || 1))]); }
-  if (step.certificate !== null) facts.push(["Certified risk", `≤ ${percent(step.certificate)}`]);
+  // a limit that a constant answer has too is no headline
+  if (step.certificate !== null && step.certificate < 1 - right) facts.push(["Certified risk", `≤ ${percent(step.certificate)}`]);
   facts.push(...data.facts);
   at("facts").replaceChildren(...facts.map(([name, text]) => made("div", {}, made("dt", {}, name), made("dd", {}, text))));
 };

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, partial, wraps
 from inspect import cleandoc, signature
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -16,7 +16,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import invalid
+from treebound._validation import Number, check, invalid
+from treebound._versions import checked_state, state_with_version
 from treebound.certificate import (
     Certificate,
     CertificateKind,
@@ -69,10 +70,8 @@ class Model:
         The options of growing.
     unknown : {"other", "majority", "stop", "missing", "error"}
         How categories that were not seen in training are handled.
-    smoothing : {"m-estimate", "laplace"} or None
+    smoothing : {"shrinkage", "m-estimate", "laplace"} or None
         How counts become probabilities.
-    class_factors : tuple of float or None
-        What the weights of each class were multiplied by; None without class weights.
     target : str or None
         The name of the target.
     named : bool or None
@@ -102,8 +101,7 @@ class Model:
     step: int | None = None
     options: GrowOptions = field(default_factory=GrowOptions)
     unknown: Unknown = "other"
-    smoothing: Smoothing | None = "m-estimate"
-    class_factors: tuple[float, ...] | None = None
+    smoothing: Smoothing | None = "shrinkage"
     target: str | None = None
     named: bool | None = None
     delta: float = 0.05
@@ -114,6 +112,12 @@ class Model:
     rows: RowRecord | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     no_certificate: str = ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return state_with_version({item.name: getattr(self, item.name) for item in fields(self)})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(checked_state(state))
 
     # -- what it holds ---------------------------------------------------------------------
 
@@ -194,7 +198,7 @@ class Model:
             sample_weight,
             columns=self.columns,
             classes=self.classes,
-            factors=self.class_factors,
+            factors=self.tree.factors,
             **self._reading(table, self.grown),
         )
 
@@ -210,7 +214,7 @@ class Model:
         -------
         Sample
         """
-        return replace(self, class_factors=None).read_sample(X, y)
+        return replace(self.read_sample(X, y), factors=None)
 
     def _reading(self, table: Table, tree: Tree) -> dict[str, Any]:
         """How the columns of a table are found, and which of them the tree asks."""
@@ -272,7 +276,7 @@ class Model:
     @cached_property
     def node_probabilities(self) -> NDArray[np.float64]:
         """The probability of each class at each node."""
-        return probabilities(self.tree.counts, self.smoothing)
+        return probabilities(self.tree, self.smoothing)
 
     def errors_on(self, X: Any, y: Any) -> tuple[int, int]:
         """Number of rows that are misclassified, and of rows.
@@ -313,7 +317,7 @@ class Model:
                 "Hint: fit it with another 'pruning'."
             )
         if leaves is not None and step is None:
-            at = path.step_with(leaves)
+            path, at = path.reaching(leaves)
         elif leaves is None and step is not None:
             at = path.step(step)
         else:
@@ -323,7 +327,42 @@ class Model:
             )
         if isinstance(path, Frontier):
             return replace(self, tree=path[at].tree, proof=path[at].proof, step=at)
-        return replace(self, tree=path.tree(at), step=at)
+        assert self.pruning is not None
+        return replace(self, tree=path.tree(at), pruning=replace(self.pruning, path=path), step=at)
+
+    def with_threshold(self, label: Any, probability: float) -> Model:
+        """The model that answers a class wherever its probability is at least a threshold.
+
+        Elsewhere it answers the most probable of the others. Its labels are then no longer those
+        that were fitted, so it has no certificate.
+
+        Parameters
+        ----------
+        label : object
+            One of the classes.
+        probability : float
+            From 0 to 1.
+
+        Returns
+        -------
+        Model
+        """
+        check("with_threshold", {"probability": probability}, {"probability": Number(0.0, 1.0)})
+        at = int(read_classes([label], self.classes)[0])
+        shares = self.node_probabilities.copy()
+        chosen = shares[:, at] >= probability
+        shares[:, at] = -1.0
+        answers = np.where(chosen, at, shares.argmax(axis=1)).astype(np.int32)
+        return replace(
+            self,
+            tree=replace(self.tree, label=answers),
+            pruning=None,
+            step=None,
+            held_out=None,
+            proof=None,
+            frontier=None,
+            no_certificate="The classes were chosen by a threshold.",
+        )
 
     def prune(
         self,
@@ -532,9 +571,9 @@ class Model:
 
 def row_counts(tree: Tree, sample: Sample | None) -> NDArray[np.int64] | None:
     """Rows of each class at each node, if they are weighted; otherwise the tree has them."""
-    if sample is None or sample.weight is None:
+    if sample is None or (sample.weight is None and sample.factors is None):
         return None
-    counts, _ = tree.counts_on(replace(sample, weight=None))
+    counts, _ = tree.counts_on(replace(sample, weight=None, factors=None))
     return counts.astype(np.int64)
 
 

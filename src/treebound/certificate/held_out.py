@@ -76,12 +76,11 @@ def learn_apart(
 def _with_classes(sample: Sample, classes: NDArray[Any]) -> Sample:
     """The sample with more classes, of which it has no row."""
     code = np.searchsorted(classes, sample.classes).astype(np.int32)
-    factors = sample.class_factors
+    factors = sample.factors
     if factors is not None:
-        all_factors = np.ones(len(classes))
-        all_factors[code] = factors
-        factors = tuple(all_factors.tolist())
-    return Sample(sample.X, code[sample.y], sample.weight, classes, factors)
+        factors = np.ones(len(classes))
+        factors[code] = sample.factors
+    return replace(sample, y=code[sample.y], classes=classes, factors=factors)
 
 
 @dataclass(frozen=True, eq=False)

@@ -243,9 +243,9 @@ class Prior:
             columns=sample.columns,
             classes=sample.classes,
         )
-        if sample.weight is not None:
+        if sample.weight is not None or sample.factors is not None:
             weights, _ = tree.counts_on(sample)
-            tree = replace(tree, counts=weights, weighted=True)
+            tree = replace(tree, counts=weights, factors=sample.factors, weighted=True)
         return self._certified(tree, log_prior, on_a, on_b, delta)
 
 

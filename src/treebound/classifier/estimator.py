@@ -37,8 +37,9 @@ __all__ = ["BoundTreeClassifier"]
 class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstimator, FitParameters):
     """A decision tree that prunes itself with a generalization bound.
 
-    One readable tree, grown best-first on real, ordinal and nominal columns as they are, and
-    pruned without cross-validation and without held-out data.
+    One readable tree, grown best-first on real, ordinal and nominal columns as they are. It is
+    pruned by a score from learning theory, with a weight that is chosen by five folds from 1,000
+    rows on and fixed below.
 
     Parameters
     ----------
@@ -67,6 +68,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
     pruning : {"bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", \
             "mdl"}, Pruner or None
         How to prune the grown tree; None does not prune.
+    size : {"accurate", "balanced", "small"} or None
+        Which tree the bound pruner chooses by cross-validation: that of the least error, or the
+        smallest within half a standard error of it, or within one. None: ``"balanced"`` from 1,000
+        rows on; below, a fixed weight without cross-validation.
     categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
         Columns to treat as nominal regardless of dtype. The others follow their dtype: unordered
         categoricals, text and booleans are nominal, ordered categoricals and enums ordinal,
@@ -78,11 +83,12 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         category that the splits do not name; ``"majority"`` sends it to the child with more
         training examples; ``"stop"`` predicts at the node that splits on it; ``"missing"`` treats
         it as missing; ``"error"`` raises an error.
-    smoothing : {"m-estimate", "laplace"} or None
+    smoothing : {"shrinkage", "m-estimate", "laplace"} or None
         How counts become probabilities, see :func:`treebound.tree.smoothing.probabilities`. The
         default has the lowest log-loss on the paper's 25 data sets.
     class_weight : "balanced", mapping of class to weight, or None
-        Multiplies the sample weights.
+        Multiplies the sample weights; only the ratios matter. Pruning counts the effective number
+        of examples, ``(sum n c)^2 / sum n c^2`` for n rows of each class weight c.
     certify : {"training", "held-out", "folds", "prior"}
         What the certificate is computed from: the training rows; rows that ``fit`` holds out (a
         tenth, but at least 150 and at most 30 %); the best of 3 folds (4 from 500 rows on), each of
@@ -97,10 +103,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         below; an error if there is none. None chooses the most accurate of the trees whose limit
         is within 3 points of the least.
     random_state : int or None
-        Seed of the held-out rows, the folds, or the rows of the prior. None chooses others at each
-        fit.
+        Seed of the folds, the held-out rows, and the rows of the prior. None chooses others at
+        each fit.
     n_jobs : int or None
-        Number of threads for growing; the tree does not depend on it.
+        Number of threads; the tree does not depend on it.
 
     Attributes
     ----------
@@ -138,8 +144,11 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
     ``score`` (the accuracy), ``get_params`` and ``set_params`` are those of scikit-learn.
 
-    Rows of weight zero are dropped, and a row of weight two counts as two rows: the number of
-    examples in a pruning score is the sum of the weights.
+    Rows of weight zero are dropped. If all sample weights are whole numbers, a row of weight two
+    counts as two rows. Otherwise only the ratios of the weights matter: they are scaled to mean 1.
+
+    A tie between the classes of a leaf goes to the first class in sorted order. Apart from that,
+    the names of the classes change nothing.
 
     Examples
     --------
@@ -164,7 +173,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
     # -- learning --------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Grow a tree and prune it.
 
         Parameters
@@ -177,6 +186,9 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
             The class of every row; of a table that is read in batches, the name of its column.
         sample_weight : array-like of shape (n_rows,), or str, optional
             The weight of every row, or the name of its column.
+        groups : array-like of shape (n_rows,), optional
+            The group of every row, such as a patient with several rows. Folds and held-out rows
+            keep groups together; there is no certificate, since rows are not independent.
 
         Returns
         -------
@@ -188,7 +200,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
                 rows = read_table(X)
                 if type(X) is not np.ndarray or y is None:  # an array has no names to look for
                     validate_data(self, X, y, skip_check_array=True)
-            self._set_model(fit_table(self, rows, y, sample_weight))
+            self._set_model(fit_table(self, rows, y, sample_weight, groups))
         return self
 
     def _set_model(self, model: Model) -> None:

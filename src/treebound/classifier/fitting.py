@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
+from treebound._validation import invalid
 from treebound.certificate import (
     Frontier,
     HeldOut,
@@ -32,7 +33,7 @@ from treebound.data.folds import folds
 from treebound.data.frames import Table, read_table
 from treebound.data.parts import Schema
 from treebound.data.streams import Batches, TableStream, open_stream
-from treebound.data.weights import row_weights, warn_if_light, warn_if_total_is_light
+from treebound.data.weights import heaviest, row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, grow
 from treebound.growing.rounds import (
     FINE_BINS,
@@ -45,7 +46,8 @@ from treebound.growing.rounds import (
 )
 from treebound.model import Model, row_counts
 from treebound.parameters import FitParameters
-from treebound.pruning import PRUNERS, Pruner, PruningResult, make_pruner
+from treebound.pruning import PRUNERS, BoundPruner, Pruner, PruningResult, make_pruner
+from treebound.pruning.base import BasePruner
 from treebound.tree.model import Tree
 
 __all__ = [
@@ -61,14 +63,22 @@ __all__ = [
 
 # Without another limit: labels that are noise would be grown to a leaf for nearly every row.
 MOST_GROWN_LEAVES = 1 << 16
+_GROUPED = (
+    "Rows of one group are not independent, and certificates count independent rows. Hint: "
+    "certify with rows of other groups, one of each."
+)
 
 
 # -- rows in memory --------------------------------------------------------------------------------
 
 
-def fit_table(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = None) -> Model:
+def fit_table(
+    parameters: FitParameters, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+) -> Model:
     """Grow a tree on a table and prune it; a dataset or lazy frame is read in batches."""
     batches = open_stream(X)
+    if groups is not None:
+        refuse_groups(parameters, in_memory=batches is None)
     if batches is not None:
         return fit_stream(parameters, batches, y, sample_weight)
     parameters.checked()
@@ -84,7 +94,7 @@ def fit_table(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = No
     named = table.names is not None
     if parameters.certify in ("held-out", "folds"):
         return _fit_apart(parameters, learn, table, y, sample_weight, target)
-    sample = learn(table, y, sample_weight)
+    sample = learn(table, y, sample_weight, groups=groups)
     warn_of_findings(sample, stacklevel=4)
     rows = RowRecord.of(sample, named)
     return fit_sample(parameters, sample, target=target, named=named, rows=rows)
@@ -138,17 +148,18 @@ def fit_sample(
 ) -> Model:
     """Grow a tree on a sample and prune it; rows set aside are counted."""
     pruner, options = parameters.checked()
+    warn_of_common_factor(sample.weight, stacklevel=5)
     if parameters.certify == "prior":
         model = _by_prior(parameters, sample, options)
     else:
-        grown = grow(sample, options)
-        if pruner is not None:
-            warn_if_light(sample.weight)
-        model = _pruned(parameters, grown, pruner, options, sample)
+        validation = None
+        if isinstance(pruner, BasePruner):
+            sample, validation = pruner.hold_out(sample)
+        model = _pruned(parameters, grow(sample, options), pruner, options, sample, validation)
     held_out = None if aside is None else HeldOut.of(aside, model.tree, model.grown)
     return replace(
         model, target=target, named=named, held_out=held_out, rows=rows,
-        class_factors=sample.class_factors, row_counts=row_counts(model.grown, sample),
+        row_counts=row_counts(model.grown, sample),
     )  # fmt: skip
 
 
@@ -174,16 +185,19 @@ def _pruned(
     pruner: Pruner | None,
     options: GrowOptions,
     sample: Sample | None = None,
+    validation: Sample | None = None,
 ) -> Model:
     """The model of a grown tree, pruned."""
     tree, result = grown, None
     if pruner is not None:
-        again = None if sample is None else partial(grow, options=options)
-        result = pruner.prune(grown, sample, grow=again)
+        again = None if sample is None else partial(grow, options=_beside(pruner, options))
+        result = pruner.prune(grown, sample, validation=validation, grow=again)
         if parameters.max_leaves is not None:
             result = result.within(parameters.max_leaves)
         tree = result.tree
-    return _model(parameters, tree, result, options)
+    grouped = sample is not None and sample.groups is not None
+    model = _model(parameters, tree, result, options)
+    return replace(model, no_certificate=_GROUPED) if grouped else model
 
 
 def _model(
@@ -200,12 +214,29 @@ def _model(
     )
 
 
+def _beside(pruner: Pruner, options: GrowOptions) -> GrowOptions:
+    """The options of growing in folds: one thread where the folds have threads themselves."""
+    in_threads = isinstance(pruner, BoundPruner) and effective_jobs(pruner.n_jobs) > 1
+    return replace(options, n_jobs=1) if in_threads else options
+
+
+def refuse_groups(parameters: FitParameters, *, in_memory: bool) -> None:
+    """Raise a ValueError where groups cannot be kept together."""
+    if not in_memory:
+        raise ValueError("The 'groups' parameter must be None for rows that are not in memory.")
+    if parameters.certify != "training":
+        must = "'training' with groups"
+        raise invalid("certify", "BoundTreeClassifier", must, parameters.certify, _GROUPED)
+
+
 class Fold(NamedTuple):
     """Results of a tree on a validation fold."""
 
     rows: int
     errors: int
     leaves: int
+    truth: NDArray[np.int32]
+    shares: NDArray[np.float64]
 
 
 def cross_validated(parameters: FitParameters, sample: Sample, k: int) -> list[Fold]:
@@ -213,8 +244,10 @@ def cross_validated(parameters: FitParameters, sample: Sample, k: int) -> list[F
     results = []
     for outside, inside in folds(sample, k, parameters.random_state):
         model = fit_sample(parameters, outside)
-        wrong = model.tree.label[model.apply(inside.X)] != inside.y
-        results.append(Fold(inside.n_rows, int(wrong.sum()), model.tree.n_leaves))
+        nodes = model.apply(inside.X)
+        wrong = int((model.tree.label[nodes] != inside.y).sum())
+        shares = model.node_probabilities[nodes]
+        results.append(Fold(inside.n_rows, wrong, model.tree.n_leaves, inside.y, shares))
     return results
 
 
@@ -230,6 +263,9 @@ def refuse_what_needs_rows(parameters: FitParameters, pruner: Pruner | None) -> 
             f"Hint: these need only the counts in the tree: {', '.join(map(repr, able))}, None; "
             "others too where the constant they would look for is given."
         )
+    if parameters.size is not None:
+        must = "None for rows that are not in memory"
+        raise invalid("size", "BoundTreeClassifier", must, parameters.size)
     if parameters.certify != "training":
         raise ValueError(
             "The 'certify' parameter must be 'training' for rows that are not in memory. Got "
@@ -314,12 +350,25 @@ def fit_engine(
             UserWarning,
             stacklevel=4,
         )
-    if pruner is not None and grown.weighted:
-        warn_if_total_is_light(float(total.total), engine.facts.n_rows, stacklevel=5)
-    factors = schema.factors
+    if grown.weighted:
+        grown = _in_sample_weights(grown, schema.factors)
     return replace(
         _pruned(parameters, grown, pruner, options),
         target=target,
         named=schema.names is not None,
-        class_factors=None if factors is None else tuple(factors.tolist()),
     )
+
+
+def _in_sample_weights(tree: Tree, factors: NDArray[np.float64] | None) -> Tree:
+    """The tree of an engine with counts and class weights apart, as in memory.
+
+    Sample weights that are not whole are scaled to mean 1.
+    """
+    counts = tree.counts if factors is None else tree.counts / factors
+    whole = np.rint(counts)
+    if np.allclose(counts, whole, rtol=0.0, atol=1e-6):
+        counts = whole
+    else:
+        counts = counts * (tree.rows[0] / counts[0].sum())
+    masses = counts if factors is None else counts * factors
+    return replace(tree, counts=counts, factors=factors, label=heaviest(masses))

@@ -197,7 +197,6 @@ def refer_model(model: Model, referral: Referral, label: Any) -> Model:
         proof=None,
         frontier=None,
         row_counts=None,
-        class_factors=None,
         no_certificate=f"The tree answers only some cases. {referral}",
     )
 
@@ -210,7 +209,10 @@ def with_refer(tree: Tree, answers: NDArray[np.bool_], label: Any) -> Tree:
     counts = np.zeros((tree.n_nodes, len(classes)))
     counts[:, code[:-1]] = tree.counts
     labels = np.where(answers, code[tree.label], code[-1])
-    return replace(tree, classes=classes[order], counts=counts, label=labels, names=None)
+    factors = None if tree.factors is None else np.append(tree.factors, 1.0)[order]
+    return replace(
+        tree, classes=classes[order], counts=counts, label=labels, factors=factors, names=None
+    )
 
 
 def _dtype(classes: NDArray[Any]) -> Any:

@@ -16,6 +16,7 @@ from treebound.cli.messages import errors, plain_table, print_message, progress
 from treebound.cli.options import Data, Force, Output, Quiet, TableOptions, read_training
 from treebound.cli.overwrite import check_distinct, check_output
 from treebound.cli.streams import fit_files, must_stream, warnings_as_lines
+from treebound.cli.weighting import WeightOptions
 
 if TYPE_CHECKING:
     from treebound.cli.options import TrainingTable
@@ -32,6 +33,7 @@ Pruning = Literal[Pruner, "none"]
 # As the library has them; said here again so that help need not load it.
 Criterion = Literal["entropy", "gini", "misclassification"]
 Thresholds = Literal["decimal", "midpoint", "observed"]
+Size = Literal["accurate", "balanced", "small"]
 Unknown = Literal["other", "majority", "stop", "missing", "error"]
 Certify = Literal["training", "held-out", "folds", "prior"]
 
@@ -42,6 +44,7 @@ Examples:
     treebound fit folder/*.parquet --target label -o model.json
     treebound fit data.csv --target label --cv 5 -o model.json --page page.html
     treebound fit data.csv --target label --certify folds --refer 0.05
+    treebound fit data.csv --target label --class-weight balanced --size small
     treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L
     treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"\
 """
@@ -54,6 +57,7 @@ def fit(
     *more: Path,
     target: str | None = None,
     pruning: Pruning = "bound",
+    size: Size | None = None,
     criterion: Criterion = "entropy",
     max_leaves: int | None = None,
     min_samples_leaf: int = 1,
@@ -72,6 +76,7 @@ def fit(
     force: Force = False,
     verbose: Annotated[bool, Parameter(negative="")] = False,
     quiet: Quiet = False,
+    weights: WeightOptions = WeightOptions(),  # noqa: B008  # frozen
     options: TableOptions = TableOptions(),  # noqa: B008  # frozen
 ) -> None:
     """Fit a tree to a table: a CSV or Parquet file, or '-' for standard input.
@@ -86,6 +91,9 @@ def fit(
         The column to predict; not needed if the schema names it.
     pruning
         How the grown tree is pruned.
+    size
+        The tree of the least cross-validated error (accurate), or the smallest within half a
+        standard error of it (balanced; the default from 1,000 rows on), or within one (small).
     criterion
         What a split should decrease.
     max_leaves
@@ -142,6 +150,8 @@ def fit(
         min_samples_leaf=min_samples_leaf,
         thresholds=thresholds,
         pruning=None if pruning == "none" else pruning,
+        size=size,
+        class_weight="balanced" if weights.balanced else None,
         ordinal_features=options.ordered or None,
         unknown=unknown,
         certify=certify,
@@ -157,11 +167,18 @@ def fit(
                 "options that say how to read it. Hint: write it as Parquet, with the types it "
                 "should have."
             )
+        if weights.needs_labels:
+            raise ValueError(
+                "A table that is read batch by batch takes neither --costs, --weight-column nor "
+                "--class-weight LABEL=WEIGHT. Hint: --class-weight balanced."
+            )
         with progress(f"fitting {data}", quiet) as tell, warnings_as_lines(quiet):
             model = fit_files(parameters, [data, *more], target, tell, checkpoint)
         sample = table = None
     else:
-        model, sample, table = _fit_in_memory(parameters, data, options, target, cv, verbose, quiet)
+        model, sample, table = _fit_in_memory(
+            parameters, data, options, weights, target, cv, verbose, quiet
+        )
     if not quiet:
         print_message(summary(model))
     if refer is not None:
@@ -206,6 +223,7 @@ def _fit_in_memory(
     parameters: FitParameters,
     data: Path,
     options: TableOptions,
+    weights: WeightOptions,
     target: str | None,
     folds: int | None,
     verbose: bool,
@@ -218,7 +236,7 @@ def _fit_in_memory(
 
     with progress(f"reading {data}", quiet):
         table = read_training(data, options, target)
-        sample = table.sample()
+        sample = weights.applied(table.sample(), parameters)
     if folds is not None and folds > sample.n_rows:
         raise ValueError(
             f"The option --cv must be at most {sample.n_rows}, the number of rows. Got {folds}."
@@ -234,10 +252,15 @@ def _fit_in_memory(
         )
         for line in brief_lines(sample, str(table.schema.target)):
             print_message(line)
-    name = table.schema.target
+    name, apart = table.schema.target, parameters.certify in ("held-out", "folds")
+    if apart and weights.needs_labels:
+        raise ValueError(
+            f"--certify {parameters.certify} takes neither --costs, --weight-column nor "
+            "--class-weight LABEL=WEIGHT. Hint: --class-weight balanced, or --certify prior."
+        )
     with progress(f"fitting {sample.n_rows:,} rows", quiet), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is suspicious was printed above
-        if parameters.certify in ("held-out", "folds"):  # columns are learned without some rows
+        if apart:  # columns are learned without some rows
             model = replace(
                 fit_table(parameters, table.raw.table(), table.raw.labels()), target=name
             )
@@ -260,6 +283,7 @@ def _cross_validated(
 ) -> str:
     """Cross-validate and print the result; the share of errors."""
     from treebound.classifier.fitting import cross_validated
+    from treebound.cli.figures import quality_line
     from treebound.cli.models import constant_error, leaves, percent
 
     with progress(f"cross-validating, {k} folds", quiet):
@@ -274,4 +298,5 @@ def _cross_validated(
         f"({percent(min(shares))} to {percent(max(shares))} in a fold; a constant answer: "
         f"{percent(constant_error(model.tree))}) by trees of {size}."
     )
+    print_message(quality_line([fold.truth for fold in folds], [fold.shares for fold in folds]))
     return f"{total} ({len(folds)} folds)"

@@ -310,24 +310,23 @@ class Model:
         -------
         Model
         """
-        path: PruningPath | Frontier | None = self.path if self.frontier is None else self.frontier
-        if path is None:
-            raise ValueError(
-                "There is no pruning path: the model was fitted with pruning=None. "
-                "Hint: fit it with another 'pruning'."
-            )
-        if leaves is not None and step is None:
-            path, at = path.reaching(leaves)
-        elif leaves is None and step is not None:
-            at = path.step(step)
-        else:
+        if (leaves is None) == (step is None):
             raise ValueError(
                 "prune_to needs one of 'leaves' and 'step'. "
                 f"Got leaves={leaves!r} and step={step!r} instead."
             )
-        if isinstance(path, Frontier):
-            return replace(self, tree=path[at].tree, proof=path[at].proof, step=at)
-        assert self.pruning is not None
+        by_size, frontier = step is None, self.frontier
+        number: int = leaves if by_size else step  # type: ignore[assignment]
+        if frontier is not None:
+            at = frontier.step_with(number) if by_size else frontier.step(number)
+            return replace(self, tree=frontier[at].tree, proof=frontier[at].proof, step=at)
+        if self.pruning is None:
+            raise ValueError(
+                "There is no pruning path: the model was fitted with pruning=None. "
+                "Hint: fit it with another 'pruning'."
+            )
+        path = self.pruning.path
+        path, at = path.reaching(number) if by_size else (path, path.step(number))
         return replace(self, tree=path.tree(at), pruning=replace(self.pruning, path=path), step=at)
 
     def with_threshold(self, label: Any, probability: float) -> Model:
@@ -359,8 +358,6 @@ class Model:
             pruning=None,
             step=None,
             held_out=None,
-            proof=None,
-            frontier=None,
             no_certificate="The classes were chosen by a threshold.",
         )
 
@@ -453,9 +450,8 @@ class Model:
         """Why there is no certificate, in words; None if there is one."""
         if self.certificate is not None:
             return None
-        return (
-            self._reason
-            or ("The held-out rows were counted on the grown tree; this tree has raised subtrees.")
+        return self._reason or (
+            "The held-out rows were counted on the grown tree; this tree has raised subtrees."
         )
 
     def hashes(self, X: Any, y: Any) -> NDArray[np.uint64] | None:
@@ -544,9 +540,7 @@ class Model:
 
     def _from_prior(self, X: Any, y: Any, delta: float) -> Certificate:
         """The certificate of any tree from all training rows, in the order of ``fit``."""
-        sample = Sample.read(
-            X, y, columns=self.columns, classes=self.classes, named=self.has_names
-        )
+        sample = Sample.read(X, y, columns=self.columns, classes=self.classes, named=self.has_names)
         seed = self.parameters.get("random_state", 0)
         options = PriorOptions(thresholds=self.options.thresholds)
         proof = Prior(sample, seed, options).certify(self.tree, delta).proof
@@ -573,7 +567,7 @@ def row_counts(tree: Tree, sample: Sample | None) -> NDArray[np.int64] | None:
     """Rows of each class at each node, if they are weighted; otherwise the tree has them."""
     if sample is None or (sample.weight is None and sample.factors is None):
         return None
-    counts, _ = tree.counts_on(replace(sample, weight=None, factors=None))
+    counts, _ = tree.counts_on(replace(sample, weight=None))
     return counts.astype(np.int64)
 
 

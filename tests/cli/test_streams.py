@@ -12,7 +12,7 @@ from shell import run
 
 import treebound as tb
 from treebound.cli import streams
-from treebound.growing.rounds import Progress
+from treebound.growing import Progress
 
 pytest.importorskip("pyarrow.dataset")
 

@@ -145,7 +145,7 @@ class Frontier(Sequence[CertifiedTree]):
             raise invalid("step", "prune_to", must, at)
         return at % len(self)
 
-    def reaching(self, leaves: int) -> tuple[Frontier, int]:
+    def step_with(self, leaves: int) -> int:
         """The most accurate tree with at most so many leaves.
 
         Parameters
@@ -155,14 +155,12 @@ class Frontier(Sequence[CertifiedTree]):
 
         Returns
         -------
-        Frontier
-            This frontier.
         int
-            The position of the tree. There is always a tree of one leaf.
+            Its position. There is always a tree of one leaf.
         """
         check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
         small = [at for at, one in enumerate(self.trees) if one.leaves <= leaves]
-        return self, max(small, key=lambda at: (-self.trees[at].tree.errors, -at))
+        return max(small, key=lambda at: (-self.trees[at].tree.errors, -at))
 
     def plot(self, *, ax: Any = None) -> Any:
         """Draw certified and training error against the number of leaves.

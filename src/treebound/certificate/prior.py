@@ -245,7 +245,7 @@ class Prior:
         )
         if sample.weight is not None or sample.factors is not None:
             weights, _ = tree.counts_on(sample)
-            tree = replace(tree, counts=weights, factors=sample.factors, weighted=True)
+            tree = replace(tree, counts=weights, weighted=True, factors=sample.factors)
         return self._certified(tree, log_prior, on_a, on_b, delta)
 
 

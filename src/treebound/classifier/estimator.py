@@ -103,8 +103,8 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         below; an error if there is none. None chooses the most accurate of the trees whose limit
         is within 3 points of the least.
     random_state : int or None
-        Seed of the folds, the held-out rows, and the rows of the prior. None chooses others at
-        each fit.
+        Seed of the folds, of the held-out rows, or of the rows of the prior. None chooses others
+        at each fit.
     n_jobs : int or None
         Number of threads; the tree does not depend on it.
 

@@ -208,10 +208,13 @@ def with_refer(tree: Tree, answers: NDArray[np.bool_], label: Any) -> Tree:
     code = np.argsort(order)  # where each class, and last the new one, has gone
     counts = np.zeros((tree.n_nodes, len(classes)))
     counts[:, code[:-1]] = tree.counts
+    factors = tree.factors
+    if factors is not None:
+        factors = np.ones(len(classes))
+        factors[code[:-1]] = tree.factors
     labels = np.where(answers, code[tree.label], code[-1])
-    factors = None if tree.factors is None else np.append(tree.factors, 1.0)[order]
     return replace(
-        tree, classes=classes[order], counts=counts, label=labels, factors=factors, names=None
+        tree, classes=classes[order], counts=counts, label=labels, names=None, factors=factors
     )
 
 

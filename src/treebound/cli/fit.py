@@ -43,8 +43,8 @@ Examples:
     treebound fit data.csv --target label
     treebound fit folder/*.parquet --target label -o model.json
     treebound fit data.csv --target label --cv 5 -o model.json --page page.html
-    treebound fit data.csv --target label --certify folds --refer 0.05
     treebound fit data.csv --target label --class-weight balanced --size small
+    treebound fit data.csv --target label --certify folds --refer 0.05
     treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L
     treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"\
 """
@@ -252,15 +252,15 @@ def _fit_in_memory(
         )
         for line in brief_lines(sample, str(table.schema.target)):
             print_message(line)
-    name, apart = table.schema.target, parameters.certify in ("held-out", "folds")
-    if apart and weights.needs_labels:
-        raise ValueError(
-            f"--certify {parameters.certify} takes neither --costs, --weight-column nor "
-            "--class-weight LABEL=WEIGHT. Hint: --class-weight balanced, or --certify prior."
-        )
+    name = table.schema.target
     with progress(f"fitting {sample.n_rows:,} rows", quiet), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is suspicious was printed above
-        if apart:  # columns are learned without some rows
+        if parameters.certify in ("held-out", "folds"):  # columns are learned without some rows
+            if weights.needs_labels:
+                raise ValueError(
+                    f"--certify {parameters.certify} takes neither --costs, --weight-column nor "
+                    "--class-weight LABEL=WEIGHT. Hint: --class-weight balanced."
+                )
             model = replace(
                 fit_table(parameters, table.raw.table(), table.raw.labels()), target=name
             )

@@ -13,9 +13,9 @@ from messages import answer, choices_of, decode, encode, random_matrix
 from treebound.certificate.certificate import _by_compression, _log_splits
 from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions, grow
-from treebound.growing.naming import naming_rows, needs_name, row_numbers
 from treebound.pruning import merge_equal_leaves
 from treebound.tree.model import Tree
+from treebound.tree.naming import naming_rows, needs_name, row_numbers
 
 LETTERS = tuple("abcde")
 COLUMNS = {

@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
+from treebound.data.units import WeightTotal
 from treebound.growing._bins import Bins, keys_of
 from treebound.growing._grow import grow as grow_arrays
 from treebound.growing._histogram import count_shard, divide_shard, look_into_shard
-from treebound.growing.naming import naming_rows_of_part
 from treebound.growing.refine import Answer, Question, distinct
-from treebound.growing.units import WeightTotal
 from treebound.tree.model import Tree
+from treebound.tree.naming import naming_rows_of_part
 
 __all__ = [
     "Bundle",
@@ -35,6 +35,7 @@ __all__ = [
     "Facts",
     "FileValues",
     "Names",
+    "Piece",
     "Rows",
     "Shard",
     "ShardSplit",
@@ -48,6 +49,7 @@ __all__ = [
     "divide_rows",
     "gather_rows",
     "grow_subtree",
+    "join_pieces",
     "last_names",
     "look_into",
     "make_bundle",
@@ -414,6 +416,11 @@ def gather_rows(bundle: Bundle, slots: Sequence[int]) -> list[Piece]:
             labels = shard.labels[ids].astype(np.int32)
             pieces.append(Piece([values[ids] for values in columns], labels, units))
     return [_joined(pieces) for pieces in found]
+
+
+def join_pieces(many: Sequence[Sequence[Piece]]) -> list[Piece]:
+    """The rows of some nodes that several bundles have."""
+    return [_joined(pieces) for pieces in zip(*many, strict=True)]
 
 
 def grow_subtree(pieces: Sequence[Piece], kernel: Mapping[str, Any]) -> dict[str, Any]:

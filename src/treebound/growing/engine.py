@@ -40,7 +40,6 @@ from treebound.growing.shard import (
     recode,
 )
 from treebound.tree.model import Tree
-from treebound.tree.naming import row_numbers
 
 __all__ = ["Engine", "LocalEngine", "ShardEngine", "stream_engine"]
 
@@ -241,13 +240,8 @@ class ShardEngine:
 
     def name(self, tree: Tree) -> NDArray[np.int64]:
         """The training row that names the split of each node of a tree, or -1."""
-        numbers = row_numbers(self.facts.n_rows)
-        sent = self.broadcast(tree)
-        found = []
-        for group, bundle in zip(self._groups, self.bundles, strict=True):
-            mine = [numbers[self._starts[i] : self._starts[i + 1]] for i in group]
-            found += self.map(name_splits, [bundle], sent, mine)
-        rows: NDArray[np.int64] = self.reduce(last_names, found).rows
+        names = self.map(name_splits, self.bundles, self.broadcast(tree))
+        rows: NDArray[np.int64] = self.reduce(last_names, names).rows
         return rows
 
     def digest(self) -> list[int]:

@@ -138,7 +138,9 @@ def _read_array(X: Any) -> Table:
     if array.dtype.kind == "b":
         raw = tuple(boolean_column(array[:, i]) for i in range(array.shape[1]))
     else:
-        raw = tuple(column_of(array[:, i].tolist(), f"x{i}") for i in range(array.shape[1]))
+        raw = tuple(
+            column_of(array[:, i].tolist(), f"Column 'x{i}'") for i in range(array.shape[1])
+        )
     return Table(None, array.shape, raw=raw)
 
 
@@ -207,21 +209,30 @@ def _read_frame(frame: Any, *, as_matrix: bool = True) -> Table:
     strings = all(isinstance(name, str) for name in names)
     labels = tuple(names) if strings else tuple(f"x{i}" for i in range(len(names)))
     known = tuple(names) if strings else None
-    if as_matrix and all(dtype.is_float() for dtype in dtypes) and len(set(dtypes)) == 1:
+    if as_matrix and _is_one_array(frame, dtypes):
         numbers = frame.to_numpy()
         if numbers.dtype in (np.float64, np.float32):
             return Table(known, frame.shape, numbers)
     raw = tuple(
-        _read_series(frame.get_column(name), dtype, label)
-        for name, dtype, label in zip(names, dtypes, labels, strict=True)
+        read_series(frame.get_column(name), f"Column {label!r}")
+        for name, label in zip(names, labels, strict=True)
     )
     return Table(known, frame.shape, raw=raw)
 
 
-def _read_series(series: Any, dtype: Any, label: str) -> RawColumn:
+def _is_one_array(frame: Any, dtypes: list[Any]) -> bool:
+    """Whether a frame of floats is one array, row by row; other frames are read by column."""
+    if not (frame.implementation.is_pandas() and dtypes[0].is_float() and len(set(dtypes)) == 1):
+        return False
+    first = frame.to_native().iloc[:, 0].to_numpy()
+    return bool(first.strides[0] != first.itemsize)
+
+
+def read_series(series: Any, label: str = "y") -> RawColumn:
+    """Read one column of a data frame; ``label`` is its name in errors."""
     import narwhals as nw
 
-    native = series.to_native()
+    native, dtype = series.to_native(), series.dtype
     if str(getattr(native, "dtype", "")) == "object":
         return column_of(native.tolist(), label)
     if dtype.is_numeric():
@@ -235,11 +246,11 @@ def _read_series(series: Any, dtype: Any, label: str) -> RawColumn:
     if dtype == nw.Categorical or dtype == nw.Enum:
         return _categorical(series, dtype, label)
     if dtype in (nw.Date, nw.Datetime, nw.Duration, nw.Time):
-        raise ValueError(no_dates(f"Column {label!r}", str(dtype)))
+        raise ValueError(no_dates(label, str(dtype)))
     if bool(series.is_null().all()):
         return empty_column(len(series))
     raise ValueError(
-        f"Column {label!r} must hold numbers, text, booleans or categories. Got {dtype} instead. "
+        f"{label} must hold numbers, text, booleans or categories. Got {dtype} instead. "
         "Hint: drop it, or make such columns from it."
     )
 
@@ -264,14 +275,11 @@ def _text(series: Any, label: str) -> RawColumn:
     if library.is_pandas_like():
         codes, found = native.factorize()
         return found_column("text", np.asarray(codes), list(found))
-    if library.is_pyarrow():
-        return _arrow_codes(native.dictionary_encode(), label)
-    if library.is_polars():
-        import narwhals as nw
+    if library.is_polars() or library.is_pyarrow():
+        import pyarrow
 
-        found = series.drop_nulls().unique().to_list()
-        codes = series.cast(nw.Enum(found)).to_native().to_physical()
-        return found_column("text", _physical(codes), found)
+        texts = native if library.is_pyarrow() else pyarrow.chunked_array([native.to_arrow()])
+        return _arrow_codes(texts.dictionary_encode(), label)
     return column_of(series.to_list(), label)
 
 

@@ -11,6 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.data._factorize import factorize_objects
+
 __all__ = [
     "Family", "RawColumn", "boolean_column", "coded_column", "column_of", "empty_column",
     "family_of", "found_column", "is_missing", "mixed_types", "no_dates", "number_column",
@@ -155,6 +157,9 @@ def empty_column(rows: int) -> RawColumn:
 
 def column_of(values: list[Any], label: str) -> RawColumn:
     """A column of Python objects: numbers, text or booleans, but not a mix."""
+    coded = factorize_objects(values)
+    if coded is not None:
+        return found_column("text", coded[1], coded[0])
     types = set(map(type, values))
     if not types <= {str}:
         values = [None if is_missing(v) else v for v in values]
@@ -217,7 +222,7 @@ def mixed_types(label: str, values: Iterable[Any]) -> str:
         examples.setdefault(type(value).__name__, value)
     found = ", ".join(f"{name} ({value!r})" for name, value in sorted(examples.items()))
     return (
-        f"Column {label!r} must hold numbers, text, booleans or categories, of one type only. "
+        f"{label} must hold numbers, text, booleans or categories, of one type only. "
         f"Got {found} instead. Hint: convert it to one type, for example with astype(str)."
     )
 

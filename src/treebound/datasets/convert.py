@@ -93,7 +93,7 @@ def typed_column(
         codes = _declared_codes(values, column, schema, first_row)
         return coded_column(codes, column.categories, ordered=column.kind == "ordinal")
     kept, which = _plain_values(values, column, schema, first_row)
-    each = column_of(kept, column.name)
+    each = column_of(kept, f"Column {column.name!r}")
     return each if which is None else each.take(which)
 
 

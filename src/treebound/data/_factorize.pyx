@@ -2,9 +2,14 @@
 
 import numpy as np
 
-from cpython.dict cimport PyDict_GetItem
+from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, uint32_t, uint64_t
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memset
+
+
+cdef extern from "Python.h":
+    PyObject* PyDict_GetItem(object, object)
+    PyObject* PyList_GET_ITEM(object, Py_ssize_t)
 
 
 def factorize_objects(values):
@@ -12,31 +17,42 @@ def factorize_objects(values):
 
     ``values`` is a list or an array of objects; None and NaN are missing.
     """
-    cdef list items = values if isinstance(values, list) else values.tolist()
-    cdef Py_ssize_t i, n = len(items)
-    cdef object value, last = None
-    cdef int32_t code = -1
+    held = np.ascontiguousarray(values, dtype=object) if isinstance(values, np.ndarray) else None
+    cdef list listed = [] if held is not None else values
+    cdef Py_ssize_t i, place, n = len(values)
+    cdef PyObject** items = NULL
+    cdef PyObject* value
+    cdef PyObject* seen[128]  # the last objects met, by address: most tables have few
+    cdef int32_t seen_code[128]
+    cdef int32_t code
     cdef dict code_of = {}
-    cdef void* known
+    if held is not None and n:
+        items = <PyObject**> <size_t> held.ctypes.data
+    memset(seen, 0, sizeof(seen))
     codes = np.empty(n, dtype=np.int32)
     cdef int32_t[::1] out = codes
     for i in range(n):
-        value = items[i]
-        if value is not last:
-            last = value
-            if type(value) is str:
-                known = <void*> PyDict_GetItem(code_of, value)
-                if known is NULL:
-                    code = <int32_t> len(code_of)
-                    code_of[value] = code
-                else:
-                    code = <object> known
-            elif value is None or (type(value) is float and value != value):
-                code = -1
-            else:
+        value = items[i] if held is not None else PyList_GET_ITEM(listed, i)
+        place = (<size_t> value >> 4) & 127
+        if seen[place] != value:
+            code = _code(<object> value, code_of)
+            if code == -2:
                 return None
-        out[i] = code
+            seen[place], seen_code[place] = value, code
+        out[i] = seen_code[place]
     return list(code_of), codes
+
+
+cdef int32_t _code(object value, dict code_of) except -3:
+    """The code of a text, which may be new; -1 if missing, -2 if it is no text."""
+    cdef PyObject* known
+    if type(value) is str:
+        known = PyDict_GetItem(code_of, value)
+        if known is not NULL:
+            return <object> known
+        code_of[value] = len(code_of)
+        return <int32_t> len(code_of) - 1
+    return -1 if value is None or (type(value) is float and value != value) else -2
 
 
 def factorize_words(const uint32_t[:, ::1] words):

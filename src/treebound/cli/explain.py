@@ -48,7 +48,7 @@ def explain(
         Print a JSON object for each row, one on a line.
     """
     from treebound.cli.models import loaded_model, schema_of
-    from treebound.datasets.reading import iter_raw
+    from treebound.data.files import iter_raw
 
     for name, value in (("row", row), ("rows", rows)):
         if value is not None and value < 1:

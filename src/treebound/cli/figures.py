@@ -13,7 +13,7 @@ from treebound.tree.smoothing import probabilities
 
 if TYPE_CHECKING:
     from treebound.classifier.model import TreeModel
-    from treebound.datasets.reading import RawTable
+    from treebound.data.files import RawTable
 
 __all__ = ["are_training_rows", "figures_of", "truth_and_nodes"]
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from treebound.classifier.model import TreeModel
 from treebound.cli.output import write_result
-from treebound.datasets.reading import read_raw
-from treebound.datasets.schema import Schema
+from treebound.data.files import read_raw
+from treebound.data.schema import Schema
 
 if TYPE_CHECKING:
     from treebound.cli.options import FileOptions
-    from treebound.datasets.reading import RawTable
+    from treebound.data.files import RawTable
 
 __all__ = ["labelled_rows", "leaves", "loaded_model", "save_model", "schema_of", "summary"]
 

@@ -12,8 +12,8 @@ from cyclopts import Group, Parameter
 
 if TYPE_CHECKING:
     from treebound.data import Column, Sample
-    from treebound.datasets.reading import RawTable
-    from treebound.datasets.schema import Layout, Schema
+    from treebound.data.files import RawTable
+    from treebound.data.schema import Layout, Schema
 
 __all__ = ["Data", "FileOptions", "Force", "Model", "Output", "Quiet", "Switch", "TableOptions",
            "Target", "TrainingTable", "read_training"]  # fmt: skip
@@ -66,7 +66,7 @@ class FileOptions:
 
     def as_schema(self) -> Schema:
         """What the options say, on top of the schema file."""
-        from treebound.datasets.schema import Schema, read_schema
+        from treebound.data.schema import Schema, read_schema
 
         given = Schema() if self.schema is None else read_schema(self.schema)
         missing = (*given.missing, *(text for text in self.missing if text not in given.missing))
@@ -206,7 +206,7 @@ class TrainingTable:
 
 def read_training(data: Path, options: TableOptions, target: str | None) -> TrainingTable:
     """Read a table to learn from; a ValueError says what is wrong with it."""
-    from treebound.datasets.reading import read_raw
+    from treebound.data.files import read_raw
 
     given = options.as_schema()
     wanted = target or given.target

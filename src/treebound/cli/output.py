@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from treebound._extras import require
 from treebound._files import atomic_write
+from treebound.data.files import RawTable
 from treebound.data.raw import is_missing
-from treebound.datasets.reading import RawTable
-from treebound.datasets.text_column import TextColumn
+from treebound.data.text_column import TextColumn
 
 __all__ = ["Answers", "TableWriter", "table_form", "table_writer", "write_result"]
 

@@ -12,7 +12,7 @@ from treebound.cli.speaking import progress
 if TYPE_CHECKING:
     from treebound.classifier.model import TreeModel
     from treebound.cli.output import Answers
-    from treebound.datasets.reading import RawTable
+    from treebound.data.files import RawTable
 
 __all__ = ["predict"]
 
@@ -56,7 +56,7 @@ def predict(
     """
     from treebound.cli.models import loaded_model, schema_of
     from treebound.cli.output import table_form, table_writer
-    from treebound.datasets.reading import iter_raw
+    from treebound.data.files import iter_raw
 
     check_output(output, table_form(output), reads=[model, data, options.schema], force=force)
     if chunk_rows < 1:

@@ -6,6 +6,7 @@ that identifiers are compared exactly.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +28,7 @@ from treebound.data.raw import (
     number_column,
 )
 
-__all__ = ["Table", "read_columns", "read_table"]
+__all__ = ["Table", "frame_of", "read_columns", "read_series", "read_table"]
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def read_table(X: Any) -> Table:
         import narwhals as nw
 
         if nw.dependencies.is_into_dataframe(X) or isinstance(X, nw.DataFrame):
-            return _read_frame(_frame(X))
+            return _read_frame(frame_of(X))
         if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
             raise TypeError(
                 f"A lazy table has no rows to learn from yet. Got {type(X).__name__} instead of a "
@@ -180,7 +181,8 @@ def _not_empty(shape: tuple[int, ...]) -> None:
 # -- data frames -------------------------------------------------------------------------------
 
 
-def _frame(X: Any) -> Any:
+def frame_of(X: Any) -> Any:
+    """A data frame of any library as narwhals' own; names must be unique."""
     import narwhals as nw
 
     try:
@@ -188,7 +190,7 @@ def _frame(X: Any) -> Any:
         names = list(frame.columns)
     except nw.exceptions.DuplicateError:
         names = list(getattr(X, "column_names", None) or X.columns)
-    twice = sorted({repr(name) for name in names if names.count(name) > 1})
+    twice = sorted(repr(name) for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(
             f"Column names must be unique. Found more than once: {', '.join(twice)}. "
@@ -199,7 +201,7 @@ def _frame(X: Any) -> Any:
 
 def read_columns(X: Any) -> Table:
     """Read a data frame column by column, without making one array of them."""
-    return _read_frame(_frame(X), as_matrix=False)
+    return _read_frame(frame_of(X), as_matrix=False)
 
 
 def _read_frame(frame: Any, *, as_matrix: bool = True) -> Table:

@@ -2,51 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from treebound._extras import require
-
-__all__ = ["TextColumn", "arrow"]
+__all__ = ["TextColumn"]
 
 
-def arrow() -> Any:
-    """The pyarrow module, or an error that says how to install it."""
-    return require("pyarrow", extra="study", why="Reading tables")
+@dataclass(frozen=True, eq=False)
+class TextColumn:
+    """Texts in an Arrow array."""
 
-
-class TextColumn(Sequence[str]):
-    """Texts in an Arrow array.
-
-    Parameters
-    ----------
-    texts : pyarrow.ChunkedArray of strings
-        None is missing.
-    """
-
-    def __init__(self, texts: Any) -> None:
-        self.texts = texts
+    texts: pa.ChunkedArray
 
     def __len__(self) -> int:
         return len(self.texts)
 
-    def __getitem__(self, at: Any) -> Any:
-        return self.texts[at].as_py()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.texts.to_pylist())
-
     @cached_property
-    def _coded(self) -> tuple[list[str], NDArray[np.int64]]:
+    def _coded(self) -> tuple[list[str], NDArray[np.int32]]:
         coded = self.texts.dictionary_encode().unify_dictionaries()
         if not coded.num_chunks:
-            return [], np.empty(0, dtype=np.int64)
+            return [], np.empty(0, dtype=np.int32)
         codes = [_as_numpy(chunk.indices, np.int32) for chunk in coded.chunks]
-        return coded.chunk(0).dictionary.to_pylist(), np.concatenate(codes).astype(np.int64)
+        return coded.chunk(0).dictionary.to_pylist(), np.concatenate(codes)
 
     @property
     def distinct(self) -> list[str]:
@@ -54,33 +38,28 @@ class TextColumn(Sequence[str]):
         return self._coded[0]
 
     @property
-    def codes(self) -> NDArray[np.int64]:
+    def codes(self) -> NDArray[np.int32]:
         """Index of each row's text among the distinct ones."""
         return self._coded[1]
 
-    def first_row(self, which: Sequence[int]) -> int:
-        """The first row with one of some distinct texts, from 0."""
-        return int(np.flatnonzero(np.isin(self.codes, which))[0])
-
-    def numbers(self, missing: Sequence[str]) -> NDArray[np.float64] | None:
+    def numbers(self, missing: Sequence[str], decimal: str = ".") -> NDArray[np.float64] | None:
         """All texts as numbers, NaN where missing; None unless all are plain finite numbers.
 
         Texts that only Python can parse (surrounding spaces, other digits) are left to Python.
         """
-        pa = arrow()
-        compute = require("pyarrow.compute", extra="study", why="Reading tables")
-        gone = compute.is_in(self.texts, value_set=_text_array(missing))
-        kept = compute.if_else(gone, pa.nulls(1, pa.string())[0], self.texts)
+        gone = pc.is_in(self.texts, value_set=_text_array(missing))
+        kept = pc.if_else(gone, pa.nulls(1, pa.string())[0], self.texts)
+        if decimal != ".":
+            kept = pc.replace_substring(kept, decimal, ".")
         try:
-            found = compute.cast(kept, pa.float64())
+            found = pc.cast(kept, pa.float64())
         except pa.ArrowInvalid:
             return None
-        if not compute.all(compute.is_finite(found)).as_py() and found.null_count < len(found):
+        if not pc.all(pc.is_finite(found)).as_py() and found.null_count < len(found):
             return None
         buffer = pa.py_buffer(np.array([np.nan]).tobytes())
         nan = pa.Array.from_buffers(pa.float64(), 1, [None, buffer])[0]
-        filled = compute.fill_null(found, nan).chunks
-        parts = [_as_numpy(chunk, np.float64) for chunk in filled]
+        parts = [_as_numpy(chunk, np.float64) for chunk in pc.fill_null(found, nan).chunks]
         return np.concatenate(parts) if parts else np.empty(0)
 
 
@@ -94,7 +73,6 @@ def _as_numpy(array: Any, dtype: Any) -> NDArray[Any]:
 
 
 def _text_array(texts: Sequence[str]) -> Any:
-    pa = arrow()
     encoded = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
     ends_buffer, texts_buffer = pa.py_buffer(ends.tobytes()), pa.py_buffer(b"".join(encoded))

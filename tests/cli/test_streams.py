@@ -79,14 +79,14 @@ def test_a_checkpoint_of_another_table_is_refused(folder, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        ([], "needs --target"),
-        (["--target", "label", "--schema", "x.toml"], "neither --cv nor options"),
-        (["--target", "nothing"], "one of its columns"),
+        ([], "Which column is to be predicted?"),
+        (["--target", "label", "--cv", "3"], "cannot be cross-validated"),
+        (["--target", "nothing"], "has no column 'nothing'"),
         (["--target", "label", "--pruning", "reduced-error"], "looks at the rows again"),
     ],
 )
 def test_what_is_refused(folder, capsys, argv, words):
-    code, out, err = run(capsys, "fit", folder, *argv)
+    code, out, err = run(capsys, "fit", folder, "--stream", *argv)
     assert (code, out) == (2, "")
     assert words in " ".join(err.split())
 
@@ -95,7 +95,7 @@ def test_files_must_be_of_one_kind(frame, folder, capsys):
     frame.to_csv(folder / "more.csv", index=False)
     code, _, err = run(capsys, "fit", folder, "--target", "label")
     assert code == 2
-    assert "CSV and Parquet files together" in " ".join(err.split())
+    assert "parquet and text files together" in " ".join(err.split())
 
 
 def test_lines_tell_speed_leaves_and_what_is_left():

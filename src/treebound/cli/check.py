@@ -51,7 +51,7 @@ def check(
     """
     from treebound.cli.odd import all_oddities, remedy
 
-    table = read_training(data, options, target)
+    table = read_training([data], options, target)
     sample = table.sample()
     name = str(table.schema.target)
     columns = [

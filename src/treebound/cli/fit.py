@@ -64,7 +64,8 @@ def fit(
 ) -> None:
     """Fit a tree to a table: a CSV or Parquet file, or '-' for standard input.
 
-    Several files, a folder, and a file that does not fit in memory are read batch by batch.
+    Several files and folders may be parts of one table. What does not fit in memory is read batch
+    by batch.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ def fit(
     report
         Where to write a page that shows the tree.
     stream
-        Read a single file batch by batch too.
+        Read batch by batch even if it fits in memory.
     checkpoint
         A file that keeps the tree as far as it is grown, for tables that are read batch by batch:
         the same command goes on from it.
@@ -124,17 +125,13 @@ def fit(
     )
     model._checked()  # before the table is read
     if must_stream([data, *more], stream or checkpoint is not None):
-        if target is None or cv is not None or options != TableOptions():
-            raise ValueError(
-                "A table that is read batch by batch needs --target, and takes neither --cv nor "
-                "options that say how to read it. Hint: write it as Parquet, with the types it "
-                "should have."
-            )
+        if cv is not None:
+            raise ValueError("A table that is read batch by batch cannot be cross-validated.")
         with progress(f"fitting {data}", quiet) as tell, warnings_as_lines(quiet):
-            fit_files(model, [data, *more], target, tell, checkpoint)
+            fit_files(model, [data, *more], target, options, tell, checkpoint)
         sample = None
     else:
-        sample = _fit_in_memory(model, data, options, target, cv, quiet)
+        sample = _fit_in_memory(model, [data, *more], options, target, cv, quiet)
     if not quiet:
         say(summary(model))
     if cv is not None and sample is not None:
@@ -151,7 +148,7 @@ def fit(
 
 def _fit_in_memory(
     model: TreeModel,
-    data: Path,
+    paths: list[Path],
     options: TableOptions,
     target: str | None,
     folds: int | None,
@@ -161,8 +158,8 @@ def _fit_in_memory(
     from treebound.classifier.model import fit_sample
     from treebound.cli.odd import brief_lines
 
-    with progress(f"reading {data}", quiet):
-        table = read_training(data, options, target)
+    with progress(f"reading {paths[0]}", quiet):
+        table = read_training(paths, options, target)
         sample = table.sample()
     if folds is not None and folds > sample.n_rows:
         raise ValueError(

@@ -5,20 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 import numpy as np
+import pyarrow
 from numpy.typing import NDArray
 
 from treebound._extras import require
 from treebound._files import atomic_write
 from treebound.data.files import RawTable
 from treebound.data.raw import is_missing
-from treebound.data.text_column import TextColumn
 
 __all__ = ["Answers", "TableWriter", "table_form", "table_writer", "write_result"]
 
@@ -58,9 +58,9 @@ class _CsvWriter:
         self.started = False
 
     def write(self, answers: Answers, kept: RawTable | None) -> None:
-        raw = {} if kept is None else kept.raw
+        names = [] if kept is None else kept.names
         if not self.started:
-            self.rows.writerow([*raw, *answers.columns])
+            self.rows.writerow([*names, *answers.columns])
             self.started = True
         if answers.nodes is None:
             return
@@ -69,7 +69,8 @@ class _CsvWriter:
             lines = np.array([_csv_line(row) for row in each], dtype=object)
             self.stream.writelines(lines[answers.nodes])
             return
-        columns = [_texts(values) for values in raw.values()]
+        table = kept.native()
+        columns = [_texts(table.column(name), name) for name in names]
         rows = zip(*columns, (each[node] for node in answers.nodes.tolist()), strict=True)
         self.rows.writerows((*row[:-1], *row[-1]) for row in rows)
 
@@ -80,16 +81,24 @@ def _csv_line(row: Iterable[Any]) -> str:
     return line.getvalue()
 
 
-def _texts(values: Sequence[Any]) -> list[Any]:
-    """Texts of a file as they are; values of a frame, nothing where they are missing."""
-    if isinstance(values, TextColumn):
-        return list(values)
-    return ["" if is_missing(value) else value for value in values]
+def _texts(column: Any, name: str) -> list[Any]:
+    """The values of a column of the table, nothing where they are missing."""
+    if pyarrow.types.is_nested(column.type):
+        raise ValueError(
+            f"Column {name!r} is {column.type}, which cannot be written as CSV. Hint: write "
+            "Parquet, or leave out --keep."
+        )
+    values: list[Any] = column.to_pylist()
+    return (
+        values
+        if pyarrow.types.is_string(column.type)
+        else ["" if is_missing(v) else v for v in values]
+    )
 
 
 class _ParquetWriter:
     def __init__(self, stream: IO[bytes]) -> None:
-        self.arrow = require("pyarrow", extra="study", why="Writing Parquet")
+        self.arrow = pyarrow
         self.parquet = require("pyarrow.parquet", extra="study", why="Writing Parquet")
         self.stream = stream
         self.file: Any = None
@@ -98,7 +107,7 @@ class _ParquetWriter:
         columns = {name: self.arrow.array(values) for name, values in answers.rows().items()}
         table = self.arrow.table(columns)
         if kept is not None:
-            both = self.arrow.Table.from_pandas(kept.frame(others=True), preserve_index=False)
+            both = kept.arrow()
             for name in columns:
                 both = both.append_column(name, columns[name])
             table = both

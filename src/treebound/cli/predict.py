@@ -78,7 +78,7 @@ def _answers(model: TreeModel, chunk: RawTable, proba: bool, keep: bool) -> Answ
 
     tree = model.tree_
     name = model.target_name_ or "prediction"
-    if keep and name in chunk.raw:
+    if keep and name in chunk.names:
         name = f"predicted {name}"
     columns = {name: tree.classes[tree.label]}
     if proba:

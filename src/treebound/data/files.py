@@ -23,7 +23,10 @@ from treebound.data.targets import Labels
 from treebound.data.text_column import TextColumn
 from treebound.data.typed import Values, infer_column, label_facts, labels_of, numbers, typed_column
 
-__all__ = ["RawTable", "Source", "TypesChanged", "iter_raw", "read_raw"]
+__all__ = ["RawTable", "Source", "SourceBatches", "TypesChanged", "iter_raw", "read_raw"]
+
+# Rows of a batch: enough that a batch costs little beside its rows.
+BATCH_ROWS = 1 << 17
 
 
 class TypesChanged(Exception):
@@ -38,9 +41,10 @@ class RawTable:
     ----------
     name : str
         What errors call the table.
-    frame : narwhals.DataFrame
-        The rows; all columns are texts if ``from_text``.
+    rows : pyarrow.Table or narwhals.DataFrame
+        The rows; a table of pyarrow if they are from a file.
     from_text : bool
+        Whether all columns are texts of a text file.
     schema : Schema
     first_row : int
         The number of the first row, for errors.
@@ -51,7 +55,7 @@ class RawTable:
     """
 
     name: str
-    frame: Any
+    rows: Any
     from_text: bool
     schema: Schema
     first_row: int = 1
@@ -60,23 +64,26 @@ class RawTable:
     _read: dict[str, Values] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
-        return len(self.frame)
+        return len(self.rows)
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The names of all columns."""
-        return list(self.frame.columns)
+        held = self.rows
+        return list(held.column_names if hasattr(held, "column_names") else held.columns)
 
     def values(self, name: str) -> Values:
         """A column as it was read."""
         if name not in self._read:
             need(self.names, [name], self.name)
-            series = self.frame.get_column(name)
-            self._read[name] = (
-                TextColumn(series.to_native())
-                if self.from_text
-                else read_series(series, f"Column {name!r}")
-            )
+            column = self.rows[name]
+            if self.from_text:
+                self._read[name] = TextColumn(column)
+            else:
+                import narwhals as nw
+
+                series = nw.from_native(column, series_only=True)
+                self._read[name] = read_series(series, f"Column {name!r}")
         return self._read[name]
 
     def columns(self) -> dict[str, RawColumn]:
@@ -102,14 +109,36 @@ class RawTable:
             return Table(names, shape, matrix)
         return Table(names, shape, raw=tuple(columns.values()))
 
+    def native(self) -> Any:
+        """All columns as the file has them, as a table of pyarrow."""
+        return self.rows if hasattr(self.rows, "column_names") else self.rows.to_arrow()
+
+    def arrow(self) -> Any:
+        """The same, with the texts of real columns as numbers."""
+        import pyarrow as pa
+
+        table = self.native()
+        real = {column.name for column in self.schema.columns if column.kind == "real"}
+        for at, name in enumerate(table.column_names):
+            if self.from_text and name in real:
+                values = numbers(self.values(name), name, self.schema, self.first_row)
+                table = table.set_column(at, name, pa.array(values, from_pandas=True))
+        return table
+
+    def only(self, names: Sequence[str]) -> RawTable:
+        """The same rows with some of the columns to learn from."""
+        columns = tuple(column for column in self.schema.columns if column.name in set(names))
+        return replace(self, schema=replace(self.schema, columns=columns))
+
     def labels(self) -> Labels | None:
         """The target; None if the schema has none."""
         target = self.schema.target
         if target is None:
             return None
+        values = self.values(target)
         try:
             return labels_of(
-                self.values(target),
+                values,
                 target,
                 self.schema,
                 first_row=self.first_row,
@@ -184,7 +213,12 @@ class Source:
         self._kinds: dict[str, str] = {}
         self._labels_are: tuple[bool, bool, bool] | None = None
         self._changed = False
-        self.inferred: set[str] = set()
+        self._infer: set[str] | None = None
+
+    @property
+    def inferred(self) -> set[str]:
+        """The columns that are not in the given schema."""
+        return self._infer or set()
 
     @property
     def name(self) -> str:
@@ -195,8 +229,10 @@ class Source:
 
     @cached_property
     def names(self) -> list[str]:
-        """The names of all columns, in the order of the first file."""
-        return next(self._chunks(1)).names if self.files else list(_frame(self.native).columns)
+        """The names of the columns to learn from, in the order of the first file."""
+        chunk = next(self._chunks(1))
+        self._check(chunk)
+        return self._schema(chunk).names
 
     def read(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
         """The rows, ``rows`` at a time (None: all); at least one chunk.
@@ -213,6 +249,8 @@ class Source:
             Once, after the last chunk, if types were not what the first chunks showed.
         """
         for chunk in self._chunks(rows, columns):
+            if columns is None or self._infer is None:
+                self._check(chunk)
             self._see(chunk)
             if not self._changed:
                 yield replace(
@@ -232,44 +270,44 @@ class Source:
             for start in range(0, max(len(frame), 1), step):
                 yield self._chunk("the table", frame[start : start + step], False, start + 1)
             return
-        import narwhals as nw
-
         if rows is None and len(self.files) > 1:
-            whole = nw.from_native(self._reader.whole(), eager_only=True)
-            yield self._chunk(self.name, whole, self.files[0].is_text, 1)
+            yield self._chunk(self.name, self.reader.whole(), self.files[0].is_text, 1)
             return
         first, last = 1, None
-        for file, table in self._reader.tables(rows, columns):
+        for file, table in self.reader.tables(rows, columns):
             first = 1 if file is not last else first
-            yield self._chunk(
-                file.name, nw.from_native(table, eager_only=True), file.is_text, first
-            )
+            yield self._chunk(file.name, table, file.is_text, first)
             first, last = first + len(table), file
 
     @cached_property
-    def _reader(self) -> FileReader:
+    def reader(self) -> FileReader:
+        """What reads the files."""
         assert self.files is not None
         return FileReader(self.files, self.given)
 
-    def _chunk(self, name: str, frame: Any, from_text: bool, first: int) -> RawTable:
-        return RawTable(name, frame, from_text, self.given, first, self.unknown)
+    def _chunk(self, name: str, rows: Any, from_text: bool, first: int) -> RawTable:
+        return RawTable(name, rows, from_text, self.given, first, self.unknown)
 
     # -- types ---------------------------------------------------------------------------------
 
-    def _see(self, chunk: RawTable) -> None:
-        """Settle the types of columns that are inferred from texts, and of the labels."""
+    def _check(self, chunk: RawTable) -> None:
+        """Find the columns of the schema, and those that are not in it."""
         given, names = self.given, chunk.names
+        self._infer = set()
         if self._complete:
             need(names, [name for name in given.order if name != given.target], chunk.name)
-        if self._complete and given.others == "infer":
-            known = {*given.names, *given.ignored, given.target}
-            self.inferred = {name for name in names if name not in known}
-        if not chunk.from_text:
+            if given.others == "infer":
+                self._infer = {*names} - {*given.names, *given.ignored, given.target or ""}
+
+    def _see(self, chunk: RawTable) -> None:
+        """Settle the types of columns that are inferred from texts, and of the labels."""
+        if not chunk.from_text or not len(chunk):
             return
         for name in self.inferred:
             self._see_texts(chunk, name)
-        if given.target in names and given.classes is None and len(chunk):
-            facts = label_facts(chunk.values(str(given.target)))
+        target = self.given.target
+        if target in chunk.names and self.given.classes is None:
+            facts = label_facts(chunk.values(str(target)))
             before = self._labels_are
             if before is not None:
                 facts = (before[0] and facts[0], before[1] and facts[1], before[2] or facts[2])
@@ -354,3 +392,37 @@ def need(names: Sequence[str], wanted: Sequence[str], table: str) -> None:
         raise ValueError(
             f"{table} has no column {', '.join(map(repr, absent))}. Hint: it has {listed}."
         )
+
+
+class SourceBatches:
+    """A table in files, batch by batch, with settled types.
+
+    Parameters
+    ----------
+    source : Source
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns to learn from, and of the target."""
+        return [*self._source.names, str(self._source.given.target)]
+
+    def read(self, columns: list[str] | None = None) -> Iterator[RawTable]:
+        """Some of the rows each."""
+        return self._source.read(BATCH_ROWS, columns)
+
+    def plain_numbers(self) -> list[str]:
+        """Columns of Parquet files that are numbers by their type."""
+        source = self._source
+        numbers = source.reader.number_columns()
+        kinds = {column.name: column.kind for column in source.given.columns}
+        return [
+            name for name in source.names if name in numbers and kinds.get(name, "real") == "real"
+        ]
+
+    def some_rows(self, columns: list[str]) -> Iterator[Any]:
+        """The first rows of some row groups."""
+        return self._source.reader.some_rows(columns)

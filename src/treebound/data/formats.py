@@ -287,6 +287,42 @@ class FileReader:
                 table = table.append_column(name, pa.repeat(pa.scalar(held, kind), len(table)))
         return table
 
+    def n_rows(self) -> int | None:
+        """The number of rows, where the files tell it without being read."""
+        if self.files[0].kind != "parquet":
+            return None
+        total = 0
+        for file in self.files:
+            with _parquet(file) as opened:
+                total += opened.metadata.num_rows
+        return total
+
+    def number_columns(self) -> set[str]:
+        """Columns of Parquet files that are floats or integers by their type."""
+        if self.files[0].kind != "parquet":
+            return set()
+        types = pa.types
+        return {
+            name
+            for name, kind in self._types.items()
+            if types.is_floating(kind) or types.is_integer(kind)
+        }
+
+    def some_rows(self, columns: list[str], groups: int = 16, rows: int = 4096) -> Iterator[Any]:
+        """The first rows of some row groups of Parquet files."""
+        target = pa.schema([(name, self._types[name]) for name in columns])
+        counts = []
+        for file in self.files:
+            with _parquet(file) as opened:
+                counts.append(opened.num_row_groups)
+        every = [(file, at) for file, n in zip(self.files, counts, strict=True) for at in range(n)]
+        step = max(1, -(-len(every) // groups))
+        for file, at in every[::step]:
+            with _parquet(file) as opened:
+                batches = opened.iter_batches(batch_size=rows, row_groups=[at], columns=columns)
+                table = pa.Table.from_batches([next(batches)])
+            yield table.select(columns).cast(target, safe=False)
+
     def whole(self) -> pa.Table:
         """All rows in one table."""
         return pa.concat_tables([table for _, table in self.tables(None)])
@@ -363,9 +399,9 @@ def _common(found: Sequence[tuple[TableFile, pa.DataType]], name: str) -> pa.Dat
 
 def _is_number(kind: pa.DataType) -> bool:
     types = pa.types
-    return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def _is_text(kind: pa.DataType) -> bool:
     types = pa.types
-    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))

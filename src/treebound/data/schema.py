@@ -87,7 +87,7 @@ class Layout:
                 f"The 'decimal' of [read] must be one character. Got {self.decimal!r} instead."
             )
         try:
-            b"".decode(self.encoding)
+            "a".encode(self.encoding)
         except (LookupError, UnicodeError):
             raise SchemaError(
                 "The 'encoding' of [read] must be a text encoding, such as utf-8, latin-1 or "

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from treebound._validation import invalid
+from treebound.data.files import BATCH_ROWS, RawTable, TypesChanged
 from treebound.data.frames import Table, read_columns
 from treebound.data.parts import (
     Schema,
@@ -27,8 +28,6 @@ from treebound.data.sample import Sample
 
 __all__ = ["Batches", "TableStream", "open_stream"]
 
-# Rows of a batch: enough that a batch costs little beside its rows.
-BATCH_ROWS = 1 << 17
 # Row groups that values are taken from to choose bins, and values of each.
 _PIECES, _PIECE_ROWS = 16, 4096
 
@@ -218,6 +217,13 @@ class TableStream:
             See :func:`learn_matrix`.
         class_weight : "balanced", mapping of class to weight, or None
         """
+        while True:
+            try:
+                return self._learn(categorical_features, ordinal_features, class_weight)
+            except TypesChanged:  # a later batch showed other types: learn again with these
+                continue
+
+    def _learn(self, categorical_features: Any, ordinal_features: Any, class_weight: Any) -> Schema:
         by_type = ordinal_features is None and isinstance(categorical_features, str)
         plain = [c for c in self._batches.plain_numbers() if c in self.columns] if by_type else []
         if plain:
@@ -245,6 +251,9 @@ class TableStream:
 
     def _apart(self, frame: Any, columns: list[str]) -> tuple[Table | None, Any, Any]:
         """The columns of a batch, its labels and its weights."""
+        if isinstance(frame, RawTable):
+            X = frame.only(columns).table() if len(frame) and columns else None
+            return X, frame.labels(), None
         import narwhals as nw
 
         table = nw.from_native(frame, eager_only=True)

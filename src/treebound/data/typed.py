@@ -120,7 +120,8 @@ def numbers(values: Values, name: str, schema: Schema, first_row: int = 1) -> ND
                 f"Column {name!r}, row {first_row + _first(codes, at)}: {value!r} is not a number. "
                 "Hint: call the column nominal, or list the text under 'missing' in the schema."
             ) from None
-    return found[codes]
+    chosen: NDArray[np.float64] = found[codes]
+    return chosen
 
 
 def _first(codes: NDArray[Any], at: int) -> int:

@@ -145,7 +145,7 @@ def _frame(read: RawTable, *, others: bool = False) -> pd.DataFrame:
     pandas = require("pandas", extra="study", why="Reading tables")
     typed = {name: typed_series(raw, name) for name, raw in read.columns().items()}
     if others:
-        plain = read.frame.to_pandas()
+        plain = read.native().to_pandas()
         typed = {name: typed.get(name, plain[name]) for name in read.names}
     return pandas.DataFrame(typed, index=pandas.RangeIndex(len(read)))
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from treebound.classifier.model import TreeModel
 from treebound.cli.output import write_result
-from treebound.data.files import read_raw
 from treebound.data.schema import Schema
 
 if TYPE_CHECKING:
@@ -49,6 +48,8 @@ def labelled_rows(
     model: TreeModel, data: Path, options: FileOptions, target: str | None
 ) -> RawTable:
     """Rows with their labels, in the columns and classes of a model."""
+    from treebound.data.files import read_raw
+
     name = target or model.target_name_
     if name is None:
         raise ValueError("The model does not name its target. Hint: name the column with --target.")

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import pyarrow
 from numpy.typing import NDArray
 
-from treebound._extras import require
 from treebound._files import atomic_write
-from treebound.data.files import RawTable
 from treebound.data.raw import is_missing
+
+if TYPE_CHECKING:
+    from treebound.data.files import RawTable
 
 __all__ = ["Answers", "TableWriter", "table_form", "table_writer", "write_result"]
 
@@ -83,6 +83,8 @@ def _csv_line(row: Iterable[Any]) -> str:
 
 def _texts(column: Any, name: str) -> list[Any]:
     """The values of a column of the table, nothing where they are missing."""
+    import pyarrow
+
     if pyarrow.types.is_nested(column.type):
         raise ValueError(
             f"Column {name!r} is {column.type}, which cannot be written as CSV. Hint: write "
@@ -98,8 +100,10 @@ def _texts(column: Any, name: str) -> list[Any]:
 
 class _ParquetWriter:
     def __init__(self, stream: IO[bytes]) -> None:
-        self.arrow = pyarrow
-        self.parquet = require("pyarrow.parquet", extra="study", why="Writing Parquet")
+        import pyarrow
+        from pyarrow import parquet
+
+        self.arrow, self.parquet = pyarrow, parquet
         self.stream = stream
         self.file: Any = None
 

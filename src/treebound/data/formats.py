@@ -81,11 +81,8 @@ class TableFile:
         with ExitStack() as stack:
             if self.path is None:
                 stream = self.pipe
-                if self.kind != "text":  # reading these needs seeking
-                    held = stack.enter_context(tempfile.TemporaryFile())
-                    shutil.copyfileobj(stream, held)
-                    held.seek(0)
-                    stream = held
+                if self.kind != "text":
+                    stream.seek(0)
             else:
                 stream = stack.enter_context(open(self.path, "rb"))
             if self.kind == "text" and _peek(stream)[:2] == b"\x1f\x8b":
@@ -104,8 +101,7 @@ def files_of(paths: Sequence[str | os.PathLike[str]]) -> list[TableFile]:
     found: list[TableFile] = []
     for path in map(Path, paths):
         if str(path) == "-":
-            pipe = _pipe()
-            found.append(TableFile(None, _kind(_peek(pipe), "standard input"), pipe=pipe))
+            found.append(_piped())
         elif path.is_dir():
             inside = sorted(file for file in path.rglob("*") if _is_table(file))
             found += [_file(file, _keys(file.relative_to(path))) for file in inside]
@@ -118,6 +114,18 @@ def files_of(paths: Sequence[str | os.PathLike[str]]) -> list[TableFile]:
             f"A table must be in files of one kind. Got {what} in {', '.join(map(str, paths[:5]))}."
         )
     return found
+
+
+def _piped() -> TableFile:
+    """Standard input; what is not text is kept in a file, as reading it needs seeking."""
+    source: Any = sys.stdin.buffer
+    pipe = source if hasattr(source, "peek") else io.BufferedReader(source)
+    kind = _kind(_peek(pipe), "standard input")
+    if kind != "text":
+        held = tempfile.TemporaryFile()  # noqa: SIM115  # read more than once
+        shutil.copyfileobj(pipe, held)
+        pipe = held
+    return TableFile(None, kind, pipe=pipe)
 
 
 def _is_table(file: Path) -> bool:
@@ -148,11 +156,6 @@ def _refuse(kind: str, name: str) -> None:
 def _keys(path: Path) -> dict[str, str]:
     pairs = [part.partition("=") for part in path.parts[:-1] if "=" in part]
     return {unquote(name): unquote(value) for name, _, value in pairs}
-
-
-def _pipe() -> Any:
-    source: Any = sys.stdin.buffer
-    return source if hasattr(source, "peek") else io.BufferedReader(source)
 
 
 def _peek(stream: Any) -> bytes:

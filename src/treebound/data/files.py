@@ -19,18 +19,12 @@ from treebound.data.formats import FileReader, files_of
 from treebound.data.frames import Table, frame_of, read_series
 from treebound.data.raw import RawColumn
 from treebound.data.schema import Schema, read_schema
+from treebound.data.streams import BATCH_ROWS, Batch, TypesChanged
 from treebound.data.targets import Labels
 from treebound.data.text_column import TextColumn
 from treebound.data.typed import Values, infer_column, label_facts, labels_of, numbers, typed_column
 
-__all__ = ["RawTable", "Source", "SourceBatches", "TypesChanged", "iter_raw", "read_raw"]
-
-# Rows of a batch: enough that a batch costs little beside its rows.
-BATCH_ROWS = 1 << 17
-
-
-class TypesChanged(Exception):
-    """A later chunk showed that columns have other types; all chunks must be read again."""
+__all__ = ["RawTable", "Source", "SourceBatches", "iter_raw", "read_raw"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +66,16 @@ class RawTable:
         held = self.rows
         return list(held.column_names if hasattr(held, "column_names") else held.columns)
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: at for at, name in enumerate(self.names)}
+
     def values(self, name: str) -> Values:
         """A column as it was read."""
         if name not in self._read:
-            need(self.names, [name], self.name)
-            column = self.rows[name]
+            if name not in self._places:
+                need(self.names, [name], self.name)
+            column = self.rows[self._places[name]] if self.from_text else self.rows[name]
             if self.from_text:
                 self._read[name] = TextColumn(column)
             else:
@@ -127,7 +126,8 @@ class RawTable:
 
     def only(self, names: Sequence[str]) -> RawTable:
         """The same rows with some of the columns to learn from."""
-        columns = tuple(column for column in self.schema.columns if column.name in set(names))
+        wanted = set(names)
+        columns = tuple(column for column in self.schema.columns if column.name in wanted)
         return replace(self, schema=replace(self.schema, columns=columns))
 
     def labels(self) -> Labels | None:
@@ -413,6 +413,11 @@ class SourceBatches:
     def read(self, columns: list[str] | None = None) -> Iterator[RawTable]:
         """Some of the rows each."""
         return self._source.read(BATCH_ROWS, columns)
+
+    def split(self, batch: RawTable, columns: list[str], target: str, weight: str | None) -> Batch:
+        """The columns of a batch, its labels, and no weights."""
+        X = batch.only(columns).table() if len(batch) and columns else None
+        return X, batch.labels(), None
 
     def plain_numbers(self) -> list[str]:
         """Columns of Parquet files that are numbers by their type."""

@@ -229,8 +229,9 @@ class FileReader:
         no_duplicates(names, file.name)
         if not self._names:
             self._names = list(names)
-        lacks = [name for name in self._names if name not in set(names)]
-        more = [name for name in names if name not in set(self._names)]
+        first, own = set(self._names), set(names)
+        lacks = [name for name in self._names if name not in own]
+        more = [name for name in names if name not in first]
         if lacks or more:
             what = f"lacks {lacks[0]!r}" if lacks else f"has {more[0]!r} besides"
             raise ValueError(
@@ -263,7 +264,8 @@ class FileReader:
                     self._check_names(file, table.column_names)
                     yield table.select(self._names)
             return
-        names = [name for name in self._names if columns is None or name in set(columns)]
+        wanted = set(self._names if columns is None else columns)
+        names = [name for name in self._names if name in wanted]
         target = pa.schema([(name, self._types[name]) for name in names])
         read = _parquet_tables if file.kind == "parquet" else _arrow_tables
         some = False

@@ -12,7 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from treebound.data._factorize import factorize_objects
+
 __all__ = ["TextColumn"]
+
+# Columns so short that Python takes no longer than Arrow.
+_SHORT = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +31,8 @@ class TextColumn:
 
     @cached_property
     def _coded(self) -> tuple[list[str], NDArray[np.int32]]:
+        if len(self) <= _SHORT:
+            return factorize_objects(self.texts.to_pylist())  # type: ignore[return-value]
         coded = self.texts.dictionary_encode().unify_dictionaries()
         if not coded.num_chunks:
             return [], np.empty(0, dtype=np.int32)
@@ -45,8 +52,11 @@ class TextColumn:
     def numbers(self, missing: Sequence[str], decimal: str = ".") -> NDArray[np.float64] | None:
         """All texts as numbers, NaN where missing; None unless all are plain finite numbers.
 
-        Texts that only Python can parse (surrounding spaces, other digits) are left to Python.
+        Texts that only Python can parse (surrounding spaces, other digits) are left to Python, and
+        so are short columns.
         """
+        if len(self) <= _SHORT:
+            return None
         gone = pc.is_in(self.texts, value_set=_text_array(missing))
         kept = pc.if_else(gone, pa.nulls(1, pa.string())[0], self.texts)
         if decimal != ".":

@@ -389,16 +389,18 @@ def _common(found: Sequence[tuple[TableFile, pa.DataType]], name: str) -> pa.Dat
     if len(set(kinds)) <= 1:
         return kinds[0] if kinds else pa.null()
     plain = [kind.value_type if types.is_dictionary(kind) else kind for kind in kinds]
-    if all(types.is_integer(kind) for kind in plain):
-        return pa.int64() if all(types.is_signed_integer(kind) for kind in plain) else pa.float64()
-    if all(_is_number(kind) for kind in plain):
+    if all(types.is_signed_integer(kind) for kind in plain):
+        return pa.int64()
+    if all(map(_is_number, plain)):
         return pa.float64()
-    if all(_is_text(kind) for kind in plain):
+    if all(map(_is_text, plain)):
         return pa.string()
-    first, other = next((telling[0], pair) for pair in telling if pair[1] != telling[0][1])
+    families = [(_is_number(kind), _is_text(kind)) for kind in plain]
+    other = next((at for at, family in enumerate(families) if family != families[0]), 1)
+    (first, one), (second, two) = telling[0], telling[other]
     raise ValueError(
-        f"Column {name!r} must be of one type in every file. It is {first[1]} in {first[0].name} "
-        f"and {other[1]} in {other[0].name}. Hint: write one of them again."
+        f"Column {name!r} must be of one type in every file. It is {one} in {first.name} and {two} "
+        f"in {second.name}. Hint: write one of them again."
     )
 
 

@@ -1,10 +1,12 @@
 """Distinct texts of a column, and which of them every row has."""
 
+import sys
+
 import numpy as np
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memset
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
 
 
 cdef extern from "Python.h":
@@ -81,3 +83,53 @@ def factorize_words(const uint32_t[:, ::1] words):
             used += 1
         out[i] = slots[place]
     return firsts[:used], codes
+
+
+ctypedef fused offset:
+    int32_t
+    int64_t
+
+
+def factorize_bytes(const offset[::1] ends, const uint8_t[::1] data):
+    """The first row of each distinct text, and codes; None if there are above 128.
+
+    Text ``i`` is ``data[ends[i]:ends[i + 1]]``.
+    """
+    cdef Py_ssize_t i, n = ends.shape[0] - 1, place, size, used = 0, total = data.shape[0]
+    cdef const uint8_t* start
+    cdef const uint8_t* first = &data[0] if total else NULL
+    cdef uint64_t head, tail
+    cdef int32_t slots[256]
+    cdef int64_t begins[128], sizes[128]
+    cdef uint64_t heads[128]
+    cdef bint little = sys.byteorder == "little"
+    rows, codes = np.empty(128, dtype=np.int64), np.empty(n, dtype=np.int32)
+    cdef int64_t[::1] row = rows
+    cdef int32_t[::1] out = codes
+    memset(slots, -1, sizeof(slots))
+    for i in range(n):
+        start, size = first + ends[i], ends[i + 1] - ends[i]
+        head = tail = 0  # the first and the last eight bytes
+        if size >= 8:
+            memcpy(&head, start, 8)
+            memcpy(&tail, start + size - 8, 8)
+        elif little and ends[i] + 8 <= total:  # read past the end of the text, and masked
+            memcpy(&head, start, 8)
+            head &= (<uint64_t> 1 << (8 * size)) - 1
+        elif size:
+            memcpy(&head, start, size)
+        place = ((head ^ (tail >> 7) ^ <uint64_t> size) * <uint64_t> 0x9E3779B97F4A7C15) >> 56
+        while slots[place] >= 0 and (
+            sizes[slots[place]] != size
+            or heads[slots[place]] != head
+            or (size > 8 and memcmp(first + begins[slots[place]], start, size))
+        ):
+            place = (place + 1) & 255
+        if slots[place] < 0:
+            if used == 128:
+                return None
+            slots[place], row[used], begins[used] = <int32_t> used, i, ends[i]
+            sizes[used], heads[used] = size, head
+            used += 1
+        out[i] = slots[place]
+    return rows[:used], codes

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.data._factorize import factorize_bytes
 from treebound.data.raw import (
     MISSING,
+    Family,
     RawColumn,
     boolean_column,
     coded_column,
@@ -112,6 +114,8 @@ def read_table(X: Any) -> Table:
         return X
     if type(X) is np.ndarray and X.dtype in (np.float64, np.float32) and X.ndim == 2 and X.size:
         return Table(None, X.shape, X)
+    if isinstance(X, np.ma.MaskedArray):
+        return _read_array(_unmasked(X))
     if not isinstance(X, np.ndarray | list | tuple):
         import narwhals as nw
 
@@ -122,6 +126,21 @@ def read_table(X: Any) -> Table:
                 f"A lazy table has no rows to learn from yet. Got {type(X).__name__} instead of a "
                 "data frame. Hint: collect it first."
             )
+        if nw.dependencies.is_into_series(X):
+            raise ValueError(
+                "X must be a table of rows. Expected 2D array, got a series instead. Hint: a table "
+                "of one row is X.iloc[[0]]; explain takes a single row."
+            )
+        if hasattr(X, "scanner") or hasattr(X, "to_batches"):
+            raise TypeError(
+                f"X must be a table in memory. Got {type(X).__name__} instead, which is read in "
+                "batches. Hint: give each of its batches, or X.to_table()."
+            )
+    elif isinstance(X, list | tuple) and any(isinstance(row, dict) for row in X):
+        raise ValueError(
+            "X must be a data frame, a two-dimensional array or nested lists. Got a list of "
+            "dictionaries instead. Hint: make a data frame of it, such as pandas.DataFrame(X)."
+        )
     return _read_array(X)
 
 
@@ -147,6 +166,14 @@ def _read_array(X: Any) -> Table:
             column_of(array[:, i].tolist(), f"Column 'x{i}'") for i in range(array.shape[1])
         )
     return Table(None, array.shape, raw=raw)
+
+
+def _unmasked(X: Any) -> NDArray[Any]:
+    """The values of a masked array; NaN or None where masked."""
+    number = X.dtype.kind in "iuf"
+    values = np.array(X.data, dtype=np.float64 if number else object)
+    values[np.ma.getmaskarray(X)] = np.nan if number else None
+    return values
 
 
 def _numeric(X: Any, array: NDArray[Any] | None) -> NDArray[Any]:
@@ -275,18 +302,40 @@ def _numbers(series: Any) -> RawColumn:
 
 
 def _text(series: Any, label: str) -> RawColumn:
-    """A text column, factorized by the library that holds it."""
+    """A text column, factorized by Arrow or by the library that holds it."""
     native = series.to_native()
     library = series.implementation
+    if library.is_pyarrow():
+        return _arrow_text(native, label)
+    if library.is_polars():
+        return _arrow_text(native.to_arrow(), label)
     if library.is_pandas_like():
+        if getattr(native.dtype, "storage", "") == "pyarrow":
+            return _arrow_text(native.array.__arrow_array__(), label)
         codes, found = native.factorize()
         return found_column("text", np.asarray(codes), list(found))
-    if library.is_polars() or library.is_pyarrow():
-        import pyarrow
-
-        texts = native if library.is_pyarrow() else pyarrow.chunked_array([native.to_arrow()])
-        return _arrow_codes(texts.dictionary_encode(), label)
     return column_of(series.to_list(), label)
+
+
+def _arrow_text(texts: Any, label: str) -> RawColumn:
+    """Texts of pyarrow; a few distinct ones are found faster than by its dictionaries."""
+    import pyarrow as pa
+
+    array = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    if isinstance(array, pa.ChunkedArray):  # no rows, or too many bytes for one array
+        return _arrow_codes(array.dictionary_encode(), label)
+    wide = pa.types.is_large_string(array.type)
+    if not array.null_count and (wide or pa.types.is_string(array.type)):
+        _, ends, data = array.buffers()
+        last = array.offset + len(array) + 1
+        places: NDArray[Any] = np.frombuffer(ends, np.int64 if wide else np.int32, last)[
+            array.offset :
+        ]
+        held = np.frombuffer(b"" if data is None else data, dtype=np.uint8)
+        coded = factorize_bytes(places, held)
+        if coded is not None:
+            return found_column("text", coded[1], array.take(pa.array(coded[0])).to_pylist())
+    return _arrow_codes(pa.chunked_array([array.dictionary_encode()]), label)
 
 
 def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
@@ -306,7 +355,11 @@ def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
     categories = tuple(getattr(dtype, "categories", None) or ())
     if library.is_polars() and categories:
         return coded_column(_physical(native.to_physical()), categories, ordered=True)
-    # A polars Categorical shares its categories with other columns: keep only those found.
+    if library.is_polars():
+        # A Categorical shares its categories with other columns: keep only those found.
+        array = native.to_arrow()
+        indices = array.indices.cast("int64").fill_null(MISSING)
+        return _used("text", indices.to_numpy(zero_copy_only=False), array.dictionary)
     import narwhals as nw
 
     return _text(series.cast(nw.String), label)
@@ -324,7 +377,18 @@ def _arrow_codes(chunked: Any, label: str) -> RawColumn:
         return coded_column(codes, tuple(found), ordered=True)
     if family == "other":
         raise ValueError(mixed_types(label, found))
-    return found_column(family, codes, found)
+    return _used(family, codes, array.dictionary)
+
+
+def _used(family: Family, codes: NDArray[Any], dictionary: Any) -> RawColumn:
+    """A column with those values of a dictionary of pyarrow that occur."""
+    counts = np.bincount(codes.astype(np.int64) + 1, minlength=len(dictionary) + 1)[1:]
+    if counts.all():
+        return found_column(family, codes, dictionary.to_pylist())
+    used = np.flatnonzero(counts)
+    rank = np.full(len(counts) + 1, MISSING)
+    rank[used] = np.arange(len(used))
+    return found_column(family, rank[codes], dictionary.take(used).to_pylist())
 
 
 def _physical(codes: Any) -> NDArray[np.int64]:

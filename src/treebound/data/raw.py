@@ -135,9 +135,13 @@ def coded_column(codes: NDArray[Any], categories: tuple[Any, ...], *, ordered: b
 def found_column(family: Family, codes: NDArray[Any], found: Sequence[Any]) -> RawColumn:
     """A column with categories found in the data, sorted: row order must not matter."""
     order = sorted(range(len(found)), key=found.__getitem__)
+    inside = len(codes) == 0 or (codes.min() >= MISSING and codes.max() < len(found))
+    if inside and order == list(range(len(found))):
+        return RawColumn(family if found else "empty", _narrow(codes, len(found)), tuple(found))
     rank = np.full(len(found) + 1, MISSING, dtype=smallest_ints(len(found)))
     rank[order] = np.arange(len(found))
-    codes = np.where((codes < 0) | (codes >= len(found)), len(found), codes)
+    if not inside:
+        codes = np.where((codes < 0) | (codes >= len(found)), len(found), codes)
     categories = tuple(found[i] for i in order)
     return RawColumn(family if found else "empty", rank[codes], categories)
 

@@ -59,6 +59,8 @@ def learn_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
     labels = _labels(y)
     if isinstance(labels, Labels):
         classes, code_of = _in_order(_checked(labels.distinct))
+        if code_of.tolist() == list(range(len(code_of))):
+            return classes, labels.codes.astype(np.int32, copy=False)
         return classes, code_of[labels.codes]
     return _in_order(_checked(labels))
 
@@ -179,13 +181,15 @@ def _coded_texts(labels: NDArray[Any]) -> Labels | None:
     coded = factorize_objects(labels)
     if coded is None:
         return None
-    return _complete(np.array(coded[0], dtype=object), coded[1])
+    return _complete(np.array(coded[0], dtype=object), coded[1], all_used=True)
 
 
-def _complete(distinct: NDArray[Any], codes: NDArray[Any]) -> Labels:
+def _complete(distinct: NDArray[Any], codes: NDArray[Any], *, all_used: bool) -> Labels:
     """Labels of which those that do not occur are left out; none may be missing."""
     if len(codes) and int(codes.min()) < 0:
         raise ValueError(_MISSING)
+    if all_used:
+        return Labels(distinct, codes)
     used = np.bincount(codes, minlength=len(distinct)) > 0
     if used.all():
         return Labels(distinct, codes)
@@ -230,7 +234,7 @@ def _of_series(series: Any) -> Labels | NDArray[Any]:
     if raw.family == "text" or distinct.ndim != 1:
         distinct = np.empty(len(raw.categories), dtype=object)
         distinct[:] = raw.categories
-    return _complete(distinct, raw.values)
+    return _complete(distinct, raw.values, all_used=not raw.declared)
 
 
 def _flat(labels: NDArray[Any]) -> NDArray[Any]:

@@ -76,8 +76,7 @@ class Layout:
     skip_rows: int = 0
 
     def __post_init__(self) -> None:
-        one = self.separator is None or self.separator == "whitespace" or len(self.separator) == 1
-        if not one:
+        if self.separator not in (None, "whitespace") and len(str(self.separator)) != 1:
             raise SchemaError(
                 "The 'separator' of [read] must be one character or 'whitespace'. "
                 f"Got {self.separator!r} instead."
@@ -89,10 +88,8 @@ class Layout:
         try:
             "a".encode(self.encoding)
         except (LookupError, UnicodeError):
-            raise SchemaError(
-                "The 'encoding' of [read] must be a text encoding, such as utf-8, latin-1 or "
-                f"cp1252. Got {self.encoding!r} instead."
-            ) from None
+            must = "The 'encoding' of [read] must be a text encoding, such as utf-8 or latin-1."
+            raise SchemaError(f"{must} Got {self.encoding!r} instead.") from None
         if self.skip_rows < 0:
             raise SchemaError(
                 f"The 'skip_rows' of [read] must be an int >= 0. Got {self.skip_rows!r} instead."

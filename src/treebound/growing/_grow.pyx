@@ -682,7 +682,7 @@ cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
     for j in range(grower.n_columns):
         if grower.sources[j].kind == NOMINAL:
             categories += grower.sources[j].n_categories
-    grower.root_crossing = max(4096 * (n_classes - 1), 100 * categories)
+    grower.root_crossing = max(4096 * (n_classes - 1), 50 * categories)
     grower.sorts_when_needed = crossing is None
     if crossing is not None:
         grower.crossing = grower.root_crossing = crossing

@@ -25,7 +25,7 @@ from treebound.growing._layout cimport (
 )
 from treebound.growing._pool cimport Pool
 from treebound.growing._search cimport (
-    Finder, Reach, best_of_column, free_finder, init_finder, reach_of_column,
+    Finder, ColumnBounds, best_of_column, free_finder, init_finder, bounds_of_column,
 )
 from treebound.growing._sorted cimport (
     Part, Search, Sorted, Task, enlarge_scratch, enlarge_table, find_neighbours, free_scratch,
@@ -53,7 +53,7 @@ cdef struct Columns:
     # The columns of a large node that threads search.
     const Binned* data
     Finder* finders
-    Reach* reaches
+    ColumnBounds* column_bounds
     const void* histogram
     const NodeView* node
     Split* splits
@@ -70,7 +70,7 @@ cdef class Grower(Driver):
     # large nodes
     cdef Binned* binned         # the coded sample; NULL: all nodes are sorted
     cdef Finder* finders        # one per thread
-    cdef Reach* reaches         # one per column
+    cdef ColumnBounds* column_bounds         # one per column
     cdef void** counters        # one per thread; the first is that of the node
     cdef void** spare           # unused histograms
     cdef Py_ssize_t n_spare, n_histograms, most_histograms
@@ -146,7 +146,7 @@ cdef class Grower(Driver):
         code_sample(self.binned, self.pool)
         size = size_of(&self.binned.counted)
         self.finders = <Finder*>zeros(self.pool.n_threads, sizeof(Finder))
-        self.reaches = <Reach*>allocate(self.n_columns, sizeof(Reach))
+        self.column_bounds = <ColumnBounds*>allocate(self.n_columns, sizeof(ColumnBounds))
         self.counters = <void**>zeros(self.pool.n_threads, sizeof(void*))
         for t in range(self.pool.n_threads):
             init_finder(&self.finders[t], self.binned, &self.scratch[t])
@@ -182,12 +182,12 @@ cdef class Grower(Driver):
             free(self.spare[i])
         self.n_spare = 0
         free(self.finders)
-        free(self.reaches)
+        free(self.column_bounds)
         free(self.counters)
         free(self.spare)
         free_binned(self.binned)
         self.finders = NULL
-        self.reaches = NULL
+        self.column_bounds = NULL
         self.counters = self.spare = NULL
         self.binned = NULL
 
@@ -274,23 +274,23 @@ cdef class Grower(Driver):
         cdef Node* node = &self.tree.nodes[index]
         cdef Task* task = &self.sorted.tasks[0]
         cdef Columns context
-        cdef Reach reach
+        cdef ColumnBounds bounds
         if node.histogram == NULL:
             node.histogram = self.take_histogram(True)
             self.count(node.start, node.stop, node.histogram)
         self.set_task(task, index, True)
-        reach = self.reach(&context, task, node.histogram)
-        if index == 0 and node.state == WAITING and self.tells_little(reach.live_rows):
+        bounds = self.bound_columns(&context, task, node.histogram)
+        if index == 0 and node.state == WAITING and self.tells_little(bounds.live_rows):
             if self.problem.n_rows < FINE_ROWS:
                 return self.sort_all()
             self.code(FINE_BINS)
-            reach = self.reach(&context, task, node.histogram)
-        if max(reach.best, reach.bound) <= task.least:
+            bounds = self.bound_columns(&context, task, node.histogram)
+        if max(bounds.best, bounds.bound) <= task.least:
             self.drop_histogram(index)
             return 0
-        if self.tree.in_order and node.state == WAITING and reach.live_rows and index:
+        if self.tree.in_order and node.state == WAITING and bounds.live_rows and index:
             node.state = BOUNDED
-            node.priority = self.priority_with(node, max(reach.best, reach.bound))
+            node.priority = self.priority_with(node, max(bounds.best, bounds.bound))
             self.tree.push(index)
             return 0
         self.search_columns(&context)
@@ -298,40 +298,42 @@ cdef class Grower(Driver):
             self.drop_histogram(index)
         return 0
 
-    cdef Reach reach(self, Columns* context, const Task* task, const void* histogram) noexcept nogil:
+    cdef ColumnBounds bound_columns(
+        self, Columns* context, const Task* task, const void* histogram
+    ) noexcept nogil:
         """The best boundary of all columns, and bounds on their bins; sets the floor."""
-        cdef Reach reach
+        cdef ColumnBounds bounds
         cdef Py_ssize_t j
         cdef int t
         cdef double floor = task.least
         context.data = self.binned
         context.finders = self.finders
-        context.reaches = self.reaches
+        context.column_bounds = self.column_bounds
         context.histogram = histogram
         context.node = &task.view
         context.splits = task.splits
         for t in range(self.pool.n_threads):
             self.finders[t].floor = floor
         if self.binned.counted.n_cells >= THREAD_CELLS:
-            self.pool.run(&reach_column, context, self.n_columns)
+            self.pool.run(&bound_column, context, self.n_columns)
         else:
             for j in range(self.n_columns):
-                reach_column(context, j, 0)
+                bound_column(context, j, 0)
         for t in range(self.pool.n_threads):
             floor = max(floor, self.finders[t].floor)
         for t in range(self.pool.n_threads):
             self.finders[t].floor = floor
-        reach.best = reach.bound = -INFINITY
-        reach.live_rows = 0
+        bounds.best = bounds.bound = -INFINITY
+        bounds.live_rows = 0
         for j in range(self.n_columns):
-            reach.best = max(reach.best, self.reaches[j].best)
-            if self.reaches[j].bound > floor:
-                reach.bound = max(reach.bound, self.reaches[j].bound)
-                reach.live_rows += self.reaches[j].live_rows
-        return reach
+            bounds.best = max(bounds.best, self.column_bounds[j].best)
+            if self.column_bounds[j].bound > floor:
+                bounds.bound = max(bounds.bound, self.column_bounds[j].bound)
+                bounds.live_rows += self.column_bounds[j].live_rows
+        return bounds
 
     cdef int search_columns(self, Columns* context) except -1 nogil:
-        """The best split of every column, after `reach`.
+        """The best split of every column, after `bound_columns`.
 
         Threads search a column each, or one after the other together if fewer can hold the best
         split.
@@ -577,9 +579,9 @@ cdef class Grower(Driver):
 # -- columns of a large node, one per thread -----------------------------------------------------
 
 
-cdef void reach_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
+cdef void bound_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     cdef Columns* columns = <Columns*>context
-    columns.reaches[j] = reach_of_column(
+    columns.column_bounds[j] = bounds_of_column(
         columns.data, j, columns.histogram, columns.node, &columns.finders[thread]
     )
 
@@ -601,7 +603,7 @@ cdef inline void search_one(
 
 cdef inline bint is_live(const Columns* columns, Py_ssize_t j, const Finder* finder) noexcept nogil:
     """Whether a column may hold a split above the floor."""
-    return max(columns.reaches[j].best, columns.reaches[j].bound) > finder.floor
+    return max(columns.column_bounds[j].best, columns.column_bounds[j].bound) > finder.floor
 
 
 # -- from Python ---------------------------------------------------------------------------------
@@ -617,8 +619,8 @@ def grow(
     and ``weights`` int64 or None; ``options`` come from ``kernel_options``. ``crossing`` is the
     least number of rows of a node that is searched by histograms, ``most_bins`` the number of bins.
     Where the rows are those of a node of a larger sample, ``whole`` is its weight and ``spans``
-    are the spans of its columns: then the tree is what that sample has below the node. Of its leaves
-    none is expanded whose priority is below ``least_priority``, if the number of leaves is limited.
+    are the spans of its columns: then the tree is what that sample has below the node. If the number
+    of leaves is limited, none is expanded whose priority is below ``least_priority``.
     """
     cdef Py_ssize_t n = len(y), j
     cdef const int32_t[::1] labels = y
@@ -680,7 +682,7 @@ cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
     for j in range(grower.n_columns):
         if grower.sources[j].kind == NOMINAL:
             categories += grower.sources[j].n_categories
-    grower.root_crossing = max(4096 * (n_classes - 1), 100 * categories)
+    grower.root_crossing = max(4096 * (n_classes - 1), 50 * categories)
     grower.sorts_when_needed = crossing is None
     if crossing is not None:
         grower.crossing = grower.root_crossing = crossing

@@ -47,7 +47,7 @@ cdef double score_left(
 ) noexcept nogil
 
 
-cdef struct Reach:
+cdef struct ColumnBounds:
     # Scores and bounds of the bins of a column.
     double best             # the best score between two bins
     double bound            # on the splits inside bins; -inf if none can win
@@ -59,7 +59,7 @@ cdef double bound_bin(
     const Problem* problem,
 ) noexcept nogil
 
-cdef Reach reach_of(
+cdef ColumnBounds bounds_of(
     const Profile* profile, const uint8_t* single, double bar, const NodeView* node,
     const Problem* problem,
 ) noexcept nogil
@@ -92,7 +92,7 @@ cdef void try_boundary(
     const Problem* problem, Split* best,
 ) noexcept nogil
 
-cdef Reach reach_of_column(
+cdef ColumnBounds bounds_of_column(
     const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
 ) noexcept nogil
 

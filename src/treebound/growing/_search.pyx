@@ -1,6 +1,6 @@
 """The best split of one column at a node that has a histogram.
 
-First `reach_of_column`: scores between bins, and bounds inside them. Then, if needed,
+First `bounds_of_column`: scores between bins, and bounds inside them. Then, if needed,
 `best_of_column`: the rows of bins that may hold the best split are gathered, sorted and scanned by
 the kernel of small nodes, with the lower bins on the left. Splits are visited in the same order as
 in a scan of all rows, so ties are resolved alike.
@@ -480,32 +480,32 @@ cdef double bound_errors(
     return <double>(most_left + most_right)
 
 
-cdef Reach reach_of(
+cdef ColumnBounds bounds_of(
     const Profile* profile, const uint8_t* single, double bar, const NodeView* node,
     const Problem* problem,
 ) noexcept nogil:
     """The best boundary of a column, and the bound of its bins above the bar."""
     cdef const Family* family
-    cdef Reach reach
+    cdef ColumnBounds bounds
     cdef int side
-    reach.best = reach.bound = -INFINITY
-    reach.live_rows = 0
+    bounds.best = bounds.bound = -INFINITY
+    bounds.live_rows = 0
     for side in range(profile.n_families):
         family = &profile.families[side]
         if family.first <= family.last:
-            reach.best = max(
-                reach.best,
+            bounds.best = max(
+                bounds.best,
                 greatest(family.scores + family.first, family.last - family.first + 1),
             )
-    bar = max(bar, reach.best - 4.0 * node.tolerance)
+    bar = max(bar, bounds.best - 4.0 * node.tolerance)
     for side in range(profile.n_families):
-        bound_bins(profile, &profile.families[side], single, bar, node, problem, &reach)
-    return reach
+        bound_bins(profile, &profile.families[side], single, bar, node, problem, &bounds)
+    return bounds
 
 
 cdef void bound_bins(
     const Profile* profile, const Family* family, const uint8_t* single, double bar,
-    const NodeView* node, const Problem* problem, Reach* reach,
+    const NodeView* node, const Problem* problem, ColumnBounds* bounds,
 ) noexcept nogil:
     cdef Py_ssize_t width = problem.n_classes + 1, t
     cdef const int64_t* rows = profile.left + problem.n_classes
@@ -523,8 +523,8 @@ cdef void bound_bins(
         if rows[(t + 1) * width] - rows[t * width] > 1 and not single[profile.bins[t]]:
             bound = bound_bin(profile, family, t, bar, node, problem)
             if bound > -INFINITY:
-                reach.live_rows += rows[(t + 1) * width] - rows[t * width]
-                reach.bound = max(reach.bound, bound)
+                bounds.live_rows += rows[(t + 1) * width] - rows[t * width]
+                bounds.bound = max(bounds.bound, bound)
 
 
 # -- the search of a column --------------------------------------------------------------------
@@ -547,28 +547,28 @@ cdef void free_finder(Finder* finder) noexcept nogil:
     free(finder.gathered.weights)
 
 
-cdef Reach reach_of_column(
+cdef ColumnBounds bounds_of_column(
     const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
 ) noexcept nogil:
     """Best boundary and bounds of a column, from its histogram; raises the floor."""
     cdef const CodedColumn* column = &data.columns[j]
-    cdef Reach reach
+    cdef ColumnBounds bounds
     cdef Split split
     if data.sources[j].kind == NOMINAL:
         split = best_category(data, j, histogram, node, finder)
-        reach.best = split.score
-        reach.bound = -INFINITY
-        reach.live_rows = 0
+        bounds.best = split.score
+        bounds.bound = -INFINITY
+        bounds.live_rows = 0
     else:
         read_profile(
             &finder.profile, histogram, column.offset, column.coder.n_bins, &data.counted, node,
             data.problem,
         )
-        reach = reach_of(
+        bounds = bounds_of(
             &finder.profile, column.coder.single, finder.floor, node, data.problem
         )
-    finder.floor = max(finder.floor, reach.best - 4.0 * node.tolerance)
-    return reach
+    finder.floor = max(finder.floor, bounds.best - 4.0 * node.tolerance)
+    return bounds
 
 
 cdef Split best_category(
@@ -785,8 +785,10 @@ cdef void scan_inside(
     best.inside = best.known = best.bounded = True
     best.missing_left = side
     best.misses = profile.n_families == 2
-    best.low = value_at(source, finder.gathered.rows[row_of(entries[found.place - 1], &local.packing)])
-    best.high = value_at(source, finder.gathered.rows[row_of(entries[found.place], &local.packing)])
+    k = row_of(entries[found.place - 1], &local.packing)
+    best.low = value_at(source, finder.gathered.rows[k])
+    k = row_of(entries[found.place], &local.packing)
+    best.high = value_at(source, finder.gathered.rows[k])
     best.left_weight = 0
     for k in range(n_classes):
         best.left_weight += left[k]

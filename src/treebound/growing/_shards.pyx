@@ -1,6 +1,6 @@
 """Growing on shards: the engine of `Driver` whose rows are in parts, on this machine or others.
 
-It grows in rounds: a round expands every leaf that best-first growth reaches as
+It grows in rounds: a round expands every leaf that best-first growth column_bounds as
 far as nodes are known. A leaf that it does not reach within the limit of leaves is never reached
 later, as what is not known yet only adds competitors. So there are about as many rounds as the tree
 has levels, and in each of them the rows are counted, looked into and divided for all nodes at once.
@@ -23,8 +23,8 @@ from treebound.growing._histogram cimport Binned, CodedColumn, Counted, set_side
 from treebound.growing._layout cimport NOMINAL, Split, allocate, zeros
 from treebound.growing._scan cimport no_split
 from treebound.growing._search cimport (
-    Finder, Profile, Reach, best_category, better_side, bound_bin, free_finder, free_profile,
-    init_finder, init_profile, reach_of, read_profile, score_left, try_boundary,
+    Finder, Profile, ColumnBounds, best_category, better_side, bound_bin, free_finder, free_profile,
+    init_finder, init_profile, bounds_of, read_profile, score_left, try_boundary,
 )
 from treebound.growing._sorted cimport Task, value_of
 
@@ -33,7 +33,7 @@ cdef enum:
 
 
 cdef class Leaf:
-    """A leaf that may be split: its slot, its histogram, and its columns whose bins were refined."""
+    """A leaf that may be split: its slot, its histogram, and the columns that were refined."""
 
     cdef readonly int32_t node
     cdef public Py_ssize_t slot
@@ -72,7 +72,7 @@ cdef class ShardDriver(Driver):
     cdef Finder finder
     cdef Py_ssize_t room        # bins of the profile
     cdef const uint8_t* single  # of the column that was read last
-    cdef Reach* reaches
+    cdef ColumnBounds* column_bounds
     cdef Task task
     cdef int32_t ages
     cdef double least_popped
@@ -84,7 +84,7 @@ cdef class ShardDriver(Driver):
         self.engine, self.columns, self.limits, self.finer = engine, columns, limits, finer
         self.progress, self.checkpoint, self.options = progress, checkpoint, options
         self.open, self.small = {}, []
-        self.reaches = <Reach*>allocate(n_columns, sizeof(Reach))
+        self.column_bounds = <ColumnBounds*>allocate(n_columns, sizeof(ColumnBounds))
         self.task.splits = <Split*>allocate(n_columns, sizeof(Split))
         self.wide.weights = &self.unit
         self.wide.n_classes = n_classes
@@ -95,7 +95,7 @@ cdef class ShardDriver(Driver):
         free_finder(&self.finder)
         free(self.binned.columns)
         free(self.binned.sides)
-        free(self.reaches)
+        free(self.column_bounds)
         free(self.task.splits)
 
     cdef int set_bins(self) except -1:
@@ -265,7 +265,7 @@ cdef class ShardDriver(Driver):
         return fresh
 
     cdef list add_leaves(self, int32_t index, const int64_t[::1] left):
-        """Add the children of a node, from the counts on the left; each with whether it may split."""
+        """Add the children of a node, from the counts on the left; whether each may be split."""
         cdef Py_ssize_t k, n_left = left[self.tree.n_classes]
         cdef Node* node
         self.add_children(index)
@@ -315,7 +315,7 @@ cdef class ShardDriver(Driver):
     cdef bint tells_little(self, Leaf root) except -1:
         """Whether many rows of the root are in bins that may hold its split."""
         values = self.engine.facts.n_rows * self.n_columns
-        return self.reach(root).live_rows > self.limits.most_live * values
+        return self.bound_columns(root).live_rows > self.limits.most_live * values
 
     cdef int count(self, list leaves) except -1:
         """Histograms; of two children only the smaller one is counted."""
@@ -383,19 +383,19 @@ cdef class ShardDriver(Driver):
     cdef list promising(self, list leaves):
         """Leaves with a split, as far as bins tell, that best-first growth may reach."""
         cdef list upper = []
-        cdef Reach reach
+        cdef ColumnBounds bounds
         cdef Node* node
         cdef Leaf leaf
         for leaf in leaves:
-            reach = self.reach(leaf)
+            bounds = self.bound_columns(leaf)
             node = &self.tree.nodes[leaf.node]
-            most = max(reach.best, reach.bound)
+            most = max(bounds.best, bounds.bound)
             upper.append(
                 self.priority_with(node, most) if most > self.task.least else -INFINITY
             )
-            if reach.best > self.task.least:
+            if bounds.best > self.task.least:
                 node.state = FOUND
-                node.priority = self.priority_with(node, reach.best)
+                node.priority = self.priority_with(node, bounds.best)
         self.replay()
         cutoff = self.cutoff()
         for leaf in leaves:
@@ -457,34 +457,34 @@ cdef class ShardDriver(Driver):
         )
         return 0
 
-    cdef Reach reach(self, Leaf leaf) except *:
+    cdef ColumnBounds bound_columns(self, Leaf leaf) except *:
         """The best split known, and bounds on what is inside intervals; sets the floor."""
-        cdef Reach reach
+        cdef ColumnBounds bounds
         cdef Py_ssize_t j
         cdef Finder* finder = &self.finder
         self.set_task(&self.task, leaf.node, True)
         finder.floor = self.task.least
         for j in range(self.n_columns):
             if self.sources[j].kind == NOMINAL:
-                self.reaches[j].best = self.best(leaf, j).score
-                self.reaches[j].bound = -INFINITY
-                self.reaches[j].live_rows = 0
+                self.column_bounds[j].best = self.best(leaf, j).score
+                self.column_bounds[j].bound = -INFINITY
+                self.column_bounds[j].live_rows = 0
             else:
                 self.read(leaf, j)
-                self.reaches[j] = reach_of(
+                self.column_bounds[j] = bounds_of(
                     &finder.profile, self.single, finder.floor, &self.task.view, &self.problem
                 )
             finder.floor = max(
-                finder.floor, self.reaches[j].best - 4.0 * self.task.view.tolerance
+                finder.floor, self.column_bounds[j].best - 4.0 * self.task.view.tolerance
             )
-        reach.best = reach.bound = -INFINITY
-        reach.live_rows = 0
+        bounds.best = bounds.bound = -INFINITY
+        bounds.live_rows = 0
         for j in range(self.n_columns):
-            reach.best = max(reach.best, self.reaches[j].best)
-            if self.reaches[j].bound > finder.floor:
-                reach.bound = max(reach.bound, self.reaches[j].bound)
-                reach.live_rows += self.reaches[j].live_rows
-        return reach
+            bounds.best = max(bounds.best, self.column_bounds[j].best)
+            if self.column_bounds[j].bound > finder.floor:
+                bounds.bound = max(bounds.bound, self.column_bounds[j].bound)
+                bounds.live_rows += self.column_bounds[j].live_rows
+        return bounds
 
     cdef Split best(self, Leaf leaf, Py_ssize_t j) except *:
         """The best split between intervals above the floor; its bins are their numbers."""
@@ -512,9 +512,9 @@ cdef class ShardDriver(Driver):
         cdef double top = -INFINITY
         cdef Py_ssize_t j
         cdef dict found = {}
-        self.reach(leaf)
+        self.bound_columns(leaf)
         for j in range(self.n_columns):
-            if self.reaches[j].bound > self.finder.floor:
+            if self.column_bounds[j].bound > self.finder.floor:
                 found[j] = self.live(leaf, j)
             splits[j] = self.best(leaf, j)
             top = max(top, splits[j].score)

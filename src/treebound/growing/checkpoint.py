@@ -58,7 +58,9 @@ class Checkpoint:
         except OSError as error:
             raise self._refused("cannot be read") from error
         if not head.startswith(_MAGIC):
-            raise self._refused("is not a checkpoint")
+            raise ValueError(
+                f"The file {str(self._path)!r} is not a checkpoint. Hint: name another file."
+            )
         if head != _MAGIC + hashlib.sha256(data).hexdigest().encode():
             raise self._refused("was altered or cut off")
         if data[: len(self._print)] != self._print.encode():

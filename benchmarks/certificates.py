@@ -46,6 +46,7 @@ from treebound.pruning import (
     make_pruner,
     merge_equal_leaves,
 )
+from treebound.pruning.base import BasePruner
 from treebound.tree.model import Tree
 from treebound.tree.naming import needs_name
 
@@ -335,9 +336,15 @@ def _newer(
 def _pruned(
     sample: Sample, growing: Any, prunings: dict[str, Pruner | None]
 ) -> Iterator[tuple[str, Tree]]:
-    grown = growing(sample)
+    whole = growing(sample)
     for name, pruner in prunings.items():
-        yield name, pruner.prune(grown, sample, grow=growing).tree if pruner else grown
+        kept, validation, grown = sample, None, whole
+        if isinstance(pruner, BasePruner):
+            kept, validation = pruner.hold_out(sample)
+            grown = whole if validation is None else growing(kept)
+        if pruner is not None:
+            grown = pruner.prune(grown, kept, validation=validation, grow=growing).tree
+        yield name, grown
 
 
 def _set_aside(sample: Sample, rng: np.random.Generator) -> Iterator[tuple[str, NDArray[np.bool_]]]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, partial, wraps
 from inspect import cleandoc, signature
+from math import log
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -34,6 +35,7 @@ from treebound.certificate import (
     counts_at,
     reason_against,
 )
+from treebound.certificate.by_class import by_class_on_rows, class_counts
 from treebound.data import Column, Matrix, Sample, Unknown, read_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.row_hashes import row_hashes
@@ -512,9 +514,7 @@ class Model:
                 return self._own(None, landscape, level)
             kind = "held-out"
         if kind == "held-out":
-            errors, m = self.errors_on(X, y)
-            constant = float((read_classes(y, self.classes) != self.tree.label[0]).mean())
-            return certify_counts(errors, m, level, seen=seen, constant_error=constant)
+            return self._from_held_out(X, y, level, seen)
         if kind == "prior":
             return self._from_prior(X, y, level)
         if kind != "training":
@@ -537,6 +537,19 @@ class Model:
         if certificate is None:
             raise ValueError(f"There is no certificate for this tree. {self.certificate_reason}")
         return certificate
+
+    def _from_held_out(self, X: Any, y: Any, delta: float, seen: RowsSeen) -> Certificate:
+        """The certificate from rows that took no part in fitting, by class too."""
+        answers, codes = self.tree.label[self.apply(X)], read_classes(y, self.classes)
+        same_length(len(answers), len(codes))
+        rows, errors = class_counts(answers, codes, len(self.classes))
+        constant = float((codes != self.tree.label[0]).mean())
+        certificate = certify_counts(
+            int(errors.sum()), len(codes), delta, seen=seen, constant_error=constant
+        )
+        return certificate.with_class_limits(
+            partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(delta))
+        )
 
     def _from_prior(self, X: Any, y: Any, delta: float) -> Certificate:
         """The certificate of any tree from all training rows, in the order of ``fit``."""

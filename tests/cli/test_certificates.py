@@ -89,3 +89,19 @@ def test_monitor_is_silent_while_the_promise_is_kept_and_exits_with_3_on_alarm(
     assert "is not the state of a monitor" in refused(capsys, "monitor", model, test, "--state",
                                                       state)  # fmt: skip
     assert "reads it" in refused(capsys, "monitor", model, test, "--state", model)
+
+
+def test_evaluate_and_certify_give_limits_by_class(files, capsys):
+    train, test, model = files
+    run(capsys, "fit", train, "--target", "y", "--certify", "folds", "-o", model)
+    own = tb.BoundTreeClassifier.load(model).certificate_
+    _, out, _ = run(capsys, "certify", model)
+    assert [f"- {limit}" for limit in own.by_class] == out.strip().splitlines()[-2:]
+    _, out, _ = run(capsys, "evaluate", model, test)
+    assert "\nBy class, all together with probability 95 %:\n- ill: at most" in out
+    _, out, _ = run(capsys, "evaluate", model, test, "--json")
+    limits = json.loads(out)["certificate"]["by_class"]
+    assert [limit["label"] for limit in limits] == ["ill", "well"]
+    assert sum(limit["m"] for limit in limits) == 500
+    _, out, _ = run(capsys, "evaluate", model, train)
+    assert "These rows took part in fitting" in out

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from json import dumps
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from treebound.cli.app import app, console
 from treebound.cli.messages import plain_table, print_message, print_result
 from treebound.cli.options import Data, FileOptions, Model, Switch, Target
+
+if TYPE_CHECKING:
+    from treebound.certificate import Certificate
 
 __all__ = ["certify", "evaluate"]
 
@@ -73,11 +76,11 @@ def evaluate(
     kind: Literal["held-out"] | None = "held-out" if loaded.rows is None else None
     try:
         certificate = loaded.certify(rows.table(), rows.labels(), kind=kind, delta=delta)
-        refusal = _TRAINING if certificate.kind == "training" else ""
+        refusal = "" if _from_rows(certificate, figures["rows"]) else _TRAINING
     except ValueError as error:
         certificate, refusal = None, str(error)
     if json:
-        promise = None if refusal or certificate is None else asdict(certificate)
+        promise = None if refusal or certificate is None else _fields(certificate)
         figures = {**figures, "not_held_out": refusal or None, "certificate": promise}
         console.print_json(dumps(figures, default=_plain))
         return
@@ -96,6 +99,8 @@ def evaluate(
     _print_confusion(figures)
     print_result()
     print_result(refusal or str(certificate))
+    if certificate is not None and not refusal:
+        _print_limits(certificate)
 
 
 @app.command(help_epilogue=_CERTIFY)
@@ -134,14 +139,35 @@ def certify(
     else:
         rows = labelled_rows(loaded, data, options, target)
         certificate = loaded.certify(rows.table(), rows.labels(), kind=kind, delta=delta)
-        if kind is None and certificate.kind == "training":
+        if kind is None and not _from_rows(certificate, len(rows)):
             print_message(_OWN)
     if json:
-        console.print_json(dumps(asdict(certificate), default=str))
+        console.print_json(dumps(_fields(certificate), default=str))
         return
     if loaded.tree.n_leaves == 1:
         print_result(one_leaf(loaded.tree))
     print_result(str(certificate))
+    _print_limits(certificate)
+
+
+def _from_rows(certificate: Certificate, m: int) -> bool:
+    """Whether a certificate comes from so many rows that had no part in fitting."""
+    return certificate.kind == "held-out" and certificate.m == m
+
+
+def _fields(certificate: Certificate) -> dict[str, Any]:
+    """A certificate as JSON, with its limits by class."""
+    return {**asdict(certificate), "by_class": [asdict(limit) for limit in certificate.by_class]}
+
+
+def _print_limits(certificate: Certificate) -> None:
+    """The limits of the classes, if they are few."""
+    if 1 < len(certificate.by_class) <= _MOST_CLASSES:
+        print_result(
+            f"By class, all together with probability {100 * certificate.confidence:.6g} %:"
+        )
+        for limit in certificate.by_class:
+            print_result(f"- {limit}")
 
 
 def _print_classes(figures: dict[str, Any]) -> None:

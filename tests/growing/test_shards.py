@@ -219,7 +219,7 @@ def test_the_digest_depends_on_values_labels_and_weights(change):
 
     def digest():
         sample = Sample.learn(X, y, weight.astype(float))
-        return LocalEngine.of_samples([sample], make_bins(sample.columns, [X[:, 0], X[:, 1]]))
+        return LocalEngine([sample], make_bins(sample.columns, [*X.T]), 2)
 
     before = digest().digest()
     order = rng.permutation(50)
@@ -260,7 +260,7 @@ def test_a_bin_that_is_not_asked_for_holds_no_better_split(criterion):
             np.arange(n_classes),
         )  # fmt: skip
         bins = Bins([x], [KINDS["real"]], [0], int(rng.integers(2, 6)))
-        engine = LocalEngine.of_samples([sample], bins)
+        engine = LocalEngine([sample], bins, n_classes)
         asked, look = set(), engine.look
 
         def record(questions, asked=asked, look=look):

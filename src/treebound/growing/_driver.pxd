@@ -4,7 +4,7 @@ from treebound.growing._categories cimport Chain
 from treebound.growing._layout cimport Problem, Source, Split
 from treebound.growing._pool cimport Watch
 from treebound.growing._sorted cimport Sorted, Task
-from treebound.growing._thresholds cimport Rule
+from treebound.tree._thresholds cimport Rule
 
 
 cdef enum State:

@@ -20,7 +20,7 @@ from treebound.growing._layout cimport (
 )
 from treebound.growing._pool cimport look_for_signals
 from treebound.growing._sorted cimport Sorted, Task, free_sorted
-from treebound.growing._thresholds cimport OBSERVED, pick
+from treebound.tree._thresholds cimport OBSERVED, pick
 
 cdef double LOG2_E = 1.4426950408889634
 

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from treebound.data import Sample
 from treebound.growing._bins import Bins
-from treebound.growing.naming import row_numbers
 from treebound.growing.refine import Answer, Question, add_answers
 from treebound.growing.shard import (
     Coded,
@@ -33,6 +32,7 @@ from treebound.growing.shard import (
     divide_rows,
     gather_rows,
     grow_subtree,
+    join_pieces,
     last_names,
     look_into,
     make_bundle,
@@ -54,18 +54,27 @@ class Engine(Protocol):
     ----------
     bins : Bins
         The bins of all shards.
-    facts : Facts
-        What is known of all rows.
-    counts : ndarray of int64
-        The weight of every class, as integers.
     gather_rows : int
         Nodes of at most this many rows are finished in one place, unless limits say otherwise.
     """
 
     bins: Bins
-    facts: Facts
-    counts: NDArray[np.int64]
     gather_rows: int
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of all rows."""
+        ...
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The weight of every class, as integers."""
+        ...
+
+    @property
+    def sample(self) -> Sample | None:
+        """All rows, if they are one sample in memory."""
+        ...
 
     @property
     def places(self) -> int:
@@ -122,9 +131,35 @@ class ShardEngine:
         self._bundles: list[Any] = []
 
     @property
+    def facts(self) -> Facts:
+        """What is known of all rows."""
+        self.ready()
+        return self._facts
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The weight of every class, as integers."""
+        self.ready()
+        return self._counts
+
+    @property
+    def bundles(self) -> list[Any]:
+        """The rows, as :meth:`map` takes them."""
+        self.ready()
+        return self._bundles
+
+    @property
+    def sample(self) -> Sample | None:
+        """All rows, if they are one sample in memory."""
+        return None
+
+    @property
     def places(self) -> int:
         """In how many places small nodes are finished at the same time."""
         return 1
+
+    def ready(self) -> None:
+        """Called before the rows are used."""
 
     # -- how functions are run -------------------------------------------------------------------
 
@@ -137,7 +172,10 @@ class ShardEngine:
         return [function(item, *args) for item in items]
 
     def reduce(self, function: Callable[[Sequence[Any]], Any], items: Sequence[Any]) -> Any:
-        """Put results of :meth:`map` together, by a function of a list of any of them."""
+        """Put results of :meth:`map` together; the function takes a list of any of them, in order.
+
+        It also takes what it returned for others, so the results can be combined some at a time.
+        """
         return function(items)
 
     def keep(self, items: list[Any]) -> list[Any]:
@@ -150,9 +188,9 @@ class ShardEngine:
         self, coded: Sequence[Any], facts: Sequence[Facts], groups: Sequence[Sequence[int]]
     ) -> None:
         """Make bundles of coded rows; ``groups`` are the numbers of those in each bundle."""
-        self.facts: Facts = reduce(add, facts)
+        self._facts: Facts = reduce(add, facts)
         starts = np.cumsum([0, *(one.n_rows for one in facts)]).tolist()
-        bins, total = self.broadcast(self.bins), self.facts.total
+        bins, total = self.broadcast(self.bins), self._facts.total
         self._groups = groups
         self._starts = starts
         self._bundles = [
@@ -162,58 +200,53 @@ class ShardEngine:
             )[0]
             for group in groups
         ]  # fmt: skip
-        self.counts: NDArray[np.int64] = self.reduce(sum_of, self.map(_counts_of, self._bundles))
+        self._counts: NDArray[np.int64] = self.reduce(sum_of, self.map(_counts_of, self._bundles))
 
     def recode(self, bins: Bins) -> None:
         """Code all rows in other bins; only before the first split."""
         self.bins = bins
-        self._bundles = self.keep(self.map(recode, self._bundles, self.broadcast(bins)))
+        self._bundles = self.keep(self.map(recode, self.bundles, self.broadcast(bins)))
         facts = self.reduce(_add_facts, self.map(_facts_of, self._bundles))
-        self.facts = replace(facts, total=self.facts.total)
+        self._facts = replace(facts, total=self._facts.total)
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
         """Count the rows of some nodes, by bin and class; one histogram for each node."""
         wide = self.facts.n_rows >= 2**32
         asked = self.broadcast(slots)
-        table: NDArray[Any] = self.reduce(sum_of, self.map(count_rows, self._bundles, asked, wide))
+        table: NDArray[Any] = self.reduce(sum_of, self.map(count_rows, self.bundles, asked, wide))
         return table
 
     def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
         """Count what is inside some intervals of columns, by the number of the column."""
         asked = self.broadcast(dict(questions))
         found: dict[int, Answer] = self.reduce(
-            add_answers, self.map(look_into, self._bundles, asked)
+            add_answers, self.map(look_into, self.bundles, asked)
         )
         return found
 
     def divide(self, splits: Sequence[ShardSplit]) -> None:
         """Split nodes; the slots are now those of the children that are kept."""
         asked = self.broadcast(list(splits))
-        self._bundles = self.keep(self.map(divide_rows, self._bundles, asked))
+        self._bundles = self.keep(self.map(divide_rows, self.bundles, asked))
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
         """Grow all of the tree below some small nodes; the arrays of each subtree."""
         slots = [subtree.slot for subtree in subtrees]
-        pieces = self.reduce(list, self.map(gather_rows, self._bundles, slots))
+        pieces = self.reduce(join_pieces, self.map(gather_rows, self.bundles, slots))
         return [
-            grow_subtree(parts, subtree.kernel)
-            for *parts, subtree in zip(*pieces, subtrees, strict=True)
+            grow_subtree([piece], subtree.kernel)
+            for piece, subtree in zip(pieces, subtrees, strict=True)
         ]
 
     def name(self, tree: Tree) -> NDArray[np.int64]:
         """The training row that names the split of each node of a tree, or -1."""
-        numbers = row_numbers(self.facts.n_rows)
-        sent = self.broadcast(tree)
-        found = []
-        for group, bundle in zip(self._groups, self._bundles, strict=True):
-            mine = [numbers[self._starts[i] : self._starts[i + 1]] for i in group]
-            found += self.map(name_splits, [bundle], sent, mine)
-        rows: NDArray[np.int64] = self.reduce(last_names, found).rows
+        names = self.map(name_splits, self.bundles, self.broadcast(tree))
+        rows: NDArray[np.int64] = self.reduce(last_names, names).rows
         return rows
 
     def digest(self) -> list[int]:
         """A number for every column that depends on its values and labels, not on their order."""
-        numbers: list[int] = self.reduce(sum_of, self.map(digest_of, self._bundles)).tolist()
+        numbers: list[int] = self.reduce(sum_of, self.map(digest_of, self.bundles)).tolist()
         return numbers
 
 
@@ -245,8 +278,8 @@ class LocalEngine(ShardEngine):
 
     Parameters
     ----------
-    coded : sequence of Coded
-        The rows, coded in the bins.
+    coded : sequence of Coded or Sample
+        The parts of the rows, in their order; samples are coded when needed.
     bins : Bins
         The bins of all shards.
     n_classes : int
@@ -256,41 +289,29 @@ class LocalEngine(ShardEngine):
     """
 
     def __init__(
-        self, coded: Sequence[Coded], bins: Bins, n_classes: int, *, n_threads: int = 1
+        self, coded: Sequence[Coded | Sample], bins: Bins, n_classes: int, *, n_threads: int = 1
     ) -> None:
         super().__init__(bins, n_classes)
-        n = self._n_threads = max(1, min(n_threads, len(coded)))
-        groups = [list(range(k, len(coded), n)) for k in range(n)]
-        self.start(coded, [one.facts for one in coded], groups)
+        self._n_threads = max(1, min(n_threads, len(coded)))
+        self._parts = coded
 
-    @classmethod
-    def of_samples(
-        cls, samples: Sequence[Sample], bins: Bins, *, n_threads: int = 1
-    ) -> LocalEngine:
-        """An engine for rows in memory.
+    def ready(self) -> None:
+        """Code the rows, if that was not done."""
+        if not self._bundles:
+            n, bins = self._n_threads, self.bins
+            coded = [p if isinstance(p, Coded) else code_sample(p, bins) for p in self._parts]
+            groups = [list(range(k, len(coded), n)) for k in range(n)]
+            self.start(coded, [one.facts for one in coded], groups)
 
-        Parameters
-        ----------
-        samples : sequence of Sample
-            The parts of the rows, in their order.
-        bins : Bins
-            As made by :func:`treebound.growing.make_bins`.
-        n_threads : int
-            Maximum number of threads.
-
-        Returns
-        -------
-        LocalEngine
-        """
-        coded = [code_sample(sample, bins) for sample in samples]
-        engine = cls(coded, bins, samples[0].n_classes, n_threads=n_threads)
-        if len(samples) == 1:
-            engine.gather_rows = samples[0].n_rows  # they are in one place
-        return engine
+    @property
+    def sample(self) -> Sample | None:
+        """All rows, if they are one sample in memory."""
+        first = self._parts[0]
+        return first if len(self._parts) == 1 and isinstance(first, Sample) else None
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
         """Grow all of the tree below some small nodes; the arrays of each subtree."""
-        pieces = self.map(gather_rows, self._bundles, [subtree.slot for subtree in subtrees])
+        pieces = self.map(gather_rows, self.bundles, [subtree.slot for subtree in subtrees])
         tasks = [(parts, one.kernel) for *parts, one in zip(*pieces, subtrees, strict=True)]
         return self.map(lambda task: grow_subtree(*task), tasks)
 

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
 from treebound.data import Column, Sample
+from treebound.data.units import WeightTotal
 from treebound.growing._bins import Bins
 from treebound.growing._grow import grow as grow_arrays
-from treebound.growing.naming import naming_rows
 from treebound.growing.options import GrowOptions, Limits, Progress
-from treebound.growing.units import WeightTotal
 from treebound.tree.model import Tree
+from treebound.tree.naming import naming_rows
 
 if TYPE_CHECKING:
     from treebound.growing.engine import Engine
@@ -177,6 +177,8 @@ def grow_on_engine(
     from treebound.growing._shards import grow as grow_on_shards
     from treebound.growing.checkpoint import Checkpoint
 
+    if engine.sample is not None and limits is None and checkpoint is None:
+        return grow(engine.sample, options)
     facts = engine.facts
     columns = tuple(
         column.with_missing(column.missing or bool(missing))

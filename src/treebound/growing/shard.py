@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
+from treebound.data.units import WeightTotal
 from treebound.growing._bins import Bins, keys_of
 from treebound.growing._grow import grow as grow_arrays
 from treebound.growing._histogram import count_shard, divide_shard, look_into_shard
-from treebound.growing.naming import naming_rows_of_part
 from treebound.growing.refine import Answer, Question, distinct
-from treebound.growing.units import WeightTotal
 from treebound.tree.model import Tree
+from treebound.tree.naming import naming_rows_of_part, row_keys
 
 __all__ = [
     "Bundle",
@@ -35,6 +35,7 @@ __all__ = [
     "Facts",
     "FileValues",
     "Names",
+    "Piece",
     "Rows",
     "Shard",
     "ShardSplit",
@@ -48,6 +49,7 @@ __all__ = [
     "divide_rows",
     "gather_rows",
     "grow_subtree",
+    "join_pieces",
     "last_names",
     "look_into",
     "make_bundle",
@@ -416,6 +418,11 @@ def gather_rows(bundle: Bundle, slots: Sequence[int]) -> list[Piece]:
     return [_joined(pieces) for pieces in found]
 
 
+def join_pieces(many: Sequence[Sequence[Piece]]) -> list[Piece]:
+    """The rows of some nodes that several bundles have."""
+    return [_joined(pieces) for pieces in zip(*many, strict=True)]
+
+
 def grow_subtree(pieces: Sequence[Piece], kernel: Mapping[str, Any]) -> dict[str, Any]:
     """The arrays of the tree below a node, of which bundles have these rows."""
     piece = _joined(pieces)
@@ -438,32 +445,33 @@ def _joined(pieces: Sequence[Piece]) -> Piece:
 
 
 class Names(NamedTuple):
-    """The row that names each split as far as some rows tell, and its shuffled number; or -1."""
+    """The row that names each split as far as some rows tell, and its key; or -1."""
 
     rows: NDArray[np.int64]
-    numbers: NDArray[np.int64]
+    keys: NDArray[np.int64]
 
 
-def name_splits(bundle: Bundle, tree: Tree, numbers: Sequence[NDArray[np.int64]]) -> Names:
-    """The rows of a bundle that may name splits; ``numbers`` are shuffled, those of each shard."""
+def name_splits(bundle: Bundle, tree: Tree) -> Names:
+    """The rows of a bundle that may name splits."""
     none = np.full(tree.n_nodes, -1, dtype=np.int64)
     found = [Names(none, none)]
-    for shard, mine in zip(bundle.shards, numbers, strict=True):
-        if not len(mine):
-            continue
+    for shard in bundle.shards:
         columns = range(bundle.bins.n_columns)
         X = Matrix(tree.columns, tuple(shard.column(j, bundle.bins) for j in columns))
-        rows = naming_rows_of_part(tree, X, mine)
+        if not X.n_rows:
+            continue
+        keys = row_keys(X)
+        rows = naming_rows_of_part(tree, X, keys)
         named, at = rows >= 0, np.maximum(rows, 0)
-        found.append(Names(np.where(named, shard.start + at, -1), np.where(named, mine[at], -1)))
+        found.append(Names(np.where(named, shard.start + at, -1), np.where(named, keys[at], -1)))
     return last_names(found)
 
 
 def last_names(many: Sequence[Names]) -> Names:
-    """Of the rows that bundles give, those of the greatest numbers."""
+    """Of the rows that bundles give, the first ones of the greatest keys."""
     rows = np.array([names.rows for names in many])
-    numbers = np.array([names.numbers for names in many])
-    last = numbers.argmax(axis=0)[None]
+    keys = np.array([names.keys for names in many])
+    last = keys.argmax(axis=0)[None]
     return Names(
-        np.take_along_axis(rows, last, axis=0)[0], np.take_along_axis(numbers, last, axis=0)[0]
+        np.take_along_axis(rows, last, axis=0)[0], np.take_along_axis(keys, last, axis=0)[0]
     )

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from random_trees import Case, cases, random_tree
 
+import treebound as tb
 from treebound.data import Column
 from treebound.model import Model
 from treebound.pruning import PruningResult
@@ -203,3 +204,21 @@ def test_the_notebook_picture_counts_what_it_leaves_out(limit: dict) -> None:
     picture = to_notebook(tree, **limit)
     hidden = sum(map(int, re.findall(r"\.\.\. (\d+) more", picture)))
     assert picture.count("padding-left") + hidden == tree.n_nodes
+
+
+def test_the_page_tells_how_the_size_was_chosen() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 3))
+    y = (rng.random(1200) < 1 / (1 + np.exp(1 - 2 * X[:, 0]))).astype(int)
+    clf = tb.BoundTreeClassifier().fit(X, y)
+    data = document(to_html(clf))
+    choice = clf.pruning_result_.choice
+    assert data["choice"]["words"] == choice.explain()
+    assert data["steps"][data["choice"]["small"]]["leaves"] == choice.leaves[choice.at("small")]
+    assert document(to_html(clf.tree_))["choice"] is None
+    weighted = tb.BoundTreeClassifier(class_weight="balanced").fit(X, y)
+    page = document(to_html(weighted))
+    assert page["factors"] == weighted.tree_.factors.tolist()
+    root = page["stats"][page["nodes"][page["steps"][page["start"]]["root"]][0]]
+    assert root[2] == np.bincount(y).tolist()
+    assert root[3] == pytest.approx([0.5, 0.5])

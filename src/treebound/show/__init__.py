@@ -7,6 +7,7 @@ from treebound.show.as_html import to_html
 from treebound.show.as_latex import to_latex
 from treebound.show.as_rules import Region, Rule, Rules, to_rules
 from treebound.show.as_text import to_text
+from treebound.show.choice_display import WeightChoiceDisplay
 from treebound.show.explain import explain
 from treebound.show.explanation import Change, Counterfactual, Explanation, Step
 from treebound.show.figure import TreeDisplay
@@ -35,6 +36,7 @@ __all__ = [
     "to_notebook",
     "to_rules",
     "to_text",
+    "WeightChoiceDisplay",
 ]
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from treebound._validation import invalid
 from treebound.certificate import (
+    Assumption,
     Certificate,
     CertificateKind,
     HeldOut,
@@ -42,6 +43,10 @@ __all__ = ["Model", "as_method", "as_model", "takes_model"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_UNSEEN = Assumption(
+    "no figure of the held-out rows was seen before the edits ended, the certificate of the fitted "
+    "tree included", False,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +87,8 @@ class Model:
         The other parameters of the classifier that fitted it.
     no_certificate : str
         Why the training rows give no certificate, if the tree itself does not tell.
+    edits : tuple of str
+        What was changed by hand after fitting, as sentences.
     """
 
     tree: Tree
@@ -99,6 +106,7 @@ class Model:
     rows: RowRecord | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     no_certificate: str = ""
+    edits: tuple[str, ...] = ()
 
     # -- what it holds ---------------------------------------------------------------------
 
@@ -156,7 +164,9 @@ class Model:
             table, self.columns, **{**reading, **({"needed": None} if whole else {})}
         )
 
-    def read_sample(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
+    def read_sample(
+        self, X: Any, y: Any, sample_weight: Any = None, *, whole: bool = False
+    ) -> Sample:
         """Read labelled rows, with the class weights of the model.
 
         Parameters
@@ -167,12 +177,15 @@ class Model:
             Labels, each one of the classes.
         sample_weight : array-like of shape (n_rows,) or number, optional
             The weight of each row.
+        whole : bool
+            Whether to read and check all columns.
 
         Returns
         -------
         Sample
         """
         table = read_table(X)
+        reading = self._reading(table, self.grown)
         return Sample.read(
             table,
             y,
@@ -180,7 +193,7 @@ class Model:
             columns=self.columns,
             classes=self.classes,
             factors=self.class_factors,
-            **self._reading(table, self.grown),
+            **{**reading, **({"needed": None} if whole else {})},
         )
 
     def read_test(self, X: Any, y: Any) -> Sample:
@@ -293,8 +306,9 @@ class Model:
         """
         path = self.path
         if path is None:
+            why = "edited by hand" if self.edits else "fitted with pruning=None"
             raise ValueError(
-                "There is no pruning path: the model was fitted with pruning=None. "
+                f"There is no pruning path: the model was {why}. "
                 "Hint: fit it with another 'pruning'."
             )
         if leaves is not None and step is None:
@@ -366,6 +380,9 @@ class Model:
                 return None
             return certify_tree(self.tree, delta=delta, unknown=self.unknown)
         path = self.path
+        if self.edits:
+            certificate = self.held_out.certificate(delta, None)
+            return replace(certificate, assumptions=(*certificate.assumptions, _UNSEEN))
         if path is None or self.step in (None, path.chosen):
             return self.held_out.certificate(delta, path)
         return self.held_out.certificate_at(path, self.step, delta)

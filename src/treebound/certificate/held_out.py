@@ -25,7 +25,7 @@ from treebound.data.weights import row_weights
 from treebound.pruning import PruningPath
 from treebound.tree.model import Tree
 
-__all__ = ["HeldOut", "learn_apart"]
+__all__ = ["HeldOut", "drawn_apart", "learn_apart"]
 
 
 def learn_apart(
@@ -55,12 +55,7 @@ def learn_apart(
     same_length(table.shape[0], len(codes))
     weight = row_weights(sample_weight, len(codes))
     rows = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
-    size = round(min(0.3 * len(rows), max(150.0, 0.1 * len(rows))))
-    if size < 1:
-        raise ValueError(
-            f"certify='held-out' needs at least 2 rows to set some aside. Got {len(rows)} instead."
-        )
-    drawn = np.random.default_rng(seed).permutation(rows)
+    training, apart = drawn_apart(rows, seed)
     present = np.unique(codes[rows])
 
     def part(chosen: NDArray[np.intp]) -> tuple[Any, ...]:
@@ -68,8 +63,8 @@ def learn_apart(
         mask[chosen] = True
         return table.rows(mask), classes[codes[mask]], None if weight is None else weight[mask]
 
-    sample = _with_classes(learn(*part(drawn[size:])), classes[present])
-    rows, labels, weights = part(drawn[:size])
+    sample = _with_classes(learn(*part(training)), classes[present])
+    rows, labels, weights = part(apart)
     aside = Sample.read(
         rows,
         labels,
@@ -81,6 +76,19 @@ def learn_apart(
     )
     names = None if table.names is None else [column.name for column in sample.columns]
     return sample, aside, row_hashes(rows, sample.classes, aside.y, names=names)
+
+
+def drawn_apart(
+    rows: NDArray[np.intp], seed: int | None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The numbers of the training rows and of the held-out rows, drawn from all."""
+    size = round(min(0.3 * len(rows), max(150.0, 0.1 * len(rows))))
+    if size < 1:
+        raise ValueError(
+            f"certify='held-out' needs at least 2 rows to set some aside. Got {len(rows)} instead."
+        )
+    drawn = np.random.default_rng(seed).permutation(rows)
+    return drawn[size:], drawn[:size]
 
 
 def _with_classes(sample: Sample, classes: NDArray[Any]) -> Sample:

@@ -169,6 +169,7 @@ class ModelDocument(_Object):
     class_factors: list[Positive] | None = None
     certificate: dict[str, Any] | None = None
     no_certificate: str = ""
+    edits: list[str] = field(default_factory=list)
     pruning: PathDocument | None = None
     held_out: HeldOutDocument | None = None
     rows: dict[Role, SketchDocument] | None = None

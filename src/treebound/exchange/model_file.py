@@ -165,6 +165,7 @@ def loads(text: str | bytes) -> Model:
         rows=_row_record(document.rows),
         parameters=parameters.values() if document.parameters else {},
         no_certificate=document.no_certificate,
+        edits=tuple(document.edits),
     )
 
 
@@ -190,6 +191,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         class_factors=None if model.class_factors is None else list(model.class_factors),
         certificate=_certificate(model.certificate),
         no_certificate=model.no_certificate,
+        edits=list(model.edits),
         pruning=None if path is None else path_document(path, model.step),
         held_out=_held_out_document(model.held_out),
         rows=None

@@ -1,0 +1,526 @@
+"""Editor: change a fitted tree by hand, and keep the certificate where it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+
+from treebound._validation import Whole, check, invalid
+from treebound.certificate import HeldOut
+from treebound.edit.candidates import alternatives, best_split, grown_nodes, usable_columns
+from treebound.edit.figures import Figures, as_frame, figures_of
+from treebound.edit.nodes import Nodes, planted, rows_at, sides
+from treebound.edit.parsing import SplitTest, column_named, parse_split
+from treebound.edit.rows import counted_aside, read_rows
+from treebound.model import Model, as_model
+from treebound.show.words import answer, class_and_counts, counted, one_line
+from treebound.tree import Tree
+from treebound.tree.split import split_of, splits_of
+
+__all__ = ["Editor", "Step"]
+
+# Held-out rows that an edited tree was counted on: a second count would be chosen by the first.
+_COUNTED: WeakSet[HeldOut] = WeakSet()
+_COUNTED_BEFORE = (
+    "The rows that fit held out were counted on another edited tree before, so they promise "
+    "nothing about this one. Hint: certify it with rows that took no part."
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of an editor: what was done, and the figures before and after.
+
+    Attributes
+    ----------
+    sentence : str
+        What was done.
+    before, after : Figures
+        The figures of the tree.
+    """
+
+    sentence: str
+    before: Figures
+    after: Figures
+
+    def __str__(self) -> str:
+        return f"{self.sentence}\n{self.after.beside(self.before)}"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """A tree, and the step that led to it."""
+
+    tree: Tree
+    figures: Figures
+    sentence: str = ""
+
+
+class Editor:
+    """Change a fitted tree by hand.
+
+    Made by :meth:`treebound.BoundTreeClassifier.edit`. A node is its number, or its path from the
+    root as a text of ``L`` and ``R`` (the root is ``""``). The tree is counted again on the
+    training rows after every step, so a certificate by tail inversion, which holds for all trees
+    of its size at once, holds for the edited tree too.
+
+    Parameters
+    ----------
+    source : BoundTreeClassifier or Model
+        It is not changed.
+    X, y : table and labels
+        The rows it was fitted on.
+    test : (X, y), optional
+        Rows to show the test error of; they are spent by that, and the model records them.
+    sample_weight : array-like of shape (n_rows,), optional
+        The weights of ``fit``.
+    finish : callable, optional
+        Makes the result of :meth:`done` of the edited model; by default it is the model.
+
+    Raises
+    ------
+    ValueError
+        If these are not the rows that the tree was trained on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import treebound as tb
+    >>> iris = load_iris(as_frame=True)
+    >>> y = iris.target_names[iris.target]
+    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, y)
+    >>> editor = clf.edit(iris.data, y)
+    >>> editor.split("R", "petal length (cm) <= 4.75").after.leaves
+    3
+    >>> print(editor.history[0])
+    Where petal length (cm) > 2: petal length (cm) <= 4.75 instead of petal width (cm) <= 1.75.
+    >>> editor.done().model_.edits == editor.history
+    True
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        X: Any,
+        y: Any,
+        *,
+        test: tuple[Any, Any] | None = None,
+        sample_weight: Any = None,
+        finish: Callable[[Model], Any] | None = None,
+    ) -> None:
+        self._start = as_model(source, "edit")
+        self._rows = read_rows(self._start, X, y, test, sample_weight)
+        self._finish = finish
+        tree = self._start.tree
+        if not self._rows.in_order and tree.names is not None:
+            # rows in another order do not name the splits
+            tree = replace(tree, names=np.full(tree.n_nodes, -1))
+        self._states = [_State(tree, self._figures(tree))]
+        self._at = 0
+
+    # -- what it shows ---------------------------------------------------------------------
+
+    @property
+    def tree(self) -> Tree:
+        """The tree as it is now."""
+        return self._states[self._at].tree
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """The steps so far, as sentences."""
+        return tuple(state.sentence for state in self._states[1 : self._at + 1])
+
+    @property
+    def figures(self) -> Figures:
+        """The figures of the tree as it is now."""
+        return self._states[self._at].figures
+
+    @property
+    def figures_before(self) -> Figures:
+        """The figures of the tree before the first step."""
+        return self._states[0].figures
+
+    def __str__(self) -> str:
+        splits = splits_of(self.tree, unknown=self._start.unknown)
+        lines = [self.figures.beside(self.figures_before)]
+        for node, split in enumerate(splits):
+            words = class_and_counts(self.tree, node)
+            if split is not None:
+                words = f"{one_line(split.column.name)} {answer(split, left=True)}?"
+            lines.append(f"{node:>4}  {'|   ' * int(self.tree.node_depth[node])}{words}")
+        return "\n".join([*lines, *self.history])
+
+    def __repr__(self) -> str:
+        return f"<Editor: {counted(len(self.history), 'step')}>\n{self}"
+
+    def alternatives(self, node: int | str) -> Any:
+        """The best split of every column at a node.
+
+        Parameters
+        ----------
+        node : int or str
+            The number or path of the node.
+
+        Returns
+        -------
+        pandas.DataFrame
+            By gain: column, split as it is printed, gain (the decrease of impurity times the
+            node's share of the weight), errors with two leaves here, rows on both sides, and
+            agreement, the share of rows that the split in place parts in the same way. Without
+            pandas a list of dicts.
+        """
+        at = self._node(node)
+        return as_frame(alternatives(self._start, self.tree, at, self._rows.sample))
+
+    def changed(self) -> Any:
+        """The training rows that now get another answer, by leaf.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Leaf, path, answer before and now, number of rows, how many became right and wrong, and
+            their numbers in the table. Without pandas a list of dicts.
+        """
+        sample, first, tree = self._rows.sample, self._states[0].tree, self.tree
+        before = first.label[first.apply(sample.X, "other")]
+        leaf = tree.apply(sample.X, "other")
+        now = tree.label[leaf]
+        labels, rows = tree.classes.tolist(), []
+        for end, was in sorted(
+            {*zip(leaf[before != now].tolist(), before[before != now].tolist())}
+        ):
+            there = np.flatnonzero((leaf == end) & (before == was))
+            rows.append(
+                {
+                    "leaf": end,
+                    "path": self._path(end),
+                    "before": labels[was],
+                    "now": labels[tree.label[end]],
+                    "rows": len(there),
+                    "became_right": int((sample.y[there] == tree.label[end]).sum()),
+                    "became_wrong": int((sample.y[there] == was).sum()),
+                    "numbers": self._rows.numbers[there].tolist(),
+                }
+            )
+        return as_frame(rows)
+
+    # -- steps -----------------------------------------------------------------------------
+
+    def split(self, node: int | str, text: str, *, keep: bool = True) -> Step:
+        """Split a node as a text says.
+
+        Parameters
+        ----------
+        node : int or str
+            The number or path of the node.
+        text : str
+            A split as it is printed: ``"age <= 30"``, ``"sex = male"``, ``"age is missing"``.
+        keep : bool
+            Whether what stood below is kept, without splits that no longer part any rows; if
+            False, both sides are grown again, to as many leaves as they had.
+
+        Returns
+        -------
+        Step
+
+        Raises
+        ------
+        ValueError
+            If this is no split of the columns, or all rows of the node go to one side.
+        """
+        at = self._node(node)
+        test = parse_split(text, self.tree.columns)
+        here = self._rows.sample.part(rows_at(self.tree, at, self._rows.sample))
+        decided = test._replace(missing_left=bool(test.missing_left))
+        left = sides(decided, here, self.tree)
+        if left.all() or not left.any():
+            raise ValueError(
+                f"{text!r} parts no rows: all {here.n_rows:,} training rows of node {node!r} go to "
+                "one side."
+            )
+        if test.missing_left is None:  # no training value is missing: to the larger child
+            weight = here.weights
+            decided = test._replace(missing_left=bool(weight[left].sum() * 2 >= weight.sum()))
+        return self._split(at, decided, keep)
+
+    def use(self, node: int | str, column: str, *, keep: bool = True) -> Step:
+        """Split a node at the best threshold or category of a column.
+
+        Parameters
+        ----------
+        node : int or str
+            The number or path of the node.
+        column : str
+            The name of the column.
+        keep : bool
+            See :meth:`split`.
+
+        Returns
+        -------
+        Step
+        """
+        at = self._node(node)
+        feature = column_named(column, self.tree.columns, "use")
+        rows = rows_at(self.tree, at, self._rows.sample)
+        best = best_split(self._rows.sample, rows, feature, self._start.options)
+        if best is None:
+            raise ValueError(
+                f"Column {column!r} has no split at node {node!r}: its {len(rows):,} rows are all "
+                "of one class or one value, or a side would be smaller than the options of growing "
+                "allow."
+            )
+        return self._split(at, best[0], keep)
+
+    def _split(self, node: int, test: SplitTest, keep: bool) -> Step:
+        tree, sample = self.tree, self._rows.sample
+        below = [Nodes.leaf(), Nodes.leaf()]
+        if tree.feature[node] >= 0:
+            children = [int(tree.left[node]), int(tree.right[node])]
+            if keep:
+                below = [Nodes.of(tree, child) for child in children]
+            else:
+                rows = rows_at(tree, node, sample)
+                left = sides(test, sample.part(rows), tree)
+                parts, columns = (rows[left], rows[~left]), usable_columns(tree)
+                below = [
+                    grown_nodes(
+                        sample, part, columns, self._start.options, int(tree.size[child] + 1) // 2
+                    )[0]
+                    for part, child in zip(parts, children, strict=True)
+                ]
+        nodes = Nodes.split(test, *below)
+        edited = planted(tree, node, nodes, sample)
+        now = self._asked(edited, node)
+        was = f" instead of {self._asked(tree, node)}" if tree.feature[node] >= 0 else ""
+        return self._did(edited, node, f"{now}{was}")
+
+    def collapse(self, node: int | str) -> Step:
+        """Make a node a leaf.
+
+        Parameters
+        ----------
+        node : int or str
+            The number or path of an inner node.
+
+        Returns
+        -------
+        Step
+        """
+        at, tree = self._node(node), self.tree
+        if tree.feature[at] < 0:
+            raise invalid("node", "collapse", "an inner node", node, "this one is a leaf.")
+        leaves = int(tree.size[at] + 1) // 2
+        edited = planted(tree, at, Nodes.leaf(), self._rows.sample)
+        label = one_line(edited.classes[edited.label[at]])
+        return self._did(edited, at, f"{counted(leaves, 'leaf')} collapsed to {label}")
+
+    def grow(
+        self, node: int | str, *, columns: Sequence[str] | None = None, max_leaves: int = 2
+    ) -> Step:
+        """Grow a subtree in the place of a node, with the options of the classifier.
+
+        Parameters
+        ----------
+        node : int or str
+            The number or path of the node.
+        columns : sequence of str, optional
+            The columns to split on; by default all.
+        max_leaves : int
+            The most leaves of the subtree.
+
+        Returns
+        -------
+        Step
+        """
+        check("grow", {"max_leaves": max_leaves}, {"max_leaves": Whole(2)})
+        at, tree = self._node(node), self.tree
+        if isinstance(columns, str):
+            raise invalid("columns", "grow", "a sequence of names", columns)
+        places = usable_columns(tree)
+        if columns is not None:
+            places = sorted({column_named(name, tree.columns, "grow") for name in columns})
+        if not places:
+            raise invalid("columns", "grow", "at least one name", columns)
+        rows = rows_at(tree, at, self._rows.sample)
+        nodes, grown = grown_nodes(self._rows.sample, rows, places, self._start.options, max_leaves)
+        if grown.n_leaves == 1:
+            raise ValueError(
+                f"Nothing grows at node {node!r}: its {len(rows):,} rows are of one class or alike "
+                "in these columns, or a leaf would be smaller than the options of growing allow."
+            )
+        edited = planted(tree, at, nodes, self._rows.sample)
+        words = f"{counted(grown.n_leaves, 'leaf')} grown"
+        if columns is not None:
+            words += f" on {', '.join(one_line(tree.columns[place].name) for place in places)}"
+        return self._did(edited, at, words)
+
+    def answer(self, node: int | str, label: Any) -> Step:
+        """Let a leaf answer a class, whatever its majority.
+
+        Parameters
+        ----------
+        node : int or str
+            The number or path of a leaf.
+        label : object
+            One of the classes.
+
+        Returns
+        -------
+        Step
+        """
+        at, tree = self._node(node), self.tree
+        labels = tree.classes.tolist()
+        if tree.feature[at] >= 0:
+            raise invalid("node", "answer", "a leaf", node, "collapse it first.")
+        if label not in labels:
+            raise invalid("label", "answer", f"one of {labels!r:.200}", label)
+        answers = tree.label.copy()
+        answers[at] = labels.index(label)
+        share = tree.counts[at, answers[at]] / tree.weight[at]
+        return self._did(
+            replace(tree, label=answers),
+            at,
+            f"answer {one_line(label)} ({100 * share:.3g} % of the training examples here) "
+            f"instead of {one_line(labels[tree.label[at]])}",
+        )
+
+    def undo(self) -> Step:
+        """Take the last step back.
+
+        Returns
+        -------
+        Step
+        """
+        if not self._at:
+            raise ValueError("There is no step to undo.")
+        before = self.figures
+        sentence = self._states[self._at].sentence
+        self._at -= 1
+        return Step(f"Undone: {sentence}", before, self.figures)
+
+    def redo(self) -> Step:
+        """Do the step again that was undone last.
+
+        Returns
+        -------
+        Step
+        """
+        if self._at + 1 == len(self._states):
+            raise ValueError("There is no undone step to redo.")
+        before = self.figures
+        self._at += 1
+        return Step(f"Done again: {self._states[self._at].sentence}", before, self.figures)
+
+    # -- the end ---------------------------------------------------------------------------
+
+    def done(self) -> Any:
+        """The edited classifier.
+
+        Returns
+        -------
+        BoundTreeClassifier
+            A fitted copy with the edited tree, without a pruning path; ``model_.edits`` has the
+            steps. Rows that fit held out are counted on it now, for the first time; if a figure of
+            them was seen before, there is no certificate, and ``certificate_reason_`` says so.
+        """
+        model = self._start
+        if self.history:
+            model = replace(
+                self._model(self.tree),
+                rows=self._rows.record,
+                edits=(*self._start.edits, *self.history),
+            )
+            if self._start.held_out is not None:
+                model = self._certified_aside(model)
+        elif self._rows.record is not self._start.rows:
+            model = replace(model, rows=self._rows.record)
+        return model if self._finish is None else self._finish(model)
+
+    def _certified_aside(self, model: Model) -> Model:
+        """The model with the counts of the rows that fit held out, or why they do not count."""
+        held_out, rows = self._start.held_out, self._rows
+        assert held_out is not None and rows.aside is not None
+        reason = rows.spent
+        if held_out in _COUNTED or "certificate" in vars(self._start):
+            reason = reason or _COUNTED_BEFORE
+        if reason:
+            return replace(model, held_out=None, no_certificate=reason)
+        _COUNTED.add(held_out)
+        return replace(model, held_out=counted_aside(rows.aside, model))
+
+    # -- parts -----------------------------------------------------------------------------
+
+    def _model(self, tree: Tree) -> Model:
+        """The model of a tree of the editor, without its path."""
+        return replace(self._start, tree=tree, pruning=None, step=None)
+
+    def _figures(self, tree: Tree) -> Figures:
+        return figures_of(self._model(tree), self._rows.test)
+
+    def _did(self, tree: Tree, node: int, words: str) -> Step:
+        """Take a step; steps that were undone are forgotten."""
+        if tree.names is not None and not self._rows.in_order:
+            tree = replace(tree, names=np.full(tree.n_nodes, -1))
+        state = _State(tree, self._figures(tree), f"{self._where(node)}: {words}.")
+        before = self.figures
+        self._states[self._at + 1 :] = [state]
+        self._at += 1
+        return Step(state.sentence, before, state.figures)
+
+    def _node(self, node: int | str) -> int:
+        """The number of a node."""
+        tree = self.tree
+        if isinstance(node, str):
+            at = 0
+            for place, side in enumerate(node):
+                if side not in "LR":
+                    raise invalid("node", "the editor", "a number or a text of L and R", node)
+                if tree.feature[at] < 0:
+                    raise ValueError(
+                        f"There is no node {node!r}: {node[:place]!r} is a leaf of the tree as it "
+                        "is now."
+                    )
+                at = int(tree.left[at] if side == "L" else tree.right[at])
+            return at
+        if not Whole(0).allows(node):
+            raise invalid("node", "the editor", "a number or a text of L and R", node)
+        if node >= tree.n_nodes:
+            raise ValueError(
+                f"There is no node {node}: the tree as it is now has the nodes 0 to "
+                f"{tree.n_nodes - 1}. Hint: numbers change with every step, paths only below it; "
+                "print the editor to see them."
+            )
+        return int(node)
+
+    def _turns(self, node: int) -> list[tuple[int, bool]]:
+        """The inner nodes above a node, and whether the way goes left."""
+        tree, at, turns = self.tree, 0, []
+        while at != node:
+            right = int(tree.right[at])
+            turns.append((at, node < right))
+            at = int(tree.left[at]) if node < right else right
+        return turns
+
+    def _path(self, node: int) -> str:
+        return "".join("L" if left else "R" for _, left in self._turns(node))
+
+    def _where(self, node: int) -> str:
+        """The conditions of a node in words."""
+        sides_in_words = [
+            f"{one_line(split.column.name)} {answer(split, left=left)}"
+            for split, left in (
+                (split_of(self.tree, at, unknown=self._start.unknown), left)
+                for at, left in self._turns(node)
+            )
+        ]
+        return f"Where {' and '.join(sides_in_words)}" if sides_in_words else "At the root"
+
+    def _asked(self, tree: Tree, node: int) -> str:
+        split = split_of(tree, node, unknown=self._start.unknown)
+        return f"{one_line(split.column.name)} {answer(split, left=True)}"

@@ -1,10 +1,12 @@
 """What certificates are worth: on the 25 data sets, and in simulations with a known true risk.
 
     python benchmarks/certificates.py [--data FOLDER] [--draws 100] [--simulated 20000] [--jobs 2]
+                                      [--picture FILE]
 
-Three tables. The kinds of certificate on the data sets, beside the error on rows that no fit has
-seen; the three rules for thresholds; and how often a certificate was wrong in simulated draws, of
-every kind and for every pruner. A draw has a finite domain, so that the true risk is a sum.
+Three tables and a picture. The kinds of certificate on the data sets: limit, excess over the error
+on rows that no fit has seen, that error, and time; the three rules for thresholds; and how often a
+certificate was wrong in simulated draws, of every kind and for every pruner. A draw has a finite
+domain, so that the true risk is a sum.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ import treebound as tb
 from treebound import datasets
 from treebound._files import write_text
 from treebound.bounds.risk import binomial_upper
+from treebound.certificate import Frontier, Prior, best_of_folds, draw_folds, search_trees
 from treebound.certificate.certificate import _by_compression, _by_tail_inversion
 from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions, grow
@@ -48,6 +51,17 @@ from treebound.tree.model import Tree
 
 RESULTS = Path(__file__).parent / "results" / "certificates.json"
 THRESHOLDS = ("decimal", "midpoint", "observed")
+# The kinds as parameters; "decimal" is the default, a certificate from training rows.
+KINDS: dict[str, dict[str, Any]] = {
+    **{rule: {"thresholds": rule} for rule in THRESHOLDS},
+    "held-out": {"certify": "held-out"},
+    "folds": {"certify": "folds"},
+    "prior": {"certify": "prior"},
+}
+SHOWN = {
+    "decimal": "training", "observed": "training, compression", "held-out": "held-out",
+    "folds": "folds", "prior": "prior", "prior, 8 points": "prior, 8 points",
+}  # fmt: skip
 
 # -- data sets -------------------------------------------------------------------------------------
 
@@ -68,19 +82,29 @@ def _measure_draw(table: Any, seed: int) -> dict[str, float]:
     X, y = table.frame.iloc[train], table.target.iloc[train]
     new, answers = table.frame.iloc[test], table.target.iloc[test].to_numpy()
     found: dict[str, float] = {}
-    for rule in THRESHOLDS:
-        clf = tb.BoundTreeClassifier(thresholds=rule).fit(X, y)
-        found[f"{rule}: certificate"] = 100 * clf.certificate_.risk
-        found[f"{rule}: training error"] = 100 * clf.certificate_.training_error
-        found[f"{rule}: test error"] = 100 * float(np.mean(clf.predict(new) != answers))
-        found[f"{rule}: digits"] = _digits(clf.tree_)
-        found[f"{rule}: leaves"] = clf.n_leaves_
-    found["compression won"] = 100.0 * (clf.certificate_.kind == "compression")
-    held = tb.BoundTreeClassifier(certify="held-out", random_state=seed).fit(X, y)
-    found["held-out: certificate"] = 100 * held.certificate_.risk
-    found["held-out: test error"] = 100 * float(np.mean(held.predict(new) != answers))
-    found["held-out: leaves"] = held.n_leaves_
+    for kind, options in KINDS.items():
+        start = time.process_time()
+        clf = tb.BoundTreeClassifier(random_state=seed, **options).fit(X, y)
+        found[f"{kind}: certificate"] = 100 * clf.certificate_.risk
+        found[f"{kind}: seconds"] = time.process_time() - start
+        found[f"{kind}: training error"] = 100 * float(np.mean(clf.predict(X) != y.to_numpy()))
+        found[f"{kind}: test error"] = 100 * float(np.mean(clf.predict(new) != answers))
+        found[f"{kind}: leaves"] = clf.n_leaves_
+        if kind in THRESHOLDS:
+            found[f"{kind}: digits"] = _digits(clf.tree_)
+    wide = clf.prune_to(step=_within(clf.frontier_, 0.08))
+    found["prior, 8 points: certificate"] = 100 * wide.certificate_.risk
+    found["prior, 8 points: test error"] = 100 * float(np.mean(wide.predict(new) != answers))
+    found["prior, 8 points: leaves"] = wide.n_leaves_
+    found["prior, 8 points: seconds"] = found["prior: seconds"]
     return found
+
+
+def _within(frontier: Any, points: float) -> int:
+    """The most accurate tree with a limit that is at most so much above the least."""
+    least = min(one.risk for one in frontier)
+    near = [at for at, one in enumerate(frontier) if one.risk <= least + points]
+    return min(near, key=lambda at: frontier[at].training_error)
 
 
 def _digits(tree: Tree) -> float:
@@ -99,38 +123,37 @@ def of_sets(data: Path | None, draws: int, jobs: int) -> dict[str, dict[str, Any
 
 
 def summary(sets: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Means over the sets, few rows and many apart: excess of certificates, and test errors.
-
-    The excess of a certificate lies above the training error, for held-out rows above the test
-    error; it is given as a share of that of the tail inversion.
-    """
+    """Means over the sets, few rows and many apart."""
     enough = {name: 0.85 * row["rows"] >= 500 for name, row in sets.items()}
     groups = {
         "all": list(sets.values()),
         "below 500 training rows": [row for name, row in sets.items() if not enough[name]],
         "500 training rows and more": [row for name, row in sets.items() if enough[name]],
     }
-    return {group: _group(rows) for group, rows in groups.items()}
+    return {group: _group(rows) for group, rows in groups.items() if rows}
 
 
 def _group(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    told = [_excess(row, "observed", "training") for row in rows]
-    held = [_excess(row, "held-out", "test") for row in rows]
-    found: dict[str, Any] = {
-        "sets": len(rows),
-        "excess of compression": float(np.mean(told)),
-        "excess of held-out rows": float(np.mean(held)),
-    }
-    for rule in ("midpoint", "observed", "held-out"):
-        less = [row[f"{rule}: test error"] - row["decimal: test error"] for row in rows]
-        error = float(np.std(less, ddof=1) / np.sqrt(len(less)))
-        found[f"test error of {rule} less that of decimal"] = [float(np.mean(less)), error]
+    """For each kind: limit, excess over the test error relative to the default, error, time."""
+    found: dict[str, Any] = {"sets": len(rows)}
+    usual = _mean(rows, "decimal: certificate") - _mean(rows, "decimal: test error")
+    for kind in dict.fromkeys([*SHOWN, *THRESHOLDS]):
+        less = [row[f"{kind}: test error"] - row["decimal: test error"] for row in rows]
+        slower = [row[f"{kind}: seconds"] / row["decimal: seconds"] for row in rows]
+        own = _mean(rows, f"{kind}: certificate") - _mean(rows, f"{kind}: test error")
+        found[kind] = {
+            "certificate": _mean(rows, f"{kind}: certificate"),
+            "excess ratio": own / usual,
+            "test error": _mean(rows, f"{kind}: test error"),
+            "change of test error": float(np.mean(less)),
+            "its standard error": float(np.std(less, ddof=1) / np.sqrt(len(less))),
+            "times slower": float(np.median(slower)),
+        }
     return found
 
 
-def _excess(row: dict[str, Any], which: str, above: str) -> float:
-    own = row[f"{which}: certificate"] - row[f"{which}: {above} error"]
-    return float(own / (row["decimal: certificate"] - row[f"decimal: {above} error"]))
+def _mean(rows: list[dict[str, Any]], key: str) -> float:
+    return float(np.mean([row[key] for row in rows]))
 
 
 # -- simulations -----------------------------------------------------------------------------------
@@ -266,8 +289,10 @@ def simulate(world: World, draws: int, seed: int, delta: float) -> Counter[tuple
         counted[pruner, kind, "draws"] += 1
         counted[pruner, kind, "wrong"] += risk > bound
 
-    for _ in range(draws):
+    for at in range(draws):
         sample = world.draw(rng)
+        for name, kind, bound, risk in _newer(world, sample, growing, seed + at, delta):
+            count(name, kind, bound, risk)
         for name, tree in _pruned(sample, growing, prunings):
             risk = world.risk(tree)
             for kind, bound in certifier.of(tree):
@@ -279,6 +304,32 @@ def simulate(world: World, draws: int, seed: int, delta: float) -> Counter[tuple
                 errors = int((tree.label[tree.apply(judge.X)] != judge.y).sum())
                 count(name, kind, certifier.held_out(errors, judge.n_rows), world.risk(tree))
     return counted
+
+
+def _newer(
+    world: World, sample: Sample, growing: Any, seed: int, delta: float
+) -> Iterator[tuple[str, str, float, float]]:
+    """The best of three folds, with and without its share of delta, and the prior.
+
+    Of the prior, the tree of least limit, the one that is shipped, and whichever of all trees that
+    were found violates its limit most.
+    """
+
+    def fit(fold: NDArray[np.intp]) -> tuple[Tree, int]:
+        tree = growing(sample.part(np.delete(np.arange(sample.n_rows), fold)))
+        judge = sample.part(fold)
+        return tree, int((tree.label[tree.apply(judge.X)] != judge.y).sum())
+
+    drawn = draw_folds(sample.n_rows, 3, seed)
+    for kind, level in (("folds", delta), ("folds, delta for each", 3 * delta)):
+        best = best_of_folds(fit, drawn, level)
+        yield "none", kind, best.limit.risk, world.risk(best.fitted)
+    trees = search_trees(Prior(sample, seed), delta, restarts=1)
+    frontier = Frontier.of(trees)
+    least, shipped = min(trees, key=lambda one: one.risk), frontier[frontier.chosen]
+    worst = max(trees, key=lambda one: world.risk(one.tree) - one.risk)
+    for kind, one in (("least limit", least), ("shipped", shipped), ("any tree", worst)):
+        yield "none", f"prior, {kind}", one.risk, world.risk(one.tree)
 
 
 def _pruned(
@@ -326,26 +377,51 @@ def violations(draws: int, jobs: int, delta: float) -> dict[str, dict[str, dict[
 
 def show(document: dict[str, Any]) -> None:
     """Print what was found."""
-    console = Console(width=140)
-    sets, rule = document["sets"], "decimal"
-    table = Table("per cent", "rows", "leaves", "training error", "tail inversion", "compression",
-                  "held-out rows", "test error", "test error, held-out", box=None)  # fmt: skip
-    keys = (f"{rule}: leaves", f"{rule}: training error", f"{rule}: certificate",
-            "observed: certificate", "held-out: certificate", f"{rule}: test error",
-            "held-out: test error")  # fmt: skip
-    for name, row in {**sets, "mean": document["mean"]}.items():
+    console = Console(width=150)
+    table = Table("per cent", "rows", *SHOWN.values(), "test error", "folds", "prior", box=None)
+    errors = [f"{kind}: test error" for kind in ("decimal", "folds", "prior")]
+    keys = [f"{kind}: certificate" for kind in SHOWN] + errors
+    for name, row in {**document["sets"], "mean": document["mean"]}.items():
         table.add_row(str(name), f"{row['rows']:,.0f}", *(f"{row[key]:.1f}" for key in keys))
     console.print(table)
+    for group, found in document["summary"].items():
+        table = Table(f"{group}: {found['sets']} sets", "limit", "excess", "test error", "change",
+                      "times slower", box=None)  # fmt: skip
+        for kind, name in SHOWN.items():
+            own = found[kind]
+            change = f"{own['change of test error']:+.1f} ± {own['its standard error']:.1f}"
+            table.add_row(name, f"{own['certificate']:.1f}", f"{own['excess ratio']:.2f}",
+                          f"{own['test error']:.1f}", change,
+                          f"{own['times slower']:.1f}")  # fmt: skip
+        console.print(table)
     table = Table("thresholds", "test error", "digits", "leaves", "certificate", box=None)
     for rule in THRESHOLDS:
         row = [document["mean"][f"{rule}: {key}"] for key in ("test error", "digits", "leaves")]
         cells = [f"{value:.2f}" for value in [*row, document["mean"][f"{rule}: certificate"]]]
         table.add_row(rule, *cells)
     console.print(table)
-    console.print(document["summary"])
     for kind, columns in document["violations"].items():
         cells = [f"{name}: {row['wrong']:,} of {row['draws']:,}" for name, row in columns.items()]
         console.print(f"{kind}: " + "; ".join(cells))
+
+
+def draw(document: dict[str, Any], path: Path) -> None:
+    """The limits of all kinds and the test error, one line for each data set."""
+    from matplotlib import pyplot
+
+    rows = sorted(document["sets"].items(), key=lambda item: item[1]["rows"])
+    figure, ax = pyplot.subplots(figsize=(8, 7), layout="constrained")
+    places = np.arange(len(rows))
+    for (kind, name), mark in zip(SHOWN.items(), "sv^oDd", strict=True):
+        ax.plot([row[f"{kind}: certificate"] for _, row in rows], places, mark, ms=5, label=name)
+    ax.plot(
+        [row["decimal: test error"] for _, row in rows], places, "k|", ms=10, label="test error"
+    )
+    ax.set_yticks(places, [f"{name}, {row['rows']:,}" for name, row in rows], fontsize=7)
+    ax.set(xlabel="certified error, %", xlim=(0, 100))
+    ax.grid(axis="x", color="0.9")
+    ax.legend(frameon=False)
+    figure.savefig(path, dpi=120)
 
 
 def main() -> None:
@@ -356,6 +432,7 @@ def main() -> None:
     parser.add_argument("--simulated", type=int, default=20_000, help="simulated samples")
     parser.add_argument("--delta", type=float, default=0.05, help="of the simulations")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--picture", type=Path, help="where to draw the limits of all kinds")
     options = parser.parse_args()
     start = time.perf_counter()
     sets = of_sets(options.data, options.draws, options.jobs)
@@ -370,6 +447,8 @@ def main() -> None:
     }
     show(document)
     print(f"{time.perf_counter() - start:.0f} s")
+    if options.picture is not None:
+        draw(document, options.picture)
     write_text(RESULTS, json.dumps(document, indent=1) + "\n")
 
 

@@ -1,5 +1,6 @@
 """Files appear whole or not at all, wherever they are written."""
 
+import errno
 import os
 import threading
 
@@ -50,3 +51,19 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
     reader.join()
     assert read == ["hello"]
     assert pipe.is_fifo()
+
+
+def test_a_full_disk_is_an_error_with_the_name_of_the_file(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"No space left on device: .*model\.json") as caught:
+        write_text(tmp_path / "model.json", "text")
+    assert caught.value.filename == str(tmp_path / "model.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_that_names_another_file_is_not_changed(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"absent\.csv"), atomic_write(tmp_path / "a"):
+        (tmp_path / "absent.csv").read_text()

@@ -72,7 +72,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        value: Any = _version()
+        from treebound._versions import installed_version
+
+        value: Any = installed_version()
     elif name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     elif name in _ROOMS:
@@ -81,15 +83,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'treebound' has no attribute {name!r}")
     globals()[name] = value
     return value
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("treebound")
-    except PackageNotFoundError:  # running from a source folder that was never installed
-        return "0.0.0"
 
 
 def __dir__() -> list[str]:

@@ -28,22 +28,33 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w", **kwargs: Any) -
             yield stream
         return
     target = Path(os.path.realpath(path))
-    try:
+    with _naming(path):
         handle, name = tempfile.mkstemp(
             dir=target.parent, prefix=f".{target.name}.", suffix=".part"
         )
-    except OSError as error:  # name the target, not the temporary file
-        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
     try:
-        with os.fdopen(handle, mode, **kwargs) as stream:
+        with _naming(path), os.fdopen(handle, mode, **kwargs) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(name, _mode_of(target))
-        os.replace(name, target)
+        with _naming(path):
+            os.chmod(name, _mode_of(target))
+            os.replace(name, target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let errors of the system, such as a full disk, name the file and not a temporary one."""
+    try:
+        yield
+    except OSError as error:
+        named = error.filename is not None and ".part" not in os.fspath(error.filename)
+        if error.errno is None or named:
+            raise
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

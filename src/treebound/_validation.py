@@ -28,7 +28,7 @@ def invalid(name: str, owner: str, must: str, found: object, hint: str = "") -> 
         How to fix it.
     """
     of = f" of {owner}" if owner else ""
-    words = f"The {name!r} parameter{of} must be {must}. Got {found!r} instead."
+    words = f"The {name!r} parameter{of} must be {must}. Got {found!r:.200} instead."
     return ValueError(f"{words} Hint: {hint}" if hint else words)
 
 

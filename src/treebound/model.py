@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, partial, wraps
 from inspect import cleandoc, signature
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -16,16 +16,23 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import invalid
+from treebound._validation import Number, check, invalid
+from treebound._versions import checked_state, state_with_version
 from treebound.certificate import (
     Assumption,
     Certificate,
     CertificateKind,
+    Frontier,
     HeldOut,
+    Prior,
+    PriorOptions,
+    PriorProof,
     RowRecord,
     RowsSeen,
     certify_counts,
+    certify_proof,
     certify_tree,
+    counts_at,
     reason_against,
 )
 from treebound.data import Column, Matrix, Sample, Unknown, read_matrix
@@ -68,10 +75,8 @@ class Model:
         The options of growing.
     unknown : {"other", "majority", "stop", "missing", "error"}
         How categories that were not seen in training are handled.
-    smoothing : {"m-estimate", "laplace"} or None
+    smoothing : {"shrinkage", "m-estimate", "laplace"} or None
         How counts become probabilities.
-    class_factors : tuple of float or None
-        What the weights of each class were multiplied by; None without class weights.
     target : str or None
         The name of the target.
     named : bool or None
@@ -81,6 +86,12 @@ class Model:
         The certificate holds with probability ``1 - delta``.
     held_out : HeldOut or None
         Counts of the rows that were held out by ``fit``.
+    proof : PriorProof or None
+        What the certificate by a prior rests on.
+    frontier : Frontier or None
+        The other trees that the prior certifies; not kept in model files.
+    row_counts : ndarray of int64 or None
+        If the rows were weighted: training rows of each class at each node of the grown tree.
     rows : RowRecord or None
         What is kept of the rows that took part in fitting, to recognise them.
     parameters : mapping
@@ -97,16 +108,24 @@ class Model:
     step: int | None = None
     options: GrowOptions = field(default_factory=GrowOptions)
     unknown: Unknown = "other"
-    smoothing: Smoothing | None = "m-estimate"
-    class_factors: tuple[float, ...] | None = None
+    smoothing: Smoothing | None = "shrinkage"
     target: str | None = None
     named: bool | None = None
     delta: float = 0.05
     held_out: HeldOut | None = None
+    proof: PriorProof | None = None
+    frontier: Frontier | None = None
+    row_counts: NDArray[np.int64] | None = None
     rows: RowRecord | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     no_certificate: str = ""
     edits: tuple[str, ...] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return state_with_version({item.name: getattr(self, item.name) for item in fields(self)})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(checked_state(state))
 
     # -- what it holds ---------------------------------------------------------------------
 
@@ -192,7 +211,7 @@ class Model:
             sample_weight,
             columns=self.columns,
             classes=self.classes,
-            factors=self.class_factors,
+            factors=self.tree.factors,
             **{**reading, **({"needed": None} if whole else {})},
         )
 
@@ -208,7 +227,7 @@ class Model:
         -------
         Sample
         """
-        return replace(self, class_factors=None).read_sample(X, y)
+        return replace(self.read_sample(X, y), factors=None)
 
     def _reading(self, table: Table, tree: Tree) -> dict[str, Any]:
         """How the columns of a table are found, and which of them the tree asks."""
@@ -270,7 +289,7 @@ class Model:
     @cached_property
     def node_probabilities(self) -> NDArray[np.float64]:
         """The probability of each class at each node."""
-        return probabilities(self.tree.counts, self.smoothing)
+        return probabilities(self.tree, self.smoothing)
 
     def errors_on(self, X: Any, y: Any) -> tuple[int, int]:
         """Number of rows that are misclassified, and of rows.
@@ -304,23 +323,57 @@ class Model:
         -------
         Model
         """
-        path = self.path
-        if path is None:
+        if (leaves is None) == (step is None):
+            raise ValueError(
+                "prune_to needs one of 'leaves' and 'step'. "
+                f"Got leaves={leaves!r} and step={step!r} instead."
+            )
+        by_size, frontier = step is None, self.frontier
+        number: int = leaves if by_size else step  # type: ignore[assignment]
+        if frontier is not None:
+            at = frontier.step_with(number) if by_size else frontier.step(number)
+            return replace(self, tree=frontier[at].tree, proof=frontier[at].proof, step=at)
+        if self.pruning is None:
             why = "edited by hand" if self.edits else "fitted with pruning=None"
             raise ValueError(
                 f"There is no pruning path: the model was {why}. "
                 "Hint: fit it with another 'pruning'."
             )
-        if leaves is not None and step is None:
-            at = path.step_with(leaves)
-        elif leaves is None and step is not None:
-            at = path.step(step)
-        else:
-            raise ValueError(
-                "prune_to needs one of 'leaves' and 'step'. "
-                f"Got leaves={leaves!r} and step={step!r} instead."
-            )
-        return replace(self, tree=path.tree(at), step=at)
+        path = self.pruning.path
+        path, at = path.reaching(number) if by_size else (path, path.step(number))
+        return replace(self, tree=path.tree(at), pruning=replace(self.pruning, path=path), step=at)
+
+    def with_threshold(self, label: Any, probability: float) -> Model:
+        """The model that answers a class wherever its probability is at least a threshold.
+
+        Elsewhere it answers the most probable of the others. Its labels are then no longer those
+        that were fitted, so it has no certificate.
+
+        Parameters
+        ----------
+        label : object
+            One of the classes.
+        probability : float
+            From 0 to 1.
+
+        Returns
+        -------
+        Model
+        """
+        check("with_threshold", {"probability": probability}, {"probability": Number(0.0, 1.0)})
+        at = int(read_classes([label], self.classes)[0])
+        shares = self.node_probabilities.copy()
+        chosen = shares[:, at] >= probability
+        shares[:, at] = -1.0
+        answers = np.where(chosen, at, shares.argmax(axis=1)).astype(np.int32)
+        return replace(
+            self,
+            tree=replace(self.tree, label=answers),
+            pruning=None,
+            step=None,
+            held_out=None,
+            no_certificate="The classes were chosen by a threshold.",
+        )
 
     def prune(
         self,
@@ -363,6 +416,9 @@ class Model:
             pruning=result,
             step=None,
             held_out=None,  # they were not counted on this tree
+            proof=None,
+            frontier=None,
+            row_counts=row_counts(result.path.first, sample),
             rows=rows,
             no_certificate=reason or self.no_certificate * (sample is None),
         )
@@ -375,27 +431,44 @@ class Model:
         return self._certificate(self.delta)
 
     def _certificate(self, delta: float) -> Certificate | None:
+        if self.proof is not None:
+            return certify_proof(self.tree, self.proof, delta, self.unknown)
         if self.held_out is None:
-            if self.no_certificate or reason_against(self.tree):
-                return None
-            return certify_tree(self.tree, delta=delta, unknown=self.unknown)
+            return None if self._reason else self._by_training(delta)
         path = self.path
         if self.edits:
-            certificate = self.held_out.certificate(delta, None)
+            certificate = self.held_out.certificate(delta, self.tree, None)
             return replace(certificate, assumptions=(*certificate.assumptions, _UNSEEN))
         if path is None or self.step in (None, path.chosen):
-            return self.held_out.certificate(delta, path)
+            return self.held_out.certificate(delta, self.tree, path)
         return self.held_out.certificate_at(path, self.step, delta)
+
+    def _by_training(self, delta: float, landscape: Landscape | None = None) -> Certificate:
+        return certify_tree(
+            self.tree, row_counts=self._rows_at_nodes, landscape=landscape, delta=delta,
+            unknown=self.unknown,
+        )  # fmt: skip
+
+    @property
+    def _rows_at_nodes(self) -> NDArray[np.int64] | None:
+        """The row counts at the nodes of the tree, where the rows were weighted."""
+        if self.row_counts is None or self.path is None:
+            return self.row_counts
+        step = self.path.chosen if self.step is None else self.step
+        return counts_at(self.path, step, self.row_counts)
+
+    @property
+    def _reason(self) -> str:
+        """Why the training rows give no certificate; empty if they do."""
+        return self.no_certificate or reason_against(self.tree, self._rows_at_nodes)
 
     @property
     def certificate_reason(self) -> str | None:
         """Why there is no certificate, in words; None if there is one."""
         if self.certificate is not None:
             return None
-        return (
-            self.no_certificate
-            or reason_against(self.tree)
-            or ("The held-out rows were counted on the grown tree; this tree has raised subtrees.")
+        return self._reason or (
+            "The held-out rows were counted on the grown tree; this tree has raised subtrees."
         )
 
     def hashes(self, X: Any, y: Any) -> NDArray[np.uint64] | None:
@@ -426,8 +499,9 @@ class Model:
         ----------
         X, y : table and labels, optional
             Rows to certify from; without them those of ``fit``.
-        kind : {"training", "held-out"}, optional
-            What the rows are; by default the record of the rows of ``fit`` tells.
+        kind : {"training", "held-out", "prior"}, optional
+            What the rows are; by default the record of the rows of ``fit`` tells. ``"prior"``: all
+            training rows, of which a fifth defines a prior over trees.
         landscape : Landscape, optional
             The features to split on, for a certificate from training rows.
         delta : float, optional
@@ -458,19 +532,21 @@ class Model:
             errors, m = self.errors_on(X, y)
             constant = float((read_classes(y, self.classes) != self.tree.label[0]).mean())
             return certify_counts(errors, m, level, seen=seen, constant_error=constant)
+        if kind == "prior":
+            return self._from_prior(X, y, level)
         if kind != "training":
-            must = "'training' or 'held-out' for rows that are given"
+            must = "'training', 'prior' or 'held-out' for rows that are given"
             raise invalid("kind", "certify", must, kind)
         return self._from_training(X, y, landscape, level)
 
     def _own(self, kind: str | None, landscape: Landscape | None, delta: float) -> Certificate:
         """The certificate from the rows of fit."""
-        own = "training" if self.held_out is None else self.held_out.kind
+        own: CertificateKind = "training" if self.held_out is None else self.held_out.kind
+        own = own if self.proof is None else "prior"
         if landscape is not None or (kind == "training" and own != kind):
-            reason = self.no_certificate or reason_against(self.tree)
-            if reason:
-                raise ValueError(f"There is no certificate for this tree. {reason}")
-            return certify_tree(self.tree, landscape=landscape, delta=delta, unknown=self.unknown)
+            if self._reason:
+                raise ValueError(f"There is no certificate for this tree. {self._reason}")
+            return self._by_training(delta, landscape)
         if kind is not None and kind != own:
             must = f"{own!r}, the kind of the rows that fit had, or None"
             raise invalid("kind", "certify", must, kind, "give such rows as X and y.")
@@ -478,6 +554,14 @@ class Model:
         if certificate is None:
             raise ValueError(f"There is no certificate for this tree. {self.certificate_reason}")
         return certificate
+
+    def _from_prior(self, X: Any, y: Any, delta: float) -> Certificate:
+        """The certificate of any tree from all training rows, in the order of ``fit``."""
+        sample = Sample.read(X, y, columns=self.columns, classes=self.classes, named=self.has_names)
+        seed = self.parameters.get("random_state", 0)
+        options = PriorOptions(thresholds=self.options.thresholds)
+        proof = Prior(sample, seed, options).certify(self.tree, delta).proof
+        return certify_proof(self.tree, proof, delta, self.unknown)
 
     def _from_training(
         self, X: Any, y: Any, landscape: Landscape | None, delta: float
@@ -494,6 +578,14 @@ class Model:
         return certify_tree(
             counted, errors=errors, landscape=landscape, delta=delta, unknown=self.unknown
         )
+
+
+def row_counts(tree: Tree, sample: Sample | None) -> NDArray[np.int64] | None:
+    """Rows of each class at each node, if they are weighted; otherwise the tree has them."""
+    if sample is None or (sample.weight is None and sample.factors is None):
+        return None
+    counts, _ = tree.counts_on(replace(sample, weight=None))
+    return counts.astype(np.int64)
 
 
 def same_length(rows: int, labels: int) -> None:

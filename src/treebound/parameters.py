@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import wraps
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, Literal, TypeVar, dataclass_transform
 
 from treebound._validation import Constraint, Number, OneOf, Whole, check, invalid
 from treebound.certificate import KINDS, CertificateKind
@@ -14,7 +15,8 @@ from treebound.data.columns import UNKNOWNS
 from treebound.data.sample import ClassWeight
 from treebound.growing import GrowOptions
 from treebound.growing.options import GrowthOrder, Thresholds
-from treebound.pruning import Pruner, make_pruner
+from treebound.pruning import BoundPruner, Pruner, make_pruner
+from treebound.pruning.weight import RULES
 from treebound.tree.impurity import Criterion
 from treebound.tree.smoothing import SMOOTHINGS, Smoothing
 
@@ -26,8 +28,10 @@ _CONSTRAINTS: dict[str, Constraint] = {
     "max_grown_leaves": Whole(1, optional=True),
     "unknown": OneOf(UNKNOWNS),
     "smoothing": OneOf(SMOOTHINGS),
+    "size": OneOf((*RULES, None)),
     "certify": OneOf(KINDS),
     "delta": Number(0.0, 1.0, open=True),
+    "target_risk": Number(0.0, 1.0, open=True, optional=True),
     "random_state": Whole(0, optional=True),
 }
 # Parameters of scikit-learn's trees, and what does the same here.
@@ -77,13 +81,15 @@ class FitParameters:
     min_gain: float = 0.0
     thresholds: Thresholds = "decimal"
     pruning: str | Pruner | None = "bound"
+    size: Literal["accurate", "balanced", "small"] | None = None
     categorical_features: Any = "from_dtype"
     ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
     unknown: Unknown = "other"
-    smoothing: Smoothing | None = "m-estimate"
+    smoothing: Smoothing | None = "shrinkage"
     class_weight: ClassWeight = None
     certify: CertificateKind = "training"
     delta: float = 0.05
+    target_risk: float | None = None
     random_state: int | None = 0
     n_jobs: int | None = None
 
@@ -95,10 +101,25 @@ class FitParameters:
         if not (weight is None or weight == "balanced" or isinstance(weight, Mapping)):
             must = "'balanced', a mapping of classes or None"
             raise invalid("class_weight", owner, must, weight)
-        pruner = make_pruner(self.pruning)
+        if self.target_risk is not None and self.certify != "prior":
+            must = "None unless certify='prior'"
+            raise invalid("target_risk", owner, must, self.target_risk)
+        pruner = self._pruner(owner)
         limits = [self.max_grown_leaves] + [self.max_leaves] * (pruner is None)
         most = min((limit for limit in limits if limit is not None), default=None)
         return pruner, GrowOptions.of(self, owner, max_leaves=most)
+
+    def _pruner(self, owner: str) -> Pruner | None:
+        """The pruner, with the rule, the seed and the threads that it takes from the classifier."""
+        if self.pruning == "bound":
+            return BoundPruner(rule=self.size, random_state=self.random_state, n_jobs=self.n_jobs)
+        pruner = make_pruner(self.pruning)
+        if self.size is None:
+            return pruner
+        if isinstance(pruner, BoundPruner) and pruner.rule is None and pruner.chooses:
+            return copy(pruner).set_params(rule=self.size)
+        hint = "it chooses the weight of the bound pruner: use pruning='bound', with weight='auto'."
+        raise invalid("size", owner, "None with this pruner", self.size, hint)
 
     def values(self) -> dict[str, Any]:
         """The parameters by name."""

@@ -252,7 +252,7 @@ class TreeShape:
         ['.', '(..)', '((..)(..))']
         """
         seen: set[int] = set()
-        found: list[TreeShape] = []
+        result: list[TreeShape] = []
         stack: list[tuple[TreeShape, bool]] = [(self, False)]
         while stack:
             shape, ready = stack.pop()
@@ -260,10 +260,10 @@ class TreeShape:
                 continue
             if ready or shape.left is None or shape.right is None:
                 seen.add(id(shape))
-                found.append(shape)
+                result.append(shape)
             else:
                 stack += [(shape, True), (shape.right, False), (shape.left, False)]
-        return found
+        return result
 
     def __str__(self) -> str:
         text = self._text
@@ -313,11 +313,11 @@ def _parse_error(text: str, at: int, why: str) -> ValueError:
 def _all_shapes(leaves: int) -> tuple[TreeShape, ...]:
     if leaves == 1:
         return (TreeShape.leaf(),)
-    found = []
+    result = []
     for small in range(leaves // 2, 0, -1):
         for i, left in enumerate(_all_shapes(leaves - small)):
             others = _all_shapes(small)
             if small == leaves - small:
                 others = others[i:]
-            found += [TreeShape.node(left, right) for right in others]
-    return tuple(found)
+            result += [TreeShape.node(left, right) for right in others]
+    return tuple(result)

@@ -45,35 +45,36 @@ def test_flat_splits_are_the_rows_of_the_table(landscape):
     st.integers(0, 10**6),
     st.sampled_from([0, 600]),
     st.tuples(st.integers(1, 4), st.integers(1, 4)),
-    st.booleans(),
 )
-def test_flat_sums_are_those_with_a_table(landscape, seed, shift, least, halved):
+def test_flat_sums_are_those_with_a_table(landscape, seed, shift, least):
     flat = flat_splits(landscape.informative)
     if flat is None or landscape.is_empty:
         return
-    left, right = functions(seed, 1, shift).row(0), functions(seed + 1, 1).row(0)
+    left, right = functions(seed, 1, shift), functions(seed + 1, 1)
     first = flat.from_size
     table = node_split_table(landscape.informative, first, LAST)
     found, expected = Scaled.zeros(LAST + 1), Scaled.zeros(LAST + 1)
+    same, budgets = np.zeros(1, dtype=np.int32), np.full(len(table), np.inf)
     _convolve.by_size(
-        *left, *right, table, np.full(len(table), np.inf), 2.0, *least, halved, False, *expected,
-        first,
-    )  # fmt: skip
+        *left, *right, same, same, table, budgets, 2.0, *least, *expected, *Scaled.zeros(0), first
+    )
     _convolve.flat_by_size(
-        *left, *right, flat.each, flat.halves, 2.0, *least, halved, *found, first, LAST
+        *left.row(0), *right.row(0), flat.each, flat.halves, 2.0, *least, *found, first, LAST
     )
     assert values(found, shift) == pytest.approx(values(expected, shift), rel=1e-12)
 
 
 def by_feature(left: Scaled, right: Scaled, small: list[int], large: list[int]) -> list[Scaled]:
     found = [Scaled.zeros(LAST + 1), Scaled.zeros(LAST + 1)]
-    _convolve.by_feature(
+    _convolve.by_size(
         *left,
         *right,
         np.array(small, dtype=np.int32),
         np.array(large, dtype=np.int32),
         *feature_split_table("nominal", 4, LAST),
         0.0,
+        1,
+        1,
         *found[0],
         *found[1],
         2,

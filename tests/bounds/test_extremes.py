@@ -14,7 +14,6 @@ from theory_support import balanced, chain
 from treebound import Landscape, TreeShape, bounds
 from treebound.bounds import _by_size, counting, risk, splits, stumps
 from treebound.bounds._cache import SizedCache
-from treebound.bounds.fast import log_partitions
 
 MIXED = Landscape(10, (3, 5), (2, 4))
 
@@ -61,14 +60,6 @@ def test_stirling_number_cut_at_a_limit(m, c, limit):
     assert counting.stirling_at_most(m, c, limit) == min(counting.stirling(m, c), limit)
 
 
-@given(st.integers(3, 200), st.data())
-def test_bound_on_the_stirling_number_is_one(m, data):
-    c = data.draw(st.integers(2, m - 1))
-    upper = counting.log_binomial(m, c) + (m - c) * math.log(c) - math.log(2)
-    assert math.log(counting.stirling(m, c)) <= upper + 1e-9
-    assert counting.log_stirling_above(5 * 10**4, 3 * 10**4) > counting.log_stirling(10**4, 10)
-
-
 def test_large_exact_sums_finish():
     shape = TreeShape.parse("((..)(..))")
     for landscape in (MIXED, Landscape(real=20)):
@@ -83,7 +74,7 @@ def test_large_exact_sums_finish():
         lambda m: bounds.log_growth(chain(3), m, 2, MIXED),
         lambda m: bounds.log_growth_leaves(3, m, 2, MIXED),
         lambda m: bounds.partitions(chain(3), 2, m, MIXED),
-        lambda m: log_partitions(chain(3), 2, m, MIXED),
+        lambda m: bounds.tree_partitions(chain(3), 2, m, MIXED, "fast"),
         lambda m: bounds.shawe_taylor(m, 5, 10.0),
         lambda m: bounds.vapnik(m, 5, 10.0),
         lambda m: bounds.tail_inversion(m, 5, lambda total: 10.0),
@@ -101,10 +92,8 @@ def test_samples_past_the_range_are_refused(call):
 def test_sums_over_part_sizes_say_where_they_end():
     with pytest.raises(ValueError, match=r"at most 1,000,000 for form='tight'.*Hint: form='best'"):
         bounds.log_growth(chain(3), 10**9, 2, MIXED, form="tight")
-    with pytest.raises(ValueError, match=r"exact sum over part sizes.*Hint: log_partitions"):
+    with pytest.raises(ValueError, match=r"exact sum over part sizes.*theorem='fast'"):
         bounds.partitions(chain(3), 2, 10**9, MIXED)
-    with pytest.raises(ValueError, match="'m' parameter of log_stirling must be at most"):
-        counting.log_stirling(10**6, 2 * 10**5)
 
 
 def test_the_least_double_is_a_share():

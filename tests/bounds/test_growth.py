@@ -23,8 +23,8 @@ from theory_support import (
 from treebound import Landscape, TreeShape, bounds
 from treebound.bounds import _by_size
 from treebound.bounds import enumerate as oracle
+from treebound.bounds._fast import log_fast_growth
 from treebound.bounds._recursion import features_of
-from treebound.bounds.fast import log_fast_growth
 from treebound.bounds.splits import (
     node_budget,
     node_budget_table,

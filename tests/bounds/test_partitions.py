@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,7 +20,7 @@ from theory_support import (
 )
 
 from treebound import Landscape, TreeShape, bounds
-from treebound.bounds import counting, fast
+from treebound.bounds import counting
 from treebound.bounds import enumerate as oracle
 from treebound.bounds.partitioning import one_feature_partitions
 
@@ -117,17 +115,17 @@ class TestRulesInOrder:
         assert function(balanced(2), 4, 4, Landscape(real=1)) == 1
         assert function(balanced(2), 3, 3, MIXED) == 1
 
-    def test_logarithm_follows_the_same_rules(self):
+    def test_the_fast_form_follows_the_same_rules(self):
         shape = balanced(2)
-        assert fast.log_partitions(shape, 5, 10, MIXED) == -math.inf
-        assert fast.log_partitions(shape, 1, 10, Landscape()) == 0.0
-        assert fast.log_partitions(shape, 2, 10, Landscape()) == -math.inf
-        assert fast.log_partitions(shape, 3, 3, MIXED) == 0.0
+        assert tree_theorems["fast"](shape, 5, 10, MIXED) == 0
+        assert tree_theorems["fast"](shape, 1, 10, Landscape()) == 1
+        assert tree_theorems["fast"](shape, 2, 10, Landscape()) == 0
+        assert tree_theorems["fast"](shape, 3, 3, MIXED) == 1
 
 
 @pytest.mark.parametrize("name", ["m", "c"])
 @pytest.mark.parametrize("bad", [0, -1, 1.0, True, np.float64(2), "2", None])
-@pytest.mark.parametrize("function", [bounds.partitions, fast.log_partitions])
+@pytest.mark.parametrize("function", [bounds.partitions, bounds.tree_partitions])
 def test_counts_must_be_integers_of_at_least_one(function, name, bad):
     arguments = {"c": 2, "m": 5, name: bad}
     message = f"The '{name}' parameter of {function.__name__} must be an int >= 1. Got "
@@ -135,7 +133,7 @@ def test_counts_must_be_integers_of_at_least_one(function, name, bad):
         function(balanced(2), arguments["c"], arguments["m"], MIXED)
 
 
-@pytest.mark.parametrize("function", [*THEOREMS.values(), bounds.partitions, fast.log_partitions])
+@pytest.mark.parametrize("function", [*THEOREMS.values(), bounds.partitions])
 def test_shape_and_landscape_must_be_of_their_types(function):
     with pytest.raises(TypeError, match=r"must be a TreeShape\. Got '\(\.\.\)' instead\. Hint"):
         function("(..)", 2, 5, Landscape(real=1))
@@ -178,29 +176,6 @@ def test_one_feature_is_what_the_oracle_counts(shape, c):
     X = np.arange(6.0)[:, None]
     made = oracle.count_realizable(X, ["real"], shape, c)
     assert made == one_feature_partitions(4, c, 6)
-
-
-@given(shapes(6), st.integers(1, 6), st.integers(1, 40), landscapes(undeclared=True))
-def test_logarithm_is_that_of_the_exact_fast_form(shape, c, m, landscape):
-    exact = tree_theorems["fast"](shape, c, m, landscape)
-    found = fast.log_partitions(shape, c, m, landscape)
-    if exact == 0:
-        assert found == -math.inf
-    else:
-        assert found == pytest.approx(math.log(exact), rel=1e-9, abs=1e-12)
-
-
-@pytest.mark.parametrize("shape", [chain(40), balanced(5)], ids=["chain", "balanced"])
-@pytest.mark.parametrize("c", [2, 7, 30])
-def test_logarithm_is_that_of_the_exact_form_for_large_shapes(shape, c):
-    exact = tree_theorems["fast"](shape, c, 5000, MIXED)
-    found = fast.log_partitions(shape, c, 5000, MIXED)
-    assert found == pytest.approx(math.log(exact), rel=1e-12)
-
-
-def test_logarithm_does_not_overflow():
-    found = fast.log_partitions(chain(1000), 1000, 10**6, Landscape(100, (5,), (None,)))
-    assert 1e4 < found < counting.log_stirling(10**6, 1000)
 
 
 def test_deep_shapes_do_not_exhaust_the_stack():

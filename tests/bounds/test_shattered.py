@@ -16,7 +16,7 @@ from treebound import Landscape, TreeShape, bounds
 from treebound.bounds import enumerate as oracle
 from treebound.bounds._category_clusters import BinaryClusters
 from treebound.bounds._clusters import Clusters, _Builder, cluster_size
-from treebound.bounds._found_samples import FOUND
+from treebound.bounds._stored_samples import STORED
 from treebound.bounds.witnesses import prefix_orders, shattering_ranks
 
 GAP = json.loads((VECTORS / "vc_gap.json").read_text())["cases"]
@@ -59,10 +59,10 @@ def test_samples_of_any_landscape_are_shattered(shape, landscape):
         assert is_shattered(X[:11], shape, landscape)
 
 
-@pytest.mark.parametrize("text", FOUND)
+@pytest.mark.parametrize("text", STORED)
 def test_samples_found_by_search_are_shattered_and_have_their_corner(text):
     shape = TreeShape.parse(text)
-    for found in FOUND[text]:
+    for found in STORED[text]:
         real = len(found.orders)
         X = np.argsort(np.array(found.orders), axis=1).T
         assert (X[0, real - found.corner :] == 0).all()

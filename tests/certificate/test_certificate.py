@@ -59,9 +59,9 @@ def random_sample(seed, rows=80, noise=0.2):
 
 def test_readable():
     certificate = certify(chain(12, 5000, 250, n_classes=10))
-    assert str(certificate).startswith("With probability 95 %, at most 13.")
+    assert "With probability 95 %, at most 13." in str(certificate)
     assert str(certificate).endswith("(5.0 % on the 5,000 training examples, 12 leaves).")
-    assert str(certify(chain(1, 100, 1), delta=0.001)).startswith("With probability 99.9 %, ")
+    assert "With probability 99.9 %, " in str(certify(chain(1, 100, 1), delta=0.001))
     assert "1 leaf)" in str(certify(chain(1, 100, 1)))
     words = certificate.explain()
     assert "a limit, not an estimate" in words
@@ -76,23 +76,32 @@ def test_a_limit_of_100_per_cent_is_no_promise():
     for nothing in (certify(chain(12, 40, 5)), certify_counts(3, 3)):
         assert nothing.vacuous
         assert str(nothing).startswith("Too few examples to promise anything about new ones")
-        assert "would give a useful bound" in nothing.explain()
+        assert "Any risk up to 100 % is possible." in nothing.explain()
         assert "at most" not in nothing.explain()
-    assert "certify='held-out'" in certify(chain(12, 40, 5)).explain()
+    assert "certify='folds'" in certify(chain(12, 40, 5)).explain()
 
 
 def test_a_useful_limit_is_not_called_otherwise():
     X, y = random_sample(0, rows=2000, noise=0.05)
     useful = tb.BoundTreeClassifier().fit(X, y).certificate_
     assert useful.risk < useful.constant_error
-    assert "little use" not in useful.explain()
+    assert useful.useful
+    assert str(useful).startswith("With probability 95 %, at most ")
+    assert f"; always the most frequent class: {100 * useful.constant_error:.1f} %)." in str(useful)
 
 
-def test_a_limit_above_the_error_of_a_constant_answer_is_called_of_little_use():
+def test_a_tree_of_one_leaf_says_so_first():
+    alone = certify(chain(1, 400, 20))
+    assert str(alone).startswith("The tree has one leaf and always gives the same answer. With pr")
+
+
+def test_a_limit_above_the_error_of_a_constant_answer_says_so_first():
     poor = certify(chain(6, 400, 150))  # a third of the rows are of the other class
     assert poor.constant_error == pytest.approx(1 - poor_share(6, 400, 150))
     assert poor.constant_error <= poor.risk < 1
-    assert "always predicting the most frequent class" in poor.explain()
+    assert not poor.useful
+    assert str(poor).startswith("This promises no more than always answering the most frequent")
+    assert "More examples, fewer leaves or certify='held-out' would give" in poor.explain()
 
 
 def poor_share(leaves, m, errors):

@@ -5,8 +5,9 @@ import pytest
 
 import treebound as tb
 from treebound.bounds.risk import binomial_upper
-from treebound.certificate import learn_apart
+from treebound.certificate import draw_tenth, learn_apart
 from treebound.data import Sample
+from treebound.data.frames import read_table
 from treebound.pruning import BoundPruner
 
 
@@ -20,7 +21,9 @@ def table(seed, rows=400):
 
 
 def apart(X, y, weight=None, seed=0, unknown="other"):
-    return learn_apart(Sample.learn, X, y, weight, seed, unknown)[:2]
+    rows = len(y) if weight is None else int(np.count_nonzero(weight))
+    (fold,) = draw_tenth(rows, seed)
+    return learn_apart(Sample.learn, read_table(X), y, weight, fold, unknown)[:2]
 
 
 @pytest.mark.parametrize(
@@ -35,9 +38,10 @@ def test_a_tenth_but_150_at_least_and_30_per_cent_at_most(rows, size):
     assert sorted(both.tolist()) == X[:, 0].tolist()
 
 
-def test_one_row_cannot_be_parted():
+@pytest.mark.parametrize("kind", ["held-out", "folds"])
+def test_one_row_cannot_be_parted(kind):
     with pytest.raises(ValueError, match="needs at least 2 rows to set some aside"):
-        apart([[1.0]], [0])
+        tb.BoundTreeClassifier(certify=kind).fit([[1.0]], [0])
 
 
 def test_which_rows_depends_on_seed_and_number_alone():
@@ -104,7 +108,7 @@ def test_the_tree_is_that_of_the_other_rows():
     assert clf.to_text() == alone.to_text()
     wrong = int((alone.predict(aside.X.dense) != aside.y).sum())
     assert clf.certificate_.risk == binomial_upper(150, wrong, 0.05)
-    assert clf.certificate_.kind == "held-out rows"
+    assert clf.certificate_.kind == "held-out"
 
 
 @pytest.mark.parametrize("unknown", ["other", "majority", "stop", "missing"])
@@ -136,7 +140,7 @@ def test_a_category_that_predict_refuses_does_not_stop_the_fit():
 def test_other_steps_say_that_they_share_delta():
     X, y = table(3)
     clf = tb.BoundTreeClassifier(certify="held-out", pruning="mdl").fit(X, y)
-    steps = f"one of the {len(clf.pruning_path_)} steps of the pruning path, which share delta"
+    steps = f"one of {len(clf.pruning_path_)} steps of the pruning path, which share delta"
     assert steps not in clf.certificate_.explain()
     assert steps in clf.prune_to(step=0).certificate_.explain()
     assert "fit was not repeated with another random_state" in clf.certificate_.explain()

@@ -36,7 +36,9 @@ def test_unknown_rows_are_held_out_rows_and_known_ones_training_rows(fitted):
 
 def test_some_of_both_are_refused_unless_it_is_said_what_they_are(fitted):
     clf, X, y = fitted
-    with pytest.raises(ValueError, match="100 of the 400 rows .* rows that the tree was fitted on"):
+    with pytest.raises(
+        ValueError, match=r"100 of the 400 rows .* rows that the tree was fitted on"
+    ):
         tb.certify(clf, X[500:], y[500:])
     forced = tb.certify(clf, X[500:], y[500:], kind="held-out")
     assert "but 100 of 400 equal rows that the tree was fitted on (stated)" in forced.explain()

@@ -1,7 +1,5 @@
 """BoundTreeClassifier: growing, answering, and what it learned."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,12 +7,16 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
 import treebound as tb
 from treebound import BoundTreeClassifier
+from treebound.pruning import BoundPruner
+from treebound.tree.smoothing import probabilities
 
 
 def mixed_table(rows=120, seed=0, missing=0.0):
@@ -66,8 +68,10 @@ def test_probabilities_are_smoothed_counts_of_the_leaf():
     X, y = load_iris(return_X_y=True)
     clf = BoundTreeClassifier(max_leaves=4, pruning=None).fit(X, y)
     counts = clf.tree_.counts[clf.apply(X)]
+    np.testing.assert_allclose(clf.predict_proba(X), probabilities(clf.tree_)[clf.apply(X)])
+    usual = BoundTreeClassifier(max_leaves=4, pruning=None, smoothing="m-estimate").fit(X, y)
     smoothed = (counts + 4 / 3) / (counts.sum(axis=1) + 4)[:, None]
-    np.testing.assert_allclose(clf.predict_proba(X), smoothed)
+    np.testing.assert_allclose(usual.predict_proba(X), smoothed)
     np.testing.assert_array_equal(clf.predict_proba(X).argmax(axis=1), clf.predict(X))
     np.testing.assert_allclose(np.exp(clf.predict_log_proba(X)), clf.predict_proba(X))
     clf = BoundTreeClassifier(max_leaves=4, pruning=None, smoothing=None).fit(X, y)
@@ -194,13 +198,15 @@ def test_every_leaf_has_its_share_of_the_weight():
     clf = BoundTreeClassifier(pruning=None, min_weight_fraction_leaf=0.1)
     tree = clf.fit(X, y, sample_weight=weight).tree_
     assert tree.n_leaves > 2
-    assert tree.weight[tree.is_leaf].min() >= 0.1 * weight.sum()
+    assert tree.weight[0] == pytest.approx(len(y))  # not whole: scaled to mean 1
+    assert tree.weight[tree.is_leaf].min() >= 0.1 * len(y)
 
 
 def test_balanced_gives_every_class_the_same_weight():
     X, y = mixed_table()
     clf = BoundTreeClassifier(class_weight="balanced", pruning=None).fit(X, y)
-    np.testing.assert_allclose(clf.tree_.counts[0], len(y) / 3)
+    np.testing.assert_allclose(clf.tree_.masses[0], clf.tree_.mass[0] / 3)
+    np.testing.assert_array_equal(clf.tree_.counts[0], np.unique(y, return_counts=True)[1])
 
 
 @pytest.mark.parametrize(
@@ -219,14 +225,57 @@ def test_wrong_weights_are_named(weight, message):
         BoundTreeClassifier().fit(X, y, sample_weight=weight)
 
 
-def test_light_weights_warn_because_pruning_counts_them():
-    X, y = mixed_table()
-    with pytest.warns(UserWarning, match="add up to 1.2, far below the 120 rows"):
-        BoundTreeClassifier().fit(X, y, sample_weight=np.full(120, 0.01))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        BoundTreeClassifier().fit(X, y, sample_weight=np.full(120, 0.9))
-        BoundTreeClassifier(pruning=None).fit(X, y, sample_weight=np.full(120, 0.01))
+def test_size_chooses_the_tree_by_cross_validation():
+    X, y = load_digits(return_X_y=True)
+    X = np.delete(X, [0, 32, 39], axis=1)  # columns of one value
+    keep = np.arange(len(y)) % 3 == 0
+    fitted = {
+        size: BoundTreeClassifier(size=size).fit(X[keep], y[keep])
+        for size in (None, "accurate", "balanced", "small")
+    }
+    assert fitted[None].pruning_result_.choice.rule is None  # fewer than 1,000 rows
+    sizes = [fitted[size].n_leaves_ for size in ("accurate", "balanced", "small")]
+    assert sizes == sorted(sizes, reverse=True)
+    assert "cross-validated error" in fitted["small"].pruning_result_.explain()
+    object_ = BoundTreeClassifier(size="small", pruning=BoundPruner()).fit(X[keep], y[keep])
+    assert object_.n_leaves_ == fitted["small"].n_leaves_
+
+
+@pytest.mark.parametrize(
+    "pruning", ["mdl", BoundPruner(weight=0.6), BoundPruner(rule="small"), None]
+)
+def test_size_with_another_pruner_is_refused(pruning):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"'size' parameter of BoundTreeClassifier .* Hint"):
+        BoundTreeClassifier(size="small", pruning=pruning).fit(X, y)
+
+
+def test_rows_of_a_group_stay_together_and_give_no_certificate():
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(300), 5)
+    X = rng.normal(size=(300, 4))[person] + 0.01 * rng.normal(size=(1500, 4))
+    y = rng.integers(0, 2, 300)[person]  # noise that the rows of one person share
+    apart = BoundTreeClassifier().fit(X, y)
+    together = BoundTreeClassifier().fit(X, y, groups=person)
+    assert apart.n_leaves_ > 50  # it recognises persons
+    assert together.n_leaves_ < 10
+    assert together.certificate_ is None
+    assert "Rows of one group are not independent" in together.certificate_reason_
+    single = BoundTreeClassifier().fit(X, y, groups=np.arange(1500))
+    assert single.certificate_ is not None
+    for wrong in (person[:-1], np.zeros((1500, 2))):
+        with pytest.raises(ValueError, match=r"'groups' parameter must be .* Got shape"):
+            BoundTreeClassifier().fit(X, y, groups=wrong)
+    with pytest.raises(ValueError, match=r"'certify' parameter .* 'training' with groups"):
+        BoundTreeClassifier(certify="held-out").fit(X, y, groups=person)
+
+
+def test_boosting_over_the_classifier_is_better_than_one_tree():
+    X, y = load_breast_cancer(return_X_y=True)
+    tree = BoundTreeClassifier()
+    boosted = AdaBoostClassifier(tree, n_estimators=20, random_state=0)
+    one, many = (cross_val_score(model, X, y, cv=5).mean() for model in (tree, boosted))
+    assert many > one
 
 
 # -- trouble -----------------------------------------------------------------------------------
@@ -365,8 +414,7 @@ def test_refitting_forgets():
     assert clf.certificate_ is not None
     clf.set_params(pruning=None).fit(X[:50], y[:50], sample_weight=np.full(50, 2.0))
     assert clf.pruning_result_ is None
-    assert clf.certificate_ is None
-    assert "weighted" in clf.certificate_reason_
+    assert clf.certificate_.m == 50
 
 
 def test_the_certificate_is_that_of_the_tree():

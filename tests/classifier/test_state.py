@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 import treebound as tb
-from treebound import BoundTreeClassifier
+from treebound import BoundTreeClassifier, _versions
 from treebound.pruning import PRUNERS, BoundPruner, PessimisticPruner
 
 
@@ -159,3 +159,16 @@ def test_a_copy_can_be_fitted_without_touching_the_first(wine):
     for other in (deepcopy(clf), clf.prune_to(2), tb.prune(clf, X, y)):
         other.fit(X.iloc[::2], y.iloc[::2])
         np.testing.assert_array_equal(clf.predict_proba(X), before)
+
+
+@pytest.mark.parametrize("attribute", ["model_", "tree_"])
+def test_a_pickle_of_another_version_is_refused_with_both_versions(attribute, wine, monkeypatch):
+    clf, own = BoundTreeClassifier().fit(*wine), tb.__version__
+    for value in (clf, getattr(clf, attribute)):
+        raw = pickle.dumps(value)
+        assert pickle.loads(raw) is not None
+        with monkeypatch.context() as patched:
+            patched.setattr(_versions, "installed_version", lambda: "99.1")
+            message = rf"written by treebound {own} and cannot be read by .* 99\.1; "
+            with pytest.raises(pickle.UnpicklingError, match=message):
+                pickle.loads(raw)

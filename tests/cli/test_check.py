@@ -39,8 +39,8 @@ def test_every_finding_is_named_with_its_remedy(odd, capsys):
         "Column 'age' holds numbers written as text, such as '18', and besides '?'.",
         "--missing TEXT",
         "Column 'always' has the same value in every row.\n    Leave it out with --ignore always.",
-        "Column 'code' is 'y' in other words: one value a class.\n    Leave it out with --ignore code, unless "
-        "it is known before 'y' is.",
+        "Column 'code' is 'y' in other words: one value a class.\n",
+        "    Leave it out with --ignore code, unless it is known before 'y' is.",
     ):
         assert said in out, said
     assert "'colour' " not in out

@@ -13,8 +13,6 @@ from treebound.certificate import certify_counts
 from treebound.data import Sample
 from treebound.data.folds import folds
 
-NO_RECORD = pytest.mark.xfail(strict=True, reason="a model file keeps no record of its rows yet")
-
 
 @pytest.fixture
 def files(tmp_path, capsys):
@@ -65,7 +63,6 @@ def test_what_people_see(files, capsys):
     assert "of 300 held-out examples were; always the most frequent class: " in out
 
 
-@NO_RECORD
 def test_training_rows_promise_nothing(files, capsys):
     train, _, model = files
     code, out, _ = run(capsys, "evaluate", model, train)

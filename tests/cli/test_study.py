@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import stand_ins
 
@@ -90,7 +91,8 @@ def test_a_table_of_ones_own_takes_part(tmp_path, capsys):
     ]
     table.write_text("\n".join(["size,colour,label", *lines, ""]), encoding="utf-8")
     path = tmp_path / "results.sqlite"
-    words = ["--sets", f"{table}:label", "--draws", 2, "--models", "Bound", "Unpruned, sklearn"]
+    words = ["--sets", f"{table}:label", "--draws", 2]
+    words += ["--models", "Bound, auto", "Unpruned, sklearn"]
     assert treebound("bench", *words, "--store", path) == 0
     shown = capsys.readouterr().out
     assert "Types inferred from" in shown

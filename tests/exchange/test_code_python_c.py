@@ -41,7 +41,7 @@ def test_python_answers_as_the_tree(unknown: str, case: Case) -> None:
     predict = python_function(case.tree, unknown=unknown)
     assert [predict(row) for row in case.rows] == case.labels(nodes)
     chances = python_function(case.tree, unknown=unknown, output="proba", smoothing="m-estimate")
-    wanted = probabilities(case.tree.counts, "m-estimate")[nodes]
+    wanted = probabilities(case.tree, "m-estimate")[nodes]
     assert [chances(row) for row in case.rows] == wanted.tolist()
 
 
@@ -147,7 +147,7 @@ def test_c_answers_as_the_tree(unknown: str, case: Case) -> None:
 @settings(max_examples=8)
 def test_c_gives_the_very_probabilities(case: Case) -> None:
     nodes = route(case.tree, case.X, "stop")
-    wanted = probabilities(case.tree.counts, "m-estimate")[nodes]
+    wanted = probabilities(case.tree, "m-estimate")[nodes]
     with TemporaryDirectory() as folder:
         compiled = Compiled(case.tree, folder, "stop", output="proba")
         out = (ctypes.c_double * case.tree.n_classes)()

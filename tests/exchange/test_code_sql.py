@@ -165,7 +165,7 @@ def test_sql_gives_the_very_probabilities(database: Database) -> None:
     def check(case: Case) -> None:
         database.fill(case.tree, case.rows)
         found = database.answers(to_sql(case.tree, output="proba", smoothing="laplace"))
-        wanted = probabilities(case.tree.counts, "laplace")[route(case.tree, case.X)]
+        wanted = probabilities(case.tree, "laplace")[route(case.tree, case.X)]
         assert np.array(found).tolist() == wanted.tolist()
 
     check()

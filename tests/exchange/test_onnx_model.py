@@ -61,7 +61,7 @@ def test_it_answers_as_the_tree_does(case, unknown):
     label, scores = run(model, feed_of(case))
     nodes = route(case.tree, case.X, unknown)
     assert label == case.labels(nodes)
-    expected = probabilities(case.tree.counts)[nodes]
+    expected = probabilities(case.tree)[nodes]
     np.testing.assert_allclose(scores, expected, rtol=1e-6)
 
 
@@ -77,7 +77,7 @@ def test_real_columns_with_adjacent_floats(seed, n_classes, leaves):
     label, scores = run(to_onnx(tree, smoothing=None), {"X": X})
     nodes = route(tree, X)
     assert label == tree.classes[tree.label[nodes]].tolist()
-    np.testing.assert_allclose(scores, probabilities(tree.counts, None)[nodes], rtol=1e-6)
+    np.testing.assert_allclose(scores, probabilities(tree, None)[nodes], rtol=1e-6)
 
 
 def stump(counts: list[list[float]], label: list[int] | None = None) -> Tree:
@@ -130,7 +130,7 @@ def test_chains_of_one_nominal_column_with_equal_leaves(seed, unknown):
     label, scores = run(model, {"c": np.array(texts, dtype=object)})
     nodes = route(tree, X, unknown)
     assert label == tree.classes[tree.label[nodes]].tolist()
-    np.testing.assert_allclose(scores, probabilities(tree.counts)[nodes], rtol=1e-6)
+    np.testing.assert_allclose(scores, probabilities(tree)[nodes], rtol=1e-6)
 
 
 @pytest.mark.parametrize("label", [None, [0, 1, 1]])
@@ -139,7 +139,7 @@ def test_answers_by_cost_or_by_a_hair_are_kept(label):
     feed = {"colour": np.array([[""], ["red"]], dtype=object)}
     answer, scores = run(to_onnx(tree, missing_text=MISSING), feed)
     assert answer == ([-4, 9] if label is None else [9, 9])
-    np.testing.assert_allclose(scores, probabilities(tree.counts)[1:], rtol=1e-6)
+    np.testing.assert_allclose(scores, probabilities(tree)[1:], rtol=1e-6)
 
 
 def test_an_unknown_rule_that_a_graph_cannot_follow_is_refused():
@@ -195,3 +195,11 @@ def test_numbers_that_a_double_cannot_hold_are_refused():
     tree = replace(stump([[2, 0], [0, 1]]), columns=(column,))
     with pytest.raises(ValueError, match=r"cannot hold the categories of column 'id'.*strings"):
         to_onnx(tree)
+
+
+def test_minus_zero_is_the_category_zero():
+    column = Column("c", "nominal", (1.0, 0.0))
+    tree = replace(stump([[2, 0], [0, 1]]), columns=(column,), category=[1, -1, -1])
+    feed = {"c": np.array([[0.0], [-0.0], [1.0], [np.nan]])}
+    answer, _ = run(to_onnx(tree), feed)
+    assert answer == [-4, -4, 9, 9]

@@ -93,7 +93,7 @@ def test_cross_validation_equals_pruning_every_fold_by_hand(measure):
     np.testing.assert_allclose(result.path.validated, shares)
     assert result.path.chosen == np.flatnonzero(shares == shares.min())[-1]
     se = np.sqrt(shares.min() * (1 - shares.min()) / len(y))
-    smaller = CostComplexityPruner(folds=4, rule="one-se", measure=measure).prune(
+    smaller = CostComplexityPruner(folds=4, rule="small", measure=measure).prune(
         tree, sample_of(tree, X, y), grow=grow
     )
     assert smaller.path.chosen == np.flatnonzero(shares <= shares.min() + se)[-1]

@@ -47,11 +47,15 @@ def test_answers_are_those_of_the_pruned_tree():
 
 def test_weights_of_the_classes_count():
     pandas = pytest.importorskip("pandas")
-    X, y = make_classification(400, 5, n_informative=3, flip_y=0.3, weights=[0.9], random_state=1)
+    X, y = make_classification(2000, 5, n_informative=3, flip_y=0.1, weights=[0.8], random_state=1)
     frame = pandas.DataFrame(X, columns=list("abcde"))
     grown = DecisionTreeClassifier(class_weight={0: 1.0, 1: 6.0}, random_state=0).fit(frame, y)
-    weight = np.where(y == 1, 6.0, 1.0)
-    expected = BoundPruner().prune(tb.from_sklearn(grown, frame, y, weight)).tree
+    sample = tb.Sample.learn(frame, y, class_weight={0: 1.0, 1: 6.0})
+    plain = tb.from_sklearn(DecisionTreeClassifier(random_state=0).fit(frame, y), frame, y)
+    assert tb.from_sklearn(grown, frame, y).n_nodes != plain.n_nodes
+    expected = (
+        BoundPruner(weight=0.6).prune(tb.from_sklearn(grown, frame, y).recounted(sample)).tree
+    )
     for pruned in (tb.prune(grown, frame, y), tb.prune(grown, frame, y, search="optimal+raise")):
         assert 1 < pruned.get_n_leaves() < grown.get_n_leaves()
     assert tb.prune(grown, frame, y).get_n_leaves() == expected.n_leaves

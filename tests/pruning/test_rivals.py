@@ -99,33 +99,26 @@ def test_greedy_reduced_error_takes_the_steps_of_the_paper(seed):
     assert result.score == missed
 
 
-def test_validation_part_is_set_aside_and_never_grown_on():
+def test_validation_part_is_held_out_and_never_grown_on():
     tree, X, y = grown_tree(np.random.default_rng(0), 100, max_leaves=None)
-    seen = []
-
-    def watched(sample):
-        seen.append(sample.n_rows)
-        return grow(sample)
-
+    sample = sample_of(tree, X, y)
     for search in ("collapse", "greedy"):
         pruner = ReducedErrorPruner(validation_fraction=0.2, search=search)
-        result = pruner.prune(tree, sample_of(tree, X, y), grow=watched)
-        assert seen.pop() == 80
+        rows, validation = pruner.hold_out(sample)
+        assert (rows.n_rows, validation.n_rows) == (80, 20)
+        result = pruner.prune(grow(rows), rows, validation=validation)
         assert result.tree.weight[0] == 80
-        again = result.tree.recounted(sample_of(tree, X, y))
-        assert again.weight[0] == 100
-    with pytest.raises(ValueError, match="ReducedErrorPruner needs a sample and grow"):
-        pruner.prune(tree, sample_of(tree, X, y))
+    with pytest.raises(ValueError, match="ReducedErrorPruner needs validation rows"):
+        pruner.prune(tree, sample, grow=grow)
     with pytest.raises(ValueError, match="'validation_fraction' parameter"):
-        ReducedErrorPruner(validation_fraction=1.5).prune(tree, sample_of(tree, X, y), grow=watched)
+        ReducedErrorPruner(validation_fraction=1.5).hold_out(sample)
 
 
 def test_raised_subtrees_get_the_answers_of_what_was_grown_on():
-    rng = np.random.default_rng(0)
-    tree, X, y = grown_tree(rng, 300, max_leaves=40)
-    result = ReducedErrorPruner(validation_fraction=0.3, search="greedy").prune(
-        tree, sample_of(tree, X, y), grow=grow
-    )
+    tree, X, y = grown_tree(np.random.default_rng(0), 300, max_leaves=40)
+    pruner = ReducedErrorPruner(validation_fraction=0.3, search="greedy")
+    rows, validation = pruner.hold_out(sample_of(tree, X, y))
+    result = pruner.prune(grow(rows), rows, validation=validation)
     assert {"left", "right"} & {row["replaced_by"] for row in result.path.table()}
     np.testing.assert_array_equal(result.tree.label, result.tree.counts.argmax(axis=1))
 
@@ -234,8 +227,10 @@ def test_mdl_pruning_has_the_fewest_bits(seed, leaves):
 def test_every_pruner_keeps_the_protocol(name):
     tree, X, y = grown_tree(np.random.default_rng(6), 120, max_leaves=30, missing=True)
     pruner = clone(make_pruner(name))
+    sample, validation = pruner.hold_out(sample_of(tree, X, y))
+    tree = tree if validation is None else grow(sample)
     before = arrays(tree)
-    result = pruner.prune(tree, sample_of(tree, X, y), grow=grow)
+    result = pruner.prune(tree, sample, validation=validation, grow=grow)
     for field, values in arrays(tree).items():
         np.testing.assert_array_equal(values, before[field])
     assert 1 <= result.tree.n_leaves <= 60
@@ -254,7 +249,9 @@ def test_every_pruner_keeps_the_protocol(name):
 @pytest.mark.parametrize(("rows", "n_classes"), [(1, 2), (3, 1), (40, 1)])
 def test_every_pruner_takes_a_leaf_and_a_single_class(name, rows, n_classes):
     tree, X, y = grown_tree(np.random.default_rng(6), rows, n_classes=n_classes)
-    result = make_pruner(name).prune(tree, sample_of(tree, X, y), grow=grow)
+    sample, validation = make_pruner(name).hold_out(sample_of(tree, X, y))
+    tree = tree if validation is None else grow(sample)
+    result = make_pruner(name).prune(tree, sample, validation=validation, grow=grow)
     assert result.tree.n_leaves == 1
     assert "1 leaf" in result.explain()
 

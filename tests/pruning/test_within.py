@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pruning_trees import all_prunings, answers, grown_tree, random_examples, random_tree, sample_of
+from sklearn.datasets import load_wine
 
+import treebound as tb
 from treebound.pruning import (
     BoundPruner,
     KearnsMansourPruner,
@@ -14,6 +16,7 @@ from treebound.pruning import (
     ReducedErrorPruner,
     mdl,
 )
+from treebound.pruning.path import ListedPath
 from treebound.pruning.pessimistic import upper_errors
 
 seeds = st.integers(0, 10**6)
@@ -84,3 +87,59 @@ def test_others_go_on_by_training_errors(seed, limit):
         one = limited.path.tree(step)
         assert (one.n_leaves, one.errors) == (limited.path.leaves[step], limited.path.errors[step])
     assert len(limited.path.table()) == len(limited.path)
+
+
+@pytest.mark.parametrize(
+    "pruner",
+    [
+        MDLPruner(),
+        PessimisticPruner(),
+        KearnsMansourPruner(constant=1e-9),
+        BoundPruner(search="greedy", weight=0.01),
+    ],
+    ids=str,
+)
+def test_a_path_that_ends_early_is_made_longer(pruner):
+    tree, X, y = grown_tree(np.random.default_rng(3), 80, max_leaves=8, noise=0.1)
+    path = pruner.prune(tree, sample_of(tree, X, y)).path
+    assert path.leaves.min() > 1
+    longer, step = path.reaching(1)
+    assert longer.tree(step).n_leaves == 1
+    assert longer.chosen == path.chosen
+    np.testing.assert_array_equal(longer.leaves[: len(path)], path.leaves)
+    assert path.reaching(int(path.leaves[-1])) == (path, path.step_with(int(path.leaves[-1])))
+
+
+def test_every_path_can_be_pruned_to_one_leaf():
+    X, y = load_wine(return_X_y=True)
+    for pruning in ("mdl", "pessimistic", "reduced-error", "kearns-mansour", "cost-complexity"):
+        clf = tb.BoundTreeClassifier(pruning=pruning).fit(X, y)
+        one = clf.prune_to(1)
+        assert one.n_leaves_ == 1
+        assert one.prune_to(step=clf.pruning_path_.chosen).n_leaves_ == clf.n_leaves_
+
+
+def test_of_equally_large_trees_the_step_of_the_lowest_score_is_taken():
+    tree = random_tree(np.random.default_rng(1), 6)
+    cuts = [cut for cut in all_prunings(tree) if tree.collapsed(list(cut)).n_leaves == 3][:3]
+    cuts = [np.empty(0, dtype=np.intp), *(np.array(cut) for cut in cuts)]
+    for scores, step in (
+        ([9, 3, 1, 2], 2),
+        ([9, 1, 3, 2], 1),
+        ([9, 2, 2, 3], 1),
+        ([9, 3, 2, 2], 2),
+    ):
+        path = ListedPath(tree, cuts, np.zeros(4), np.array(scores, dtype=float), chosen=0)
+        assert path.step_with(3) == path.step_with(5) == step
+        assert path.step_with(6) == 0
+
+
+def test_of_equal_scores_the_smaller_tree_is_chosen():
+    """A split that changes no label costs nothing where the tree has no weight."""
+    tree = random_tree(np.random.default_rng(5), 9, n_classes=1)
+    assert BoundPruner(weight=0.0).prune(tree).tree.n_leaves == 1
+    result = BoundPruner(score=lambda *_: 1.0).prune(tree)
+    assert (result.tree.n_leaves, result.path.within(5).tree().n_leaves) == (1, 1)
+    halves = BoundPruner(score="tail-inversion").prune(random_tree(np.random.default_rng(2), 9))
+    least = np.flatnonzero(halves.path.scores == halves.path.scores.min())
+    assert halves.tree.n_leaves == halves.path.leaves[least].min()

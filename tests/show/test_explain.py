@@ -51,7 +51,7 @@ def test_the_path_is_that_of_apply_and_the_figures_those_of_the_nodes(
         assert found.target == "kind"
         assert found.rows == tree.rows[node]
         assert list(found.counts.values()) == tree.counts[node].tolist()
-        chances = probabilities(tree.counts, "laplace")[node]
+        chances = probabilities(tree, "laplace")[node]
         assert list(found.probabilities.values()) == chances.tolist()
         others = {k: v for k, v in found.probabilities.items() if k != found.answer}
         assert others[found.next_best] == max(others.values())

@@ -54,7 +54,7 @@ def rebuilt(data: dict, root: int) -> list[tuple]:
     found, stack = [], [root]
     while stack:
         node = data["nodes"][stack.pop()]
-        rows, label, counts = data["stats"][node[0]]
+        rows, label, counts, _ = data["stats"][node[0]]
         found.append((rows, label, counts, data["splits"][node[1]] if len(node) > 1 else None))
         stack += reversed(node[2:])
     return found

@@ -71,7 +71,13 @@ def test_the_slider_shows_the_tree_of_every_step(page, classifier) -> None:
         risk = tb.certify(tree, delta=classifier.delta).risk
         assert f"certified risk at most {100 * risk:.1f} %" in words(page)
         head = page.find_element("id", "summary").text
+        if tree.n_leaves == 1:
+            first, _, head = head.partition(". ")
+            assert first == "The tree has one leaf and always answers 'benign' (62.7 % of the rows)"
         assert head.startswith(f"{leaves}, depth {tree.depth}, {tree.rows[0]} training rows, ")
+        assert "; always 'benign': 37.3 %)" in head
+        facts = page.find_element("id", "facts").text
+        assert ("Certified risk" in facts) == (risk < 1 - 357 / 569)
         assert f"at most {100 * risk:.1f} % of new examples" in head
         rules = page.find_elements("css selector", "#rules tbody tr")
         assert len(rules) == tree.n_leaves

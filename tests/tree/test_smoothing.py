@@ -1,46 +1,126 @@
-"""Class probabilities from counts."""
+"""Class probabilities of the nodes of a tree."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
+import treebound as tb
+from treebound.data import Column
+from treebound.tree import Tree
 from treebound.tree.smoothing import SMOOTHINGS, probabilities
 
-COUNTS = arrays(np.float64, (5, 3), elements=st.integers(0, 50)).filter(
-    lambda counts: (counts.sum(axis=1) > 0).all()
-)
+seeds = st.integers(0, 10**6)
 
 
-@given(COUNTS, st.sampled_from(SMOOTHINGS))
-def test_rows_are_distributions(counts, smoothing):
-    found = probabilities(counts, smoothing)
-    assert (found >= 0).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1.0)
-
-
-@given(COUNTS, st.sampled_from(["laplace", "m-estimate"]))
-def test_smoothing_keeps_the_order_of_the_classes_and_gives_none_zero(counts, smoothing):
-    found = probabilities(counts, smoothing)
-    assert (found > 0).all()
-    np.testing.assert_array_equal(found.argmax(axis=1), counts.argmax(axis=1))
-
-
-@given(COUNTS, st.sampled_from(["laplace", "m-estimate"]))
-def test_smoothing_fades_with_the_number_of_examples(counts, smoothing):
-    exact = probabilities(counts, None)
-    near = probabilities(counts * 1e9, smoothing)
-    np.testing.assert_allclose(near, exact, atol=1e-8)
-
-
-def test_m_estimate_is_worth_four_examples_whatever_the_number_of_classes():
-    np.testing.assert_allclose(probabilities([[4.0, 0.0]], "m-estimate"), [[0.75, 0.25]])
-    np.testing.assert_allclose(
-        probabilities([[4.0, 0.0, 0.0, 0.0]], "m-estimate"), [[0.625, 0.125, 0.125, 0.125]]
+def random_tree(seed, leaves=8, n_classes=3, most=30):
+    """A tree of random counts that splits off one leaf after the other."""
+    rng = np.random.default_rng(seed)
+    n_nodes = 2 * leaves - 1
+    left = np.array([i + 1 if i % 2 == 0 else -1 for i in range(n_nodes - 1)] + [-1])
+    right = np.where(left >= 0, left + 1, -1)
+    counts = rng.integers(0, most, (n_nodes, n_classes)).astype(float)
+    counts[:, 0] += 1
+    for node in range(n_nodes - 1, -1, -1):
+        if left[node] >= 0:
+            counts[node] = counts[left[node]] + counts[right[node]]
+    inner = left >= 0
+    return Tree(
+        feature=np.where(inner, 0, -1),
+        threshold=np.where(inner, 0.5, np.nan),
+        category=np.full(n_nodes, -1),
+        missing_left=np.zeros(n_nodes, dtype=bool),
+        left=left,
+        right=right,
+        counts=counts,
+        rows=counts.sum(axis=1).astype(int),
+        columns=(Column("x"),),
+        classes=np.arange(n_classes),
     )
 
 
+def leaf(*counts):
+    """A tree of one leaf."""
+    return replace(
+        random_tree(0, leaves=1, n_classes=len(counts)),
+        counts=[counts],
+        rows=[int(sum(counts))],
+        label=None,
+    )
+
+
+def shrunk_by_hand(tree):
+    """Hierarchical shrinkage, one node at a time; no class may overtake."""
+    parent = {int(c): i for i in range(tree.n_nodes) for c in (tree.left[i], tree.right[i])}
+    own = [(c + 1 / len(c)) / (c.sum() + 1) for c in tree.masses]
+    shares = []
+    for node in range(tree.n_nodes):
+        value, at = own[node].copy(), node
+        while at in parent:
+            step = own[at] - own[parent[at]]
+            value -= step * 10 / (tree.masses[parent[at]].sum() + 10)
+            at = parent[at]
+        value = np.maximum(value, 1e-6)
+        shares.append(value / value.sum())
+    return np.array(own), np.array(shares)
+
+
+@given(seeds, st.sampled_from(SMOOTHINGS))
+def test_rows_are_distributions_and_keep_the_most_probable_class(seed, smoothing):
+    tree = random_tree(seed)
+    shares = probabilities(tree, smoothing)
+    assert (shares >= 0).all()
+    assert smoothing is None or (shares > 0).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(shares.argmax(axis=1), tree.counts.argmax(axis=1))
+
+
+@given(seeds)
+def test_shrinkage_is_that_of_each_path_unless_a_class_would_overtake(seed):
+    tree = random_tree(seed, most=8)
+    own, plain = shrunk_by_hand(tree)
+    shares = probabilities(tree, "shrinkage")
+    label = own.argmax(axis=1)
+    keeps = plain[np.arange(len(plain)), label] == plain.max(axis=1)
+    np.testing.assert_allclose(shares[keeps], plain[keeps], rtol=1e-9)
+    # elsewhere as near to it as the label allows: the two best classes are level
+    best = np.sort(shares[~keeps], axis=1)[:, ::-1]
+    np.testing.assert_allclose(best[:, 0], best[:, 1], rtol=1e-6)
+
+
+@given(seeds, st.sampled_from(["laplace", "m-estimate", "shrinkage"]))
+def test_smoothing_fades_with_the_number_of_examples(seed, smoothing):
+    tree = random_tree(seed)
+    exact = probabilities(tree, None)
+    near = probabilities(replace(tree, counts=tree.counts * 1e9, rows=tree.rows), smoothing)
+    np.testing.assert_allclose(near, exact, atol=2e-6)
+
+
+def test_a_collapsed_node_keeps_its_probabilities():
+    tree = random_tree(3)
+    small = tree.collapsed([4])
+    np.testing.assert_allclose(probabilities(small), probabilities(tree)[: small.n_nodes])
+
+
+def test_m_estimate_is_worth_four_examples_whatever_the_number_of_classes():
+    np.testing.assert_allclose(probabilities(leaf(4.0, 0.0), "m-estimate"), [[0.75, 0.25]])
+    np.testing.assert_allclose(
+        probabilities(leaf(4.0, 0.0, 0.0, 0.0), "m-estimate"), [[0.625, 0.125, 0.125, 0.125]]
+    )
+
+
+def test_class_weights_count():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = (X[:, 0] + rng.normal(size=400) > 1.5).astype(int)
+    clf = tb.BoundTreeClassifier(class_weight="balanced").fit(X, y)
+    np.testing.assert_array_equal(clf.predict(X), clf.predict_proba(X).argmax(axis=1))
+    np.testing.assert_allclose(probabilities(clf.tree_)[0], 0.5)
+    np.testing.assert_array_equal(clf.tree_.counts[0], np.bincount(y))
+
+
 def test_unknown_smoothing_is_refused():
-    with pytest.raises(ValueError, match=r"must be 'laplace', 'm-estimate' or None. Got 'x'"):
-        probabilities([[1.0, 1.0]], "x")
+    with pytest.raises(ValueError, match=r"'smoothing' parameter must be one of 'shrinkage'"):
+        probabilities(leaf(1.0, 1.0), "x")

@@ -43,7 +43,7 @@ class _Tally(Quiet):
         for row in rows:
             if row["dataset"] in names[0] and row["model"] in names[1]:
                 self._count(row)
-        self.known = sum(self.done.values())
+        self.stored = sum(self.done.values())
         self.began = time.monotonic()
 
     def result(self, row: dict[str, Any]) -> None:

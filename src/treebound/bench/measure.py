@@ -48,12 +48,12 @@ def measured(model: Model, draw: Draw, number: int) -> dict[str, Any]:
     place = (draw.named.name, number, draw.seed, model.name)
     try:
         with thread_pools().limit(limits=1):
-            found = _quantities(model.fit(draw), draw)
+            quantities = _quantities(model.fit(draw), draw)
     except (Exception, SystemExit) as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         said = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
         return failed(*place, said)
-    return {**failed(*place, None), **found}
+    return {**failed(*place, None), **quantities}
 
 
 def failed(dataset: str, draw: int, seed: int, model: str, error: str | None) -> dict[str, Any]:
@@ -121,10 +121,10 @@ def thread_pools() -> Any:
 @lru_cache(maxsize=1)
 def versions() -> str:
     """The package versions that a result depends on, in one line."""
-    found = [f"python {platform.python_version()}"]
+    listed = [f"python {platform.python_version()}"]
     for package in ("treebound", "numpy", "scipy", "scikit-learn"):
         try:
-            found.append(f"{package} {version(package)}")
+            listed.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             continue
-    return ", ".join(found)
+    return ", ".join(listed)

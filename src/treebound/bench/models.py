@@ -393,7 +393,7 @@ def _ask(estimator: Any, method: str, attribute: str) -> int | None:
 def _smoothed(tree: Tree, X: Matrix) -> Floats:
     from treebound.tree.smoothing import probabilities
 
-    return probabilities(tree.counts)[tree.apply(X)]
+    return probabilities(tree)[tree.apply(X)]
 
 
 def _certified(tree: Tree, sample: Sample) -> float:

@@ -14,12 +14,7 @@ from treebound._html import assembled
 from treebound.bench.measure import QUANTITIES
 from treebound.bench.results import Results
 from treebound.bench.sheets import Cell, Sheet
-from treebound.bench.statistics import (
-    Difference,
-    difference_over_draws,
-    difference_over_sets,
-    rank,
-)
+from treebound.bench.statistics import Difference, difference_over_draws, difference_over_sets, rank
 from treebound.bench.summaries import TABLES, reference_model, sheets_of
 
 __all__ = ["page", "write_page"]
@@ -111,7 +106,7 @@ def _cards(results: Results) -> list[dict[str, str]]:
 
 def _about(results: Results) -> list[dict[str, str]]:
     settings = results.study.settings
-    found = {
+    result = {
         "Protocol": f"{results.study.protocol} ({results.study.key})",
         "Draws": f"{results.n_draws}, seeds from the generator of root seed "
         f"{settings.get('root_seed')}; the last {settings.get('test_fraction')} of the shuffled "
@@ -123,8 +118,8 @@ def _about(results: Results) -> list[dict[str, str]]:
         "Missing": f"{results.missing} results" if results.missing else "nothing",
     }
     for row in results.failures[:20]:
-        found[f"{row['model']}, {row['dataset']}, draw {row['draw']}"] = str(row["error"])
-    return [{"name": name, "text": text} for name, text in found.items()]
+        result[f"{row['model']}, {row['dataset']}, draw {row['draw']}"] = str(row["error"])
+    return [{"name": name, "text": text} for name, text in result.items()]
 
 
 def _sheet(sheet: Sheet, results: Results) -> dict[str, Any]:
@@ -145,12 +140,12 @@ def _sheet(sheet: Sheet, results: Results) -> dict[str, Any]:
 
 
 def _cell(cell: Cell) -> dict[str, Any]:
-    found: dict[str, Any] = {"t": cell.text}
+    result: dict[str, Any] = {"t": cell.text}
     if isinstance(cell.value, (int, float)):
-        found["v"] = _finite(float(cell.value))
+        result["v"] = _finite(float(cell.value))
     if cell.bold:
-        found["b"] = 1
-    return found
+        result["b"] = 1
+    return result
 
 
 def _add_tips(rows: list[list[dict[str, Any]]], results: Results) -> None:
@@ -167,14 +162,14 @@ def _add_tips(rows: list[list[dict[str, Any]]], results: Results) -> None:
 
 def _ranking(results: Results) -> dict[str, Any] | None:
     places = [results.models.index(name) for name in results.competitors]
-    found = rank(results.means("test_accuracy")[:, places])
-    if found is None:
+    result = rank(results.means("test_accuracy")[:, places])
+    if result is None:
         return None
     return {
         "names": results.competitors,
-        "ranks": found.ranks.tolist(),
-        "groups": found.groups,
-        "critical_difference": found.critical_difference,
+        "ranks": result.ranks.tolist(),
+        "groups": result.groups,
+        "critical_difference": result.critical_difference,
     }
 
 
@@ -182,7 +177,7 @@ def _pairs(results: Results) -> dict[str, Any]:
     """Differences of each ordered pair of models, per data set and overall."""
     cube, means = results.cube("test_accuracy"), results.means("test_accuracy")
     fraction = float(results.study.settings["test_fraction"])
-    found = {}
+    result = {}
     for one in results.competitors:
         for other in results.competitors:
             if one == other:
@@ -192,11 +187,11 @@ def _pairs(results: Results) -> dict[str, Any]:
                 difference_over_draws(draws[:, a], draws[:, b], test_fraction=fraction)
                 for draws in cube
             ]
-            found[f"{one}|{other}"] = {
+            result[f"{one}|{other}"] = {
                 "all": _interval(difference_over_sets(means[:, a], means[:, b])),
                 "sets": [_interval(gap) for gap in per_set],
             }
-    return found
+    return result
 
 
 def _interval(gap: Difference) -> dict[str, float | None]:

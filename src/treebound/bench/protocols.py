@@ -59,11 +59,7 @@ class Protocol:
     @property
     def settings(self) -> dict[str, Any]:
         """The settings that results depend on; the number of draws is not one of them."""
-        return {
-            "name": self.name,
-            "test_fraction": self.test_fraction,
-            "root_seed": self.root_seed,
-        }
+        return {"name": self.name, "test_fraction": self.test_fraction, "root_seed": self.root_seed}
 
     @property
     def key(self) -> str:
@@ -134,8 +130,9 @@ def standard_models() -> tuple[Model, ...]:
 
     entropy, gini = GrowOptions("entropy"), GrowOptions("gini")
     return (
-        PrunedTree("Bound", entropy, pruning.BoundPruner()),
-        PrunedTree("Bound, Gini", gini, pruning.BoundPruner()),
+        PrunedTree("Bound, auto", entropy, pruning.BoundPruner()),
+        PrunedTree("Bound, 0.6", entropy, pruning.BoundPruner(weight=0.6)),
+        PrunedTree("Bound, Gini", gini, pruning.BoundPruner(weight=0.6)),
         SklearnCostComplexity("CC-CV, sklearn"),
         PrunedTree("CC-CV", gini, pruning.CostComplexityPruner(folds=5)),
         PrunedTree("Pessimistic", entropy, pruning.PessimisticPruner()),

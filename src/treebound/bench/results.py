@@ -56,8 +56,8 @@ class Results:
     @cached_property
     def models(self) -> list[str]:
         """Names of the models, in the order they were declared."""
-        found = {row["model"] for row in self.rows}
-        return [model["name"] for model in self.study.models if model["name"] in found]
+        names = {row["model"] for row in self.rows}
+        return [model["name"] for model in self.study.models if model["name"] in names]
 
     @cached_property
     def competitors(self) -> list[str]:
@@ -73,8 +73,8 @@ class Results:
     @cached_property
     def datasets(self) -> list[dict[str, Any]]:
         """The data sets with results, by title."""
-        found = {row["dataset"] for row in self.rows}
-        return [one for one in self.study.datasets if one["name"] in found]
+        names = {row["dataset"] for row in self.rows}
+        return [one for one in self.study.datasets if one["name"] in names]
 
     @cached_property
     def n_draws(self) -> int:
@@ -125,9 +125,9 @@ def _deviation(values: Array) -> float:
 
 
 def _over_draws(cube: Array, function: Any) -> Array:
-    found = np.full((cube.shape[0], cube.shape[2]), np.nan)
-    for at in np.ndindex(found.shape):
+    table = np.full((cube.shape[0], cube.shape[2]), np.nan)
+    for at in np.ndindex(table.shape):
         values = cube[at[0], :, at[1]]
         values = values[~np.isnan(values)]
-        found[at] = function(values) if len(values) else np.nan
-    return found
+        table[at] = function(values) if len(values) else np.nan
+    return table

@@ -172,19 +172,19 @@ def load_sample(
 
     path, target = _file_of(name)
     if path is None:
-        found = datasets.load(name, data=data)
-        return NamedSample(name, Sample.learn(found.frame, found.target), found.title)
+        loaded = datasets.load(name, data=data)
+        return NamedSample(name, Sample.learn(loaded.frame, loaded.target), loaded.title)
     beside = path.with_suffix(".toml")
     schema = beside if beside.is_file() else None
-    found = datasets.read_table(path, schema, target=target)
-    if found.target is None:
+    loaded = datasets.read_table(path, schema, target=target)
+    if loaded.target is None:
         raise ValueError(
             f"{name!r} names no column to predict. Hint: write {name}:COLUMN, or name the target "
             f"in {str(beside)!r}."
         )
     if schema is None and inferred is not None:
-        inferred(path, found.schema)
-    return NamedSample(path.stem, Sample.learn(found.frame, found.target))
+        inferred(path, loaded.schema)
+    return NamedSample(path.stem, Sample.learn(loaded.frame, loaded.target))
 
 
 def _file_of(name: str) -> tuple[Path | None, str | None]:
@@ -205,9 +205,9 @@ def _bundled(name: str) -> NamedSample:
         raise ValueError(
             f"scikit-learn ships no data set {name!r}. Hint: try one of {', '.join(BUNDLED)}."
         )
-    found = loader()
-    sample = Sample.learn(found.data, found.target_names[found.target])
-    names = [str(one) for one in found.feature_names]
+    loaded = loader()
+    sample = Sample.learn(loaded.data, loaded.target_names[loaded.target])
+    names = [str(one) for one in loaded.feature_names]
     title = name.removeprefix("sklearn:").replace("_", " ").title()
     return NamedSample(name, _renamed(sample, names), title)
 

@@ -49,10 +49,7 @@ def rich_table(sheet: Sheet, columns: Sequence[int] | None = None) -> RichTable:
     for at in [0, *shown]:
         width = _width(sheet, at)
         table.add_column(
-            sheet.header[at],
-            justify="right" if at else "left",
-            width=width,
-            overflow="ellipsis",
+            sheet.header[at], justify="right" if at else "left", width=width, overflow="ellipsis"
         )
     for rows, last in ((sheet.rows, bool(sheet.footer)), (sheet.footer, False)):
         for place, row in enumerate(rows):

@@ -66,14 +66,14 @@ def difference_over_sets(one: Array, other: Array, *, confidence: float = 0.95) 
     gaps = _gaps(one, other)
     n = len(gaps)
     error = float(np.std(gaps, ddof=1) / np.sqrt(n)) if n > 1 else np.inf
-    found = _student(gaps, error, confidence)
+    result = _student(gaps, error, confidence)
     if not np.any(gaps):
-        return Difference(found.mean, found.low, found.high, 1.0, n)
+        return Difference(result.mean, result.low, result.high, 1.0, n)
     with warnings.catch_warnings():
         # with few sets or ties SciPy warns that it uses the normal approximation
         warnings.simplefilter("ignore")
         p_value = float(stats.wilcoxon(gaps).pvalue)
-    return Difference(found.mean, found.low, found.high, p_value, n)
+    return Difference(result.mean, result.low, result.high, p_value, n)
 
 
 def _gaps(one: Array, other: Array) -> Array:
@@ -150,9 +150,9 @@ def _friedman(ranks: Array) -> tuple[float, float, float]:
 
 def _groups(ranks: Array, reach: float) -> tuple[tuple[int, ...], ...]:
     order = [int(at) for at in np.argsort(ranks, kind="stable")]
-    found: list[tuple[int, ...]] = []
+    result: list[tuple[int, ...]] = []
     for start, model in enumerate(order):
         group = tuple(one for one in order[start:] if ranks[one] - ranks[model] <= reach)
-        if len(group) > 1 and not (found and set(group) <= set(found[-1])):
-            found.append(group)
-    return tuple(found)
+        if len(group) > 1 and not (result and set(group) <= set(result[-1])):
+            result.append(group)
+    return tuple(result)

@@ -40,8 +40,8 @@ def label_of(dataset: dict[str, Any]) -> str:
 
 
 def reference_model(results: Results) -> str:
-    """The model to compare others with: "Ours" or "Bound" if present, else the first."""
-    named = [name for name in ("Ours", "Bound") if name in results.competitors]
+    """The model to compare others with: "Ours" or "Bound, auto" if present, else the first."""
+    named = [name for name in ("Ours", "Bound, auto") if name in results.competitors]
     return named[0] if named else results.competitors[0]
 
 
@@ -160,8 +160,8 @@ def differences_table(results: Results, against: str | None = None) -> Sheet:
     for other in [name for name in results.competitors if name != one]:
         to = results.models.index(other)
         gap = difference_over_sets(means[:, at], means[:, to])
-        clear = [found for found in _per_set(results, at, to) if found.clear]
-        better = sum(found.mean > 0 for found in clear)
+        clear = [result for result in _per_set(results, at, to) if result.clear]
+        better = sum(result.mean > 0 for result in clear)
         rows.append(
             [
                 Cell(f"{one} − {other}"),
@@ -208,18 +208,19 @@ def wins_table(results: Results) -> Sheet:
 def ranks_table(results: Results) -> Sheet | None:
     """Mean ranks, Friedman's test and significant differences; None if there are too few data."""
     places = [results.models.index(name) for name in results.competitors]
-    found = rank(results.means("test_accuracy")[:, places])
-    if found is None:
+    result = rank(results.means("test_accuracy")[:, places])
+    if result is None:
         return None
     rows = []
-    for at in np.argsort(found.ranks, kind="stable").tolist():
-        letters = [chr(97 + number) for number, group in enumerate(found.groups) if at in group]
-        cells = [Cell(f"{found.ranks[at]:.2f}", float(found.ranks[at])), Cell("".join(letters))]
+    for at in np.argsort(result.ranks, kind="stable").tolist():
+        letters = [chr(97 + number) for number, group in enumerate(result.groups) if at in group]
+        cells = [Cell(f"{result.ranks[at]:.2f}", float(result.ranks[at])), Cell("".join(letters))]
         rows.append([Cell(results.competitors[at]), *cells])
     notes = [
-        f"Friedman chi² = {found.chi2:.2f}, Iman-Davenport F = {found.f:.2f}, "
-        f"p = {found.p_value:.2g}, on {found.n_sets} data sets. Models that share a letter differ "
-        f"by less than the critical difference {found.critical_difference:.2f} (Nemenyi, 5 %)."
+        f"Friedman chi² = {result.chi2:.2f}, Iman-Davenport F = {result.f:.2f}, "
+        f"p = {result.p_value:.2g}, on {result.n_sets} data sets. Models that share a letter "
+        f"differ by less than the critical difference {result.critical_difference:.2f} "
+        "(Nemenyi, 5 %)."
     ]
     return Sheet("ranks", "Mean ranks", ["Model", "Mean rank", "Groups"], rows, (), notes)
 
@@ -236,9 +237,9 @@ def cost_table(results: Results) -> Sheet:
         ("Prune (s)", "prune_seconds", _seconds),
         ("Certificate", "certificate", lambda one: _number(one, 3)),
     ]
-    found = {key: _column_means(results.means(key)) for _, key, _ in columns}
+    result = {key: _column_means(results.means(key)) for _, key, _ in columns}
     rows = [
-        [Cell(name), *(show(found[key][at]) for _, key, show in columns)]
+        [Cell(name), *(show(result[key][at]) for _, key, show in columns)]
         for at, name in enumerate(results.models)
     ]
     header = ["Model", *(title for title, _, _ in columns)]
@@ -277,27 +278,27 @@ def sheets_of(results: Results, tables: Sequence[str] = TABLES) -> list[Sheet]:
         "wins": wins_table,
         "ranks": ranks_table,
     }
-    found: list[Sheet | None] = []
+    result: list[Sheet | None] = []
     for name in tables:
         if name == "datasets":
-            found += [dataset_table(results, one["name"]) for one in results.datasets]
+            result += [dataset_table(results, one["name"]) for one in results.datasets]
         elif name in makers:
-            found.append(makers[name](results))
+            result.append(makers[name](results))
         else:
             raise ValueError(
                 f"There is no table {name!r}. Hint: the tables are {', '.join(TABLES)}."
             )
-    return [one for one in found if one is not None]
+    return [one for one in result if one is not None]
 
 
 # -- cells -------------------------------------------------------------------------------------
 
 
 def _column_means(means: NDArray[np.float64]) -> list[float]:
-    known = ~np.isnan(means)
-    total = np.where(known, means, 0.0).sum(axis=0)
+    filled = ~np.isnan(means)
+    total = np.where(filled, means, 0.0).sum(axis=0)
     return [
-        float(t / n) if n else float("nan") for t, n in zip(total, known.sum(axis=0), strict=True)
+        float(t / n) if n else float("nan") for t, n in zip(total, filled.sum(axis=0), strict=True)
     ]
 
 

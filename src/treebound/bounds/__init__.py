@@ -10,7 +10,6 @@ module                  what is in it
 ``splits``              how many splits a node makes: ``R_{N,k}``, ``D_k``, ``B(m)``
 ``stumps``              the stump theorems
 ``theorems``            the tree theorems, as a table
-``fast``                the paper's fast forms
 ``partitioning``        the least of all bounds on the partitioning function
 ``growth``              growth functions: fast, tight, closed, chain, and the least of all
 ``vc``                  VC dimensions from both sides

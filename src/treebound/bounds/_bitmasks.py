@@ -51,11 +51,11 @@ def partition_masks(tests: Iterable[int], m: int, shape: TreeShape, c: int) -> s
     """All c-partitions, as sorted tuples of masks, from the tests of a sample of m rows."""
     everyone = (1 << m) - 1
     if c == 2:
-        found: set[Masks] = set()
+        result: set[Masks] = set()
         for x in _Dichotomies(tests, m).of(shape, everyone):
             ones = int(x)
-            found.add((min(ones, everyone ^ ones), max(ones, everyone ^ ones)))
-        return found - {(0, everyone)}
+            result.add((min(ones, everyone ^ ones), max(ones, everyone ^ ones)))
+        return result - {(0, everyone)}
     return {parts for parts in _Partitions(tests, c).of(shape, everyone) if len(parts) == c}
 
 
@@ -88,22 +88,22 @@ class _Partitions:
     def __init__(self, tests: Iterable[int], most: int) -> None:
         self.tests = sorted(tests)
         self.most = most
-        self.known: dict[tuple[TreeShape, int], set[Masks]] = {}
+        self.cached: dict[tuple[TreeShape, int], set[Masks]] = {}
 
     def of(self, shape: TreeShape, rows: int) -> set[Masks]:
         if rows & (rows - 1) == 0 or shape.left is None or shape.right is None:
             return {(rows,)} if rows else {()}
         key = (shape, rows)
-        if key not in self.known:
-            found: set[Masks] = set()
+        if key not in self.cached:
+            result: set[Masks] = set()
             for yes, no in splits(self.tests, rows):
-                self._join(self.of(shape.left, yes), self.of(shape.right, no), found)
+                self._join(self.of(shape.left, yes), self.of(shape.right, no), result)
                 if shape.left is not shape.right:
-                    self._join(self.of(shape.left, no), self.of(shape.right, yes), found)
-            self.known[key] = found
-        return self.known[key]
+                    self._join(self.of(shape.left, no), self.of(shape.right, yes), result)
+            self.cached[key] = result
+        return self.cached[key]
 
-    def _join(self, ones: set[Masks], others: set[Masks], found: set[Masks]) -> None:
+    def _join(self, ones: set[Masks], others: set[Masks], result: set[Masks]) -> None:
         """Add every union of parts from both sides (the set Q^c of the paper's appendix)."""
         for one, other in product(ones, others):
             for joins in _joins(len(one), len(other), self.most):
@@ -113,7 +113,7 @@ class _Partitions:
                         parts.append(part)
                     else:
                         parts[to] |= part
-                found.add(tuple(sorted(parts)))
+                result.add(tuple(sorted(parts)))
 
 
 class _Dichotomies:
@@ -156,12 +156,12 @@ class _Dichotomies:
             return {0, rows}
         key = (shape, rows)
         if key not in self.sets:
-            found: set[int] = set()
+            result: set[int] = set()
             for pair in splits(self.tests, rows):
                 for yes, no in (pair, pair[::-1]):
                     ones, others = self._as_set(shape.left, yes), self._as_set(shape.right, no)
-                    found.update(x | y for x in ones for y in others)
-            self.sets[key] = found
+                    result.update(x | y for x in ones for y in others)
+            self.sets[key] = result
         return self.sets[key]
 
 
@@ -176,12 +176,12 @@ def splits(tests: Iterable[int], rows: int) -> list[tuple[int, int]]:
 @cache
 def _joins(a: int, b: int, most: int) -> tuple[tuple[int, ...], ...]:
     """Ways to give b parts to a parts: each to a part of its own (-1) or to one not yet taken."""
-    found: list[tuple[int, ...]] = [()]
+    result: list[tuple[int, ...]] = [()]
     for _ in range(b):
-        found = [
-            (*taken, to) for taken in found for to in range(-1, a) if to < 0 or to not in taken
+        result = [
+            (*taken, to) for taken in result for to in range(-1, a) if to < 0 or to not in taken
         ]
-    return tuple(joins for joins in found if a + joins.count(-1) <= most)
+    return tuple(joins for joins in result if a + joins.count(-1) <= most)
 
 
 def _mask(rows: NDArray[np.bool_]) -> int:

@@ -29,7 +29,7 @@ from treebound.bounds._cache import SizedCache, from_below
 from treebound.bounds._chain_sum import chain_sums
 from treebound.bounds._part_counts import counted_growth
 from treebound.bounds._recursion import Features, children
-from treebound.bounds._scaled import ROUNDING, Scaled
+from treebound.bounds._scaled import ROUNDING, Scaled, alone
 from treebound.bounds.splits import flat_splits, node_budget_table, node_split_table
 from treebound.shapes import TreeShape
 
@@ -38,6 +38,8 @@ __all__ = ["growth_by_size"]
 FloatArray = NDArray[np.float64]
 # Entries of the table of splits that are held at once.
 _TABLE = 1 << 20
+# The two parts of a split have the same features.
+_SAME = np.zeros(1, dtype=np.int32)
 # Numbers kept, 16 bytes each.
 _kept: SizedCache[Scaled] = SizedCache(1 << 22)
 
@@ -47,12 +49,12 @@ def growth_by_size(
 ) -> float:
     """Natural log of the growth function of a shape that is not a leaf, ``m >= 2``."""
     tables = _Tables(n_classes, features, kind)
-    found = tables.kept(shape, m)
-    if found is None:
+    table = tables.kept(shape, m)
+    if table is None:
         # The shape needs a single sample size, its subtrees all.
         below = tables.below(shape, m)
-        found = tables.extended(shape, below, m, m)
-    return found.log(m)
+        table = tables.extended(shape, below, m, m)
+    return table.log(m)
 
 
 class _Tables:
@@ -65,8 +67,8 @@ class _Tables:
 
     def kept(self, shape: TreeShape, m: int) -> Scaled | None:
         """The table of a shape if it reaches ``m``."""
-        found = _kept.get(self._key(shape))
-        return found if found is not None and len(found.mantissa) > m else None
+        table = _kept.get(self._key(shape))
+        return table if table is not None and len(table.mantissa) > m else None
 
     def of(self, shape: TreeShape, m: int) -> Scaled:
         """The table of a shape for 1 to ``m`` examples at least."""
@@ -93,12 +95,12 @@ class _Tables:
 
     def _compute(self, shape: TreeShape, known: dict[TreeShape, Scaled], m: int) -> Scaled:
         if shape.is_leaf:
-            found = Scaled.constant(self.n_classes, m + 1)
+            table = Scaled.constant(self.n_classes, m + 1)
         else:
             old = _kept.get(self._key(shape))
-            found = self.extended(shape, known, 2 if old is None else len(old.mantissa), m, old)
-        _kept.put(self._key(shape), found, m + 1)
-        return found
+            table = self.extended(shape, known, 2 if old is None else len(old.mantissa), m, old)
+        _kept.put(self._key(shape), table, m + 1)
+        return table
 
     def extended(
         self,
@@ -110,82 +112,67 @@ class _Tables:
     ) -> Scaled:
         """A table with the sizes ``first`` to ``last`` filled in, those before from ``old``."""
         caps, counted = self._caps(shape, last)
-        found = Scaled(caps.mantissa.copy(), caps.power.copy())
+        table = Scaled(caps.mantissa.copy(), caps.power.copy())
         if old is not None:
-            found.mantissa[:first], found.power[:first] = old
+            table.mantissa[:first], table.power[:first] = old
         if self.kind == "tight":
             first = max(first, counted + 1)
         if self.features.is_real:
             first = max(first, shape.leaves + 1)
         if first <= last:
-            for made in self._forms(shape, below, first, last):
+            for form in self._forms(shape, below, first, last):
                 rows = slice(first, last + 1)
-                found.mantissa[rows], found.power[rows] = Scaled(
-                    found.mantissa[rows], found.power[rows]
-                ).least(_raised(Scaled(made.mantissa[rows], made.power[rows]), first))
-        return found
+                table.mantissa[rows], table.power[rows] = Scaled(
+                    table.mantissa[rows], table.power[rows]
+                ).least(_raised(Scaled(form.mantissa[rows], form.power[rows]), first))
+        return table
 
     def _forms(
         self, shape: TreeShape, below: dict[TreeShape, Scaled], first: int, last: int
     ) -> list[Scaled]:
         left, right = children(shape)
-        made = []
+        forms = []
         if self.kind != "tight":
             chains = chain_sums(
                 below[left], below[right], left is right, self.n_classes, self.features, first, last
             )
-            made.append(chains)
+            forms.append(chains)
         if self.kind != "chain-sum":
-            made.append(self._sum(shape, below, first, last))
-        return made
+            forms.append(self._sum(shape, below, first, last))
+        return forms
 
     def _sum(
         self, shape: TreeShape, below: dict[TreeShape, Scaled], first: int, last: int
     ) -> Scaled:
         """The sum over part sizes, within the budget for ``best``."""
         left, right = children(shape)
-        features = self.features
+        features, n = self.features, float(self.n_classes)
         least = (left.leaves, right.leaves) if features.is_real else (1, 1)
         # With real features only the budget is never short.
         budgeted = self.kind == "best" and not features.is_real
-        flat = flat_splits(features)
-        made = Scaled.empty(last + 1)
+        flat = None if budgeted else flat_splits(features)
+        one_sided = budgeted and not features.real
+        sides = (*Scaled.stack([below[left]]), *Scaled.stack([below[right]]), _SAME, _SAME)
+        every, inner = Scaled.zeros(last + 1), Scaled.zeros(last + 1 if one_sided else 0)
         while first <= last:
-            if flat is not None and not budgeted and first >= flat.from_size:
+            if flat is not None and first >= flat.from_size:
+                both = (*below[left], *below[right])
                 _convolve.flat_by_size(
-                    *below[left],
-                    *below[right],
-                    flat.each,
-                    flat.halves,
-                    float(self.n_classes),
-                    *least,
-                    left is right,
-                    *made,
-                    first,
-                    last,
+                    *both, flat.each, flat.halves, n, *least, *every, first, last
                 )
                 break
             start, until = _rows_at(first) if first < last else (first, last)
             splits = _split_table(features, start, min(until, last))[first - start :]
-            if flat is not None and not budgeted:
+            if flat is not None:
                 splits = splits[: flat.from_size - first]
             budgets = np.full(len(splits), inf)
             if budgeted:
                 budgets = node_budget_table(features, np.arange(first, first + len(splits)))
-            _convolve.by_size(
-                *below[left],
-                *below[right],
-                splits,
-                budgets,
-                float(self.n_classes),
-                *least,
-                left is right,
-                budgeted and not features.real,
-                *made,
-                first,
-            )
+            _convolve.by_size(*sides, splits, budgets, n, *least, *every, *inner, first)
             first += len(splits)
-        return made
+        if one_sided:
+            every = every.most(inner.plus(alone(below[left], below[right], n, last + 1)))
+        return every.times(0.5 if left is right else 1.0).plus(Scaled.constant(n, 1))
 
     def _caps(self, shape: TreeShape, m: int) -> tuple[Scaled, int]:
         """What no growth function exceeds, and up to which size every ``pi^c`` was counted."""
@@ -195,11 +182,11 @@ class _Tables:
         counted = counted_growth(shape, self.n_classes, self.features)
         if counted is None:
             return caps, 1
-        found = Scaled(caps.mantissa.copy(), caps.power.copy())
+        table = Scaled(caps.mantissa.copy(), caps.power.copy())
         size = min(m, len(counted.mantissa) - 1)
         rows = slice(1, size + 1)
-        found.mantissa[rows], found.power[rows] = counted.mantissa[rows], counted.power[rows]
-        return found, size
+        table.mantissa[rows], table.power[rows] = counted.mantissa[rows], counted.power[rows]
+        return table, size
 
 
 @lru_cache(maxsize=8)
@@ -229,7 +216,7 @@ def _split_table(features: Features, first: int, last: int) -> FloatArray:
     return node_split_table(features, first, last)
 
 
-def _raised(made: Scaled, first: int) -> Scaled:
+def _raised(form: Scaled, first: int) -> Scaled:
     """The numbers, not below what they are the rounded values of."""
-    m = np.arange(first, first + len(made.mantissa))
-    return made.times(1.0 + (16.0 * m + 64.0) * ROUNDING)
+    m = np.arange(first, first + len(form.mantissa))
+    return form.times(1.0 + (16.0 * m + 64.0) * ROUNDING)

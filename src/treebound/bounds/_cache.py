@@ -55,22 +55,22 @@ def from_below(
     compute: Callable[[TreeShape, dict[TreeShape, Value]], Value],
 ) -> Value:
     """The value of a shape from those of its subtrees; what is kept is not computed again."""
-    known: dict[TreeShape, Value] = {}
+    values: dict[TreeShape, Value] = {}
     stack = [shape]
     while stack:
         part = stack[-1]
-        if part not in known:
+        if part not in values:
             found = kept(part)
             if found is None:
                 missing = [
                     child
                     for child in (part.left, part.right)
-                    if child is not None and child not in known
+                    if child is not None and child not in values
                 ]
                 if missing:
                     stack += missing
                     continue
-                found = compute(part, known)
-            known[part] = found
+                found = compute(part, values)
+            values[part] = found
         stack.pop()
-    return known[shape]
+    return values[shape]

@@ -69,19 +69,19 @@ class BinaryClusters:
         left, right = children(shape)
         one, other = self.needed[left], self.needed[right]
         # A one-sided root test leaves the tree what its larger child can do.
-        found = one + [_NEVER] * (self.most + 1 - len(one))
+        result = one + [_NEVER] * (self.most + 1 - len(one))
         for v in range(1, len(one)):
             for w in range(1, len(other)):
                 below = max(one[v], other[w])
                 j = 1
                 while below + (1 << j) - 1 <= self.features and v + w - 1 + j <= self.most:
-                    if below + (1 << j) - 1 < found[v + w - 1 + j]:
-                        found[v + w - 1 + j] = below + (1 << j) - 1
+                    if below + (1 << j) - 1 < result[v + w - 1 + j]:
+                        result[v + w - 1 + j] = below + (1 << j) - 1
                         self.choice[shape, v + w - 1 + j] = (v, w, j)
                     j += 1
-        while found[-1] == _NEVER:
-            found.pop()
-        return found
+        while result[-1] == _NEVER:
+            result.pop()
+        return result
 
     def sample_of(self, shape: TreeShape) -> IntArray:
         """The sample: a row of bits for each point."""
@@ -135,7 +135,7 @@ class CategoryClusters:
 
     def __init__(self, most: int = _MOST_STATES) -> None:
         self.most = most
-        self.known: dict[tuple[TreeShape, Features], tuple[int, _Choice]] = {}
+        self.plans: dict[tuple[TreeShape, Features], tuple[int, _Choice]] = {}
 
     def size(self, shape: TreeShape, features: Features) -> int:
         """Points that are shattered; :class:`TooMany` if there is too much to try."""
@@ -148,12 +148,12 @@ class CategoryClusters:
             return 1, _Choice("point")
         if shape.leaves == 2:
             return stump_shatters(features), _Choice("stump")
-        found = self.known.get((shape, features))
-        if found is None:
-            if len(self.known) >= self.most:
+        result = self.plans.get((shape, features))
+        if result is None:
+            if len(self.plans) >= self.most:
                 raise TooMany
-            found = self.known[shape, features] = self._best(shape, features)
-        return found
+            result = self.plans[shape, features] = self._best(shape, features)
+        return result
 
     def _best(self, shape: TreeShape, features: Features) -> tuple[int, _Choice]:
         left, right = children(shape)
@@ -216,8 +216,8 @@ def _around_cluster(parts: list[IntArray], choice: _Choice) -> list[IntArray]:
 
 
 def _columns(features: Features) -> list[_Column]:
-    found = [("ordinal", o) for o in features.ordinal] + [("nominal", n) for n in features.nominal]
-    return [_Column(*one, at) for at, one in enumerate(found)]
+    result = [("ordinal", o) for o in features.ordinal] + [("nominal", n) for n in features.nominal]
+    return [_Column(*one, at) for at, one in enumerate(result)]
 
 
 def _features(columns: tuple[_Column, ...]) -> Features:
@@ -240,7 +240,7 @@ def _sorted(columns: list[_Column]) -> tuple[_Column, ...]:
 
 def _shares(columns: tuple[_Column, ...]) -> list[_Choice]:
     """What a root test on each feature leaves to the children."""
-    found = []
+    result = []
     seen = set()
     for column in columns:
         kind, categories, at = column
@@ -256,14 +256,14 @@ def _shares(columns: tuple[_Column, ...]) -> list[_Choice]:
                 _sorted([c._replace(categories=some) if c is column else c for c in columns])
                 for some in (one, other)
             )
-            found.append(_Choice("share", (given[0], given[1]), at, (0, one)))
-    return found
+            result.append(_Choice("share", (given[0], given[1]), at, (0, one)))
+    return result
 
 
 def _own_features(columns: tuple[_Column, ...], at_leaf: bool) -> list[_Choice]:
     """Sets of features for the cluster: those with fewest categories, and with most."""
     by_size = sorted(columns, key=lambda column: column.categories)
-    found = {}
+    result = {}
     step = 1 + len(columns) // _MOST_SETS
     for some in (by_size, by_size[::-1]):
         for count in range(1, len(some) + 1, step):
@@ -273,8 +273,8 @@ def _own_features(columns: tuple[_Column, ...], at_leaf: bool) -> list[_Choice]:
             ]
             rest = [c if c.kind == "nominal" else c._replace(categories=2) for c in some[count:]]
             choice = _Choice("cluster", (_sorted(rest), _sorted(rest)), own=_sorted(own))
-            found[_features(choice.own), _features(choice.columns[0])] = choice
-    return list(found.values())
+            result[_features(choice.own), _features(choice.columns[0])] = choice
+    return list(result.values())
 
 
 @lru_cache(maxsize=64)

@@ -61,19 +61,13 @@ def chain_sums(
 
 
 def chain_counts(
-    left: Scaled,
-    right: Scaled,
-    equal: bool,
-    n_classes: int,
-    thresholds: int,
-    first: int,
-    last: int,
+    left: Scaled, right: Scaled, equal: bool, n_classes: int, thresholds: int, first: int, last: int
 ) -> Scaled:
     """The chain lemma for a number of threshold features, never rounded below."""
-    made = Scaled.constant(0.0, last + 1)
+    sums = Scaled.constant(0.0, last + 1)
     count = float(thresholds if equal else 2 * thresholds)
-    _chains.chains(*left, *right, equal, count, float(n_classes), *made, first, last)
-    return made
+    _chains.chains(*left, *right, equal, count, float(n_classes), *sums, first, last)
+    return sums
 
 
 def _categorical(
@@ -86,19 +80,19 @@ def _categorical(
     last: int,
 ) -> Scaled:
     """What categorical tests add, and without real features the tests to one side too."""
-    made = Scaled.constant(0.0, last + 1)
+    sums = Scaled.constant(0.0, last + 1)
     left = _steady(left, n_classes)
     right = left if equal else _steady(right, n_classes)
-    _chains.heaviest(*left, *right, *made, first, last)
+    _chains.heaviest(*left, *right, *sums, first, last)
     tests = _categorical_pairs(features, last)
-    made = made.times(tests * 0.5 if equal else tests)
+    sums = sums.times(tests * 0.5 if equal else tests)
     if features.real:
-        return made
+        return sums
     rows = np.arange(last + 1)
     one_sided = left.at(rows)
     if not equal:
         one_sided = one_sided.plus(right.at(rows)).minus(float(n_classes))
-    return made.plus(one_sided)
+    return sums.plus(one_sided)
 
 
 @lru_cache(maxsize=64)

@@ -45,10 +45,10 @@ def check_at_most(
     if number > most:
         # Python writes no int of over 4,300 digits.
         digits = int(number.bit_length() * 0.30103) + 1
-        found = repr(number) if digits < 20 else f"an int of about {digits} digits"
+        shown = repr(number) if digits < 20 else f"an int of about {digits} digits"
         raise ValueError(
             f"The {name!r} parameter of {where} must be an int from 1 to {written or f'{most:,}'}. "
-            f"Got {found} instead."
+            f"Got {shown} instead."
         )
     return number
 

@@ -82,9 +82,9 @@ def _summary(features: Features) -> _Summary:
 
 def pairs_of(features: Features, m: int) -> Pairs:
     """``A`` and ``B`` at ``m`` examples."""
-    known = _summary(features)
-    total = known.declared if m >= known.most_categories else _declared_tests(features, m)
-    return Pairs(2 * known.real, 2 * (total + known.undeclared * m))
+    summary = _summary(features)
+    total = summary.declared if m >= summary.most_categories else _declared_tests(features, m)
+    return Pairs(2 * summary.real, 2 * (total + summary.undeclared * m))
 
 
 def _declared_tests(features: Features, m: int) -> int:

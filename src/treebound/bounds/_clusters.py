@@ -36,8 +36,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.bounds._found_samples import FOUND, Found
 from treebound.bounds._recursion import children
+from treebound.bounds._stored_samples import STORED, StoredSample
 from treebound.bounds.counting import largest_central
 from treebound.bounds.witnesses import prefix_orders, shattering_ranks
 from treebound.shapes import TreeShape
@@ -50,7 +50,7 @@ IntArray = NDArray[np.int64]
 # Options looked at for one shape, by the most constraints allowed; beyond, fewer are.
 _MOST_OPTIONS = {3: 60_000, 2: 60_000, 1: 400_000}
 # Leaves of the largest shape with a stored sample.
-_MOST_FOUND = max(text.count(".") for text in FOUND)
+_MOST_STORED = max(text.count(".") for text in STORED)
 # Values kept for other shapes.
 _MOST_KEPT = 50_000
 
@@ -161,10 +161,10 @@ class Clusters:
             mixed = not c and self.stump > size
             yield Option("mixed stump", gain=self.stump) if mixed else Option("stump", gain=size)
             return
-        for at, found in enumerate(_found(shape)):
-            cornered = min(max(c, default=0), found.corner)
-            if len(found.orders) + sum(c) - cornered <= self.real:
-                yield Option("search", extreme=at, gain=len(found.orders[0]))
+        for at, stored in enumerate(_stored(shape)):
+            cornered = min(max(c, default=0), stored.corner)
+            if len(stored.orders) + sum(c) - cornered <= self.real:
+                yield Option("search", extreme=at, gain=len(stored.orders[0]))
         for keepers in product((1, 2), repeat=len(c)):
             yield Option("side", keepers, _kept(c, keepers, 1), _kept(c, keepers, 2))
         for keepers in product((0, 1, 2), repeat=len(c)):
@@ -201,8 +201,8 @@ def _best(shape: TreeShape, options: list[Option], plans: Plans) -> Plan:
     return best
 
 
-def _found(shape: TreeShape) -> tuple[Found, ...]:
-    return FOUND.get(str(shape), ()) if shape.leaves <= _MOST_FOUND else ()
+def _stored(shape: TreeShape) -> tuple[StoredSample, ...]:
+    return STORED.get(str(shape), ()) if shape.leaves <= _MOST_STORED else ()
 
 
 def _kept(c: Counts, keepers: Counts, who: int) -> Counts:
@@ -216,25 +216,25 @@ def _with(c: Counts, u: int) -> Counts:
 @lru_cache(maxsize=1 << 12)
 def _stump_steps(most: int) -> tuple[tuple[int, int], ...]:
     """The numbers of features e, 2 up to ``most``, at which d(e) grows, with d(e)."""
-    found: list[tuple[int, int]] = []
+    steps: list[tuple[int, int]] = []
     for d in count(3):
         e = (comb(d, d // 2) + 1) // 2
         if e > most:
-            return tuple(found)
-        found.append((e, d))
+            return tuple(steps)
+        steps.append((e, d))
     return ()
 
 
 def _sizes_that_matter(c: Counts, most: int) -> list[int]:
     """The numbers of features at which p(u; c) grows."""
-    found = {sum(c), sum(c) + 1, *(sum(c) + e for e, _ in _stump_steps(most - sum(c)))}
+    sizes = {sum(c), sum(c) + 1, *(sum(c) + e for e, _ in _stump_steps(most - sum(c)))}
     for one in c:
         rest = sum(c) - one
         s = 1
         while rest + comb(s, s // 2) <= most:
-            found.add(max(rest + comb(s, s // 2), sum(c)))
+            sizes.add(max(rest + comb(s, s // 2), sum(c)))
             s += 1
-    return sorted(u for u in found if u <= most and cluster_size(u, c)[0])
+    return sorted(u for u in sizes if u <= most and cluster_size(u, c)[0])
 
 
 @lru_cache(maxsize=1 << 14)
@@ -277,7 +277,7 @@ class _Builder:
         if shape.leaves == 2:
             return self._cluster(range(self.real), sets)
         if option.rule == "search":
-            return self._found(_found(shape)[option.extreme], sets)
+            return self._stored(_stored(shape)[option.extreme], sets)
         if option.rule == "side":
             return self._side_by_side(shape, sets, option)
         return self._joined(shape, sets, option)
@@ -292,20 +292,20 @@ class _Builder:
     def _orders(self, X: IntArray) -> list[list[int]]:
         return [np.argsort(X[:, j]).tolist() for j in range(self.real)]
 
-    def _found(self, found: Found, sets: Sets) -> Built:
+    def _stored(self, stored: StoredSample, sets: Sets) -> Built:
         """A stored sample, its corner where the largest constraint is, else on free features."""
-        size = len(found.orders[0])
+        size = len(stored.orders[0])
         orders = [list(range(size)) for _ in range(self.real)]
         for z, one in enumerate(sets):
             for j in one:
                 orders[j] = _first(z, size)
-        cornered = list(sets[0][: found.corner]) if sets else []
+        cornered = list(sets[0][: stored.corner]) if sets else []
         taken = {j for one in sets for j in one}
         free = [j for j in range(self.real) if j not in taken]
         for j in cornered:
-            orders[j] = list(found.orders[len(found.orders) - found.corner + cornered.index(j)])
-        rest = [*found.orders[: len(found.orders) - found.corner]]
-        rest += found.orders[len(found.orders) - found.corner + len(cornered) :]
+            orders[j] = list(stored.orders[len(stored.orders) - stored.corner + cornered.index(j)])
+        rest = [*stored.orders[: len(stored.orders) - stored.corner]]
+        rest += stored.orders[len(stored.orders) - stored.corner + len(cornered) :]
         for j, order in zip(free, rest, strict=False):
             orders[j] = list(order)
         return Built(self._table(orders), list(range(len(sets))))
@@ -322,20 +322,22 @@ class _Builder:
         lowest = list(range(len(sets)))
         lowest[0], lowest[helper] = lowest[helper], 0
         others = largest_central(len(dividing))
-        made = [[0, *(1 + i for i in order)] for order in prefix_orders(others)]
-        return self._arranged(1 + others, dividing, made, sets, lowest)
+        divisions = [[0, *(1 + i for i in order)] for order in prefix_orders(others)]
+        return self._arranged(1 + others, dividing, divisions, sets, lowest)
 
     def _divided(self, dividing: Sequence[int], sets: Sets) -> Built:
         """A cluster that features outside all constraints divide in every way."""
         size = largest_central(2 * len(dividing)) if dividing else 1
-        made = [np.argsort(ranks).tolist() for ranks in shattering_ranks(size, len(dividing)).T]
-        return self._arranged(size, dividing, made, sets, list(range(len(sets))))
+        divisions = [
+            np.argsort(ranks).tolist() for ranks in shattering_ranks(size, len(dividing)).T
+        ]
+        return self._arranged(size, dividing, divisions, sets, list(range(len(sets))))
 
     def _arranged(
         self,
         size: int,
         dividing: Sequence[int],
-        made: Sequence[list[int]],
+        divisions: Sequence[list[int]],
         sets: Sets,
         lowest: list[int],
     ) -> Built:
@@ -343,7 +345,7 @@ class _Builder:
         for z, one in zip(lowest, sets, strict=True):
             for j in one:
                 orders[j] = _first(z, size)
-        for j, order in zip(dividing, made, strict=False):
+        for j, order in zip(dividing, divisions, strict=False):
             orders[j] = order
         return Built(self._table(orders), lowest)
 

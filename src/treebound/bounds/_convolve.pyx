@@ -90,7 +90,7 @@ cdef double fill(Size* sizes, int first, int count, double budget, Size* spare) 
 
 
 cdef bint plain(
-    const double[::1] mantissa, const int64_t[::1] power, int last, double most, double* out,
+    const double* mantissa, const int64_t* power, int last, double most, double* out,
 ) noexcept nogil:
     """The first numbers as doubles; whether ``most`` times the product of two is in range."""
     cdef int k, reach = 480 if most < 1e9 else 320
@@ -101,114 +101,145 @@ cdef bint plain(
     return True
 
 
-cdef void weigh(
-    Size* sizes, const double* left, const double* right, const double* room, int m,
-    int least_left, int least_right, double n,
-) noexcept nogil:
-    """What a split of each size is worth, in plain doubles."""
-    cdef int k, half = m // 2, both = least_left if least_left > least_right else least_right
-    for k in range(1, half + 1):
-        sizes[k].room = room[k]
-    for k in range(1, both if both < half + 1 else half + 1):
-        sizes[k].weight = 0.0
-        if k >= least_left and m - k >= least_right:
-            sizes[k].weight += left[k] * right[m - k] - n
-        if m - k >= least_left and k >= least_right:
-            sizes[k].weight += left[m - k] * right[k] - n
-    for k in range(both, half + 1):
-        sizes[k].weight = left[k] * right[m - k] + left[m - k] * right[k] - 2.0 * n
+cdef struct Ways:
+    # In each way the smaller part has one landscape and the larger part another; their functions
+    # as plain doubles, a row for each way.
+    double* left_small
+    double* left_large
+    double* right_small
+    double* right_large
+    int count
+    int stride
+    int least_left
+    int least_right
+
+
+cdef void weigh(Size* sizes, const Ways* ways, int m, double n) noexcept nogil:
+    """What a split of each size is worth at most over the ways, in plain doubles."""
+    cdef int j, k, half = m // 2, low = ways.least_left, high = ways.least_right
+    cdef int both = min(max(low, high), half + 1)
+    cdef double total
+    cdef double *a, *b, *c, *d
+    for j in range(ways.count):
+        a, b = ways.left_small + j * ways.stride, ways.right_large + j * ways.stride
+        c, d = ways.left_large + j * ways.stride, ways.right_small + j * ways.stride
+        for k in range(1, both):
+            total = 0.0
+            if k >= low and m - k >= high:
+                total += a[k] * b[m - k] - n
+            if m - k >= low and k >= high:
+                total += c[m - k] * d[k] - n
+            sizes[k].weight = max(sizes[k].weight, total)
+        for k in range(both, half + 1):
+            total = a[k] * b[m - k] + c[m - k] * d[k] - 2.0 * n
+            if total > sizes[k].weight:
+                sizes[k].weight = total
 
 
 cdef int64_t weigh_scaled(
-    Size* sizes, const double[::1] left, const int64_t[::1] left_power,
-    const double[::1] right, const int64_t[::1] right_power, const double* room, int m,
-    int least_left, int least_right, double n,
+    Size* sizes, const double[:, ::1] left, const int64_t[:, ::1] left_power,
+    const double[:, ::1] right, const int64_t[:, ::1] right_power,
+    const int[::1] small, const int[::1] large, int low, int high, int m, double n,
 ) noexcept nogil:
     """The same for numbers of any magnitude, over a power of two that is returned."""
-    cdef int k, half = m // 2
-    cdef int64_t power = NOTHING, here
-    cdef double n_here, total
-    for k in range(least_left, m - least_right + 1):
-        here = left_power[k] + right_power[m - k]
-        if here > power:
-            power = here
+    cdef int j, k, some, rest
+    cdef int64_t power = NOTHING
+    cdef double total, n_here
+    for j in range(small.shape[0]):
+        some, rest = small[j], large[j]
+        for k in range(1, m // 2 + 1):
+            if k >= low and m - k >= high:
+                power = max(power, left_power[some, k] + right_power[rest, m - k])
+            if m - k >= low and k >= high:
+                power = max(power, left_power[rest, m - k] + right_power[some, k])
     n_here = shrunk(n, power)
-    for k in range(1, half + 1):
-        total = 0.0
-        if k >= least_left and m - k >= least_right:
-            total = left[k] * right[m - k] * below(power - left_power[k] - right_power[m - k]) - n_here
-        if m - k >= least_left and k >= least_right:
-            total += left[m - k] * right[k] * below(power - left_power[m - k] - right_power[k]) - n_here
-        sizes[k].weight = total
-        sizes[k].room = room[k]
+    for j in range(small.shape[0]):
+        some, rest = small[j], large[j]
+        for k in range(1, m // 2 + 1):
+            total = 0.0
+            if k >= low and m - k >= high:
+                total = left[some, k] * right[rest, m - k] * below(
+                    power - left_power[some, k] - right_power[rest, m - k]) - n_here
+            if m - k >= low and k >= high:
+                total += left[rest, m - k] * right[some, k] * below(
+                    power - left_power[rest, m - k] - right_power[some, k]) - n_here
+            sizes[k].weight = max(sizes[k].weight, total)
     return power
 
 
 def by_size(
-    const double[::1] left, const int64_t[::1] left_power,
-    const double[::1] right, const int64_t[::1] right_power,
+    const double[:, ::1] left, const int64_t[:, ::1] left_power,
+    const double[:, ::1] right, const int64_t[:, ::1] right_power,
+    const int[::1] small, const int[::1] large,
     const double[:, ::1] room, const double[::1] budget,
-    double n, int least_left, int least_right, bint halved, bint one_sided,
-    double[::1] out, int64_t[::1] out_power, int first,
+    double n, int least_left, int least_right,
+    double[::1] every, int64_t[::1] every_power,
+    double[::1] inner, int64_t[::1] inner_power, int first,
 ):
-    """``n + 2^-halved sum over splits of (G_l G_r - n)``, at most ``budget`` splits, heaviest first.
+    """``sum over splits of (G_l G_r - n)``, both directions, at most ``budget`` splits, heaviest first.
 
     Row ``r`` of ``room`` and ``budget`` belongs to sample size ``first + r``: how many splits have
-    a smaller part of ``k`` examples, and how many the node makes in all. ``one_sided``: a
-    one-sided root test may replace the splits that isolate one example.
+    a smaller part of ``k`` examples, and how many there are in all. In way ``j`` to share the
+    categories the smaller part has landscape ``small[j]``, a row of ``left`` and ``right``, and the
+    other part ``large[j]``; the heaviest way counts. ``every`` takes all sizes, ``inner``, if not
+    empty, those that isolate no single example. Parts have at least ``least_left`` and
+    ``least_right`` examples.
     """
-    cdef int rows = room.shape[0], r, m, half, last = first + rows - 1
+    cdef int rows = room.shape[0], count = small.shape[0], r, m, j, k, half
+    cdef int last = first + rows - 1, stride = last + 1
     cdef int64_t power
-    cdef double total, other, most
-    cdef bint in_range
+    cdef double most = 0.0
+    cdef bint in_range = True
+    cdef Ways ways
     cdef Size* sizes = <Size*> malloc((last + 2) * sizeof(Size))
     cdef Size* spare = <Size*> malloc((last + 2) * sizeof(Size))
-    cdef double* l = <double*> malloc((last + 2) * sizeof(double))
-    cdef double* g = <double*> malloc((last + 2) * sizeof(double))
-    if sizes == NULL or spare == NULL or l == NULL or g == NULL:
+    cdef double* block = <double*> malloc(4 * count * stride * sizeof(double))
+    if sizes == NULL or spare == NULL or block == NULL:
         free(sizes)
         free(spare)
-        free(l)
-        free(g)
+        free(block)
         raise MemoryError
     with nogil:
-        most = 0.0
-        for half in range(1, last // 2 + 1):
-            most = max(most, room[rows - 1, half])
-        in_range = plain(left, left_power, last - 1, most, l)
-        in_range = in_range and plain(right, right_power, last - 1, most, g)
+        ways.left_small, ways.left_large = block, block + count * stride
+        ways.right_small, ways.right_large = block + 2 * count * stride, block + 3 * count * stride
+        ways.count, ways.stride, ways.least_left, ways.least_right = count, stride, least_left, least_right
+        for k in range(1, last // 2 + 1):
+            most = max(most, room[rows - 1, k])
+        for j in range(count):
+            k = j * stride
+            in_range = (
+                in_range
+                and plain(&left[small[j], 0], &left_power[small[j], 0], last - 1, most, ways.left_small + k)
+                and plain(&left[large[j], 0], &left_power[large[j], 0], last - 1, most, ways.left_large + k)
+                and plain(&right[small[j], 0], &right_power[small[j], 0], last - 1, most, ways.right_small + k)
+                and plain(&right[large[j], 0], &right_power[large[j], 0], last - 1, most, ways.right_large + k)
+            )
         for r in range(rows):
             m = first + r
             half = m // 2
-            if least_left + least_right > m:
-                store(out, out_power, m, n, 0)
-                continue
             power = 0
+            for k in range(1, half + 1):
+                sizes[k].weight = 0.0
+                sizes[k].room = room[r, k]
             if in_range:
-                weigh(sizes, l, g, &room[r, 0], m, least_left, least_right, n)
-            else:
+                weigh(sizes, &ways, m, n)
+            elif least_left + least_right <= m:
                 power = weigh_scaled(
-                    sizes, left, left_power, right, right_power, &room[r, 0], m,
-                    least_left, least_right, n,
+                    sizes, left, left_power, right, right_power, small, large,
+                    least_left, least_right, m, n,
                 )
-            total = fill(sizes, 1, half + 1, budget[r], spare)
-            if one_sided:
-                other = sizes[1].weight + fill(sizes, 2, half + 1, budget[r], spare)
-                if other > total:
-                    total = other
-            if halved:
-                total *= 0.5
-            store(out, out_power, m, total + shrunk(n, power), power)
+            store(every, every_power, m, fill(sizes, 1, half + 1, budget[r], spare), power)
+            if inner.shape[0]:
+                store(inner, inner_power, m, fill(sizes, 2, half + 1, budget[r], spare), power)
     free(sizes)
     free(spare)
-    free(l)
-    free(g)
+    free(block)
 
 
 def flat_by_size(
     const double[::1] left, const int64_t[::1] left_power,
     const double[::1] right, const int64_t[::1] right_power,
-    double each, double halves, double n, int least_left, int least_right, bint halved,
+    double each, double halves, double n, int least_left, int least_right,
     double[::1] out, int64_t[::1] out_power, int first, int last,
 ):
     """The same with ``each`` splits of every size, ``halves`` of size ``m/2``, and no budget.
@@ -228,15 +259,15 @@ def flat_by_size(
         free(down)
         raise MemoryError
     with nogil:
-        in_range = plain(left, left_power, last - 1, each, l)
-        in_range = in_range and plain(right, right_power, last - 1, each, g)
+        in_range = plain(&left[0], &left_power[0], last - 1, each, l)
+        in_range = in_range and plain(&right[0], &right_power[0], last - 1, each, g)
         if in_range:
             for k in range(1, last):
                 down[last - k] = g[k]
         for m in range(first, last + 1):
             until = m - least_right
             if least_left > until:
-                store(out, out_power, m, n, 0)
+                store(out, out_power, m, 0.0, 0)
                 continue
             power, middle = 0, 0.0
             if in_range:
@@ -258,135 +289,10 @@ def flat_by_size(
                     middle -= shrunk(n, power)
             total = each * (total - (until - least_left + 1) * shrunk(n, power))
             total += (2.0 * halves - each) * middle
-            if halved:
-                total *= 0.5
-            store(out, out_power, m, total + shrunk(n, power), power)
+            store(out, out_power, m, total, power)
     free(l)
     free(g)
     free(down)
-
-
-cdef bint add_rows(
-    const double[:, ::1] values, const int64_t[:, ::1] power, const int[::1] rows, int last,
-    double* out,
-) noexcept nogil:
-    """Some functions as plain doubles; whether the product of two is in range."""
-    cdef int j, k
-    for j in range(rows.shape[0]):
-        for k in range(1, last + 1):
-            if power[rows[j], k] > 480:
-                return False
-            out[j * (last + 1) + k] = ldexp(values[rows[j], k], <int> power[rows[j], k])
-    return True
-
-
-cdef void weigh_ways(
-    Size* sizes, const double* left_small, const double* left_large, const double* right_small,
-    const double* right_large, int ways, int stride, int m, double n,
-) noexcept nogil:
-    """What a split of each size is worth at most over the ways, in plain doubles."""
-    cdef int j, k, at
-    cdef double total
-    for j in range(ways):
-        at = j * stride
-        for k in range(1, m // 2 + 1):
-            total = (
-                left_small[at + k] * right_large[at + m - k]
-                + left_large[at + m - k] * right_small[at + k] - 2.0 * n
-            )
-            if total > sizes[k].weight:
-                sizes[k].weight = total
-
-
-cdef int64_t weigh_ways_scaled(
-    Size* sizes, const double[:, ::1] left, const int64_t[:, ::1] left_power,
-    const double[:, ::1] right, const int64_t[:, ::1] right_power,
-    const int[::1] small, const int[::1] large, int m, double n,
-) noexcept nogil:
-    """The same for numbers of any magnitude, over a power of two that is returned."""
-    cdef int j, k, some, rest
-    cdef int64_t power = NOTHING, here
-    cdef double total, n_here
-    for j in range(small.shape[0]):
-        for k in range(1, m // 2 + 1):
-            here = left_power[small[j], k] + right_power[large[j], m - k]
-            if here > power:
-                power = here
-            here = left_power[large[j], m - k] + right_power[small[j], k]
-            if here > power:
-                power = here
-    n_here = shrunk(n, power)
-    for j in range(small.shape[0]):
-        some, rest = small[j], large[j]
-        for k in range(1, m // 2 + 1):
-            total = (
-                left[some, k] * right[rest, m - k]
-                * below(power - left_power[some, k] - right_power[rest, m - k])
-                + left[rest, m - k] * right[some, k]
-                * below(power - left_power[rest, m - k] - right_power[some, k])
-                - 2.0 * n_here
-            )
-            if total > sizes[k].weight:
-                sizes[k].weight = total
-    return power
-
-
-def by_feature(
-    const double[:, ::1] left, const int64_t[:, ::1] left_power,
-    const double[:, ::1] right, const int64_t[:, ::1] right_power,
-    const int[::1] small, const int[::1] large,
-    const double[:, ::1] room, const double[::1] budget, double n,
-    double[::1] every, int64_t[::1] every_power,
-    double[::1] inner, int64_t[::1] inner_power, int first,
-):
-    """What the splits of one feature weigh, within its budget, the heaviest first.
-
-    In way ``j`` to share the categories the smaller part has landscape ``small[j]``, a row of
-    ``left`` and ``right``, and the other part ``large[j]``. ``every`` takes all sizes, ``inner``,
-    if not empty, those that isolate no single example.
-    """
-    cdef int rows = room.shape[0], ways = small.shape[0], r, m, k, half
-    cdef int last = first + rows - 1, stride = last + 1
-    cdef int64_t power
-    cdef bint in_range
-    cdef Size* sizes = <Size*> malloc((last + 2) * sizeof(Size))
-    cdef Size* spare = <Size*> malloc((last + 2) * sizeof(Size))
-    cdef double* block = <double*> malloc(4 * ways * stride * sizeof(double))
-    cdef double* left_small = block
-    cdef double* left_large = block + ways * stride
-    cdef double* right_small = block + 2 * ways * stride
-    cdef double* right_large = block + 3 * ways * stride
-    if sizes == NULL or spare == NULL or block == NULL:
-        free(sizes)
-        free(spare)
-        free(block)
-        raise MemoryError
-    with nogil:
-        in_range = add_rows(left, left_power, small, last, left_small)
-        in_range = in_range and add_rows(left, left_power, large, last, left_large)
-        in_range = in_range and add_rows(right, right_power, small, last, right_small)
-        in_range = in_range and add_rows(right, right_power, large, last, right_large)
-        for r in range(rows):
-            m = first + r
-            half = m // 2
-            power = 0
-            for k in range(1, half + 1):
-                sizes[k].weight = 0.0
-                sizes[k].room = room[r, k]
-            if in_range:
-                weigh_ways(
-                    sizes, left_small, left_large, right_small, right_large, ways, stride, m, n,
-                )
-            else:
-                power = weigh_ways_scaled(
-                    sizes, left, left_power, right, right_power, small, large, m, n,
-                )
-            store(every, every_power, m, fill(sizes, 1, half + 1, budget[r], spare), power)
-            if inner.shape[0]:
-                store(inner, inner_power, m, fill(sizes, 2, half + 1, budget[r], spare), power)
-    free(sizes)
-    free(spare)
-    free(block)
 
 
 def parts_by_size(

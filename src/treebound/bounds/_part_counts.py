@@ -36,17 +36,17 @@ def counted_growth(shape: TreeShape, n_classes: int, features: Features) -> Scal
     It ends where no cap binds any more, or where going on would take too long; None where that is
     at once.
     """
-    enough, size, found = _quiet_size(shape, features), 16, None
+    enough, size, counts = _quiet_size(shape, features), 16, None
     while _work(shape, n_classes, size) <= _PARTS_WORK:
         if size >= enough:
             parts, binding = _parts(shape, n_classes, features, size)
-            found = parts
+            counts = parts
             if binding + _QUIET <= size:
                 break
         size *= 2
-    if found is None and size > 16:
-        found, _ = _parts(shape, n_classes, features, size // 2)
-    return None if found is None else _joined(found, n_classes)
+    if counts is None and size > 16:
+        counts, _ = _parts(shape, n_classes, features, size // 2)
+    return None if counts is None else _joined(counts, n_classes)
 
 
 def _quiet_size(shape: TreeShape, features: Features) -> int:
@@ -78,14 +78,14 @@ def _parts(shape: TreeShape, n_classes: int, features: Features, size: int) -> t
     def key(part: TreeShape) -> tuple[object, ...]:
         return part, min(n_classes, part.leaves), features, size
 
-    def compute(part: TreeShape, known: dict[TreeShape, tuple[Scaled, int]]) -> tuple[Scaled, int]:
+    def compute(part: TreeShape, below: dict[TreeShape, tuple[Scaled, int]]) -> tuple[Scaled, int]:
         if part.is_leaf:
             return _one_part(1, size), 1
         left, right = children(part)
         most = min(n_classes, part.leaves)
-        found = _parts_of_node(part, most, known[left][0], known[right][0], features, size)
-        _kept.put(key(part), found, (most + 1) * (size + 1))
-        return found
+        counts = _parts_of_node(part, most, below[left][0], below[right][0], features, size)
+        _kept.put(key(part), counts, (most + 1) * (size + 1))
+        return counts
 
     return from_below(shape, lambda part: _kept.get(key(part)), compute)
 
@@ -105,12 +105,12 @@ def _parts_of_node(
     real = features.is_real
     low, high = children(shape)
     least = (low.leaves, high.leaves) if real else (1, 1)
-    binding = known = min(shape.leaves, size) if real else 1
-    splits = _splits(features, size)[known - 1 :]
+    binding = free = min(shape.leaves, size) if real else 1
+    splits = _splits(features, size)[free - 1 :]
     stirlings = _stirling_rows(size, 1 << most.bit_length())
     for c in range(2, most + 1):
         one = Scaled(stirlings[c].mantissa.copy(), stirlings[c].power.copy())
-        if known < size:
+        if free < size:
             a, b, ways = zip(*merge_ways(low.leaves, high.leaves, c), strict=True)
             _convolve.parts_by_size(
                 *left,
@@ -122,7 +122,7 @@ def _parts_of_node(
                 *least,
                 low is high,
                 *one,
-                known + 1,
+                free + 1,
             )
             binds = np.flatnonzero(stirlings[c].less_than(one))
             binding = max(binding, int(binds.max(initial=0)))

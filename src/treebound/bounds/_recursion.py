@@ -33,6 +33,7 @@ __all__ = [
     "features_of",
     "fill",
     "joint_parts",
+    "plan_of",
     "simple_case",
 ]
 
@@ -120,6 +121,11 @@ def joint_parts(left: Sequence[int], right: Sequence[int], parts: int) -> list[i
     if parts == 2:
         p, q = (left[1] if len(left) > 1 else 0), (right[1] if len(right) > 1 else 0)
         return [1, 2 * (p + 1) * (q + 1) - 1]
+    if len(left) == 1 or len(right) == 1:
+        # A leaf joins one of the c parts, or stands as a part of its own.
+        most = max(left, right, key=len)
+        counts = [0, *most[:parts], *[0] * (parts - len(most))]
+        return [c * counts[c] + counts[c - 1] for c in range(1, parts + 1)]
     return [
         sum(
             ways * left[a - 1] * right[b - 1] for a, b, ways in merge_ways(len(left), len(right), c)
@@ -157,6 +163,38 @@ def simple_case(shape: TreeShape, c: int, m: int, features: Features) -> int | N
     if features.is_empty:
         return 0
     return 1 if c == m else None
+
+
+class Step(NamedTuple):
+    """A node of a plan; its subtrees are earlier steps, or -1 for a leaf."""
+
+    shape: TreeShape
+    left: int
+    right: int
+    smaller: int
+
+
+@lru_cache(maxsize=512)
+def plan_of(shape: TreeShape, by_leaves: bool) -> tuple[Step, ...]:
+    """The nodes to evaluate, subtrees first, each with how many examples fewer than ``m`` it gets.
+
+    ``by_leaves``: a subtree loses the leaves of its sibling, otherwise it loses one example.
+    """
+    where: dict[tuple[TreeShape, int], int] = {}
+    steps: list[Step] = []
+    stack = [(shape, 0, False)]
+    while stack:
+        part, smaller, ready = stack.pop()
+        if part.left is None or part.right is None or (part, smaller) in where:
+            continue
+        left = (part.left, smaller + (part.right.leaves if by_leaves else 1))
+        right = (part.right, smaller + (part.left.leaves if by_leaves else 1))
+        if ready:
+            where[part, smaller] = len(steps)
+            steps.append(Step(part, where.get(left, -1), where.get(right, -1), smaller))
+        else:
+            stack += [(part, smaller, True), (*right, False), (*left, False)]
+    return tuple(steps)
 
 
 Rule = Callable[["Recursion", TreeShape, int, Features], Sequence[int]]
@@ -197,12 +235,7 @@ class Recursion:
         return tuple(values)
 
     def joint(
-        self,
-        shape: TreeShape,
-        k: int,
-        m: int,
-        left: Features,
-        right: Features | None = None,
+        self, shape: TreeShape, k: int, m: int, left: Features, right: Features | None = None
     ) -> list[int]:
         """``A_k``, ``k`` examples with features ``left`` going left and the others right."""
         left_shape, right_shape = children(shape)
@@ -216,8 +249,10 @@ class Recursion:
         """Fill the memory from the leaves up where a shape is too deep for plain recursion."""
         if shape.depth <= _DEEP:
             return
-        for part in shape.subshapes():
-            # In a fast form a subtree loses at most as many examples as it has fewer leaves.
-            first = m - shape.leaves + part.leaves if fast else 1
-            for k in range(max(first, 1), m):
-                self(part, k, features)
+        if not fast:
+            pairs = ((part, k) for part in shape.subshapes() for k in range(1, m))
+        else:
+            steps = plan_of(shape, False) + (plan_of(shape, True) if features.is_real else ())
+            pairs = ((step.shape, m - step.smaller) for step in steps if m > step.smaller)
+        for part, k in pairs:
+            self(part, k, features)

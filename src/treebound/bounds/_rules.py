@@ -18,14 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from treebound.bounds._recursion import (
-    Features,
-    Recursion,
-    Rule,
-    children,
-    fill,
-    with_categories,
-)
+from treebound.bounds._recursion import Features, Recursion, Rule, children, fill, with_categories
 from treebound.bounds.splits import (
     node_budget,
     node_splits_of_size,
@@ -54,7 +47,7 @@ def _sizes(shape: TreeShape, m: int, features: Features) -> range:
     if m > _MOST_SIZES:
         raise ValueError(
             f"The 'm' parameter must be at most {_MOST_SIZES:,} for an exact sum over part sizes. "
-            f"Got {m:,} instead. Hint: log_partitions takes any number of examples."
+            f"Got {m:,} instead. Hint: tree_partitions with theorem='fast' takes any number."
         )
     if features.is_real:
         left, right = children(shape)
@@ -216,18 +209,18 @@ def refined_weights(
     A threshold leaves ``theta`` and ``O_i - theta`` categories, a unitary test 1 and ``N_i - 1``.
     """
     sizes = range(1, m // 2 + 1)
-    found = []
+    weighed = []
     for at, o in enumerate(features.ordinal):
         pairs = [(theta, o - theta) for theta in range(1, o)]
         weights = _weights_of_pairs(recursion, shape, m, features, "ordinal", at, pairs)
         capacity = [1 if 2 * k == m else min(o - 1, 2) for k in sizes]
-        found.append((weights, capacity, min(o, m) - 1))
+        weighed.append((weights, capacity, min(o, m) - 1))
     for at, n in enumerate(features.nominal):
         pairs = [(1, n - 1), (n - 1, 1)]
         weights = _weights_of_pairs(recursion, shape, m, features, "nominal", at, pairs)
         capacity = [nominal_splits_of_size(n, m, k) for k in sizes]
-        found.append((weights, capacity, nominal_splits(n, m)))
-    return found
+        weighed.append((weights, capacity, nominal_splits(n, m)))
+    return weighed
 
 
 def _weights_of_pairs(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Scaled", "log_above", "logs_above"]
+__all__ = ["Scaled", "alone", "log_above", "logs_above"]
 
 FloatArray = NDArray[np.float64]
 LN2 = log(2)
@@ -170,6 +170,14 @@ class Scaled(NamedTuple):
         return Scaled(
             np.where(here, other.mantissa, self.mantissa), np.where(here, other.power, self.power)
         )
+
+
+def alone(left: Scaled, right: Scaled, n: float, count: int) -> Scaled:
+    """What splits that isolate one example weigh, both directions, by sample size."""
+    rest = np.maximum(np.arange(count) - 1, 1)
+    one = np.ones(count, dtype=np.int64)
+    low, high = left.at(one).times(right.at(rest)), left.at(rest).times(right.at(one))
+    return low.minus(n).plus(high.minus(n))
 
 
 def _shifted(one: Scaled, power: NDArray[np.int64]) -> FloatArray:

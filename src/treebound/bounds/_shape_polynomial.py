@@ -40,8 +40,8 @@ _ONE = Scaled(np.array([0.5]), np.array([1], dtype=np.int64))
 
 def chain_polynomial(shape: TreeShape) -> Scaled:
     """Coefficients of ``P_T`` in ``Z``, ``L`` of them."""
-    found = _kept.get(shape)
-    return _computed(shape) if found is None else found
+    polynomial = _kept.get(shape)
+    return _computed(shape) if polynomial is None else polynomial
 
 
 def _computed(shape: TreeShape) -> Scaled:
@@ -53,23 +53,23 @@ def _computed(shape: TreeShape) -> Scaled:
         return _joined(shape, left, right)
     parts = shape.subshapes()
     last = {child: part for part in parts for child in (part.left, part.right)}
-    known: dict[TreeShape, Scaled] = {}
+    values: dict[TreeShape, Scaled] = {}
     for part in parts:
-        found = _kept.get(part)
+        polynomial = _kept.get(part)
         if part.left is None or part.right is None:
-            known[part] = _ONE
+            values[part] = _ONE
             _kept.put(part, _ONE, 1)
             continue
-        known[part] = _joined(part, known[part.left], known[part.right]) if found is None else found
+        values[part] = polynomial or _joined(part, values[part.left], values[part.right])
         for child in {part.left, part.right}:
             if last[child] is part:
-                del known[child]
-    return known[shape]
+                del values[child]
+    return values[shape]
 
 
 def _joined(shape: TreeShape, left: Scaled, right: Scaled) -> Scaled:
     """``P_T`` from the polynomials of the children; it is kept."""
-    made = Scaled.empty(shape.leaves)
-    _series.joined(*left, *right, shape.left is shape.right, *made)
-    _kept.put(shape, made, shape.leaves)
-    return made
+    product = Scaled.empty(shape.leaves)
+    _series.joined(*left, *right, shape.left is shape.right, *product)
+    _kept.put(shape, product, shape.leaves)
+    return product

@@ -64,11 +64,11 @@ def _one_split_each(features: Features, d: int) -> IntArray:
     columns = features.real + len(features.ordinal) + len(features.nominal)
     X = np.zeros((d, columns), dtype=np.int64)
     X[:, :real] = shattering_ranks(d, real)
-    made = 0
+    splits = 0
     for column in range(real):
         order = tuple(np.argsort(X[:, column]).tolist())
-        made |= _splits_of("ordinal", order, (1 << (d - 1)) - 1, d)
-    missing = [part for part in range(1, 1 << (d - 1)) if not made >> (part - 1) & 1]
+        splits |= _splits_of("ordinal", order, (1 << (d - 1)) - 1, d)
+    missing = [part for part in range(1, 1 << (d - 1)) if not splits >> (part - 1) & 1]
     for column, part in enumerate(missing, start=real):
         X[:, column] = [part >> example & 1 for example in range(d)]
     return X
@@ -87,8 +87,8 @@ def _cover(features: Features, d: int) -> IntArray | None:
     for column in used:
         covered = np.flatnonzero(reached[-1])
         reached.append(reached[-1].copy())
-        for made in _ways(*kinds[column], d):
-            reached[-1][covered | made] = True
+        for splits in _ways(*kinds[column], d):
+            reached[-1][covered | splits] = True
         if reached[-1][everything]:
             break
     else:
@@ -99,8 +99,8 @@ def _cover(features: Features, d: int) -> IntArray | None:
         if before[wanted]:
             continue
         covered = np.flatnonzero(before)
-        for made, codes in _ways(*kinds[column], d).items():
-            fitting = covered[(covered | made) == wanted]
+        for splits, codes in _ways(*kinds[column], d).items():
+            fitting = covered[(covered | splits) == wanted]
             if len(fitting):
                 X[:, column], wanted = codes, int(fitting[0])
                 break
@@ -110,28 +110,28 @@ def _cover(features: Features, d: int) -> IntArray | None:
 @lru_cache(maxsize=64)
 def _ways(kind: str, categories: int, d: int) -> dict[int, tuple[int, ...]]:
     """Sets of splits one feature can make of ``d`` examples, with a column for each set."""
-    found: dict[int, tuple[int, ...]] = {}
+    ways: dict[int, tuple[int, ...]] = {}
     for order in permutations(range(d)):
         for cuts in range(1 << (d - 1)):
             if cuts.bit_count() == categories - 1:
                 codes = [0] * d
                 for place, example in enumerate(order):
                     codes[example] = (cuts & ((1 << place) - 1)).bit_count()
-                found.setdefault(_splits_of(kind, order, cuts, d), tuple(codes))
-    return found
+                ways.setdefault(_splits_of(kind, order, cuts, d), tuple(codes))
+    return ways
 
 
 def _splits_of(kind: str, order: tuple[int, ...], cuts: int, d: int) -> int:
     """The splits that blocks of an order make: by thresholds between them, or one against all."""
-    made, block, prefix = 0, 0, 0
+    splits, block, prefix = 0, 0, 0
     for place, example in enumerate(order):
         block |= 1 << example
         prefix |= 1 << example
         if cuts >> place & 1 or place == d - 1:
             side = block if kind == "nominal" else prefix
-            made |= _bit_of_split(side, d)
+            splits |= _bit_of_split(side, d)
             block = 0
-    return made
+    return splits
 
 
 def _bit_of_split(side: int, d: int) -> int:

@@ -108,17 +108,17 @@ class Growth:
     def _add_together(self, shape: TreeShape, landscapes: list[Features]) -> None:
         tests = [[] if one.is_real else self._tests(one) for one in landscapes]
         node = Node(shape, landscapes, tests, self.of, self.cap)
-        found = node.by_partitions()
+        growth = node.by_partitions()
         if not self.chains:
             for row, one in enumerate(landscapes):
-                self._put(shape, one, found.row(row))
+                self._put(shape, one, growth.row(row))
             return
         chains = node.by_chains()
-        known = EXACT.get((shape.leaves, landscapes[0].real)) if landscapes[0].is_real else None
-        if known is not None:
-            sums = [sauer_shelah(m, known) for m in range(1, self.size + 1)]
+        exact = EXACT.get((shape.leaves, landscapes[0].real)) if landscapes[0].is_real else None
+        if exact is not None:
+            sums = [sauer_shelah(m, exact) for m in range(1, self.size + 1)]
             chains = chains.least(Scaled.of_integers([1, *sums]).raised(1))
-        least, by_chains = chains.least(found), chains.less_than(found)
+        least, by_chains = chains.least(growth), chains.less_than(growth)
         for row, one in enumerate(landscapes):
             self._put(shape, one, least.row(row), by_chains[row])
 

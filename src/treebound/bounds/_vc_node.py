@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from treebound.bounds import _convolve
 from treebound.bounds._chain_sum import chain_counts
 from treebound.bounds._recursion import Features, children
-from treebound.bounds._scaled import Scaled
+from treebound.bounds._scaled import Scaled, alone
 from treebound.bounds.splits import feature_split_table, node_budget_table, node_split_table
 from treebound.shapes import TreeShape
 
@@ -73,23 +73,23 @@ class Node:
 
     def by_partitions(self) -> Scaled:
         """The least of the partition theorems."""
-        found = self._by_size().least(self._total())
+        growth = self._by_size().least(self._total())
         if self.splits is not None:
-            found = found.least(self._by_feature(self.splits))
-        found = found.raised(4.0 * np.arange(self.size + 1) + 64.0).least(self.cap)
+            growth = growth.least(self._by_feature(self.splits))
+        growth = growth.raised(4.0 * np.arange(self.size + 1) + 64.0).least(self.cap)
         if self.splits is None:
             # Below its leaves a tree on a real feature does everything.
             few = slice(1, self.shape.leaves + 1)
-            found.put(few, self.cap.at(np.arange(self.size + 1)[few]))
-            return found
-        found.mantissa[:, 1], found.power[:, 1] = 0.5, 2
+            growth.put(few, self.cap.at(np.arange(self.size + 1)[few]))
+            return growth
+        growth.mantissa[:, 1], growth.power[:, 1] = 0.5, 2
         if not self.real:
             for row, one in enumerate(self.landscapes):
                 # No more than this many examples differ; the others repeat them.
                 most = min(self.size, prod(one.ordinal + one.nominal))
-                found.mantissa[row, most:] = found.mantissa[row, most]
-                found.power[row, most:] = found.power[row, most]
-        return found
+                growth.mantissa[row, most:] = growth.mantissa[row, most]
+                growth.power[row, most:] = growth.power[row, most]
+        return growth
 
     def by_chains(self) -> Scaled:
         """The chain lemma for real features; for the others at most their splits."""
@@ -131,23 +131,24 @@ class Node:
         """Splits by part size within the node's budget."""
         left, right = self.children
         first = self.shape.leaves + 1 if self.is_real else 2
-        found = Scaled.stack([self.cap] * len(self.landscapes))
         if first > self.size:
-            return found
+            return Scaled.stack([self.cap] * len(self.landscapes))
         least = (left.leaves, right.leaves) if self.is_real else (1, 1)
+        every = Scaled.zeros(len(self.landscapes), self.size + 1)
+        inner = Scaled.zeros(len(self.landscapes), 0 if self.real else self.size + 1)
         for row, features in enumerate(self.landscapes):
-            _convolve.by_size(
-                *self.left.row(row),
-                *self.right.row(row),
-                *_rooms(features, first, self.size),
-                2.0,
-                *least,
-                self.equal,
-                not self.real,
-                *found.row(row),
-                first,
-            )
-        return found
+            same = np.array([row], dtype=np.int32)
+            rooms = _rooms(features, first, self.size)
+            self._fill(same, same, rooms, every.row(row), inner.row(row), least, first)
+        if not self.real:
+            every = every.most(inner.plus(self._alone()))
+        growth = every.times(self.half).plus(_TWO)
+        growth.put(slice(first), self.cap.at(np.arange(first)))
+        return growth
+
+    def _alone(self) -> Scaled:
+        rows = np.arange(len(self.landscapes))
+        return alone(self.left.row(rows), self.right.row(rows), 2.0, self.size + 1)
 
     def _total(self) -> Scaled:
         """``2 B(m)`` splits, each as heavy as the heaviest."""
@@ -167,17 +168,10 @@ class Node:
     def _by_feature(self, splits: _Splits) -> Scaled:
         """Each feature within its own budget, subtrees with the categories left to them."""
         every = splits.every.sums(splits.starts)
-        rows = np.arange(len(self.landscapes))
         if self.real:
             every = every.plus(self._splits_of_real_features())
         else:
-            inner = splits.inner.sums(splits.starts)
-            sizes = np.maximum(np.arange(self.size + 1) - 1, 1)
-            ones = np.ones(self.size + 1, dtype=np.int64)
-            for some, rest in ((ones, sizes), (sizes, ones)):
-                alone = self.left.row(rows).at(some).times(self.right.row(rows).at(rest))
-                inner = inner.plus(alone.minus(2.0))
-            every = every.most(inner)
+            every = every.most(splits.inner.sums(splits.starts).plus(self._alone()))
         return every.times(self.half).plus(_TWO)
 
     def _splits_of_real_features(self) -> Scaled:
@@ -221,8 +215,11 @@ class Node:
         rooms: tuple[FloatArray, FloatArray],
         every: Scaled,
         inner: Scaled,
+        least: tuple[int, int] = (1, 1),
+        first: int = 2,
     ) -> None:
-        _convolve.by_feature(*self.left, *self.right, small, large, *rooms, 2.0, *every, *inner, 2)
+        sides = (*self.left, *self.right, small, large)
+        _convolve.by_size(*sides, *rooms, 2.0, *least, *every, *inner, first)
 
 
 class _Splits(NamedTuple):

@@ -46,26 +46,26 @@ def largest_shattered(shape: TreeShape, features: Features, at_least: int) -> Up
     if features.is_real and (shape.leaves, features.real) in EXACT:
         return UpperBound(EXACT[shape.leaves, features.real], "exhaustive search")
     size = first_unshattered(shape, features)
-    found = UpperBound(size - 1, "closed form")
+    bound = UpperBound(size - 1, "closed form")
     work = sum(not part.is_leaf for part in shape.subshapes()) * float(size) ** 2
     if work > _MOST_WORK:
-        return found
+        return bound
     if not features.is_real:
         # Without following categories down the tree: quick, and leaves fewer sample sizes to try.
-        found = _first_too_few(shape, features, at_least, found, follow=False)
-    return _first_too_few(shape, features, at_least, found, follow=True)
+        bound = _first_too_few(shape, features, at_least, bound, follow=False)
+    return _first_too_few(shape, features, at_least, bound, follow=True)
 
 
 def _first_too_few(
-    shape: TreeShape, features: Features, at_least: int, known: UpperBound, *, follow: bool
+    shape: TreeShape, features: Features, at_least: int, closed: UpperBound, *, follow: bool
 ) -> UpperBound:
     """The bound by the least sample size with fewer than ``2^m`` labellings, or a known one."""
-    growth, by_chains = growth_of(shape, features, known.size, follow=follow)
-    m = np.arange(max(at_least, 1) + 1, known.size + 1)
+    growth, by_chains = growth_of(shape, features, closed.size, follow=follow)
+    m = np.arange(max(at_least, 1) + 1, closed.size + 1)
     share = np.ldexp(growth.mantissa[m], np.clip(growth.power[m] - m, -1000, 1).astype(np.int32))
     few = np.flatnonzero(share < 1 - _MARGIN * (m > 53))
     if not len(few):
-        return known
+        return closed
     first = int(m[few[0]])
     if shape.leaves == 2:
         return UpperBound(first - 1, "stump theorem")

@@ -13,7 +13,7 @@ symbol              here
 from __future__ import annotations
 
 from functools import lru_cache
-from math import comb, exp, inf, lgamma, log, perm
+from math import comb, inf, log, perm
 from threading import Lock
 from typing import Any
 
@@ -27,7 +27,6 @@ __all__ = [
     "log_binomial",
     "log_catalan",
     "log_falling_factorial",
-    "log_stirling",
     "log_wedderburn_etherington",
     "sauer_shelah",
     "splits_of_size",
@@ -40,8 +39,6 @@ FloatArray = NDArray[np.float64]
 
 # The radius of convergence of the Wedderburn-Etherington series is 1 over this.
 _WEDDERBURN_BASE = 2.4832535361726368
-# Sample sizes up to which rows of Stirling numbers are made: some seconds.
-_MOST_ROWS = 20_000
 _lock = Lock()
 
 
@@ -69,7 +66,7 @@ def log_falling_factorial(n: int, c: int) -> float:
 def stirling(m: int, c: int) -> int:
     """Stirling number of the second kind ``S(m, c)``: the ``c``-partitions of ``m`` examples.
 
-    An exact integer of about ``m log2(c)`` bits; :func:`log_stirling` takes any size.
+    An exact integer of about ``m log2(c)`` bits.
     """
     return _small_stirling(m, c) if m <= 256 else _stirling(m, c)
 
@@ -99,61 +96,6 @@ def stirling_at_most(m: int, c: int, limit: int) -> int:
 def splits_of_size(m: int, k: int) -> int:
     """The paper's ``S(m, 2)_k``: 2-partitions of ``m`` examples that have a part of size ``k``."""
     return comb(m, k) // 2 if 2 * k == m else comb(m, k)
-
-
-@lru_cache(maxsize=65536)
-def log_stirling(m: int, c: int) -> float:
-    """Natural logarithm of ``S(m, c)``, without the large number."""
-    if c < 1 or c > m:
-        return -inf
-    if c == 1 or c == m:
-        return 0.0
-    if _is_dense(m, c):
-        return m * log(c) - lgamma(c + 1) + log(_fraction_onto(m, c))
-    if m > _MOST_ROWS:
-        raise ValueError(
-            f"The 'm' parameter of log_stirling must be at most {_MOST_ROWS:,} for as many parts "
-            f"as {c:,}. Got {m!r} instead."
-        )
-    return float(_log_stirling_row(m)[c])
-
-
-def log_stirling_above(m: int, c: int) -> float:
-    """An upper bound on ``ln S(m, c)``: its value where that is quickly found.
-
-    Elsewhere ``S(m, c) <= binom(m, c) c^(m-c) / 2`` (Rennie and Dobson 1969).
-    """
-    if c < 2 or c >= m or _is_dense(m, c) or m <= _MOST_ROWS // 8:
-        return log_stirling(m, c)
-    return log_binomial(m, c) + (m - c) * log(c) - log(2)
-
-
-def _is_dense(m: int, c: int) -> bool:
-    """Whether a random assignment of examples leaves few of the parts empty."""
-    return c * exp(-m / c) < 3.0
-
-
-def _fraction_onto(m: int, c: int) -> float:
-    """Share of the maps from ``m`` examples to ``c`` parts that leave none empty."""
-    total, term = 0.0, 1.0
-    for j in range(c):
-        term = (-1) ** j * exp(log_binomial(c, j) + m * np.log1p(-j / c))
-        total += term
-        if abs(term) < 1e-18:
-            break
-    return total
-
-
-@lru_cache(maxsize=256)
-def _log_stirling_row(m: int) -> FloatArray:
-    """``ln S(m, j)`` for j = 0..m by the recurrence, whose terms are all positive."""
-    parts = np.log(np.arange(1, m + 1))
-    row = np.full(m + 1, -inf)
-    row[0] = 0.0
-    for size in range(1, m + 1):
-        row[1 : size + 1] = np.logaddexp(parts[:size] + row[1 : size + 1], row[:size])
-        row[0] = -inf
-    return row
 
 
 def log_catalan(n: IntArray) -> FloatArray:

@@ -232,10 +232,10 @@ def _declared(
             f"The 'categories' parameter of {where} must have one entry per column, {len(kinds)}. "
             f"Got {categories!r} instead."
         )
-    found: list[int | None] = []
+    declared: list[int | None] = []
     for i, kind in enumerate(kinds):
         if kind == "real":
-            found.append(None)
+            declared.append(None)
             continue
         largest = int(table[:, i].max())
         count = (
@@ -246,8 +246,8 @@ def _declared(
                 f"The 'X' parameter of {where} must have codes 0, ..., {count - 1} in column {i}, "
                 f"which declares {count} categories. Got {table[:, i].tolist()!r} instead."
             )
-        found.append(count)
-    return found
+        declared.append(count)
+    return declared
 
 
 def _as_rows(parts: Masks) -> Partition:

@@ -34,8 +34,8 @@ from treebound.bounds._closed import (
     log_closed_growth,
     log_closed_growth_leaves,
 )
+from treebound.bounds._fast import log_fast_growth
 from treebound.bounds._recursion import Features, features_of
-from treebound.bounds.fast import log_fast_growth
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 

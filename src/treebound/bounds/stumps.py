@@ -33,12 +33,7 @@ from treebound.bounds.splits import (
 )
 from treebound.landscape import Landscape
 
-__all__ = [
-    "OrdinalAttribution",
-    "ordinal_attribution",
-    "real_stump_partitions",
-    "stump_partitions",
-]
+__all__ = ["OrdinalAttribution", "ordinal_attribution", "real_stump_partitions", "stump_partitions"]
 
 
 def stump_partitions(m: int, landscape: Landscape) -> int:

@@ -2,8 +2,7 @@
 
 Each is an upper bound on ``pi^c_T(m)``, the number of ``c``-partitions a shape can make of ``m``
 examples, as an exact integer, corrected by the errata and combined with no other bound than
-``S(m, c)``. The least of all bounds is :func:`treebound.bounds.partitions`; the fast forms are in
-:mod:`treebound.bounds.fast`.
+``S(m, c)``. The least of all bounds is :func:`treebound.bounds.partitions`.
 
 ======================  ======================================================  =============
 name                    splits of the root                                      errata
@@ -106,12 +105,12 @@ def tree_partitions(
         raise ValueError(
             f"The 'theorem' parameter of {where} must be one of {names}. Got {theorem!r} instead."
         )
-    found = THEOREMS[theorem]
+    chosen = THEOREMS[theorem]
     check_shape(shape, where)
     check_landscape(landscape, where)
-    if found.only:
-        _check_only(landscape, found.only, where)
-    return evaluate(found, shape, c, m, landscape, where)
+    if chosen.only:
+        _check_only(landscape, chosen.only, where)
+    return evaluate(chosen, shape, c, m, landscape, where)
 
 
 def evaluate(
@@ -129,13 +128,13 @@ def evaluate(
         return simple
     recursion = Recursion(theorem.rule, c, merge_rows=theorem.merge_rows)
     recursion.prepare(shape, m, features, fast=theorem.fast)
-    found = recursion(shape, m, features)
-    return found[c - 1] if len(found) >= c else 0
+    chosen = recursion(shape, m, features)
+    return chosen[c - 1] if len(chosen) >= c else 0
 
 
 def _check_only(landscape: Landscape, kind: str, where: str) -> None:
     counts = {"real": landscape.real, "ordinal": landscape.ordinal, "nominal": landscape.nominal}
-    if any(found for name, found in counts.items() if name != kind):
+    if any(chosen for name, chosen in counts.items() if name != kind):
         raise ValueError(
             f"The 'landscape' parameter of {where} must have {kind} features only here. "
             f"Got {landscape!r} instead. Hint: theorem='by-size' takes any mixture."

@@ -301,12 +301,12 @@ def _matching(edges: list[Edge]) -> list[Edge]:
             raise missing from None
         graph = networkx.Graph()
         graph.add_weighted_edges_from(weighted)
-        found = networkx.max_weight_matching(graph, maxcardinality=True)
+        matching = networkx.max_weight_matching(graph, maxcardinality=True)
     else:
         graph = rustworkx.PyGraph(multigraph=False)
         graph.extend_from_weighted_edge_list(weighted)
-        found = rustworkx.max_weight_matching(graph, max_cardinality=True, weight_fn=int)
-    return sorted((min(pair), max(pair)) for pair in found)
+        matching = rustworkx.max_weight_matching(graph, max_cardinality=True, weight_fn=int)
+    return sorted((min(pair), max(pair)) for pair in matching)
 
 
 def _subsets(m: int, k: int) -> list[int]:

@@ -10,7 +10,16 @@ from treebound.certificate.certificate import (
     certify_tree,
     reason_against,
 )
-from treebound.certificate.held_out import HeldOut, learn_apart
+from treebound.certificate.folds import best_of_folds, default_folds, draw_folds, draw_tenth
+from treebound.certificate.frontier import Frontier, certify_proof
+from treebound.certificate.held_out import HeldOut, counts_at, learn_apart
+from treebound.certificate.prior import (
+    CertifiedTree,
+    Prior,
+    PriorOptions,
+    PriorProof,
+    search_trees,
+)
 from treebound.certificate.row_record import RowRecord, RowsSeen
 
 __all__ = [
@@ -19,11 +28,23 @@ __all__ = [
     "Assumption",
     "Certificate",
     "CertificateKind",
+    "CertifiedTree",
+    "Frontier",
     "HeldOut",
+    "Prior",
+    "PriorOptions",
+    "PriorProof",
     "RowRecord",
     "RowsSeen",
+    "best_of_folds",
     "certify_counts",
+    "certify_proof",
     "certify_tree",
+    "counts_at",
+    "default_folds",
+    "draw_folds",
+    "draw_tenth",
     "learn_apart",
     "reason_against",
+    "search_trees",
 ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from math import log
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ from treebound.pruning.path import count
 from treebound.tree.model import Tree
 
 if TYPE_CHECKING:
+    from treebound.certificate.by_class import ClassLimit
+    from treebound.certificate.monitor import Monitor
     from treebound.certificate.row_record import RowsSeen
 
 __all__ = [
@@ -36,7 +39,7 @@ __all__ = [
 ]
 
 # What a certificate is computed from, in the words of ``certify=``, ``kind=`` and its ``kind``.
-CertificateKind = Literal["training", "held-out"]
+CertificateKind = Literal["training", "held-out", "folds", "prior"]
 KINDS: tuple[CertificateKind, ...] = get_args(CertificateKind)
 Method = Literal["tail inversion", "compression", "binomial"]
 # Size of the ghost sample relative to the training sample; fixed beforehand.
@@ -71,8 +74,9 @@ class Certificate:
         The bound: at most this share of new examples is misclassified.
     delta : float
         Probability that the bound fails.
-    kind : {"training", "held-out"}
-        The rows that it was computed from: those that the tree was fitted on, or others.
+    kind : {"training", "held-out", "folds", "prior"}
+        The rows that it was computed from: those that the tree was fitted on, others, the best of
+        several folds, or those that did not define a prior over trees.
     method : {"tail inversion", "compression", "binomial"}
         How it was computed: from the growth function of trees of this size, from the number of
         training rows that determine the tree, or by the exact binomial limit.
@@ -89,6 +93,8 @@ class Certificate:
         Size of the ghost sample of the tail inversion.
     named_rows : int
         Number of training rows that determine the tree, in a compression certificate.
+    folds : int
+        Number of trees of which this one has the smallest limit, each at its share of ``delta``.
     assumptions : tuple of Assumption
         The assumptions, each checked or stated.
     declared_risk : float or None
@@ -108,6 +114,7 @@ class Certificate:
     log_price: float = 0.0
     ghost: int = 0
     named_rows: int = 0
+    folds: int = 1
     assumptions: tuple[Assumption, ...] = ()
     declared_risk: float | None = None
     constant_error: float | None = None
@@ -127,6 +134,39 @@ class Certificate:
         """Whether the bound is trivial: it rounds to 100.0 %."""
         return self.risk >= 0.9995
 
+    @cached_property
+    def by_class(self) -> tuple[ClassLimit, ...]:
+        """For each class a limit on the share of its new cases that are missed.
+
+        They hold together with probability ``1 - delta``. Empty if they are not known.
+        """
+        source = vars(self).get("_class_limits")
+        return () if source is None else source()
+
+    def with_class_limits(self, source: Callable[[], tuple[ClassLimit, ...]]) -> Certificate:
+        """A copy that computes its limits by class when they are asked for."""
+        other = replace(self)
+        vars(other)["_class_limits"] = source
+        return other
+
+    def monitor(self, alpha: float = 0.01) -> Monitor:
+        """Watch after deployment whether the error rate stays below the certified one.
+
+        Parameters
+        ----------
+        alpha : float
+            Probability that there is ever a false alarm, if the certificate holds; the classes
+            that have a limit share it.
+
+        Returns
+        -------
+        Monitor
+        """
+        from treebound.certificate.monitor import error_monitor
+
+        limits = [(one.label, one.risk) for one in self.by_class if one.risk < 1.0]
+        return error_monitor(self.risk, limits, alpha=alpha)
+
     @property
     def useful(self) -> bool:
         """Whether the bound is below the error of always predicting the most frequent class."""
@@ -137,8 +177,11 @@ class Certificate:
         return self.risk
 
     def __str__(self) -> str:
-        if self.kind == "held-out":
+        if self.kind in ("held-out", "folds"):
             seen = f"{self.errors:,} of {self.m:,} held-out examples were"
+        elif self.kind == "prior":
+            size = count(self.leaves or 0, "leaf")
+            seen = f"{self.errors:,} of {self.m:,} test examples were, {size}"
         else:
             error, size = _percent(self.training_error), count(self.leaves or 0, "leaf")
             seen = f"{error} on the {self.m:,} training examples, {size}"
@@ -160,14 +203,23 @@ class Certificate:
             )
         return f"{limit} ({seen}; always the most frequent class: {baseline})."
 
-    def explain(self) -> str:
+    def explain(self, *, by_class: bool = True) -> str:
         """Describe the bound, how it was computed, and what it assumes.
+
+        Parameters
+        ----------
+        by_class : bool
+            Whether to list the limits of the classes.
 
         Returns
         -------
         str
         """
-        lines = [str(self), *self._worth(), self._how()]
+        lines = [str(self), *self._worth(), self._how(), self._smaller()]
+        if by_class and self.by_class:
+            sure = _percent(self.confidence, short=True)
+            lines.append(f"By class, all together with probability {sure}:")
+            lines += [f"- {limit}" for limit in self.by_class]
         if self.declared_risk is not None:
             lines.append(
                 "Declaring the categories beforehand would have given "
@@ -180,21 +232,36 @@ class Certificate:
 
     def _worth(self) -> Iterator[str]:
         """What the bound means, and whether it is useful."""
-        held_out = self.kind == "held-out"
-        remedy = "held-out rows" if held_out else "examples, fewer leaves or certify='held-out'"
         if self.vacuous:
-            yield f"Any risk up to 100 % is possible. More {remedy} would give a useful bound."
+            yield "Any risk up to 100 % is possible."
             return
         yield (
             "This is a limit, not an estimate: expect fewer errors. At most "
             f"{_percent(self.delta, short=True)} of all samples of this size give a wrong limit."
         )
-        if not self.useful and self.leaves != 1:
-            yield f"More {remedy} would give a smaller one."
+
+    def _smaller(self) -> str:
+        """What would make the limit smaller."""
+        if self.kind == "training":
+            return "certify='folds' or certify='prior' usually gives a much smaller limit."
+        if self.kind == "prior":
+            return "A tree with fewer leaves or more examples would make it smaller."
+        return "More held-out examples would make it smaller."
 
     def _how(self) -> str:
         if self.kind == "held-out":
             return "Kind: held-out. The tree was not fitted on these rows (exact binomial limit)."
+        if self.kind == "folds":
+            return (
+                f"Kind: folds. The best of {self.folds} trees, each tested on the rows it was not "
+                f"fitted on (exact binomial limit at delta / {self.folds})."
+            )
+        if self.kind == "prior":
+            return (
+                "Kind: prior. Some of the rows gave every tree a prior probability, this one "
+                f"{self.log_price:.1f} nats; the other {self.m:,} test it. The limits of all trees "
+                "hold at once."
+            )
         if self.method == "compression":
             return (
                 "Kind: training, by compression. "
@@ -232,6 +299,7 @@ def certify_tree(
     tree: Tree,
     *,
     errors: int | None = None,
+    row_counts: NDArray[np.int64] | None = None,
     landscape: Landscape | None = None,
     delta: float = 0.05,
     unknown: str = "other",
@@ -247,6 +315,9 @@ def certify_tree(
         A tree with the counts of its training rows.
     errors : int, optional
         Training errors; by default those of the tree.
+    row_counts : ndarray of int64, shape (n_nodes, n_classes), optional
+        Training rows of each class at each node, if the rows were weighted: the bound holds
+        however the tree was chosen, and counts every row once.
     landscape : Landscape, optional
         The features to split on; by default those of the columns, where undeclared categories
         count as unbounded.
@@ -265,11 +336,12 @@ def certify_tree(
         If the tree has no certificate; the message says why.
     """
     check("certify", {"delta": delta}, _DELTA)
-    reason = reason_against(tree)
+    reason = reason_against(tree, row_counts)
     if reason:
         raise ValueError(f"There is no certificate for this tree. {reason}")
     m = int(tree.rows[0])
-    wrong = int(tree.errors) if errors is None else errors
+    class_rows, class_errors = errors_by_class(tree, row_counts)
+    wrong = int(class_errors.sum()) if errors is None else errors
     check("certify", {"errors": wrong}, {"errors": Whole(0)})
     if wrong > m:
         raise invalid("errors", "certify", f"at most {m}, the number of training rows", wrong)
@@ -278,21 +350,41 @@ def certify_tree(
         columns = tuple(replace(one, declared=one.kind != "real") for one in tree.columns)
         declared = _least(merge_equal_leaves(replace(tree, columns=columns)), wrong, None, delta)
         least = replace(least, declared_risk=declared.risk)
-    return replace(
+    certificate = replace(
         least,
         delta=float(delta),
         leaves=tree.n_leaves,
         assumptions=tuple(_assumptions(tree, least.method, landscape is not None, unknown)),
-        constant_error=1.0 - float(tree.counts[0].max()) / m,
+        constant_error=1.0 - float(class_rows.max()) / m,
+    )
+    from treebound.certificate.by_class import by_class_training
+
+    return certificate.with_class_limits(
+        partial(by_class_training, tree, class_rows, class_errors, float(delta), landscape)
     )
 
 
-def reason_against(tree: Tree) -> str:
+def errors_by_class(
+    tree: Tree, counts: NDArray[Any] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of each class, and how many of them are misclassified where they come to rest.
+
+    ``counts`` are those of rows at the nodes of the tree, by default its own. Rows may rest at an
+    inner node (``unknown="stop"``).
+    """
+    rest = np.array(tree.counts if counts is None else counts, dtype=np.float64)
+    rows, inner = rest[0].copy(), ~tree.is_leaf
+    rest[inner] -= rest[tree.left[inner]] + rest[tree.right[inner]]
+    wrong = tree.label[:, None] != np.arange(tree.n_classes)
+    return rows.round().astype(np.int64), (rest * wrong).sum(axis=0).round().astype(np.int64)
+
+
+def reason_against(tree: Tree, row_counts: NDArray[np.int64] | None = None) -> str:
     """Why a tree has no certificate; empty if it can have one."""
-    if tree.weighted:
+    if tree.weighted and row_counts is None:
         return (
-            "The examples were weighted, and the bound counts examples. Hint: fit without "
-            "sample_weight and class_weight."
+            "The examples were weighted, and their number in each class is not known. Hint: give "
+            "the training rows."
         )
     if not tree.counted:
         return (
@@ -414,7 +506,11 @@ def _ways(column: Column) -> int:
 
 
 def _assumptions(tree: Tree, method: Method, given: bool, unknown: str) -> Iterator[Assumption]:
-    yield Assumption("every example counts once: there are no weights", True)
+    if tree.weighted:
+        text = "errors are counted by rows, each once: the limit is about new rows without weights"
+        yield Assumption(text, True)
+    else:
+        yield Assumption("every example counts once: there are no weights", True)
     yield Assumption("splits are thresholds and comparisons with one category", True)
     if method == "compression":
         yield Assumption("every threshold is the value of a training example", True)
@@ -436,7 +532,13 @@ def _assumptions(tree: Tree, method: Method, given: bool, unknown: str) -> Itera
     if declared:
         text = "were declared before the data were seen, and there are no others"
         yield Assumption(f"the categories of {_named(declared)} {text}", False)
+    yield from new_categories(tree, unknown)
+
+
+def new_categories(tree: Tree, unknown: str) -> Iterator[Assumption]:
+    """Columns where a category that is new would not be covered."""
     # In the theory no split sends an unknown category to the side of a known one.
+    undeclared = filter(_undeclared, tree.columns)
     new = [one for one in undeclared if unknown != "other" or one.kind == "ordinal"]
     if new:
         yield Assumption(f"no category is new: {_named(new)}", False)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import partial
+from math import log
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.certificate.by_class import ClassLimit, by_class_on_rows
 from treebound.certificate.certificate import (
     CLASSES_AS_FOUND,
     Assumption,
     Certificate,
     CertificateKind,
     certify_counts,
+    errors_by_class,
 )
 from treebound.data import Sample, Unknown
-from treebound.data.frames import read_table
+from treebound.data.frames import Table
 from treebound.data.row_hashes import row_hashes
 from treebound.data.sample import same_length
 from treebound.data.targets import learn_classes
@@ -25,37 +29,28 @@ from treebound.data.weights import row_weights
 from treebound.pruning import PruningPath
 from treebound.tree.model import Tree
 
-__all__ = ["HeldOut", "drawn_apart", "learn_apart"]
+__all__ = ["HeldOut", "counts_at", "learn_apart"]
 
 
 def learn_apart(
-    learn: Callable[..., Sample], X: Any, y: Any, sample_weight: Any, seed: int | None,
+    learn: Callable[..., Sample],
+    table: Table,
+    y: Any,
+    sample_weight: Any,
+    fold: NDArray[np.intp],
     unknown: Unknown,
-) -> tuple[Sample, Sample, NDArray[np.uint64]]:  # fmt: skip
-    """Split into training rows and held-out rows: a tenth, at least 150, at most 30 %.
+) -> tuple[Sample, Sample, NDArray[np.uint64]]:
+    """Split into training rows and held-out rows; ``fold`` are places among rows with weight.
 
     Also returns the hashes of the held-out rows, whose categories the sample may not know.
-
-    The split depends only on the seed and the row numbers; with a stratified split the certificate
-    would not hold. Nothing is learned from the held-out rows: categories and missing values that
-    only they have are unknown to the columns. Only the types of the columns and the set of classes
-    come from all rows.
-
-    Parameters
-    ----------
-    learn : callable
-        ``learn(X, y, sample_weight) -> Sample``.
-    X, y, sample_weight
-        The arguments of ``fit``.
-    seed : int or None
-    unknown : str
-        How to handle unknown categories.
+    Nothing is learned from the held-out rows: categories and missing values that only they have
+    are unknown to the columns. Only the types of the columns and the set of classes come from all
+    rows.
     """
-    table, (classes, codes) = read_table(X), learn_classes(y)
+    classes, codes = learn_classes(y)
     same_length(table.shape[0], len(codes))
     weight = row_weights(sample_weight, len(codes))
     rows = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
-    training, apart = drawn_apart(rows, seed)
     present = np.unique(codes[rows])
 
     def part(chosen: NDArray[np.intp]) -> tuple[Any, ...]:
@@ -63,10 +58,10 @@ def learn_apart(
         mask[chosen] = True
         return table.rows(mask), classes[codes[mask]], None if weight is None else weight[mask]
 
-    sample = _with_classes(learn(*part(training)), classes[present])
-    rows, labels, weights = part(apart)
+    sample = _with_classes(learn(*part(np.delete(rows, fold))), classes[present])
+    held, labels, weights = part(rows[fold])
     aside = Sample.read(
-        rows,
+        held,
         labels,
         weights,
         columns=sample.columns,
@@ -75,31 +70,17 @@ def learn_apart(
         unknown="other" if unknown == "error" else unknown,
     )
     names = None if table.names is None else [column.name for column in sample.columns]
-    return sample, aside, row_hashes(rows, sample.classes, aside.y, names=names)
-
-
-def drawn_apart(
-    rows: NDArray[np.intp], seed: int | None
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The numbers of the training rows and of the held-out rows, drawn from all."""
-    size = round(min(0.3 * len(rows), max(150.0, 0.1 * len(rows))))
-    if size < 1:
-        raise ValueError(
-            f"certify='held-out' needs at least 2 rows to set some aside. Got {len(rows)} instead."
-        )
-    drawn = np.random.default_rng(seed).permutation(rows)
-    return drawn[size:], drawn[:size]
+    return sample, aside, row_hashes(held, sample.classes, aside.y, names=names)
 
 
 def _with_classes(sample: Sample, classes: NDArray[Any]) -> Sample:
     """The sample with more classes, of which it has no row."""
     code = np.searchsorted(classes, sample.classes).astype(np.int32)
-    factors = sample.class_factors
+    factors = sample.factors
     if factors is not None:
-        all_factors = np.ones(len(classes))
-        all_factors[code] = factors
-        factors = tuple(all_factors.tolist())
-    return Sample(sample.X, code[sample.y], sample.weight, classes, factors)
+        factors = np.ones(len(classes))
+        factors[code] = sample.factors
+    return replace(sample, y=code[sample.y], classes=classes, factors=factors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,45 +95,62 @@ class HeldOut:
         Number that the fitted tree misclassifies.
     counts : ndarray of int64, shape (n_nodes, n_classes)
         Number of each class at each node of the grown tree.
+    folds : int
+        Number of folds of which this one was the best; its limit has this part of ``delta``.
     """
 
     m: int
     errors: int
     counts: NDArray[np.int64]
-    kind: ClassVar[CertificateKind] = "held-out"
+    folds: int = 1
+
+    @property
+    def kind(self) -> CertificateKind:
+        """The kind of its certificates."""
+        return "held-out" if self.folds == 1 else "folds"
 
     @classmethod
     def of(cls, aside: Sample, tree: Tree, grown: Tree) -> HeldOut:
         """Count the held-out rows, ignoring their weights."""
         errors = int((tree.label[tree.apply(aside.X)] != aside.y).sum())
-        counts, _ = grown.counts_on(replace(aside, weight=None))
-        return cls(aside.n_rows, errors, counts.astype(np.int64))
+        # with unknown="stop" rows may rest at inner nodes: sum whole subtrees
+        rest = np.zeros((grown.n_nodes + 1, grown.n_classes), dtype=np.int64)
+        np.add.at(rest, (grown.apply(aside.X) + 1, aside.y), 1)
+        before = rest.cumsum(axis=0)
+        counts = before[np.arange(grown.n_nodes) + grown.size] - before[:-1]
+        return cls(aside.n_rows, errors, counts)
 
-    def certificate(self, delta: float, path: PruningPath | None) -> Certificate:
+    def certificate(self, delta: float, tree: Tree, path: PruningPath | None) -> Certificate:
         """The certificate of the fitted tree."""
-        return self._with(certify_counts(self.errors, self.m, delta), _alone(path))
+        certificate = self._with(self.errors, delta, 1, _alone(path))
+        counts = self.counts if path is None else counts_at(path, path.chosen, self.counts)
+        if counts is None:
+            return certificate
+        return certificate.with_class_limits(self._by_class(tree, counts, delta, 1))
 
     def certificate_at(self, path: PruningPath, step: int, delta: float) -> Certificate | None:
         """The certificate of another step of the path; all steps share delta."""
-        cuts = path.cuts(step)
-        if cuts is None:
+        counts = counts_at(path, step, self.counts)
+        if counts is None:
             return None
-        grown = path.first
-        alive = np.ones(grown.n_nodes, dtype=bool)
-        for node in cuts.tolist():
-            alive[node + 1 : node + grown.size[node]] = False
-        inner = alive & ~grown.is_leaf
-        inner[cuts] = False
-        at_rest = self.counts.copy()
-        at_rest[inner] -= self.counts[grown.left[inner]] + self.counts[grown.right[inner]]
-        wrong = at_rest.sum(axis=1) - at_rest[np.arange(grown.n_nodes), grown.label]
-        share = delta / path.n_considered
-        text = f"it is one of {path.n_considered:,} steps of the pruning path, which share delta"
-        certificate = certify_counts(int(wrong[alive].sum()), self.m, share)
-        return replace(self._with(certificate, (Assumption(text, True),)), delta=delta)
+        tree, steps = path.tree(step), path.n_considered
+        _, errors = errors_by_class(tree, counts)
+        text = f"it is one of {steps:,} steps of the pruning path, which share delta"
+        certificate = self._with(int(errors.sum()), delta, steps, (Assumption(text, True),))
+        return certificate.with_class_limits(self._by_class(tree, counts, delta, steps))
 
-    def _with(self, certificate: Certificate, more: tuple[Assumption, ...]) -> Certificate:
+    def _by_class(
+        self, tree: Tree, counts: NDArray[np.int64], delta: float, steps: int
+    ) -> Callable[[], tuple[ClassLimit, ...]]:
+        rows, errors = errors_by_class(tree, counts)
+        level = log(delta / (self.folds * steps))
+        return partial(by_class_on_rows, tree.classes.tolist(), rows, errors, level)
+
+    def _with(
+        self, errors: int, delta: float, steps: int, more: tuple[Assumption, ...]
+    ) -> Certificate:
         """The certificate with the assumptions of rows that fit held out."""
+        certificate = certify_counts(errors, self.m, delta / (self.folds * steps))
         others = (
             Assumption("the rows set aside were drawn by number, not by label", True),
             Assumption("rows are independent draws, as the new ones will be", False),
@@ -162,8 +160,28 @@ class HeldOut:
                        "a certificate was seen", False),
             Assumption(CLASSES_AS_FOUND, False),
         )  # fmt: skip
-        constant = 1.0 - float(self.counts[0].max()) / self.m
-        return replace(certificate, assumptions=others + more, constant_error=constant)
+        return replace(
+            certificate,
+            delta=delta,
+            kind=self.kind,
+            folds=self.folds,
+            assumptions=others + more,
+            constant_error=1.0 - float(self.counts[0].max()) / self.m,
+        )
+
+
+def counts_at(path: PruningPath, step: int, counts: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Counts at the nodes of the tree of a step, from those at the nodes of the first tree.
+
+    None if the step is no pruning of the first tree: subtrees were raised.
+    """
+    cuts = path.cuts(step)
+    if cuts is None:
+        return None
+    alive = np.ones(path.first.n_nodes, dtype=bool)
+    for node in cuts.tolist():
+        alive[node + 1 : node + path.first.size[node]] = False
+    return counts[alive]
 
 
 def _alone(path: PruningPath | None) -> tuple[Assumption, ...]:

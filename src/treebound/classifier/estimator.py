@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treebound.certificate import Certificate
+from treebound.certificate import Certificate, Frontier
 from treebound.classifier.fitting import fit_table
 from treebound.classifier.methods import FrameOutput, ModelMethods
 from treebound.data import Column, Matrix
@@ -30,14 +30,17 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
     from sklearn.utils import Tags
 
+    from treebound.classifier.referring import ReferringClassifier
+
 __all__ = ["BoundTreeClassifier"]
 
 
 class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstimator, FitParameters):
     """A decision tree that prunes itself with a generalization bound.
 
-    One readable tree, grown best-first on real, ordinal and nominal columns as they are, and
-    pruned without cross-validation and without held-out data.
+    One readable tree, grown best-first on real, ordinal and nominal columns as they are. It is
+    pruned by a score from learning theory, with a weight that is chosen by five folds from 1,000
+    rows on and fixed below.
 
     Parameters
     ----------
@@ -66,6 +69,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
     pruning : {"bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", \
             "mdl"}, Pruner or None
         How to prune the grown tree; None does not prune.
+    size : {"accurate", "balanced", "small"} or None
+        Which tree the bound pruner chooses by cross-validation: that of the least error, or the
+        smallest within half a standard error of it, or within one. None: ``"balanced"`` from 1,000
+        rows on; below, a fixed weight without cross-validation.
     categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
         Columns to treat as nominal regardless of dtype. The others follow their dtype: unordered
         categoricals, text and booleans are nominal, ordered categoricals and enums ordinal,
@@ -77,22 +84,30 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         category that the splits do not name; ``"majority"`` sends it to the child with more
         training examples; ``"stop"`` predicts at the node that splits on it; ``"missing"`` treats
         it as missing; ``"error"`` raises an error.
-    smoothing : {"m-estimate", "laplace"} or None
+    smoothing : {"shrinkage", "m-estimate", "laplace"} or None
         How counts become probabilities, see :func:`treebound.tree.smoothing.probabilities`. The
         default has the lowest log-loss on the paper's 25 data sets.
     class_weight : "balanced", mapping of class to weight, or None
-        Multiplies the sample weights.
-    certify : {"training", "held-out"}
-        Compute the certificate from the training rows, or from rows that ``fit`` holds out (a
-        tenth, but at least 150 and at most 30 %; the tree is grown and pruned on the rest). The
-        second bound is much smaller; it holds for the fitted tree, and is larger for other steps
-        of the pruning path, which share ``delta``.
+        Multiplies the sample weights; only the ratios matter. Pruning counts the effective number
+        of examples, ``(sum n c)^2 / sum n c^2`` for n rows of each class weight c.
+    certify : {"training", "held-out", "folds", "prior"}
+        What the certificate is computed from: the training rows; rows that ``fit`` holds out (a
+        tenth, but at least 150 and at most 30 %); the best of 3 folds (4 from 500 rows on), each of
+        which tests a tree that was fitted without it; or a prior over trees that a fifth of the
+        rows defines, where the tree is searched for with all rows to have a small limit (columns,
+        thresholds, ``max_leaves`` and ``max_depth`` are as set; the other options of growing and
+        pruning do not matter). The last three limits are much smaller; see :ref:`certificate`.
     delta : float
         The certificate holds with probability ``1 - delta``.
+    target_risk : float or None
+        With ``certify="prior"``: fit the most accurate tree that is certified at this risk or
+        below; an error if there is none. None chooses the most accurate of the trees whose limit
+        is within 3 points of the least.
     random_state : int or None
-        Seed of the held-out rows. None chooses others at each fit.
+        Seed of the folds, of the held-out rows, or of the rows of the prior. None chooses others
+        at each fit.
     n_jobs : int or None
-        Number of threads for growing; the tree does not depend on it.
+        Number of threads; the tree does not depend on it.
 
     Attributes
     ----------
@@ -130,8 +145,11 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
     ``score`` (the accuracy), ``get_params`` and ``set_params`` are those of scikit-learn.
 
-    Rows of weight zero are dropped, and a row of weight two counts as two rows: the number of
-    examples in a pruning score is the sum of the weights.
+    Rows of weight zero are dropped. If all sample weights are whole numbers, a row of weight two
+    counts as two rows. Otherwise only the ratios of the weights matter: they are scaled to mean 1.
+
+    A tie between the classes of a leaf goes to the first class in sorted order. Apart from that,
+    the names of the classes change nothing.
 
     Examples
     --------
@@ -156,7 +174,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
     # -- learning --------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Grow a tree and prune it.
 
         Parameters
@@ -169,6 +187,9 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
             The class of every row; of a table that is read in batches, the name of its column.
         sample_weight : array-like of shape (n_rows,), or str, optional
             The weight of every row, or the name of its column.
+        groups : array-like of shape (n_rows,), optional
+            The group of every row, such as a patient with several rows. Folds and held-out rows
+            keep groups together; there is no certificate, since rows are not independent.
 
         Returns
         -------
@@ -180,7 +201,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
                 rows = read_table(X)
                 if type(X) is not np.ndarray or y is None:  # an array has no names to look for
                     validate_data(self, X, y, skip_check_array=True)
-            self._set_model(fit_table(self, rows, y, sample_weight))
+            self._set_model(fit_table(self, rows, y, sample_weight, groups))
         return self
 
     def _set_model(self, model: Model) -> None:
@@ -378,9 +399,59 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         return self._fitted().certificate
 
     @property
+    def frontier_(self) -> Frontier | None:
+        """With ``certify="prior"``: trees of few and many leaves, each with its certified error."""
+        return self._fitted().frontier
+
+    @property
     def certificate_reason_(self) -> str | None:
         """Why there is no certificate, in words; None if there is one."""
         return self._fitted().certificate_reason
+
+    def refer(
+        self,
+        max_risk: float,
+        X: Any = None,
+        y: Any = None,
+        *,
+        label: Any = None,
+        delta: float | None = None,
+    ) -> ReferringClassifier:
+        """A classifier that answers only where the risk of an answered case can be promised.
+
+        Parameters
+        ----------
+        max_risk : float
+            At most this share of the answered new cases is misclassified, with probability
+            ``1 - delta``. Several values, or another one after looking, share ``delta``.
+        X, y : table and labels, optional
+            Rows that took no part in fitting; or, with ``certify="prior"``, the training rows. By
+            default the rows that ``fit`` held out.
+        label : object, optional
+            What ``predict`` gives for the other cases, of the type of the classes; by default
+            ``"refer"``, or -1 where classes are numbers.
+        delta : float, optional
+            Probability that the promise is wrong; by default that of the classifier.
+
+        Returns
+        -------
+        ReferringClassifier
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> import treebound as tb
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+        >>> print(clf.refer(max_risk=0.07).referral_)
+        With probability 95 %, at most 7 % of the answered new cases are misclassified.
+        77.3 % of 150 rows are answered, 3 of them wrongly; the rest is referred.
+        """
+        from treebound.classifier.referring import ReferringClassifier, referral_of
+
+        model = self._fitted()
+        found = referral_of(model, max_risk, X, y, delta=delta)
+        return ReferringClassifier(model, found, label)
 
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
         """A copy of this classifier at another step of the pruning path, without refitting.

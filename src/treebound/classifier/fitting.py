@@ -9,15 +9,31 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from treebound._jobs import effective_jobs
-from treebound.certificate import HeldOut, RowRecord, learn_apart
+from treebound._validation import invalid
+from treebound.certificate import (
+    Frontier,
+    HeldOut,
+    Prior,
+    PriorOptions,
+    RowRecord,
+    best_of_folds,
+    default_folds,
+    draw_folds,
+    draw_tenth,
+    learn_apart,
+    search_trees,
+)
 from treebound.data import Sample
 from treebound.data.findings import warn_of_findings
 from treebound.data.folds import folds
-from treebound.data.frames import read_table
+from treebound.data.frames import Table, read_table
 from treebound.data.parts import Schema
 from treebound.data.streams import Batches, TableStream, open_stream
-from treebound.data.weights import warn_if_light, warn_if_total_is_light
+from treebound.data.weights import heaviest, row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, grow
 from treebound.growing.rounds import (
     FINE_BINS,
@@ -28,9 +44,10 @@ from treebound.growing.rounds import (
     make_bins,
     stream_engine,
 )
-from treebound.model import Model
+from treebound.model import Model, row_counts
 from treebound.parameters import FitParameters
-from treebound.pruning import PRUNERS, Pruner, make_pruner
+from treebound.pruning import PRUNERS, BoundPruner, Pruner, PruningResult, make_pruner
+from treebound.pruning.base import BasePruner
 from treebound.tree.model import Tree
 
 __all__ = [
@@ -46,14 +63,22 @@ __all__ = [
 
 # Without another limit: labels that are noise would be grown to a leaf for nearly every row.
 MOST_GROWN_LEAVES = 1 << 16
+_GROUPED = (
+    "Rows of one group are not independent, and certificates count independent rows. Hint: "
+    "certify with rows of other groups, one of each."
+)
 
 
 # -- rows in memory --------------------------------------------------------------------------------
 
 
-def fit_table(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = None) -> Model:
+def fit_table(
+    parameters: FitParameters, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+) -> Model:
     """Grow a tree on a table and prune it; a dataset or lazy frame is read in batches."""
     batches = open_stream(X)
+    if groups is not None:
+        refuse_groups(parameters, in_memory=batches is None)
     if batches is not None:
         return fit_stream(parameters, batches, y, sample_weight)
     parameters.checked()
@@ -64,25 +89,52 @@ def fit_table(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = No
         categorical_features=parameters.categorical_features,
         ordinal_features=parameters.ordinal_features,
     )
-    aside, named = None, table.names is not None
-    if parameters.certify == "held-out":
-        sample, aside, hashes = learn_apart(
-            learn, table, y, sample_weight, parameters.random_state, parameters.unknown
-        )
-        rows = RowRecord.of(sample, named).with_rows("held-out", hashes)
-    else:
-        sample = learn(table, y, sample_weight)
-        rows = RowRecord.of(sample, named)
-    warn_of_findings(sample, stacklevel=4)
     name = getattr(y, "name", None)
-    return fit_sample(
-        parameters,
-        sample,
-        aside,
-        target=name if isinstance(name, str) and name else None,
-        named=named,
-        rows=rows,
-    )
+    target = name if isinstance(name, str) and name else None
+    named = table.names is not None
+    if parameters.certify in ("held-out", "folds"):
+        return _fit_apart(parameters, learn, table, y, sample_weight, target)
+    sample = learn(table, y, sample_weight, groups=groups)
+    warn_of_findings(sample, stacklevel=4)
+    rows = RowRecord.of(sample, named)
+    return fit_sample(parameters, sample, target=target, named=named, rows=rows)
+
+
+def _fit_apart(
+    parameters: FitParameters,
+    learn: Callable[..., Sample],
+    table: Table,
+    y: Any,
+    sample_weight: Any,
+    target: str | None,
+) -> Model:
+    """Fit without one fold, or without each of several, and keep the tree of the least limit."""
+    m, named = table.shape[0], table.names is not None
+    weight = row_weights(sample_weight, m)
+    m = m if weight is None else int(np.count_nonzero(weight))
+    if m < 2:
+        raise ValueError(
+            f"certify={parameters.certify!r} needs at least 2 rows to set some aside. "
+            f"Got {m} instead."
+        )
+    seed = parameters.random_state
+    several = parameters.certify == "folds"
+    folds = draw_folds(m, default_folds(m), seed) if several else draw_tenth(m, seed)
+
+    def fit(fold: NDArray[np.intp]) -> tuple[Model, int]:
+        sample, aside, hashes = learn_apart(
+            learn, table, y, sample_weight, fold, parameters.unknown
+        )
+        if fold is folds[0]:
+            warn_of_findings(sample, stacklevel=7)
+        rows = RowRecord.of(sample, named).with_rows("held-out", hashes)
+        model = fit_sample(parameters, sample, aside, target=target, named=named, rows=rows)
+        assert model.held_out is not None
+        return model, model.held_out.errors
+
+    model = best_of_folds(fit, folds, parameters.delta).fitted
+    assert model.held_out is not None
+    return replace(model, held_out=replace(model.held_out, folds=len(folds)))
 
 
 def fit_sample(
@@ -96,15 +148,39 @@ def fit_sample(
 ) -> Model:
     """Grow a tree on a sample and prune it; rows set aside are counted."""
     pruner, options = parameters.checked()
-    grown = grow(sample, options)
-    if pruner is not None:
-        warn_if_light(sample.weight)
-    model = _pruned(parameters, grown, pruner, options, sample)
-    held_out = None if aside is None else HeldOut.of(aside, model.tree, model.grown)
+    warn_of_common_factor(sample.weight, stacklevel=5)
+    if parameters.certify == "prior":
+        model = _by_prior(parameters, sample, options)
+    else:
+        validation = None
+        if isinstance(pruner, BasePruner):
+            sample, validation = pruner.hold_out(sample)
+        model = _pruned(parameters, grow(sample, options), pruner, options, sample, validation)
     return replace(
-        model, target=target, named=named, held_out=held_out, rows=rows,
-        class_factors=sample.class_factors,
-    )  # fmt: skip
+        model,
+        target=target,
+        named=named,
+        held_out=None if aside is None else HeldOut.of(aside, model.tree, model.grown),
+        rows=rows,
+        row_counts=row_counts(model.grown, sample),
+        no_certificate=_GROUPED if sample.groups is not None else "",
+    )
+
+
+def _by_prior(parameters: FitParameters, sample: Sample, options: GrowOptions) -> Model:
+    """Search for a tree with a small limit from a prior that a fifth of the rows defines."""
+    depth = PriorOptions().depth if options.max_depth is None else options.max_depth
+    constants = PriorOptions(thresholds=options.thresholds, depth=min(depth, PriorOptions().depth))
+    seed = parameters.random_state
+    prior = Prior(sample, seed, constants)
+    trees = search_trees(prior, parameters.delta, seed=seed or 0)
+    if parameters.max_leaves is not None:
+        trees = [one for one in trees if one.leaves <= parameters.max_leaves]
+    frontier = Frontier.of(trees, parameters.target_risk)
+    chosen = frontier[frontier.chosen]
+    return replace(
+        _model(parameters, chosen.tree, None, options), proof=chosen.proof, frontier=frontier
+    )
 
 
 def _pruned(
@@ -113,15 +189,22 @@ def _pruned(
     pruner: Pruner | None,
     options: GrowOptions,
     sample: Sample | None = None,
+    validation: Sample | None = None,
 ) -> Model:
     """The model of a grown tree, pruned."""
     tree, result = grown, None
     if pruner is not None:
-        again = None if sample is None else partial(grow, options=options)
-        result = pruner.prune(grown, sample, grow=again)
+        again = None if sample is None else partial(grow, options=_beside(pruner, options))
+        result = pruner.prune(grown, sample, validation=validation, grow=again)
         if parameters.max_leaves is not None:
             result = result.within(parameters.max_leaves)
         tree = result.tree
+    return _model(parameters, tree, result, options)
+
+
+def _model(
+    parameters: FitParameters, tree: Tree, result: PruningResult | None, options: GrowOptions
+) -> Model:
     return Model(
         tree,
         pruning=result,
@@ -133,12 +216,29 @@ def _pruned(
     )
 
 
+def _beside(pruner: Pruner, options: GrowOptions) -> GrowOptions:
+    """The options of growing in folds: one thread where the folds have threads themselves."""
+    in_threads = isinstance(pruner, BoundPruner) and effective_jobs(pruner.n_jobs) > 1
+    return replace(options, n_jobs=1) if in_threads else options
+
+
+def refuse_groups(parameters: FitParameters, *, in_memory: bool) -> None:
+    """Raise a ValueError where groups cannot be kept together."""
+    if not in_memory:
+        raise ValueError("The 'groups' parameter must be None for rows that are not in memory.")
+    if parameters.certify != "training":
+        must = "'training' with groups"
+        raise invalid("certify", "BoundTreeClassifier", must, parameters.certify, _GROUPED)
+
+
 class Fold(NamedTuple):
     """Results of a tree on a validation fold."""
 
     rows: int
     errors: int
     leaves: int
+    truth: NDArray[np.int32]
+    shares: NDArray[np.float64]
 
 
 def cross_validated(parameters: FitParameters, sample: Sample, k: int) -> list[Fold]:
@@ -146,8 +246,10 @@ def cross_validated(parameters: FitParameters, sample: Sample, k: int) -> list[F
     results = []
     for outside, inside in folds(sample, k, parameters.random_state):
         model = fit_sample(parameters, outside)
-        wrong = model.tree.label[model.apply(inside.X)] != inside.y
-        results.append(Fold(inside.n_rows, int(wrong.sum()), model.tree.n_leaves))
+        nodes = model.apply(inside.X)
+        wrong = int((model.tree.label[nodes] != inside.y).sum())
+        shares = model.node_probabilities[nodes]
+        results.append(Fold(inside.n_rows, wrong, model.tree.n_leaves, inside.y, shares))
     return results
 
 
@@ -163,6 +265,9 @@ def refuse_what_needs_rows(parameters: FitParameters, pruner: Pruner | None) -> 
             f"Hint: these need only the counts in the tree: {', '.join(map(repr, able))}, None; "
             "others too where the constant they would look for is given."
         )
+    if parameters.size is not None:
+        must = "None for rows that are not in memory"
+        raise invalid("size", "BoundTreeClassifier", must, parameters.size)
     if parameters.certify != "training":
         raise ValueError(
             "The 'certify' parameter must be 'training' for rows that are not in memory. Got "
@@ -247,12 +352,25 @@ def fit_engine(
             UserWarning,
             stacklevel=4,
         )
-    if pruner is not None and grown.weighted:
-        warn_if_total_is_light(float(total.total), engine.facts.n_rows, stacklevel=5)
-    factors = schema.factors
+    if grown.weighted:
+        grown = _in_sample_weights(grown, schema.factors)
     return replace(
         _pruned(parameters, grown, pruner, options),
         target=target,
         named=schema.names is not None,
-        class_factors=None if factors is None else tuple(factors.tolist()),
     )
+
+
+def _in_sample_weights(tree: Tree, factors: NDArray[np.float64] | None) -> Tree:
+    """The tree of an engine with counts and class weights apart, as in memory.
+
+    Sample weights that are not whole are scaled to mean 1.
+    """
+    counts = tree.counts if factors is None else tree.counts / factors
+    whole = np.rint(counts)
+    if np.allclose(counts, whole, rtol=0.0, atol=1e-6):
+        counts = whole
+    else:
+        counts = counts * (tree.rows[0] / counts[0].sum())
+    masses = counts if factors is None else counts * factors
+    return replace(tree, counts=counts, factors=factors, label=heaviest(masses))

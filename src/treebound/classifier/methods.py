@@ -52,10 +52,10 @@ class ModelMethods(Forms, Exports):
         >>> clf = tb.BoundTreeClassifier().fit([[1, "red"], [2, "red"], [3, "blue"]] * 20,
         ...                                    ["no", "no", "yes"] * 20)
         >>> print(clf.explain([2.5, "red"]))
-        no (probability 0.955, 40 of 40 training examples here)
+        no (probability 0.942, 40 of 40 training examples here)
           because    this row  training rows that went this way
           x1 ≠ blue  red       40 of 60
-        Next best: yes (probability 0.0455, 0 of 40 training examples here)
+        Next best: yes (probability 0.0585, 0 of 40 training examples here)
         It would be yes with x1 = blue instead of red
         """
         return explain(self, row)
@@ -211,8 +211,8 @@ class FrameOutput:
         >>> clf = tb.BoundTreeClassifier().fit(iris.data, iris.target_names[iris.target])
         >>> print(clf.set_output(transform="pandas").predict_proba(iris.data.head(2)).round(2))
            setosa  versicolor  virginica
-        0    0.95        0.02       0.02
-        1    0.95        0.02       0.02
+        0    0.95        0.03       0.03
+        1    0.95        0.03       0.03
         """
         if transform not in _CONTAINERS:
             raise ValueError(

@@ -47,6 +47,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "evaluate": ("evaluate", "Try a model on labelled rows that took no part in fitting."),
     "certify": ("evaluate", "Say what a model promises on new examples."),
+    "monitor": (
+        "monitor",
+        "Watch labelled rows, in the order they came, against the certificate of a model.",
+    ),
     "prune": ("prune", "Prune the tree of a model again."),
     "show": ("show", "Show the tree of a model as text, rules, a picture, a page, or code."),
     "completion": ("completion", "Print a script that completes commands and options with Tab."),

@@ -45,6 +45,7 @@ def evaluate(
     *,
     target: Target = None,
     delta: float | None = None,
+    threshold: str | None = None,
     json: Switch = False,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:
@@ -57,13 +58,16 @@ def evaluate(
     ----------
     delta
         The promise holds with probability 1 - delta; by default as the model was fitted.
+    threshold
+        LABEL=PROBABILITY: answer this class wherever its probability is at least so large.
     json
         Print all figures as JSON.
     """
-    from treebound.cli.figures import figures_of
+    from treebound.cli.figures import figures_of, quality_words
     from treebound.cli.models import labelled_rows, loaded_model, one_leaf, percent
+    from treebound.cli.weighting import with_threshold
 
-    loaded = loaded_model(model, data)
+    loaded = with_threshold(loaded_model(model, data), threshold)
     rows = labelled_rows(loaded, data, options, target)
     figures = figures_of(loaded, rows)
     kind: Literal["held-out"] | None = "held-out" if loaded.rows is None else None
@@ -79,14 +83,13 @@ def evaluate(
         return
     if loaded.tree.n_leaves == 1:
         print_result(one_leaf(loaded.tree))
-    loss = figures["log_loss"]
     print_result(
         f"{figures['errors']:,} of {figures['rows']:,} rows "
         f"{'is' if figures['errors'] == 1 else 'are'} misclassified "
         f"({percent(figures['error'])}; always {figures['majority']!r}: "
         f"{percent(figures['majority_error'])})."
-        + ("" if loss is None else f" Log-loss {loss:.3f}.")
     )
+    print_result(quality_words(figures))
     print_result()
     _print_classes(figures)
     print_result()

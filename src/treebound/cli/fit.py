@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -14,8 +16,10 @@ from treebound.cli.messages import errors, plain_table, print_message, progress
 from treebound.cli.options import Data, Force, Output, Quiet, TableOptions, read_training
 from treebound.cli.overwrite import check_distinct, check_output
 from treebound.cli.streams import fit_files, must_stream, warnings_as_lines
+from treebound.cli.weighting import WeightOptions
 
 if TYPE_CHECKING:
+    from treebound.cli.options import TrainingTable
     from treebound.data import Sample
     from treebound.model import Model
     from treebound.parameters import FitParameters
@@ -29,7 +33,9 @@ Pruning = Literal[Pruner, "none"]
 # As the library has them; said here again so that help need not load it.
 Criterion = Literal["entropy", "gini", "misclassification"]
 Thresholds = Literal["decimal", "midpoint", "observed"]
+Size = Literal["accurate", "balanced", "small"]
 Unknown = Literal["other", "majority", "stop", "missing", "error"]
+Certify = Literal["training", "held-out", "folds", "prior"]
 
 _EXAMPLES = """\
 Examples:
@@ -37,6 +43,8 @@ Examples:
     treebound fit data.csv --target label
     treebound fit folder/*.parquet --target label -o model.json
     treebound fit data.csv --target label --cv 5 -o model.json --page page.html
+    treebound fit data.csv --target label --class-weight balanced --size small
+    treebound fit data.csv --target label --certify folds --refer 0.05
     treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L
     treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"\
 """
@@ -49,12 +57,16 @@ def fit(
     *more: Path,
     target: str | None = None,
     pruning: Pruning = "bound",
+    size: Size | None = None,
     criterion: Criterion = "entropy",
     max_leaves: int | None = None,
     min_samples_leaf: int = 1,
     thresholds: Thresholds = "decimal",
     unknown: Unknown = "other",
+    certify: Certify = "training",
     delta: float = 0.05,
+    target_risk: float | None = None,
+    refer: float | None = None,
     jobs: int | None = None,
     cv: int | None = None,
     output: Output = None,
@@ -64,6 +76,7 @@ def fit(
     force: Force = False,
     verbose: Annotated[bool, Parameter(negative="")] = False,
     quiet: Quiet = False,
+    weights: WeightOptions = WeightOptions(),  # noqa: B008  # frozen
     options: TableOptions = TableOptions(),  # noqa: B008  # frozen
 ) -> None:
     """Fit a tree to a table: a CSV or Parquet file, or '-' for standard input.
@@ -78,6 +91,9 @@ def fit(
         The column to predict; not needed if the schema names it.
     pruning
         How the grown tree is pruned.
+    size
+        The tree of the least cross-validated error (accurate), or the smallest within half a
+        standard error of it (balanced; the default from 1,000 rows on), or within one (small).
     criterion
         What a split should decrease.
     max_leaves
@@ -89,8 +105,16 @@ def fit(
         or at the value on the left.
     unknown
         What to do with categories that training did not know.
+    certify
+        What the certificate is computed from: the training rows, rows held out, the best of
+        several folds, or a prior over trees from a fifth of the rows.
     delta
         The certificate holds with probability 1 - delta.
+    target_risk
+        With --certify prior: the most accurate tree that is certified at this risk or below.
+    refer
+        Answer only where at most this share of the answered cases is misclassified, and give the
+        label 'refer' (or -1) elsewhere.
     jobs
         Threads for growing.
     cv
@@ -126,9 +150,13 @@ def fit(
         min_samples_leaf=min_samples_leaf,
         thresholds=thresholds,
         pruning=None if pruning == "none" else pruning,
+        size=size,
+        class_weight="balanced" if weights.balanced else None,
         ordinal_features=options.ordered or None,
         unknown=unknown,
+        certify=certify,
         delta=delta,
+        target_risk=target_risk,
         n_jobs=jobs,
     )
     parameters.checked()  # before the table is read
@@ -139,13 +167,24 @@ def fit(
                 "options that say how to read it. Hint: write it as Parquet, with the types it "
                 "should have."
             )
+        if weights.needs_labels:
+            raise ValueError(
+                "A table that is read batch by batch takes neither --costs, --weight-column nor "
+                "--class-weight LABEL=WEIGHT. Hint: --class-weight balanced."
+            )
         with progress(f"fitting {data}", quiet) as tell, warnings_as_lines(quiet):
             model = fit_files(parameters, [data, *more], target, tell, checkpoint)
-        sample = None
+        sample = table = None
     else:
-        model, sample = _fit_in_memory(parameters, data, options, target, cv, verbose, quiet)
+        model, sample, table = _fit_in_memory(
+            parameters, data, options, weights, target, cv, verbose, quiet
+        )
     if not quiet:
         print_message(summary(model))
+    if refer is not None:
+        rows = (table.raw.table(), table.raw.labels()) if certify == "prior" and table else ()
+        model, promise = _referring(model, refer, *rows)
+        print_message(promise)
     # The result first: cross-validation takes longer, and may be interrupted.
     if output is not None:
         save_model(model, output)
@@ -184,19 +223,20 @@ def _fit_in_memory(
     parameters: FitParameters,
     data: Path,
     options: TableOptions,
+    weights: WeightOptions,
     target: str | None,
     folds: int | None,
     verbose: bool,
     quiet: bool,
-) -> tuple[Model, Sample]:
+) -> tuple[Model, Sample, TrainingTable]:
     """Read the whole table, print what is suspicious, and fit."""
     from treebound.certificate import RowRecord
-    from treebound.classifier.fitting import fit_sample
+    from treebound.classifier.fitting import fit_sample, fit_table
     from treebound.cli.findings import brief_lines
 
     with progress(f"reading {data}", quiet):
         table = read_training(data, options, target)
-        sample = table.sample()
+        sample = weights.applied(table.sample(), parameters)
     if folds is not None and folds > sample.n_rows:
         raise ValueError(
             f"The option --cv must be at most {sample.n_rows}, the number of rows. Got {folds}."
@@ -212,10 +252,30 @@ def _fit_in_memory(
         )
         for line in brief_lines(sample, str(table.schema.target)):
             print_message(line)
-    with progress(f"fitting {sample.n_rows:,} rows", quiet):
-        rows = RowRecord.of(sample, named=True)
-        model = fit_sample(parameters, sample, target=table.schema.target, rows=rows)
-    return model, sample
+    name = table.schema.target
+    with progress(f"fitting {sample.n_rows:,} rows", quiet), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is suspicious was printed above
+        if parameters.certify in ("held-out", "folds"):  # columns are learned without some rows
+            if weights.needs_labels:
+                raise ValueError(
+                    f"--certify {parameters.certify} takes neither --costs, --weight-column nor "
+                    "--class-weight LABEL=WEIGHT. Hint: --class-weight balanced."
+                )
+            model = replace(
+                fit_table(parameters, table.raw.table(), table.raw.labels()), target=name
+            )
+        else:
+            rows = RowRecord.of(sample, named=True)
+            model = fit_sample(parameters, sample, target=name, rows=rows)
+    return model, sample, table
+
+
+def _referring(model: Model, max_risk: float, *rows: Any) -> tuple[Model, str]:
+    """The model that refers where the risk cannot be promised, and its promise."""
+    from treebound.classifier.referring import refer_label, refer_model, referral_of
+
+    referral = referral_of(model, max_risk, *rows)
+    return refer_model(model, referral, refer_label(model.classes)), str(referral)
 
 
 def _cross_validated(
@@ -223,6 +283,7 @@ def _cross_validated(
 ) -> str:
     """Cross-validate and print the result; the share of errors."""
     from treebound.classifier.fitting import cross_validated
+    from treebound.cli.figures import quality_line
     from treebound.cli.models import constant_error, leaves, percent
 
     with progress(f"cross-validating, {k} folds", quiet):
@@ -237,4 +298,5 @@ def _cross_validated(
         f"({percent(min(shares))} to {percent(max(shares))} in a fold; a constant answer: "
         f"{percent(constant_error(model.tree))}) by trees of {size}."
     )
+    print_message(quality_line([fold.truth for fold in folds], [fold.shares for fold in folds]))
     return f"{total} ({len(folds)} folds)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treebound.cli.output import write_result
 from treebound.datasets.reading import read_raw
@@ -69,7 +69,7 @@ def save_model(model: Model, path: Path) -> None:
 def summary(model: Model) -> str:
     """What a fitted tree is worth: its size and errors beside a constant answer; certificate."""
     grown, tree = model.grown, model.tree
-    total, majority = float(tree.weight[0]), answer_of_root(tree)
+    total, majority = float(tree.weight[0]), tree.classes.tolist()[int(tree.counts[0].argmax())]
     verb = "is" if tree.errors == 1 else "are"
     lines = [one_leaf(tree)] if tree.n_leaves == 1 else []
     lines.append(
@@ -77,27 +77,43 @@ def summary(model: Model) -> str:
         f"{_number(total)} training examples {verb} misclassified ({percent(tree.errors / total)}; "
         f"always {majority!r}: {percent(constant_error(tree))})."
     )
+    lines += _choice(model)
     certificate = model.certificate
     reason = f"No certificate: {model.certificate_reason}"
     return "\n".join([*lines, reason if certificate is None else str(certificate)])
 
 
+def _choice(model: Model) -> list[str]:
+    """The chosen size and its alternatives; what would help where the tree is one leaf."""
+    choice = None if model.pruning is None else model.pruning.choice
+    lines = (
+        []
+        if choice is None or choice.rule is None or model.step is not None
+        else [choice.explain()]
+    )
+    tree = model.tree
+    if tree.factors is not None and float(tree.mass[0]) < 0.5 * float(tree.weight[0]):
+        lines.append(
+            f"With these class weights {_number(float(tree.weight[0]))} examples count as "
+            f"{tree.mass[0]:,.0f}."
+        )
+    if tree.n_leaves == 1 and tree.n_classes > 1 and tree.factors is None:
+        lines.append("Hint: --class-weight balanced, or --costs LABEL=COST, if all classes matter.")
+    return lines
+
+
 def one_leaf(tree: Tree) -> str:
     """The sentence to begin with if a tree has one leaf."""
     return (
-        f"The tree has one leaf and always answers {answer_of_root(tree)!r} "
-        f"({percent(1.0 - constant_error(tree))} of the training examples)."
+        f"The tree has one leaf and always answers {tree.classes.tolist()[int(tree.label[0])]!r} "
+        f"({percent(1.0 - tree.errors / float(tree.weight[0]))} of the training examples)."
+        + ("" if tree.weighted else " Hint: if a rarer class matters, use --class-weight balanced.")
     )
-
-
-def answer_of_root(tree: Tree) -> Any:
-    """The most frequent class."""
-    return tree.classes.tolist()[int(tree.label[0])]
 
 
 def constant_error(tree: Tree) -> float:
     """Error of always answering the most frequent class, on the training examples."""
-    return 1.0 - float(tree.counts[0][tree.label[0]]) / float(tree.weight[0])
+    return 1.0 - float(tree.counts[0].max()) / float(tree.weight[0])
 
 
 def leaves(count: int) -> str:

@@ -14,7 +14,6 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._extras import require
 from treebound._files import atomic_write
 from treebound.data.raw import is_missing
 from treebound.datasets.reading import RawTable
@@ -89,8 +88,10 @@ def _texts(values: Sequence[Any]) -> list[Any]:
 
 class _ParquetWriter:
     def __init__(self, stream: IO[bytes]) -> None:
-        self.arrow = require("pyarrow", extra="study", why="Writing Parquet")
-        self.parquet = require("pyarrow.parquet", extra="study", why="Writing Parquet")
+        import pyarrow
+        import pyarrow.parquet
+
+        self.arrow, self.parquet = pyarrow, pyarrow.parquet
         self.stream = stream
         self.file: Any = None
 
@@ -98,14 +99,23 @@ class _ParquetWriter:
         columns = {name: self.arrow.array(values) for name, values in answers.rows().items()}
         table = self.arrow.table(columns)
         if kept is not None:
-            both = self.arrow.Table.from_pandas(kept.frame(others=True), preserve_index=False)
+            table = self._kept(kept)
             for name in columns:
-                both = both.append_column(name, columns[name])
-            table = both
+                table = table.append_column(name, columns[name])
         # The first chunk fixes the types.
         if self.file is None:
             self.file = self.parquet.ParquetWriter(self.stream, table.schema)
         self.file.write_table(table.cast(self.file.schema))
+
+    def _kept(self, rows: RawTable) -> Any:
+        """The columns of the table that was read."""
+        try:
+            return self.arrow.Table.from_pandas(rows.frame(others=True), preserve_index=False)
+        except self.arrow.ArrowException as error:
+            raise ValueError(
+                f"The columns of {rows.name} cannot all be written as Parquet: {error}. Hint: "
+                "leave out --keep, or write a .csv file."
+            ) from None
 
     def close(self) -> None:
         if self.file is not None:

@@ -33,6 +33,7 @@ def predict(
     *,
     output: Output = None,
     proba: Switch = False,
+    threshold: str | None = None,
     keep: Switch = False,
     chunk_rows: int = 100_000,
     force: Force = False,
@@ -49,6 +50,8 @@ def predict(
         A CSV or Parquet file; by default CSV on standard output.
     proba
         Also write the probability of every class.
+    threshold
+        LABEL=PROBABILITY: answer this class wherever its probability is at least so large.
     keep
         Also write the columns of the table.
     chunk_rows
@@ -56,12 +59,13 @@ def predict(
     """
     from treebound.cli.models import loaded_model, schema_of
     from treebound.cli.output import table_form, table_writer
+    from treebound.cli.weighting import with_threshold
     from treebound.datasets.reading import iter_raw
 
     check_output(output, table_form(output), reads=[model, data, options.schema], force=force)
     if chunk_rows < 1:
         raise ValueError(f"The option --chunk-rows must be an int >= 1. Got {chunk_rows} instead.")
-    loaded = loaded_model(model, data)
+    loaded = with_threshold(loaded_model(model, data), threshold)
     columns = schema_of(loaded, options)
     with table_writer(output) as writer, progress(f"reading {data}", quiet) as tell:
         done = 0

@@ -17,7 +17,7 @@ Examples:
 
     treebound prune model.json data.csv --leaves 5 -o small.json
     treebound prune model.json data.csv --pruning cost-complexity
-    treebound prune model.json judge.csv --pruning reduced-error -o pruned.json\
+    treebound prune model.json validation.csv --pruning reduced-error -o pruned.json\
 """
 
 
@@ -38,7 +38,7 @@ def prune(
 
     A model keeps the tree it was pruned from, so that nothing is fitted anew. The table is the
     training table, or another one: counts, answers and errors are those of its rows. For
-    "reduced-error", rows that took no part in fitting, which only judge.
+    "reduced-error", validation rows that took no part in fitting.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter, Token, validators
@@ -52,12 +52,43 @@ Shape = Annotated[
     TreeShape, Parameter(converter=_shape, n_tokens=1, allow_leading_hyphen=True, metavar="SHAPE")
 ]
 AtLeastOne = Annotated[int, Parameter(validator=validators.Number(gte=1))]
-Real = Annotated[int, Parameter(validator=validators.Number(gte=0), group=_features)]
 Categories = Annotated[
     tuple[int | None, ...],
-    Parameter(converter=_category_counts, n_tokens=1, negative=(), group=_features, metavar="K,K"),
+    Parameter(converter=_category_counts, n_tokens=1, negative=(), metavar="K,K"),
 ]
 AsJson = Annotated[bool, Parameter(name="--json", negative=())]
+
+
+@Parameter(name="*", group=_features)
+@dataclass(frozen=True)
+class Features:
+    """The options for features.
+
+    Parameters
+    ----------
+    real
+        Number of real-valued features.
+    ordinal
+        Category counts of the ordinal features, e.g. 3,5.
+    nominal
+        Category counts of the nominal features, e.g. 2,4; '?' for one not declared.
+    """
+
+    real: Annotated[int, Parameter(validator=validators.Number(gte=0))] = 0
+    ordinal: Categories = ()
+    nominal: Categories = ()
+
+    def landscape(self) -> Landscape:
+        """What the options say, at least one feature."""
+        if not (self.real or self.ordinal or self.nominal):
+            raise ValueError("No features given. Hint: --real 10, --ordinal 3,5 or --nominal 2,4.")
+        if None in self.ordinal:
+            raise ValueError("--ordinal: '?' stands for an undeclared nominal column only.")
+        ordinal = tuple(count for count in self.ordinal if count is not None)
+        return Landscape(self.real, ordinal, self.nominal)
+
+
+_NONE = Features()
 
 
 @app.command(
@@ -71,9 +102,7 @@ def vcdim(
     shape: Shape,
     /,
     *,
-    real: Real = 0,
-    ordinal: Categories = (),
-    nominal: Categories = (),
+    features: Features = _NONE,
     sample: Annotated[bool, Parameter(negative=())] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -83,12 +112,6 @@ def vcdim(
     ----------
     shape
         '.' is a leaf, '(XY)' a node, e.g. "((..).)".
-    real
-        Number of real-valued features.
-    ordinal
-        Category counts of the ordinal features, e.g. 3,5.
-    nominal
-        Category counts of the nominal features, e.g. 2,4; '?' for one not declared.
     sample
         Print the sample that is shattered too, a line for each example.
     as_json
@@ -96,19 +119,19 @@ def vcdim(
     """
     from treebound import bounds
 
-    landscape = _landscape(real, ordinal, nominal)
-    found = bounds.vc_dimension(shape, landscape)
+    landscape = features.landscape()
+    result = bounds.vc_dimension(shape, landscape)
     rows = bounds.shattered_sample(shape, landscape).tolist() if sample else []
     if as_json:
-        facts = asdict(found) | {"exact": found.exact} | ({"sample": rows} if sample else {})
+        facts = asdict(result) | {"exact": result.exact} | ({"sample": rows} if sample else {})
         _print_json(shape=str(shape), **_facts(landscape), **facts)
         return
     table = Table("shape", "leaves", "at least", "at most", "exact", title=_describe(landscape))
-    exact = "yes" if found.exact else "no"
-    table.add_row(str(shape), str(shape.leaves), str(found.lower), str(found.upper), exact)
+    exact = "yes" if result.exact else "no"
+    table.add_row(str(shape), str(shape.leaves), str(result.lower), str(result.upper), exact)
     _print(table)
-    print(f"at least {found.lower} by: {found.lower_by}")
-    print(f"at most {found.upper} by: {found.upper_by}")
+    print(f"at least {result.lower} by: {result.lower_by}")
+    print(f"at most {result.upper} by: {result.upper_by}")
     _print_rows(rows)
 
 
@@ -125,9 +148,7 @@ def growth(
     *,
     examples: AtLeastOne,
     classes: AtLeastOne = 2,
-    real: Real = 0,
-    ordinal: Categories = (),
-    nominal: Categories = (),
+    features: Features = _NONE,
     form: Literal["best", "tight", "chain-sum", "fast", "closed", "chain"] = "best",
     all_forms: Annotated[bool, Parameter(negative=())] = False,
     as_json: AsJson = False,
@@ -142,12 +163,6 @@ def growth(
         Size of the sample.
     classes
         Number of classes.
-    real
-        Number of real-valued features.
-    ordinal
-        Category counts of the ordinal features, e.g. 3,5.
-    nominal
-        Category counts of the nominal features, e.g. 2,4; '?' for one not declared.
     form
         Which bound.
     all_forms
@@ -157,7 +172,7 @@ def growth(
     """
     from treebound.bounds import log_growth, log_growth_leaves
 
-    landscape = _landscape(real, ordinal, nominal)
+    landscape = features.landscape()
     forms = FORMS if all_forms else (form,)
     logs = {one: log_growth(shape, examples, classes, landscape, form=one) for one in forms}
     everything = examples * math.log(classes)
@@ -195,9 +210,7 @@ def partitions(
     *,
     examples: AtLeastOne,
     parts: AtLeastOne = 2,
-    real: Real = 0,
-    ordinal: Categories = (),
-    nominal: Categories = (),
+    features: Features = _NONE,
     search: Annotated[int, Parameter(validator=validators.Number(gte=0))] = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -211,12 +224,6 @@ def partitions(
         Size of the sample.
     parts
         Number of parts.
-    real
-        Number of real-valued features.
-    ordinal
-        Category counts of the ordinal features, e.g. 3,5.
-    nominal
-        Category counts of the nominal features, e.g. 2,4; '?' for one not declared.
     search
         Count the partitions of up to this many samples, for a lower bound.
     as_json
@@ -224,7 +231,7 @@ def partitions(
     """
     from treebound import bounds
 
-    landscape = _landscape(real, ordinal, nominal)
+    landscape = features.landscape()
     upper = bounds.partitions(shape, parts, examples, landscape)
     facts: dict[str, Any] = {"at most": upper}
     if search:
@@ -271,16 +278,16 @@ def shapes(
             f"--leaves: {number:,} shapes have {leaves} leaves, too many to list (at most "
             f"{_MOST_SHAPES} leaves). Hint: --count only counts them."
         )
-    found = TreeShape.enumerate(leaves)
+    result = TreeShape.enumerate(leaves)
     if as_json:
-        rows = [{"shape": str(s), "depth": s.depth, "symmetries": s.symmetries} for s in found]
+        rows = [{"shape": str(s), "depth": s.depth, "symmetries": s.symmetries} for s in result]
         _print_json(leaves=leaves, count=number, shapes=rows)
         return
     table = Table(title=f"{number:,} shapes with {leaves} leaves")
     table.add_column("shape", overflow="fold")
     for name in ("depth", "symmetries"):
         table.add_column(name, justify="right")
-    for shape in found:
+    for shape in result:
         table.add_row(str(shape), str(shape.depth), str(shape.symmetries))
     _print(table, numbers=())
 
@@ -323,16 +330,6 @@ def _print_rows(rows: list[list[int]]) -> None:
     width = max((len(str(value)) for row in rows for value in row), default=1)
     for row in rows:
         print(" ".join(f"{value:{width}d}" for value in row))
-
-
-def _landscape(
-    real: int, ordinal: Sequence[int | None], nominal: Sequence[int | None]
-) -> Landscape:
-    if not (real or ordinal or nominal):
-        raise ValueError("No features given. Hint: --real 10, --ordinal 3,5 or --nominal 2,4.")
-    if None in ordinal:
-        raise ValueError("--ordinal: '?' stands for an undeclared nominal column only.")
-    return Landscape(real, tuple(o for o in ordinal if o is not None), tuple(nominal))
 
 
 def _facts(landscape: Landscape) -> dict[str, Any]:

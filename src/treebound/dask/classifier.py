@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from treebound._extras import require
 from treebound._jobs import effective_jobs
 from treebound.classifier import BoundTreeClassifier
-from treebound.classifier.fitting import fit_engine, refuse_what_needs_rows
+from treebound.classifier.fitting import fit_engine, refuse_groups, refuse_what_needs_rows
 from treebound.dask import tasks
 from treebound.dask.collections import (
     is_array,
@@ -84,7 +84,9 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
 
     # -- learning --------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DaskBoundTreeClassifier:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: None = None
+    ) -> DaskBoundTreeClassifier:
         """Grow a tree on the workers and prune it.
 
         Parameters
@@ -95,6 +97,8 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             The class of every row, in the partitions of X; or the name of a column of X.
         sample_weight : dask Series or Array, or str, optional
             The weight of every row, in the partitions of X; or the name of a column of X.
+        groups : None
+            Groups need rows in memory.
 
         Returns
         -------
@@ -103,6 +107,8 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         with self._unchanged_on_error():
             pruner, _ = self.checked()
             refuse_what_needs_rows(self, pruner)
+            if groups is not None:
+                refuse_groups(self, in_memory=False)
             raw = partitions(X, y, sample_weight)
             client = self._client()
             plain = [c for c in plain_numbers(X) if c not in _names(y, sample_weight)]
@@ -308,15 +314,17 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             parameters.pop(name)
         return BoundTreeClassifier(**parameters)._with_model(self.model_)
 
-    def save(self, path: Any) -> None:
+    def save(self, path: Any, *, pruning_path: bool = True, row_record: bool = True) -> None:
         """Write the model as JSON, as :meth:`treebound.BoundTreeClassifier.save` does.
 
         Parameters
         ----------
         path : str or path-like
             The file to write.
+        pruning_path, row_record : bool
+            Whether to keep the pruning path, and the hashes of rows.
         """
-        self.to_local().save(path)
+        self.to_local().save(path, pruning_path=pruning_path, row_record=row_record)
 
 
 def _dask(module: str = "dask") -> Any:

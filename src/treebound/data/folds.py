@@ -3,7 +3,7 @@
 Splits depend only on the rows, not on their order or on the names of the classes, and a row of
 weight two counts as two rows. Equal rows are distributed like any others. But if every row of a
 class occurs twice, or has twice the weight, duplicates stay together; otherwise every row of a
-validation part would also be in the training part.
+validation part would also be in the training part. Rows of one group always stay together.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from treebound.data.matrix import Matrix
 from treebound.data.sample import Sample
+from treebound.data.weights import is_whole
 
-__all__ = ["Splitter", "folds", "held_out", "mixed_bits"]
+__all__ = ["Splitter", "folds", "held_out", "left_out", "mixed_bits"]
 
 Keys = NDArray[np.uint64]
 Ints = NDArray[np.int64]
@@ -32,7 +33,7 @@ class Splitter(Protocol):
     """A cross-validation splitter, as scikit-learn has them."""
 
     def split(self, X: Any, y: Any) -> Iterable[tuple[Any, Any]]:
-        """The places of the rows outside and inside each fold."""
+        """The places of the rows outside and inside each fold; with groups, of a third argument."""
         ...
 
 
@@ -46,6 +47,14 @@ def folds(sample: Sample, k: int | Splitter, seed: int | None) -> Iterator[tuple
     if isinstance(k, Splitter):
         yield from _split_by(k, sample)
         return
+    if sample.groups is not None:
+        place = _group_places(sample, seed)
+        for fold in range(min(k, int(place.max()) + 1)):
+            turn = place % (2 * k)  # there and back, so that sizes even out
+            inside = np.minimum(turn, 2 * k - 1 - turn) == fold
+            if not inside.all():
+                yield sample.part(~inside), sample.part(inside)
+        return
     assigned = _Assignment.of(sample, seed, parts=k)
     k = min(k, assigned.total)
     for fold in range(k):
@@ -55,42 +64,81 @@ def folds(sample: Sample, k: int | Splitter, seed: int | None) -> Iterator[tuple
 
 
 def _split_by(splitter: Splitter, sample: Sample) -> Iterator[tuple[Sample, Sample]]:
-    found = 0
-    for parts in splitter.split(np.zeros((sample.n_rows, 1)), sample.y):
-        found += 1
+    number = 0
+    groups = {} if sample.groups is None else {"groups": sample.groups}
+    for parts in splitter.split(np.zeros((sample.n_rows, 1)), sample.y, **groups):
+        number += 1
         try:
             outside, inside = (_places(part, sample.n_rows) for part in parts)
         except (IndexError, TypeError, ValueError) as error:
             raise ValueError(
-                f"Fold {found} of {splitter!r} must be two arrays of places of rows, from 0 to "
+                f"Fold {number} of {splitter!r} must be two arrays of places of rows, from 0 to "
                 f"{sample.n_rows - 1}. Got {parts!r:.100} instead ({error})."
             ) from None
         if not len(outside) or not len(inside):
             raise ValueError(
-                f"Fold {found} of {splitter!r} has {len(inside)} rows inside and {len(outside)} "
+                f"Fold {number} of {splitter!r} has {len(inside)} rows inside and {len(outside)} "
                 f"outside. Hint: change 'folds' so that neither part is empty."
             )
         yield sample.part(outside), sample.part(inside)
-    if not found:
+    if not number:
         raise ValueError(f"{splitter!r} made no folds. Hint: set 'folds' to a number.")
 
 
 def _places(part: Any, n_rows: int) -> Ints:
     """The places of rows that are given by their places or by a mask."""
-    given = np.asarray(part)
-    return np.arange(n_rows)[given] if given.size else np.empty(0, dtype=np.int64)
+    places = np.asarray(part)
+    return np.arange(n_rows)[places] if places.size else np.empty(0, dtype=np.int64)
 
 
 def held_out(sample: Sample, fraction: float, seed: int | None) -> tuple[Sample, Sample]:
     """Split a sample into rows to grow on and a stratified validation part.
 
-    A sample of a single row has an empty validation part.
+    A sample of a single row, or a single group, has an empty validation part.
     """
+    if sample.groups is not None:
+        place = _group_places(sample, seed)
+        size = min(max(1, round(fraction * (int(place.max()) + 1))), int(place.max()))
+        taken = _spread(place, size, int(place.max()) + 1)
+        return sample.part(~taken), sample.part(taken)
     assigned = _Assignment.of(sample, seed, parts=1.0 / fraction)
     size = min(max(1, round(fraction * assigned.total)), assigned.total - 1)
     exact = object if assigned.total * size >= 2**63 else np.int64
     inside = assigned.inside(lambda n: (n.astype(exact) * size // assigned.total).astype(np.int64))
     return assigned.part(sample, assigned.units - inside), assigned.part(sample, inside)
+
+
+def left_out(sample: Sample, seed: int | None, share: int = 10) -> tuple[Sample, Sample]:
+    """Split off every tenth row, about, by a hash of its number (or of its group).
+
+    The same rows are left out wherever the table lies; nothing but their numbers decides.
+    """
+    number = np.arange(sample.n_rows) if sample.groups is None else sample.groups
+    start = np.random.default_rng(seed).integers(2**63, dtype=np.uint64)
+    inside = _mixed(number.astype(np.uint64) ^ start) % np.uint64(share) == 0
+    return sample.part(~inside), sample.part(inside)
+
+
+def _group_places(sample: Sample, seed: int | None) -> Ints:
+    """The place of each row's group: by its commonest class, by size, then at random."""
+    assert sample.groups is not None
+    _, member = np.unique(sample.groups, return_inverse=True)
+    n_groups = int(member.max()) + 1
+    counts = np.zeros((n_groups, sample.n_classes))
+    np.add.at(counts, (member, sample.y), sample.weights)
+    key = np.zeros(n_groups, dtype=np.uint64)
+    np.add.at(key, member, _mixed(row_keys(sample.X, seed)))  # modulo 2^64
+    common = counts.argmax(axis=1)
+    rank = np.bincount(common, minlength=sample.n_classes)[common]  # classes by size, not by name
+    order = np.lexsort((key, -counts.sum(axis=1), common, rank))
+    place = np.empty(n_groups, dtype=np.int64)
+    place[order] = np.arange(n_groups)
+    return place[member]
+
+
+def _spread(place: Ints, size: int, total: int) -> NDArray[np.bool_]:
+    """Which of ``total`` places are taken if ``size`` of them are taken evenly."""
+    return (place + 1) * size // total > place * size // total
 
 
 def _taken(k: int, fold: int, n: Ints) -> Ints:
@@ -135,7 +183,7 @@ class _Assignment:
         np.gcd.at(common, label, size)
         if (size // common[label]).sum() < _ENOUGH * parts:
             common[:] = 1
-        block = np.where(whole[label], common[label], size)
+        block = common[label] if whole else size
         blocks = size // block
         sequence = np.lexsort((key, _class_ranks(label, key, blocks)[label]))
         place = np.empty_like(blocks)
@@ -153,8 +201,8 @@ class _Assignment:
             blocks, rest = np.divmod(units, self.block)
             so_far = taken(self.place + blocks)
             next_one = taken(self.place + blocks + 1) - so_far
-            found: Ints = self.block * (so_far - taken(self.place)) + rest * next_one
-            return found
+            inside: Ints = self.block * (so_far - taken(self.place)) + rest * next_one
+            return inside
 
         return of_equal_rows(self.before + self.units) - of_equal_rows(self.before)
 
@@ -167,18 +215,11 @@ class _Assignment:
         return replace(part, weight=part.weight / self.units[kept] * units[kept])
 
 
-def _units(sample: Sample) -> tuple[NDArray[np.bool_], Ints]:
-    """Which classes have weights in whole units, and the units of every row (else one)."""
-    weight, y = sample.weights, sample.y
-    least = np.full(sample.n_classes, np.inf)
-    np.minimum.at(least, y, weight)
-    fractional = np.zeros(sample.n_classes, dtype=bool)
-    np.logical_or.at(fractional, y, weight != np.floor(weight))
-    ratio = np.where(fractional[y], weight / least[y], weight)
-    units = np.rint(ratio)
-    broken = np.zeros(sample.n_classes, dtype=bool)
-    np.logical_or.at(broken, y, np.abs(ratio - units) > 1e-9 * ratio)
-    return ~broken, np.where(broken[y], 1, units).astype(np.int64)
+def _units(sample: Sample) -> tuple[bool, Ints]:
+    """Whether weights are whole, and the units of every row (one if they are not)."""
+    if not is_whole(sample.weight):
+        return False, np.ones(sample.n_rows, dtype=np.int64)
+    return True, sample.weights.astype(np.int64)
 
 
 def _class_ranks(label: NDArray[np.int32], key: Keys, blocks: Ints) -> Ints:

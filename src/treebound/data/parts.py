@@ -20,7 +20,7 @@ from treebound.data.matrix import Matrix
 from treebound.data.raw import family_of, smallest_ints
 from treebound.data.sample import Sample, same_length
 from treebound.data.targets import learn_classes, read_classes
-from treebound.data.weights import balancing_factors, class_totals, declared_factors, row_weights
+from treebound.data.weights import class_factors, class_totals, row_weights
 
 __all__ = [
     "PartFacts",
@@ -269,16 +269,12 @@ def _samples(
 def _factors(
     class_weight: Any, classes: NDArray[Any], parts: Sequence[PartFacts]
 ) -> NDArray[np.float64] | None:
-    if class_weight is None:
-        return None
-    if isinstance(class_weight, Mapping):
-        return declared_factors(class_weight, classes)
     totals = dict.fromkeys(classes.tolist(), Fraction(0))
     for part in parts:
         assert part.classes is not None
         for label, total in zip(part.classes.tolist(), part.totals, strict=True):
             totals[label] += total
-    return balancing_factors(list(totals.values()))
+    return class_factors(class_weight, classes, list(totals.values()))
 
 
 # -- columns of numbers ------------------------------------------------------------------------

@@ -14,7 +14,13 @@ from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import read_table
 from treebound.data.matrix import Matrix
 from treebound.data.targets import learn_classes, read_classes
-from treebound.data.weights import class_factors, row_weights, weighted_by_class
+from treebound.data.weights import (
+    class_factors,
+    class_totals,
+    is_whole,
+    relative_weights,
+    row_weights,
+)
 
 __all__ = ["ClassWeight", "Sample"]
 
@@ -35,11 +41,15 @@ class Sample:
     y : ndarray of int32
         The class of each row, an index into ``classes``.
     weight : ndarray of float64 or None
-        The weight of each row, all positive; None if the rows are not weighted.
+        The sample weight of each row, all positive; None if the rows are not weighted. Whole
+        numbers stand for repeated rows.
     classes : ndarray
         The class labels, sorted.
-    class_factors : tuple of float or None
-        What class weights multiplied the weights of each class by; None without class weights.
+    factors : ndarray of float64 or None
+        The class weights, one for each class: sums over the rows of a class are multiplied by
+        its factor.
+    groups : ndarray of int64 or None
+        The group of each row; folds and held-out parts keep groups together.
 
     Raises
     ------
@@ -51,7 +61,8 @@ class Sample:
     y: NDArray[np.int32]
     weight: NDArray[np.float64] | None
     classes: NDArray[Any]
-    class_factors: tuple[float, ...] | None = None
+    factors: NDArray[np.float64] | None = None
+    groups: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         """Check the codes: the kernels use them as indices."""
@@ -89,9 +100,28 @@ class Sample:
         return np.ones(self.n_rows) if self.weight is None else self.weight
 
     @property
+    def masses(self) -> NDArray[np.float64] | None:
+        """The sample weight of each row times its class weight; None if every row counts once."""
+        if self.factors is None:
+            return self.weight
+        return self.factors[self.y] * self.weights
+
+    def unscaled(self, masses: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums of sample weights of each class, from sums of ``masses``."""
+        if self.factors is None:
+            return masses
+        counts: NDArray[np.float64] = masses / self.factors
+        return np.rint(counts) if is_whole(self.weight) else counts
+
+    @property
     def total(self) -> float:
         """The sum of the weights."""
         return float(self.n_rows) if self.weight is None else float(self.weight.sum())
+
+    @property
+    def mass(self) -> float:
+        """The sum of the weights times the class weights."""
+        return self.total if self.factors is None else float(self.counts @ self.factors)
 
     @property
     def counts(self) -> NDArray[np.float64]:
@@ -112,7 +142,8 @@ class Sample:
         Sample
         """
         weight = None if self.weight is None else self.weight[rows]
-        return Sample(self.X.part(rows), self.y[rows], weight, self.classes, self.class_factors)
+        groups = None if self.groups is None else self.groups[rows]
+        return Sample(self.X.part(rows), self.y[rows], weight, self.classes, self.factors, groups)
 
     @classmethod
     def learn(
@@ -122,6 +153,7 @@ class Sample:
         sample_weight: Any = None,
         *,
         class_weight: ClassWeight = None,
+        groups: Any = None,
         categorical_features: Any = "from_dtype",
         ordinal_features: Any = None,
     ) -> Sample:
@@ -136,9 +168,12 @@ class Sample:
         y : array-like of shape (n_rows,)
             The label of each row.
         sample_weight : array-like of shape (n_rows,) or number, optional
-            The weight of each row, or of every row.
+            The weight of each row, or of every row. Whole numbers stand for repeated rows; of
+            others only the ratios matter.
         class_weight : "balanced", mapping of class to weight, or None
-            Multiplies the sample weights.
+            Multiplies the sample weights; only the ratios matter.
+        groups : array-like of shape (n_rows,), optional
+            The group of each row, such as a patient.
         categorical_features, ordinal_features
             See :func:`treebound.data.learn_matrix`.
 
@@ -156,18 +191,19 @@ class Sample:
         table = read_table(X)
         classes, codes = learn_classes(y)
         same_length(table.shape[0], len(codes))
-        weight = row_weights(sample_weight, len(codes))
+        weight, members = row_weights(sample_weight, len(codes)), group_codes(groups, len(codes))
         if weight is not None and not weight.all():
             keep = weight > 0
             table, weight = table.rows(keep), row_weights(weight[keep], int(keep.sum()))
             classes, codes = learn_classes(classes[codes[keep]])
-        factors = class_factors(class_weight, classes, codes, weight)
-        weight = weighted_by_class(factors, codes, weight)
+            members = None if members is None else members[keep]
+        weight = relative_weights(weight)
+        totals = () if class_weight is None else class_totals(codes, weight, len(classes))
+        factors = class_factors(class_weight, classes, totals)
         matrix = learn_matrix(
             table, categorical_features=categorical_features, ordinal_features=ordinal_features
         )
-        kept = None if factors is None else tuple(factors.tolist())
-        return cls(matrix, codes, weight, classes, kept)
+        return cls(matrix, codes, weight, classes, factors, members)
 
     @classmethod
     def read(
@@ -181,7 +217,7 @@ class Sample:
         named: bool,
         needed: Sequence[bool] | NDArray[np.bool_] | None = None,
         unknown: Unknown = "other",
-        factors: Sequence[float] | None = None,
+        factors: NDArray[np.float64] | None = None,
     ) -> Sample:
         """Read a table and a target with known columns and classes.
 
@@ -197,7 +233,7 @@ class Sample:
             Those of a tree, a model or another sample.
         named, needed, unknown
             See :func:`treebound.data.read_matrix`.
-        factors : sequence of float, optional
+        factors : ndarray of float, optional
             What the weights of each class are multiplied by.
 
         Returns
@@ -212,9 +248,25 @@ class Sample:
             keep = weight > 0
             table, weight = table.rows(keep), row_weights(weight[keep], int(keep.sum()))
             codes = codes[keep]
-        weight = weighted_by_class(factors, codes, weight)
         matrix = read_matrix(table, columns, named=named, needed=needed, unknown=unknown)
-        return cls(matrix, codes, weight, classes, None if factors is None else tuple(factors))
+        return cls(matrix, codes, relative_weights(weight), classes, factors)
+
+
+def group_codes(groups: Any, rows: int) -> NDArray[np.int64] | None:
+    """The group of each row as a number; None if every row is a group of its own."""
+    if groups is None:
+        return None
+    labels = np.asarray(groups)
+    if labels.ndim != 1 or len(labels) != rows:
+        raise ValueError(
+            f"The 'groups' parameter must be an array of one group for each of the {rows} rows. "
+            f"Got shape {labels.shape} instead."
+        )
+    try:
+        codes = np.unique(labels, return_inverse=True)[1]
+    except TypeError:  # labels of several types
+        codes = np.unique(labels.astype(str), return_inverse=True)[1]
+    return codes.astype(np.int64) if codes.max(initial=-1) + 1 < rows else None
 
 
 def same_length(rows: int, labels: int) -> None:

@@ -14,15 +14,18 @@ from numpy.typing import NDArray
 from treebound._validation import invalid
 
 __all__ = [
-    "balancing_factors",
     "class_factors",
     "class_totals",
     "declared_factors",
+    "effective_rows",
     "exact_sum",
+    "heaviest",
+    "is_whole",
+    "relative_weights",
     "row_weights",
-    "warn_if_light",
-    "warn_if_total_is_light",
-    "weighted_by_class",
+    "scaled_to_effective",
+    "snapped",
+    "warn_of_common_factor",
 ]
 
 # Sums of weights outside this range lose precision.
@@ -96,32 +99,77 @@ def exact_sum(weight: NDArray[np.float64]) -> Fraction:
     return total
 
 
-def class_factors(
-    class_weight: Any,
-    classes: NDArray[Any],
-    codes: NDArray[np.int32],
-    weight: NDArray[np.float64] | None,
-) -> NDArray[np.float64] | None:
-    """What class weights multiply the row weights of each class by; None without class weights.
+def relative_weights(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """Whole weights as they are: rows repeated. Others scaled to mean 1, so only ratios matter."""
+    if weight is None or is_whole(weight):
+        return weight
+    scale = float(len(weight) / exact_sum(weight))
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = np.maximum(weight * scale, np.finfo(np.float64).tiny)
+    return None if bool((scaled == 1.0).all()) else scaled
 
-    "balanced" gives every class the same total weight, sample weights included, so that a row of
-    weight two counts as two rows.
+
+def is_whole(weight: NDArray[np.float64] | None) -> bool:
+    """Whether every weight is a whole number, so that it stands for repeated rows."""
+    return weight is None or bool((weight == np.rint(weight)).all())
+
+
+def effective_rows(weight: NDArray[np.float64] | None, rows: int) -> float:
+    """Kish's effective number of rows, ``(sum w)^2 / sum w^2``; whole weights are repeats."""
+    if weight is None or is_whole(weight):
+        return float(rows if weight is None else weight.sum())
+    return float(weight.sum() ** 2 / (weight**2).sum())
+
+
+def class_factors(
+    class_weight: Any, classes: NDArray[Any], totals: Sequence[Fraction]
+) -> NDArray[np.float64] | None:
+    """What the total of each class is multiplied by; None if nothing changes.
+
+    Only ratios of class weights matter: with them, all rows together weigh the effective number
+    of rows, ``(sum n c)^2 / sum n c^2`` for n rows of class weight c. ``"balanced"`` gives every
+    class the same weight.
     """
     if class_weight is None:
         return None
-    if isinstance(class_weight, Mapping):
-        return declared_factors(class_weight, classes)
-    return balancing_factors(class_totals(codes, weight, len(classes)))
+    counts = np.array([float(total) for total in totals])
+    weights = (
+        declared_factors(class_weight, classes)
+        if isinstance(class_weight, Mapping)
+        else counts.max() / np.where(counts > 0.0, counts, counts.max())
+    )
+    weights = weights / weights.max()  # so that squares neither overflow nor vanish
+    factors = scaled_to_effective(weights, counts)
+    return None if bool((weights == 1.0).all()) else factors
 
 
-def weighted_by_class(
-    factors: Any, codes: NDArray[np.int32], weight: NDArray[np.float64] | None
-) -> NDArray[np.float64] | None:
-    """The row weights times the factors of their classes."""
-    if factors is None:
-        return weight
-    rows: NDArray[np.float64] = np.asarray(factors)[codes]
-    return _in_range(rows if weight is None else rows * weight)
+def scaled_to_effective(
+    weights: NDArray[np.float64], counts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Class weights scaled so that they add up to the effective number of rows."""
+    heavy = float(counts @ weights**2)
+    if heavy <= 0.0:
+        return weights
+    scaled: NDArray[np.float64] = weights * (float(counts @ weights) / heavy)
+    return scaled
+
+
+def snapped(masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Numbers rounded to 40 bits, so that those which are equal but for rounding are equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> float(snapped(np.array(3 * (29 / 13)))) == float(snapped(np.array(29 * (3 / 13))))
+    True
+    """
+    digits, power = np.frexp(masses)
+    return np.asarray(np.ldexp(np.rint(np.ldexp(digits, 40)), power - 40))
+
+
+def heaviest(masses: NDArray[np.float64]) -> NDArray[np.int32]:
+    """The class of each node with the largest mass, the first on ties; rounding decides none."""
+    return np.asarray(snapped(masses).argmax(axis=1), dtype=np.int32)
 
 
 def class_totals(codes: NDArray[np.int32], weight: Any, n_classes: int) -> list[Fraction]:
@@ -129,12 +177,6 @@ def class_totals(codes: NDArray[np.int32], weight: Any, n_classes: int) -> list[
     if weight is None:
         return [Fraction(count) for count in np.bincount(codes, minlength=n_classes).tolist()]
     return [exact_sum(weight[codes == k]) for k in range(n_classes)]
-
-
-def balancing_factors(per_class: Sequence[Fraction]) -> NDArray[np.float64]:
-    """What to multiply the weights of each class by so that all classes weigh the same."""
-    whole = float(sum(per_class))
-    return np.array([whole / (len(per_class) * float(one)) for one in per_class])
 
 
 def declared_factors(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> NDArray[np.float64]:
@@ -150,22 +192,16 @@ def declared_factors(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> 
     return factor
 
 
-def warn_if_light(weight: NDArray[np.float64] | None) -> None:
-    """Warn if the weights sum to far less than the number of rows.
-
-    Pruners use the sum of the weights as the number of examples.
-    """
-    if weight is not None:
-        warn_if_total_is_light(float(weight.sum()), len(weight), stacklevel=4)
-
-
-def warn_if_total_is_light(total: float, rows: int, *, stacklevel: int) -> None:
-    """The same for weights that were added up."""
-    if total < 0.5 * rows:
+def warn_of_common_factor(weight: NDArray[np.float64] | None, *, stacklevel: int = 4) -> None:
+    """Warn of whole weights with a common factor: perhaps they were not meant as repeats."""
+    if weight is None or not is_whole(weight):
+        return
+    common = int(np.gcd.reduce(weight.astype(np.int64)))
+    if common > 1:
         warnings.warn(
-            f"The sample weights add up to {total:.4g}, far below the {rows} rows. "
-            "Pruning takes the sum for the number of examples, so it will prune hard. "
-            "Hint: scale the weights so that their mean is 1, or use pruning=None.",
+            f"The sample weights are whole numbers, so they count as repeated rows: "
+            f"{weight.sum():,.0f} for {len(weight):,}. All are multiples of {common}. "
+            f"Hint: divide them by {common} if each row was seen once.",
             UserWarning,
             stacklevel=stacklevel,
         )

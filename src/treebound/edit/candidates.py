@@ -37,7 +37,7 @@ def grown_nodes(
     """A subtree grown on some rows and columns, and the same as a tree of these columns alone."""
     part = sample.part(rows)
     matrix = part.X.select([sample.columns[at].name for at in columns])
-    scale = sample.total / part.total
+    scale = sample.mass / part.mass
     fraction = options.min_weight_fraction_leaf * scale
     if fraction > 0.5:  # no split leaves so much on both sides
         leaves, fraction = 1, 0.0
@@ -80,11 +80,11 @@ def alternatives(model: Model, tree: Tree, node: int, sample: Sample) -> list[di
             continue
         test, stump = best
         split = split_of(stump, 0, unknown=model.unknown)
-        mass = stump.weight * impurity(stump.counts, model.options.criterion)
+        mass = stump.mass * impurity(stump.masses, model.options.criterion)
         entry = {
             "column": split.column.name,
             "split": f"{one_line(split.column.name)} {answer(split, left=True)}",
-            "gain": float(mass[0] - mass[1] - mass[2]) / sample.total,
+            "gain": float(mass[0] - mass[1] - mass[2]) / sample.mass,
             "errors": stump.errors,
             "rows_left": int(stump.rows[1]),
             "rows_right": int(stump.rows[2]),

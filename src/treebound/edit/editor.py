@@ -245,8 +245,8 @@ class Editor:
                 "one side."
             )
         if test.missing_left is None:  # no training value is missing: to the larger child
-            weight = here.weights
-            decided = test._replace(missing_left=bool(weight[left].sum() * 2 >= weight.sum()))
+            larger = here.part(left).mass >= here.part(~left).mass
+            decided = test._replace(missing_left=larger)
         return self._split(at, decided, keep)
 
     def use(self, node: int | str, column: str, *, keep: bool = True) -> Step:

@@ -39,7 +39,7 @@ class Nodes:
         if features is not None:
             feature = np.where(feature >= 0, features[feature], -1)
         label = tree.label[inside]
-        majority = tree.counts[inside].argmax(axis=1)
+        majority = replace(tree, label=None).label[inside]  # type: ignore[arg-type]
         return cls(
             feature.astype(np.int32), tree.threshold[inside], tree.category[inside],
             tree.missing_left[inside], np.where(label == majority, MAJORITY, label),
@@ -93,7 +93,7 @@ def counted_tree(nodes: Nodes, sample: Sample, like: Tree) -> Tree:
     bare = Tree(
         nodes.feature, nodes.threshold, nodes.category, nodes.missing_left, left, right,
         np.zeros((n, like.n_classes)), np.zeros(n), columns=like.columns, classes=like.classes,
-        weighted=like.weighted,
+        weighted=like.weighted, factors=like.factors,
     )  # fmt: skip
     tree = bare.recounted(sample)
     return replace(tree, label=np.where(nodes.label >= 0, nodes.label, tree.label))

@@ -103,7 +103,7 @@ def to_c(
     name: str = "predict",
     output: Output = "label",
     unknown: Unknown = "other",
-    smoothing: Smoothing | None = "m-estimate",
+    smoothing: Smoothing | None = "shrinkage",
 ) -> str:
     """The tree as C source, ``int predict(const struct predict_row *row)``, with the same results.
 
@@ -126,7 +126,7 @@ def to_c(
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories; with ``"error"`` the function
         returns -1.
-    smoothing : {"laplace", "m-estimate", None}
+    smoothing : {"shrinkage", "m-estimate", "laplace", None}
         How counts become probabilities.
 
     Returns
@@ -226,7 +226,7 @@ class _Writer:
         steps = branches(self.tree, unknown=self.unknown)
         nodes = dict.fromkeys(step.node for step in steps if isinstance(step, Answer))
         self.places = {node: place for place, node in enumerate(nodes)}
-        table = probabilities(self.tree.counts, smoothing).tolist()
+        table = probabilities(self.tree, smoothing).tolist()
         rows = [f"    {{{', '.join(map(_real, table[node]))}}}," for node in nodes]
         size = f"{self.upper}_CLASSES"
         return [

@@ -87,7 +87,7 @@ def columns_used(tree: Tree) -> list[int]:
 def answers(tree: Tree, *, output: Output, smoothing: Smoothing | None) -> list[Any]:
     """The prediction of each node: its label, or its class probabilities."""
     if output == "proba":
-        shares: list[list[float]] = probabilities(tree.counts, smoothing).tolist()
+        shares: list[list[float]] = probabilities(tree, smoothing).tolist()
         return shares
     return [plain(tree.classes[label]) for label in tree.label.tolist()]
 

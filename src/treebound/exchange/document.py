@@ -21,9 +21,9 @@ from treebound.exchange.errors import FormatError
 from treebound.tree.smoothing import Smoothing
 
 __all__ = [
-    "Booleans", "Categories", "Classes", "ColumnDocument", "HeldOutDocument", "Integers",
-    "ModelDocument", "NodesDocument", "Numbers", "PathDocument", "Prediction", "SketchDocument",
-    "Strings", "VERSION", "json_schema", "parse",
+    "Booleans", "Categories", "ChoiceDocument", "Classes", "ColumnDocument", "HeldOutDocument",
+    "Integers", "ModelDocument", "NodesDocument", "Numbers", "PathDocument", "Prediction",
+    "SketchDocument", "Strings", "VERSION", "first_repeated", "json_schema", "parse",
 ]  # fmt: skip
 
 FORMAT, VERSION = "treebound-model", 1
@@ -115,6 +115,21 @@ class NodesDocument(_Object):
     names: list[Row] | None = None
     weighted: bool = False
     counted: bool = True
+    factors: list[Positive] | None = None
+
+
+class ChoiceDocument(_Object):
+    """How the weight of the tree was chosen, and the alternatives."""
+
+    weight: Weight
+    rule: Literal["accurate", "balanced", "small"] | None = None
+    reason: str = ""
+    unit: str = "error"
+    weights: list[Weight] = field(default_factory=list)
+    losses: list[Weight] = field(default_factory=list)
+    leaves: list[Annotated[int, Meta(ge=1, le=2**31 - 1)]] = field(default_factory=list)
+    standard_error: Weight | None = None
+    constant: Weight | None = None
 
 
 class PathDocument(_Object):
@@ -128,13 +143,14 @@ class PathDocument(_Object):
     cuts: Annotated[list[list[Whole] | NodesDocument], Meta(min_length=1)]
     unit: str = "errors"
     step: Whole | None = None
+    choice: ChoiceDocument | None = None
 
 
 class Prediction(_Object):
     """How rows are answered."""
 
     unknown: Unknown = "other"
-    smoothing: Smoothing | None = "m-estimate"
+    smoothing: Smoothing | None = "shrinkage"
 
 
 class HeldOutDocument(_Object):
@@ -143,6 +159,16 @@ class HeldOutDocument(_Object):
     m: Annotated[int, Meta(ge=1, le=2**53)]
     errors: Annotated[int, Meta(ge=0, le=2**53)]
     counts: list[list[Whole]]
+    folds: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
+
+
+class ProofDocument(_Object):
+    """What the certificate by a prior rests on."""
+
+    log_prior: Annotated[float, Meta(ge=-_MOST, le=0.0)]
+    rows: list[Whole]
+    errors: list[Whole]
+    training_error: Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
 class SketchDocument(_Object):
@@ -166,12 +192,13 @@ class ModelDocument(_Object):
     named: bool | None = None
     prediction: Prediction = field(default_factory=Prediction)
     parameters: dict[str, Any] = field(default_factory=dict)
-    class_factors: list[Positive] | None = None
     certificate: dict[str, Any] | None = None
     no_certificate: str = ""
     edits: list[str] = field(default_factory=list)
     pruning: PathDocument | None = None
     held_out: HeldOutDocument | None = None
+    proof: ProofDocument | None = None
+    row_counts: list[list[Whole]] | None = None
     rows: dict[Role, SketchDocument] | None = None
 
 
@@ -226,6 +253,12 @@ def _format_error(message: str) -> FormatError:
     return FormatError(place, problem if problem.startswith("must") else f"is wrong: {problem}")
 
 
+def first_repeated(names: list[str]) -> str:
+    """The first name that occurs before."""
+    seen: set[str] = set()
+    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+
+
 def _json(text: str | bytes) -> Any:
     """The JSON value; keys that occur twice and halves of characters are errors."""
 
@@ -235,9 +268,7 @@ def _json(text: str | bytes) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         fields = dict(pairs)
         if len(fields) != len(pairs):
-            seen: set[str] = set()
-            twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-            raise FormatError(twice, "is given twice")
+            raise FormatError(first_repeated([name for name, _ in pairs]), "is given twice")
         return fields
 
     try:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._files import write_text
-from treebound.certificate import Certificate, HeldOut, RowRecord
+from treebound._versions import installed_version
+from treebound.certificate import Certificate, HeldOut, PriorProof, RowRecord, counts_at
 from treebound.data.columns import Column
 from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc
@@ -24,7 +24,7 @@ from treebound.exchange.nodes import nodes_of, same_size, table_of, tree_of
 from treebound.exchange.stored_path import path_document, stored_path
 from treebound.model import Model
 from treebound.parameters import FitParameters
-from treebound.pruning import PruningPath, PruningResult
+from treebound.pruning import PruningPath, PruningResult, WeightChoice
 from treebound.tree import Tree
 
 __all__ = ["dumps", "load", "loads", "save"]
@@ -149,17 +149,17 @@ def loads(text: str | bytes) -> Model:
     if document.pruning is not None:
         path = stored_path(document.pruning, columns, classes)
     parameters = _parameters(document.parameters, document.prediction)
-    same_size(document.class_factors, len(classes), "class_factors")
     return Model(
         tree,
-        pruning=None if path is None else _result(path),
+        pruning=None if path is None else _result(path, document.pruning),
         step=None if document.pruning is None else document.pruning.step,
         options=parameters.checked()[1],
         unknown=parameters.unknown,
         smoothing=parameters.smoothing,
-        class_factors=None if document.class_factors is None else tuple(document.class_factors),
         delta=parameters.delta,
         held_out=_held_out(document.held_out, tree if path is None else path.first),
+        proof=_proof(document.proof, len(classes)),
+        row_counts=_row_counts(document.row_counts, tree if path is None else path.first),
         target=document.target,
         named=document.named,
         rows=_row_record(document.rows),
@@ -170,7 +170,7 @@ def loads(text: str | bytes) -> Model:
 
 
 def _document(model: Model, row_record: bool) -> doc.ModelDocument:
-    tree, path = model.tree, model.path
+    tree = model.tree
     asked = {*tree.feature.tolist(), *model.grown.feature.tolist()}
     values = _values(tree.classes.tolist(), "classes")
     parameters = {name: v for name, v in model.parameters.items() if name not in _ANSWERING}
@@ -178,7 +178,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
     return doc.ModelDocument(
         format="treebound-model",
         version=1,
-        made_by=f"treebound {installed_version('treebound')}",
+        made_by=f"treebound {installed_version()}",
         target=model.target,
         named=model.has_names,
         columns=[_column(column, at in asked) for at, column in enumerate(tree.columns)],
@@ -188,12 +188,13 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         nodes=nodes_of(tree),
         prediction=doc.Prediction(model.unknown, model.smoothing),
         parameters=_representable(parameters),
-        class_factors=None if model.class_factors is None else list(model.class_factors),
         certificate=_certificate(model.certificate),
         no_certificate=model.no_certificate,
         edits=list(model.edits),
-        pruning=None if path is None else path_document(path, model.step),
+        pruning=_pruning(model),
         held_out=_held_out_document(model.held_out),
+        proof=_proof_document(model.proof),
+        row_counts=None if model.row_counts is None else model.row_counts.tolist(),
         rows=None
         if rows is None
         else {
@@ -208,21 +209,46 @@ def _without_path(model: Model) -> Model:
     path, held_out = model.path, model.held_out
     if path is None:
         return model
-    reason = model.no_certificate
+    step, reason = path.chosen if model.step is None else model.step, model.no_certificate
     if held_out is not None:
-        cuts = path.cuts(path.chosen) if model.step in (None, path.chosen) else None
-        if cuts is None:
-            held_out, reason = None, "The model was saved without its pruning path."
-        else:
-            kept = np.ones(path.first.n_nodes, dtype=bool)
-            for node in cuts.tolist():
-                kept[node + 1 : node + path.first.size[node]] = False
-            held_out = replace(held_out, counts=held_out.counts[kept])
-    return replace(model, pruning=None, step=None, held_out=held_out, no_certificate=reason)
+        counts = counts_at(path, step, held_out.counts) if step == path.chosen else None
+        held_out = None if counts is None else replace(held_out, counts=counts)
+        if counts is None:
+            reason = "The model was saved without its pruning path."
+    counts = None if model.row_counts is None else counts_at(path, step, model.row_counts)
+    return replace(
+        model, pruning=None, step=None, held_out=held_out, row_counts=counts, no_certificate=reason
+    )
 
 
-def _result(path: PruningPath) -> PruningResult:
-    return PruningResult(path.tree(), path, float(path.scores[path.chosen]), fit_time=math.nan)
+def _pruning(model: Model) -> doc.PathDocument | None:
+    if model.pruning is None:
+        return None
+    document = path_document(model.pruning.path, model.step)
+    choice = model.pruning.choice
+    if choice is not None:
+        values = {name: None if value != value else value for name, value in vars(choice).items()}
+        document.choice = msgspec.convert(values, doc.ChoiceDocument)
+    return document
+
+
+def _result(path: PruningPath, document: doc.PathDocument | None) -> PruningResult:
+    score = float(path.scores[path.chosen])
+    choice = None if document is None or document.choice is None else _choice(document.choice)
+    return PruningResult(path.tree(), path, score, fit_time=math.nan, choice=choice)
+
+
+def _choice(document: doc.ChoiceDocument) -> WeightChoice:
+    same_size(document.losses, len(document.weights), "pruning.choice.losses")
+    same_size(document.leaves, len(document.weights), "pruning.choice.leaves")
+    if document.rule is not None and document.weight not in document.weights:
+        raise FormatError("pruning.choice.weight", "must be one of the weights")
+    error, constant = document.standard_error, document.constant
+    return WeightChoice(
+        document.weight, document.rule, document.reason, document.unit, tuple(document.weights),
+        tuple(document.losses), tuple(document.leaves), math.nan if error is None else error,
+        math.nan if constant is None else constant,
+    )  # fmt: skip
 
 
 # -- columns and classes --------------------------------------------------------------------------
@@ -253,15 +279,10 @@ def _columns(columns: list[doc.ColumnDocument]) -> tuple[Column, ...]:
         made.append(column)
     names = [column.name for column in made]
     if len(set(names)) != len(names):
-        twice = _first_repeated(names)
+        twice = doc.first_repeated(names)
         at = len(names) - 1 - names[::-1].index(twice)
         raise FormatError(f"columns[{at}].name", f"{twice!r:.60} is given twice")
     return tuple(made)
-
-
-def _first_repeated(names: Iterable[str]) -> str:
-    seen: set[str] = set()
-    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
 
 
 def _class_document(values: doc.Categories, dtype: str) -> Any:
@@ -335,7 +356,8 @@ def _parameters(parameters: dict[str, Any], answering: doc.Prediction) -> FitPar
 def _held_out_document(held_out: HeldOut | None) -> doc.HeldOutDocument | None:
     if held_out is None:
         return None
-    return doc.HeldOutDocument(held_out.m, held_out.errors, held_out.counts.tolist())
+    counts = held_out.counts.tolist()
+    return doc.HeldOutDocument(held_out.m, held_out.errors, counts, held_out.folds)
 
 
 def _held_out(document: doc.HeldOutDocument | None, grown: Tree) -> HeldOut | None:
@@ -345,7 +367,34 @@ def _held_out(document: doc.HeldOutDocument | None, grown: Tree) -> HeldOut | No
     counts = table_of(document.counts, "held_out.counts", shape, np.int64)
     if counts[0].sum() != document.m or document.errors > document.m:
         raise FormatError("held_out", "must have m rows at the root, and no more errors")
-    return HeldOut(document.m, document.errors, counts)
+    return HeldOut(document.m, document.errors, counts, document.folds)
+
+
+def _proof_document(proof: PriorProof | None) -> doc.ProofDocument | None:
+    if proof is None:
+        return None
+    return doc.ProofDocument(
+        proof.log_prior, list(proof.rows), list(proof.errors), proof.training_error
+    )
+
+
+def _proof(document: doc.ProofDocument | None, n_classes: int) -> PriorProof | None:
+    if document is None:
+        return None
+    rows, errors = tuple(document.rows), tuple(document.errors)
+    same = len(rows) == len(errors) == n_classes
+    if not same or any(wrong > m for wrong, m in zip(errors, rows, strict=True)):
+        raise FormatError("proof", "must have rows and errors for each class, and no more errors")
+    return PriorProof(document.log_prior, rows, errors, document.training_error)
+
+
+def _row_counts(counts: list[list[int]] | None, grown: Tree) -> NDArray[np.int64] | None:
+    if counts is None:
+        return None
+    table = table_of(counts, "row_counts", (grown.n_nodes, grown.n_classes), np.int64)
+    if (table.sum(axis=1) != grown.rows).any():
+        raise FormatError("row_counts", "must add up to the rows of each node")
+    return table
 
 
 def _row_record(document: Mapping[Any, doc.SketchDocument] | None) -> RowRecord | None:

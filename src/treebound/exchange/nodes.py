@@ -40,6 +40,7 @@ def nodes_of(tree: Tree) -> NodesDocument:
         names=None if tree.names is None else tree.names.tolist(),
         weighted=tree.weighted,
         counted=tree.counted,
+        factors=None if tree.factors is None else tree.factors.tolist(),
     )
 
 
@@ -54,6 +55,7 @@ def tree_of(
 ) -> Tree:
     """The tree of a document; a FormatError names the place of the first problem."""
     size = len(nodes.feature)
+    same_size(nodes.factors, len(classes), f"{where}.factors")
     for name in ("threshold", "category", "missing_left", "right", "rows", "label", "names"):
         same_size(getattr(nodes, name), size, f"{where}.{name}")
     feature: NDArray[Any] = np.array(nodes.feature, dtype=np.int64)
@@ -81,6 +83,7 @@ def tree_of(
             names=None if nodes.names is None else np.array(nodes.names, dtype=np.int64),
             weighted=nodes.weighted,
             counted=nodes.counted,
+            factors=None if nodes.factors is None else np.array(nodes.factors),
             columns=columns,
             classes=classes,
         )

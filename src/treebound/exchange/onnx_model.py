@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,6 @@ from treebound.tree.split import Split, Unknown, check_unknown, splits_of
 __all__ = ["to_onnx"]
 
 _ML = "ai.onnx.ml"
-_OPSET = 17
 _BELOW = -1.0  # a code below every category
 
 
@@ -43,7 +42,7 @@ def to_onnx(
     tree: Tree,
     *,
     unknown: Unknown = "other",
-    smoothing: Smoothing | None = "m-estimate",
+    smoothing: Smoothing | None = "shrinkage",
     missing_text: str = "",
 ) -> Any:
     """Export the tree as an ONNX model with the same predictions.
@@ -55,7 +54,7 @@ def to_onnx(
     unknown : {"other", "majority", "stop", "missing"}
         How to handle unknown categories, as in the classifier. A graph cannot raise errors, so
         ``"error"`` is not possible.
-    smoothing : {"laplace", "m-estimate", None}
+    smoothing : {"shrinkage", "m-estimate", "laplace", None}
         How counts become probabilities, as in the classifier.
     missing_text : str
         The text that marks a missing value in a string column.
@@ -79,87 +78,73 @@ def to_onnx(
         hint = "an ONNX graph cannot raise errors; choose another policy."
         raise invalid("unknown", "to_onnx", "another policy than 'error'", unknown, hint)
     graph = _Graph(onnx, tree, missing_text)
-    weights = probabilities(tree.counts, smoothing)
-    ensemble = _ensemble(tree, graph, unknown)
+    weights = probabilities(tree, smoothing)
+    entries = _entries(tree, graph, unknown)
     graph.close_inputs()
     votes = graph.probabilities
-    graph.add_ensemble(ensemble, weights, votes)
+    graph.add_ensemble(entries, weights, votes)
     if not np.array_equal(weights.astype(np.float32).argmax(axis=1), tree.label):
         # Labels chosen by cost, or by less than float32 precision, need votes of their own.
         ballots = np.zeros_like(weights)
         ballots[np.arange(tree.n_nodes), tree.label] = 1.0
         votes = graph.own("votes")
-        graph.add_ensemble(ensemble, ballots, votes)
+        graph.add_ensemble(entries, ballots, votes)
     return graph.model(votes)
 
 
 @dataclass
-class _Ensemble:
-    """The nodes in the operator's layout: parallel lists, ids in order."""
+class _Entry:
+    """A node of the operator; ``source`` is the tree's node whose weights a leaf has."""
 
-    feature: list[int] = field(default_factory=list)
-    value: list[float] = field(default_factory=list)
-    mode: list[str] = field(default_factory=list)
-    true: list[int] = field(default_factory=list)
-    false: list[int] = field(default_factory=list)
-    missing_true: list[int] = field(default_factory=list)
-    source: list[int] = field(default_factory=list)  # the tree's node of each entry
-
-    def add(
-        self, feature: int, value: float, mode: str, missing: bool, source: int, true: int = 0
-    ) -> int:
-        self.feature.append(feature)
-        self.value.append(value)
-        self.mode.append(mode)
-        self.missing_true.append(int(missing))
-        self.source.append(source)
-        self.true.append(true)
-        self.false.append(0)
-        return len(self.feature) - 1
+    source: int
+    mode: str = "LEAF"
+    feature: int = 0
+    value: float = 0.0
+    missing_true: bool = False
+    true: int = 0
+    false: int = 0
 
 
-def _ensemble(tree: Tree, graph: _Graph, unknown: Unknown) -> _Ensemble:
-    """Translate the nodes: one entry per inner node, three with unknown="stop"."""
-    out = _Ensemble()
-    entry = np.zeros(tree.n_nodes, dtype=np.int64)  # first entry of each node
-    place = np.zeros(tree.n_nodes, dtype=np.int64)
+def _entries(tree: Tree, graph: _Graph, unknown: Unknown) -> list[_Entry]:
+    """Translate the nodes: one entry per node, three per split with unknown="stop"."""
+    entries: list[_Entry] = []
+    first = np.zeros(tree.n_nodes, dtype=np.int64)  # first entry of each node
+    branches: list[tuple[int, _Entry]] = []
     for node, split in enumerate(splits_of(tree, unknown=unknown)):
-        entry[node] = len(out.feature)
+        first[node] = len(entries)
         if split is None:
-            out.add(0, 0.0, "LEAF", False, node)
+            entries.append(_Entry(node))
             continue
         if not split.is_real and unknown == "stop":
-            version = graph.version(split.feature, _BELOW, np.nan)
-            stop = out.add(version, -0.5, "BRANCH_LEQ", False, node)
-            out.true[stop] = out.add(0, 0.0, "LEAF", False, node)
-            out.false[stop] = len(out.feature)
-        place[node] = _add_split(out, graph, split)
-    for node in np.flatnonzero(~tree.is_leaf).tolist():
-        left, right = int(entry[tree.left[node]]), int(entry[tree.right[node]])
+            code = graph.version(split.feature, _BELOW, np.nan)
+            stop = _Entry(node, "BRANCH_LEQ", code, -0.5, true=len(entries) + 1)
+            stop.false = stop.true + 1
+            entries += [stop, _Entry(node)]
+        entries.append(_entry(graph, split))
+        branches.append((node, entries[-1]))
+    for node, entry in branches:
+        entry.true, entry.false = int(first[tree.left[node]]), int(first[tree.right[node]])
         # "is not": onnxruntime joins chains of BRANCH_EQ whose leaves have equal weights, wrongly
-        swap = out.mode[place[node]] == "BRANCH_NEQ"
-        out.true[place[node]], out.false[place[node]] = (right, left) if swap else (left, right)
-    return out
+        if entry.mode == "BRANCH_NEQ":
+            entry.true, entry.false = entry.false, entry.true
+    return entries
 
 
-def _add_split(out: _Ensemble, graph: _Graph, split: Split) -> int:
-    at, missing_left = split.feature, split.missing_left
+def _entry(graph: _Graph, split: Split) -> _Entry:
+    at, node, missing_left = split.feature, split.node, split.missing_left
     if split.is_real:
-        bound = split.threshold
-        if split.kind == "missing":
-            bound = math.inf if split.present_left else -math.inf
-        version = graph.version(at, np.nan, np.nan)
-        return out.add(version, bound, "BRANCH_LEQ", missing_left, split.node)
-    above = float(len(split.column.categories or ()))
+        code = graph.version(at, np.nan, np.nan)
+        return _Entry(node, "BRANCH_LEQ", code, split.bound, missing_left)
+    above = float(split.column.n_categories)
     if split.column.kind == "ordinal":
-        version = graph.version(at, _BELOW if split.unknown_left else above, np.nan)
-        return out.add(version, len(split.codes) - 1.0, "BRANCH_LEQ", missing_left, split.node)
+        code = graph.version(at, _BELOW if split.unknown_left else above, np.nan)
+        return _Entry(node, "BRANCH_LEQ", code, len(split.codes) - 1.0, missing_left)
     # values to send left have the code of the category, values to send right that of none
     category = float(split.codes[0]) if split.codes else 2 * _BELOW
-    version = graph.version(
+    code = graph.version(
         at, category if split.unknown_left else _BELOW, category if missing_left else above
     )
-    return out.add(version, category, "BRANCH_NEQ", False, split.node)
+    return _Entry(node, "BRANCH_NEQ", code, category)
 
 
 class _Graph:
@@ -173,7 +158,6 @@ class _Graph:
         self.missing_text = missing_text
         self.all_real = all(column.kind == "real" for column in tree.columns)
         self.nodes: list[Any] = []
-        self.constants: list[Any] = []
         self.versions: dict[tuple[int, str, str], int] = {}
         self.parts: list[str] = []
         self.inputs = _input_names(tree.columns)
@@ -223,94 +207,67 @@ class _Graph:
     def _encode(self, at: int, unknown: float, missing: float) -> str:
         """Add the encoding of one column; return the name of its (rows, 1) double tensor."""
         column = self.tree.columns[at]
-        given = self.inputs[at]
         if column.kind == "real":
-            return given
-        name = self.own(f"column{at}_version{len(self.parts)}")
-        if _holds_text(column):
-            self._encode_text(given, name, column, unknown, missing)
-        else:
-            self._encode_numbers(given, name, column, unknown, missing)
-        return name
-
-    def _encode_text(
-        self, given: str, name: str, column: Column, unknown: float, missing: float
-    ) -> None:
-        keys = list(column.categories or ())
-        if self.missing_text in keys:
-            must = f"a text that is not a category, as it is of column {column.name!r}"
-            raise invalid("missing_text", "to_onnx", must, self.missing_text)
-        encoder = self.helper.make_node(
-            "LabelEncoder",
-            [given],
-            [f"{name}_float"],
-            domain=_ML,
-            keys_strings=[*keys, self.missing_text],
-            values_floats=[*map(float, range(len(keys))), missing],
-            default_float=unknown,
-        )
-        cast = self.helper.make_node("Cast", [f"{name}_float"], [name], to=self.double)
-        self.nodes += [encoder, cast]
-
-    def _encode_numbers(
-        self, given: str, name: str, column: Column, unknown: float, missing: float
-    ) -> None:
-        """Encode numbers by comparing them with all categories."""
-        values = np.array([[float(value) for value in column.categories or ()]])
-        if values[0].tolist() != list(column.categories or ()):
+            return self.inputs[at]
+        categories: list[Any] = list(column.categories or ())
+        absent: Any = math.nan
+        keys = np.array([*map(float, categories), absent]) if not _holds_text(column) else None
+        if keys is None:
+            absent = self.missing_text
+            if absent in categories:
+                must = f"a text that is not a category, as it is of column {column.name!r}"
+                raise invalid("missing_text", "to_onnx", must, absent)
+            keys = np.array([*categories, absent], dtype=object)
+        elif keys[:-1].tolist() != categories:
             raise ValueError(
                 f"An ONNX model takes numbers as doubles, which cannot hold the categories of "
                 f"column {column.name!r}. Hint: turn them into strings before fitting."
             )
-        make = self.helper.make_node
-        self._constant(f"{name}_values", values)
-        self._constant(f"{name}_unknown", np.array([[unknown]]))
-        self._constant(f"{name}_missing", np.array([[missing]]))
-        self._constant(f"{name}_half", np.array([[0.5]]))
-        self.nodes += [
-            make("Equal", [given, f"{name}_values"], [f"{name}_equal"]),
-            make("Cast", [f"{name}_equal"], [f"{name}_hits"], to=self.double),
-            make("ArgMax", [f"{name}_hits"], [f"{name}_which"], axis=1, keepdims=1),
-            make("Cast", [f"{name}_which"], [f"{name}_code"], to=self.double),
-            make("ReduceMax", [f"{name}_hits"], [f"{name}_most"], axes=[1], keepdims=1),
-            make("Greater", [f"{name}_most", f"{name}_half"], [f"{name}_any"]),
-            make("Where", [f"{name}_any", f"{name}_code", f"{name}_unknown"], [f"{name}_known"]),
-            make("IsNaN", [given], [f"{name}_nan"]),
-            make("Where", [f"{name}_nan", f"{name}_missing", f"{name}_known"], [name]),
-        ]
+        name, tensor = self.own(f"column{at}_version{len(self.parts)}"), self._tensor
+        codes = np.array([*range(len(categories)), missing], dtype=np.float64)
+        encoder = self.helper.make_node(
+            "LabelEncoder",
+            [self.inputs[at]],
+            [name],
+            domain=_ML,
+            keys_tensor=tensor(keys, "keys"),
+            values_tensor=tensor(codes, "codes"),
+            default_tensor=tensor(np.array([unknown]), "unknown"),
+        )
+        self.nodes.append(encoder)
+        return name
 
-    def _constant(self, name: str, values: np.ndarray) -> None:
-        self.constants.append(self.onnx.numpy_helper.from_array(values, name))
+    def _tensor(self, values: np.ndarray, name: str) -> Any:
+        return self.onnx.numpy_helper.from_array(values, name)
 
-    def add_ensemble(self, nodes: _Ensemble, weights: np.ndarray, scores: str) -> None:
+    def add_ensemble(self, entries: list[_Entry], weights: np.ndarray, scores: str) -> None:
         """Add the operator; each leaf gives each class its weight.
 
         Only its scores are used: for two classes onnxruntime's label is 1 whenever that class
         has a positive score.
         """
-        count = len(nodes.feature)
-        leaves = [at for at in range(count) if nodes.mode[at] == "LEAF"]
+        leaves = [at for at, entry in enumerate(entries) if entry.mode == "LEAF"]
+        leaf_weights = weights[[entries[at].source for at in leaves]].ravel()
         classes = range(self.tree.n_classes)
-        tensor = self.onnx.numpy_helper.from_array
-        leaf_weights = np.array([weights[nodes.source[at]] for at in leaves]).ravel()
+        values = np.array([entry.value for entry in entries])
         self.nodes.append(
             self.helper.make_node(
                 "TreeEnsembleClassifier",
                 [self.own("encoded")],
                 [self.own(f"label of {scores}"), scores],
                 domain=_ML,
-                nodes_treeids=[0] * count,
-                nodes_nodeids=list(range(count)),
-                nodes_featureids=nodes.feature,
-                nodes_modes=nodes.mode,
-                nodes_values_as_tensor=tensor(np.array(nodes.value), "nodes_values"),
-                nodes_truenodeids=nodes.true,
-                nodes_falsenodeids=nodes.false,
-                nodes_missing_value_tracks_true=nodes.missing_true,
-                class_treeids=[0] * (len(leaves) * len(classes)),
+                nodes_treeids=[0] * len(entries),
+                nodes_nodeids=list(range(len(entries))),
+                nodes_featureids=[entry.feature for entry in entries],
+                nodes_modes=[entry.mode for entry in entries],
+                nodes_values_as_tensor=self._tensor(values, "nodes_values"),
+                nodes_truenodeids=[entry.true for entry in entries],
+                nodes_falsenodeids=[entry.false for entry in entries],
+                nodes_missing_value_tracks_true=[int(entry.missing_true) for entry in entries],
+                class_treeids=[0] * leaf_weights.size,
                 class_nodeids=[at for at in leaves for _ in classes],
                 class_ids=[at for _ in leaves for at in classes],
-                class_weights_as_tensor=tensor(leaf_weights, "class_weights"),
+                class_weights_as_tensor=self._tensor(leaf_weights, "class_weights"),
                 post_transform="NONE",
                 classlabels_int64s=list(classes),
             )
@@ -319,7 +276,6 @@ class _Graph:
     def model(self, votes: str) -> Any:
         """Add the label, the class with the most votes; build and check the model."""
         labels = _label_values(self.tree)
-        self.constants.append(self.onnx.numpy_helper.from_array(labels, self.own("classes")))
         make = self.helper.make_node
         self.nodes += [
             make("ArgMax", [votes], [self.own("answer")], axis=1, keepdims=0),
@@ -332,9 +288,10 @@ class _Graph:
             info(self.probabilities, self.onnx.TensorProto.FLOAT, [None, self.tree.n_classes]),
         ]
         graph = self.helper.make_graph(
-            self.nodes, "treebound", self.declared(), outputs, initializer=self.constants
-        )
-        opsets = [self.helper.make_opsetid("", _OPSET), self.helper.make_opsetid(_ML, 3)]
+            self.nodes, "treebound", self.declared(), outputs,
+            initializer=[self._tensor(labels, self.own("classes"))],
+        )  # fmt: skip
+        opsets = [self.helper.make_opsetid("", 17), self.helper.make_opsetid(_ML, 4)]
         model = self.helper.make_model(
             graph, opset_imports=opsets, producer_name="treebound", ir_version=8
         )

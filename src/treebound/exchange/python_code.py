@@ -67,7 +67,7 @@ def to_python(
     name: str = "predict",
     output: Output = "label",
     unknown: Unknown = "other",
-    smoothing: Smoothing | None = "m-estimate",
+    smoothing: Smoothing | None = "shrinkage",
 ) -> str:
     """The tree as the source of a Python module with one function, with the same predictions.
 
@@ -86,7 +86,7 @@ def to_python(
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories; with ``"error"`` the function
         raises ValueError.
-    smoothing : {"laplace", "m-estimate", None}
+    smoothing : {"shrinkage", "m-estimate", "laplace", None}
         How counts become probabilities.
 
     Returns

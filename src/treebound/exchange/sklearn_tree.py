@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy, deepcopy
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Column, Sample
 from treebound.data.frames import Table
+from treebound.data.weights import class_factors, class_totals, snapped
 from treebound.exchange.foreign import float64_threshold, preorder
 from treebound.exchange.indicators import Indicators
 from treebound.model import Model, as_model
@@ -86,17 +88,13 @@ class SklearnTree:
 
     def read(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         """Rows with the weights the estimator was fitted with, class weights included."""
-        weight = sample_weight
-        if self._estimator.class_weight is not None:
-            from sklearn.utils.class_weight import compute_sample_weight
-
-            by_class = compute_sample_weight(self._estimator.class_weight, y)
-            weight = by_class if weight is None else by_class * np.asarray(weight)
-        columns = self.tree.columns
+        columns, classes = self.tree.columns, self.tree.classes
         table = _table(X, [column.name for column in columns] if self.named else ())
-        return Sample.read(
-            table, y, weight, columns=columns, classes=self.tree.classes, named=self.named
+        sample = Sample.read(
+            table, y, sample_weight, columns=columns, classes=classes, named=self.named
         )
+        totals = class_totals(sample.y, sample.weight, len(classes))
+        return replace(sample, factors=class_factors(self._estimator.class_weight, classes, totals))
 
     def certifiable(self, X: Any, y: Any, kind: Any) -> Model:
         """The model to certify from training rows; every row counts once."""
@@ -267,13 +265,18 @@ def _check_representable(tree: Tree) -> None:
             "Hint: to_sklearn(tree, indicators=True) makes a column of zeros and ones for each "
             "category."
         )
-    unlike = tree.counts.argmax(axis=1) != tree.label
+    unlike = _masses(tree).argmax(axis=1) != tree.label
     if (unlike & tree.is_leaf).any():
         raise ValueError(
             "A scikit-learn tree predicts the most frequent class, this tree another one "
             f"at node {int((unlike & tree.is_leaf).argmax())}. Hint: give the costs as sample "
             "weights."
         )
+
+
+def _masses(tree: Tree) -> NDArray[np.float64]:
+    """What scikit-learn takes the largest of: ties must be exact."""
+    return snapped(tree.masses) if tree.weighted else tree.masses
 
 
 def _unfitted(estimator: Any) -> Any:
@@ -302,12 +305,12 @@ def _nodes(tree: Tree, dtype: np.dtype[Any], criterion: str) -> NDArray[Any]:
     nodes["right_child"] = tree.right
     nodes["feature"] = np.where(leaf, -2, tree.feature)  # -2: scikit-learn's mark of a leaf
     nodes["threshold"] = np.where(leaf, -2.0, tree.threshold)
-    nodes["impurity"] = impurity(tree.counts, "gini" if criterion == "gini" else "entropy")
+    nodes["impurity"] = impurity(tree.masses, "gini" if criterion == "gini" else "entropy")
     nodes["n_node_samples"] = tree.rows
-    nodes["weighted_n_node_samples"] = tree.weight
+    nodes["weighted_n_node_samples"] = tree.mass
     nodes["missing_go_to_left"] = tree.missing_left & ~leaf
     return nodes
 
 
 def _fractions(tree: Tree) -> NDArray[np.float64]:
-    return tree.counts / np.maximum(tree.weight, np.finfo(float).tiny)[:, np.newaxis]
+    return _masses(tree) / np.maximum(tree.mass, np.finfo(float).tiny)[:, np.newaxis]

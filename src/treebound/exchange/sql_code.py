@@ -43,7 +43,7 @@ def to_sql(
     name: str = "prediction",
     output: Output = "label",
     unknown: Unknown = "other",
-    smoothing: Smoothing | None = "m-estimate",
+    smoothing: Smoothing | None = "shrinkage",
     dialect: str | None = None,
 ) -> str:
     """The tree as an SQL ``CASE`` expression with the same predictions.
@@ -66,7 +66,7 @@ def to_sql(
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories; with ``"error"`` the result is
         ``NULL``, as SQL has no portable way to raise errors.
-    smoothing : {"laplace", "m-estimate", None}
+    smoothing : {"shrinkage", "m-estimate", "laplace", None}
         How counts become probabilities.
     dialect : str, optional
         The database, such as ``"sqlite"``, ``"duckdb"``, ``"postgres"``, ``"mysql"``, ``"tsql"``,

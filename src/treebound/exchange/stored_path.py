@@ -13,81 +13,13 @@ from treebound.exchange.document import NodesDocument, PathDocument
 from treebound.exchange.errors import FormatError
 from treebound.exchange.nodes import nodes_of, refuse, same_size, tree_of
 from treebound.pruning import PruningPath
+from treebound.pruning.path import ListedPath
 from treebound.tree import Tree
 
-__all__ = ["StoredPath", "path_document", "stored_path"]
+__all__ = ["path_document", "stored_path"]
 
 # Steps with more leaves than this are not stored: the file size grows with their square.
 MOST_LEAVES = 200
-
-
-class StoredPath(PruningPath):
-    """A pruning path loaded from a model file.
-
-    Parameters
-    ----------
-    first : Tree
-        The tree before pruning.
-    trees : list of ndarray or Tree
-        For each step the inner nodes of the first tree that become leaves, or the tree itself
-        if a subtree was raised.
-    errors, scores : ndarray of float64
-        For each step.
-    chosen : int
-        The chosen step.
-    n_steps : int
-        Number of steps the pruner considered; steps with many leaves are not stored.
-    unit : str
-        What ``errors`` counts.
-    """
-
-    def __init__(
-        self,
-        first: Tree,
-        trees: list[NDArray[np.intp] | Tree],
-        errors: NDArray[np.float64],
-        scores: NDArray[np.float64],
-        *,
-        chosen: int,
-        n_steps: int,
-        unit: str,
-    ) -> None:
-        self.first = first
-        self.chosen = chosen
-        self.unit = unit
-        self._n_steps = n_steps
-        self._trees = trees
-        self._errors = errors
-        self._scores = scores
-        lost = (first.size - 1) // 2  # leaves lost when the node becomes one
-        self._leaves = np.array(
-            [t.n_leaves if isinstance(t, Tree) else first.n_leaves - lost[t].sum() for t in trees],
-            dtype=np.int64,
-        )
-
-    @property
-    def n_considered(self) -> int:
-        return self._n_steps
-
-    @property
-    def leaves(self) -> NDArray[np.int64]:
-        return self._leaves
-
-    @property
-    def errors(self) -> NDArray[np.float64]:
-        return self._errors
-
-    @property
-    def scores(self) -> NDArray[np.float64]:
-        return self._scores
-
-    def cuts(self, step: int) -> NDArray[np.intp] | None:
-        kept = self._trees[step]
-        return None if isinstance(kept, Tree) else kept
-
-    def _tree(self, step: int) -> Tree:
-        kept = self._trees[step]
-        return kept if isinstance(kept, Tree) else super()._tree(step)
 
 
 def path_document(path: PruningPath, step: int | None) -> PathDocument:
@@ -113,7 +45,7 @@ def path_document(path: PruningPath, step: int | None) -> PathDocument:
 
 def stored_path(
     document: PathDocument, columns: tuple[Column, ...], classes: NDArray[np.generic]
-) -> StoredPath:
+) -> ListedPath:
     """The checked path of a document."""
     size = len(document.cuts)
     for name in ("errors", "scores"):
@@ -124,13 +56,13 @@ def stored_path(
         if (getattr(document, name) or 0) >= size:
             raise FormatError(f"pruning.{name}", "must be the number of a step")
     first = tree_of(document.grown, columns, classes, "pruning.grown")
-    return StoredPath(
+    return ListedPath(
         first,
         _trees(document.cuts, first, "pruning.cuts"),
         np.array(document.errors, dtype=np.float64),
         np.array(document.scores, dtype=np.float64),  # None is NaN
         chosen=document.chosen,
-        n_steps=document.n_steps,
+        n_considered=document.n_steps,
         unit=document.unit,
     )
 

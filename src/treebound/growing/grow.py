@@ -94,8 +94,9 @@ def grow(
     (2, 2)
     """
     options = options or GrowOptions()
-    total = WeightTotal.of(sample.weight, sample.n_rows)
-    units = total.integers(sample.weight, sample.n_rows)
+    masses = sample.masses
+    total = WeightTotal.of(masses, sample.n_rows)
+    units = total.integers(masses, sample.n_rows)
     whole = sample.n_rows if units is None else int(units.sum())
     columns = sample.columns
     arrays, _ = grow_arrays(
@@ -111,9 +112,13 @@ def grow(
         n_threads=effective_jobs(options.n_jobs),
         crossing=crossing,
     )
-    arrays["counts"] = arrays["counts"] * total.unit
+    arrays["counts"] = sample.unscaled(arrays["counts"] * total.unit)
     tree = Tree(
-        **arrays, columns=columns, classes=sample.classes, weighted=sample.weight is not None
+        **arrays,
+        columns=columns,
+        classes=sample.classes,
+        weighted=masses is not None,
+        factors=sample.factors,
     )
     if options.thresholds == "observed":
         return replace(tree, names=naming_rows(tree, sample))

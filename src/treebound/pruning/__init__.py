@@ -1,6 +1,10 @@
-"""Pruners: one file per pruner, one protocol."""
+"""Pruners: one file per pruner, one protocol. A new pruner is added to ``PRUNERS``."""
 
-from treebound.pruning.base import Pruner, PruningResult
+from __future__ import annotations
+
+from typing import Any
+
+from treebound.pruning.base import BasePruner, Pruner, PruningResult
 from treebound.pruning.bound import BoundPruner
 from treebound.pruning.cost_complexity import CostComplexityPruner, weakest_link_path
 from treebound.pruning.equal_leaves import merge_equal_leaves
@@ -9,8 +13,8 @@ from treebound.pruning.mdl import MDLPruner
 from treebound.pruning.path import PruningPath
 from treebound.pruning.pessimistic import PessimisticPruner
 from treebound.pruning.reduced_error import ReducedErrorPruner
-from treebound.pruning.registry import PRUNERS, make_pruner
 from treebound.pruning.scores import code_length
+from treebound.pruning.weight import WeightChoice
 
 __all__ = [
     "PRUNERS",
@@ -23,8 +27,60 @@ __all__ = [
     "PruningPath",
     "PruningResult",
     "ReducedErrorPruner",
+    "WeightChoice",
     "code_length",
     "make_pruner",
     "merge_equal_leaves",
     "weakest_link_path",
 ]
+
+PRUNERS: dict[str, type[BasePruner]] = {
+    pruner.name: pruner
+    for pruner in (
+        BoundPruner,
+        KearnsMansourPruner,
+        CostComplexityPruner,
+        ReducedErrorPruner,
+        PessimisticPruner,
+        MDLPruner,
+    )
+}
+
+
+def make_pruner(pruner: Any, **options: Any) -> Pruner | None:
+    """Make a pruner from its name and options; a pruner object or None is returned as is.
+
+    Parameters
+    ----------
+    pruner : str, Pruner or None
+        A name, as in :func:`treebound.prune`, or an object.
+    **options
+        Parameters of the pruner, if it is given by name.
+
+    Returns
+    -------
+    Pruner or None
+
+    Raises
+    ------
+    ValueError
+        If there is no such pruner, or options are given with a pruner object.
+
+    Examples
+    --------
+    >>> make_pruner("bound", weight=0.75)
+    BoundPruner(weight=0.75)
+    >>> make_pruner(None) is None
+    True
+    """
+    if isinstance(pruner, str) and pruner in PRUNERS:
+        return PRUNERS[pruner](**options)
+    if options:
+        raise ValueError(f"Options go with the name of a pruner. Got {pruner!r} and {options!r}.")
+    if pruner is None or (isinstance(pruner, Pruner) and not isinstance(pruner, type)):
+        return pruner
+    names = ", ".join(repr(name) for name in PRUNERS)
+    raise ValueError(
+        f"The 'pruning' parameter must be one of {names}, None, or an object with a method "
+        f"'prune'. Got {pruner!r} instead."
+    )

@@ -66,7 +66,7 @@ cdef class Raiser:
     cdef readonly int32_t root
     # Kept as arrays for access from Python, and as views for speed.
     cdef readonly object arrays
-    cdef int32_t[::1] left, right, parent, label, n_leaves, symmetric, depth, order, spare
+    cdef int32_t[::1] left, right, parent, label, n_leaves, depth, order, spare
     cdef int64_t[::1] start, stop, rows
     cdef uint64_t[::1] name
     cdef double[:, ::1] learned, judged, trial, trial_judged
@@ -86,14 +86,14 @@ cdef class Raiser:
         ints = {
             "left": left.copy(), "right": right.copy(), "label": label.copy(),
             "parent": np.full(n, -1, np.int32), "n_leaves": np.ones(n, np.int32),
-            "symmetric": np.zeros(n, np.int32), "depth": np.zeros(n, np.int32),
+            "depth": np.zeros(n, np.int32),
             "rows": np.zeros(n, np.int64), "learned": np.zeros((n, k)),
             "judged": np.zeros((n, k)), "alive": np.ones(n, np.uint8),
         }
         self.arrays = ints
         self.left, self.right, self.label = ints["left"], ints["right"], ints["label"]
         self.parent, self.n_leaves = ints["parent"], ints["n_leaves"]
-        self.symmetric, self.depth, self.rows = ints["symmetric"], ints["depth"], ints["rows"]
+        self.depth, self.rows = ints["depth"], ints["rows"]
         self.learned, self.judged, self.alive = ints["learned"], ints["judged"], ints["alive"]
         self.trial, self.trial_judged = np.zeros((n, k)), np.zeros((n, k))
         self.as_leaf, self.subtree = np.zeros(n), np.zeros(n)
@@ -192,12 +192,10 @@ cdef class Raiser:
         """Size, shape and errors of the subtree, from its children."""
         cdef int32_t one = self.left[node], other = self.right[node]
         if one < 0:
-            self.n_leaves[node], self.symmetric[node], self.name[node] = 1, 0, 1
+            self.n_leaves[node], self.name[node] = 1, 1
             self.subtree[node] = self.as_leaf[node]
             return
         self.n_leaves[node] = self.n_leaves[one] + self.n_leaves[other]
-        self.symmetric[node] = (self.symmetric[one] + self.symmetric[other]
-                                + (self.name[one] == self.name[other]))
         self.name[node] = joined(self.name[one], self.name[other])
         self.subtree[node] = self.subtree[one] + self.subtree[other]
 
@@ -218,48 +216,28 @@ cdef class Raiser:
         return np.flatnonzero(np.asarray(self.alive) & (np.asarray(self.left) >= 0))
 
     def candidates(self, const int64_t[::1] nodes):
-        """Leaves, errors and symmetries with each node replaced by its left child, right child, leaf."""
+        """Leaves and errors with each node replaced by its left child, right child, leaf."""
         cdef Py_ssize_t i, n = nodes.shape[0]
         cdef int32_t node, by
         cdef int32_t kept
         leaves_array = np.empty((n, 3), dtype=np.int64)
         errors_array = np.empty((n, 3))
-        symmetric_array = np.empty((n, 3), dtype=np.int64)
         cdef int64_t[:, ::1] leaves = leaves_array
         cdef double[:, ::1] errors = errors_array
-        cdef int64_t[:, ::1] symmetric = symmetric_array
         cdef double total = self.subtree[self.root], change
         for i in range(n):
             node = <int32_t>nodes[i]
             for by in range(3):
                 if by == LEAF:
                     change = self.as_leaf[node]
-                    symmetric[i, by] = self._symmetries(node, 1, 1, 0)
                     leaves[i, by] = 1
                 else:
                     change = self._raised_errors(node, by)
                     kept = self.left[node] if by == LEFT else self.right[node]
-                    symmetric[i, by] = self._symmetries(
-                        node, self.name[kept], self.n_leaves[kept], self.symmetric[kept])
                     leaves[i, by] = self.n_leaves[kept]
                 leaves[i, by] += self.n_leaves[self.root] - self.n_leaves[node]
                 errors[i, by] = total - self.subtree[node] + change
-        return leaves_array.ravel(), errors_array.ravel(), symmetric_array.ravel()
-
-    cdef int64_t _symmetries(self, int32_t node, uint64_t name, int32_t leaves,
-                             int32_t symmetric) noexcept nogil:
-        """Symmetries of the whole shape with the subtree of ``node`` replaced."""
-        cdef int32_t above = self.parent[node], beside
-        while above >= 0:
-            beside = self.right[above] if self.left[above] == node else self.left[above]
-            symmetric += self.symmetric[beside]
-            if leaves == self.n_leaves[beside] and name == self.name[beside]:
-                symmetric += 1
-            leaves += self.n_leaves[beside]
-            name = joined(name, self.name[beside])
-            node = above
-            above = self.parent[node]
-        return symmetric
+        return leaves_array.ravel(), errors_array.ravel()
 
     cdef double _raised_errors(self, int32_t node, int32_t by) noexcept nogil:
         """Errors of a node's examples if all of them go through one of its children."""

@@ -13,7 +13,8 @@ import numpy as np
 from treebound._params import Parameters
 from treebound._validation import Constraint, check
 from treebound.data import Sample
-from treebound.pruning.path import PruningPath, number
+from treebound.pruning.path import PruningPath
+from treebound.pruning.weight import WeightChoice
 from treebound.tree.model import Tree
 
 __all__ = ["BasePruner", "Found", "Grow", "Pruner", "PruningResult"]
@@ -71,6 +72,9 @@ class PruningResult:
     gap : float
         Upper bound on the score minus the lowest score of any pruning of this kind; 0 if the
         search is exact, NaN if unknown.
+    choice : WeightChoice or None
+        How :class:`BoundPruner` chose the weight of the tree, with the validated losses of the
+        alternatives.
     """
 
     tree: Tree
@@ -78,6 +82,7 @@ class PruningResult:
     score: float
     fit_time: float
     gap: float = np.nan
+    choice: WeightChoice | None = None
 
     def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "fit_time": np.nan}  # equal fits have equal pickles
@@ -110,9 +115,7 @@ class PruningResult:
             Some lines of text.
         """
         words = self.path.explain()
-        if self.gap > 0.0:
-            words += f"\nNo pruning has a score more than {number(self.gap)} below this one."
-        return words
+        return words if self.choice is None else f"{self.choice.explain()}\n{words}"
 
 
 class Found(NamedTuple):
@@ -122,21 +125,37 @@ class Found(NamedTuple):
     path: PruningPath
     score: float
     gap: float = np.nan
+    choice: WeightChoice | None = None
 
 
 class BasePruner(Parameters, ABC):
     """Base class of the pruners: checks the parameters and measures the time.
 
-    Subclasses declare the constraints on their parameters in ``_constraints`` and implement
-    ``_search``.
+    Subclasses declare their name, the constraints on their parameters in ``_constraints``, and
+    implement ``_search``.
     """
 
+    name: ClassVar[str]
     _constraints: ClassVar[dict[str, Constraint]] = {}
 
     @property
     def needs_rows(self) -> bool:
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return False
+
+    def hold_out(self, sample: Sample) -> tuple[Sample, Sample | None]:
+        """The rows to grow on, and rows that ``prune`` needs as ``validation``, if any.
+
+        Parameters
+        ----------
+        sample : Sample
+            All training rows.
+
+        Returns
+        -------
+        tuple of Sample and (Sample or None)
+        """
+        return sample, None
 
     def prune(
         self,
@@ -156,7 +175,7 @@ class BasePruner(Parameters, ABC):
             The rows that the counts and labels of the tree come from, for pruners that need
             them. Use ``tree.recounted(sample)`` for other rows.
         validation : Sample, optional
-            Validation rows for reduced-error pruning.
+            Rows that were not grown on, for pruners that validate.
         grow : callable, optional
             ``grow(sample) -> Tree``: grows a tree on part of the sample, for pruners that
             cross-validate.
@@ -171,7 +190,9 @@ class BasePruner(Parameters, ABC):
             _check_counts(tree, sample)
         found = self._search(tree, sample, validation, grow)
         seconds = perf_counter() - start
-        return PruningResult(found.tree, found.path, float(found.score), seconds, found.gap)
+        return PruningResult(
+            found.tree, found.path, float(found.score), seconds, found.gap, found.choice
+        )
 
     def _check(self) -> None:
         check(type(self).__name__, vars(self), self._constraints)

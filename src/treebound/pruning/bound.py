@@ -9,45 +9,84 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import Constraint, Flag, Number, OneOf, check
+from treebound._jobs import effective_jobs
+from treebound._validation import (
+    Constraint,
+    Flag,
+    Folds,
+    Jobs,
+    Number,
+    OneOf,
+    Whole,
+    check,
+    invalid,
+)
 from treebound.data import Sample, landscape_of
+from treebound.data.folds import Splitter, folds, left_out
 from treebound.pruning.base import BasePruner, Found, Grow
 from treebound.pruning.by_size import BestBySize
 from treebound.pruning.costs import Costs
 from treebound.pruning.greedy import greedy
-from treebound.pruning.optimal import optimal, optimal_shape
-from treebound.pruning.scores import GROWTHS, SCORES, SIZE_PRIORS, Objective
+from treebound.pruning.optimal import best_sizes, optimal
+from treebound.pruning.scores import GROWTHS, SCORES, SIZE_PRIORS, Objective, leaf_code
+from treebound.pruning.validation import PrunedSums, losses_on
+from treebound.pruning.weight import (
+    DEFAULT_WEIGHT,
+    RULES,
+    WEIGHTS,
+    WeightChoice,
+    choose_weight,
+)
 from treebound.tree.model import Tree
+from treebound.tree.smoothing import probabilities
 
 __all__ = ["BoundPruner"]
 
 Floats = NDArray[np.float64]
 
+# Fewer rows are not cross-validated: there it gains nothing over the default weight.
+LEAST_ROWS = 1000
+# Tables of more values are not grown again for each fold: a tenth of the rows is left out instead.
+MOST_VALUES = 10**7
+
 
 class BoundPruner(BasePruner):
-    """Prune a tree to minimise a generalization score, without held-out data or cross-validation.
+    """Prune a tree to minimise a generalization score.
 
     The score combines the training errors of a tree with the growth function of its class, the
     number of ways such trees can label examples.
 
     Parameters
     ----------
-    score : {"code-length", "shawe-taylor", "vapnik", "tail-inversion"} or callable
+    score : {"code-length", "log-loss", "shawe-taylor", "vapnik", "tail-inversion"} or callable
         ``"code-length"`` takes the price of an error from the data (see
-        :func:`treebound.pruning.code_length`), ``"shawe-taylor"`` is the paper's bound, the
-        others are bounds in ``treebound.bounds``. A callable gets the number of examples m, the
-        errors, the log growth function (at 2m) and the log prior, and returns a number; lower is
-        better.
-    growth : {"leaves", "closed", "chain", "fast", "tight", "best"}
+        :func:`treebound.pruning.code_length`); ``"log-loss"`` prunes for probabilities: the code
+        length of the classes in each leaf replaces that of the errors. ``"shawe-taylor"`` is the
+        paper's bound, the others are bounds in ``treebound.bounds``. A callable gets the number of
+        examples m, the errors, the log growth function (at 2m) and the log prior, and returns a
+        number; lower is better.
+    growth : {"leaves", "fast"}
         The growth function: of all trees with the same number of leaves, or of the shape of the
-        tree in one of the forms of :func:`treebound.bounds.log_growth`.
+        tree in the paper's fast form, for ``search="greedy"``.
     search : {"optimal", "greedy", "optimal+raise"}
         ``"optimal"`` finds the best way to collapse subtrees into leaves, by dynamic programming.
         ``"greedy"`` is the paper's Algorithm PruneTreeWithBound, which may also replace a node by
         one of its children (subtree raising); it needs the sample. ``"optimal+raise"`` alternates
         between the two until the score stops improving.
-    weight : float
-        Weight of the tree term in the code-length score.
+    weight : float or "auto"
+        Weight of the tree term in the scores ``"code-length"`` and ``"log-loss"``. ``"auto"``
+        chooses it from 1,000 rows on by cross-validation, or on ``validation`` rows; without
+        them, or without a way to grow trees, it is 0.6.
+    rule : {"accurate", "balanced", "small"} or None
+        Which weight ``"auto"`` takes: that of the least validated loss, or the largest within half
+        a standard error, or within one. A tree of one leaf is chosen only if it has the least loss
+        itself. None: ``"balanced"`` (``"accurate"`` for log-loss) from 1,000 rows on, and the
+        weight 0.6 below.
+    folds : int or splitter
+        Number of folds, which are the same for any order of the rows or names of the classes; or a
+        cross-validation splitter of scikit-learn.
+    random_state : int or None
+        Seed of the folds; a splitter has its own.
     error_prior : float or None
         r of the Shawe-Taylor score, where k errors have the prior ``(1 - r) r^k``; the paper uses
         ``2**-10.5``.
@@ -58,30 +97,34 @@ class BoundPruner(BasePruner):
         divided evenly among their shapes (as in the paper).
     costs : array of shape (n_classes, n_classes) or (n_classes,), mapping, or None
         Misclassification costs: a matrix (row: true class, column: predicted class), or a weight
-        for each true class. Leaves then predict the class of least cost, and the score uses the
-        cost relative to the worst possible, times m.
+        for each true class; only their ratios matter. Leaves then predict the class of least cost,
+        and the score uses the cost relative to the worst possible, times the effective number of
+        examples.
     relabel : bool
         Whether the greedy search updates the labels below a raised child for all the examples
         that now reach them. False keeps the labels, as in the paper's figures.
+    n_jobs : int, optional
+        Number of folds that are grown at the same time; None means 1, -1 one for each processor.
 
     Notes
     -----
     Ties go to the smaller tree, then to the one with fewer errors, then to the one that collapses
     the shallower nodes. The greedy search follows the paper: the last of equal candidates wins.
+    Ties between classes of a leaf go to the first class in sorted order, and only there do the
+    names of the classes matter.
+
+    Folds are stratified. In a table of more than 10^7 values, the classifier leaves out a tenth of
+    the rows, by their numbers, and the weight is chosen on these.
 
     Known weakness of the code length: a small data set that only a very large tree fits is pruned
     to a stump. UCI's teaching assistants, 151 rows, would need some 50 leaves.
-
-    With ``growth="leaves"`` the optimal search is exact. If the score depends on the shape of the
-    tree, it considers the pruning with the fewest errors for each number of leaves, and
-    ``result.gap`` bounds how much better any other pruning could be.
 
     Examples
     --------
     >>> import treebound as tb
     >>> from sklearn.datasets import load_iris
     >>> grown = tb.BoundTreeClassifier(pruning=None).fit(*load_iris(return_X_y=True)).tree_
-    >>> result = BoundPruner().prune(grown)
+    >>> result = BoundPruner(weight=0.6).prune(grown)
     >>> grown.n_leaves, result.tree.n_leaves
     (9, 7)
     >>> print(result.explain())
@@ -90,62 +133,101 @@ class BoundPruner(BasePruner):
     8 leaves: the same errors, the tree costs 4.357; score 41.32, 4.357 worse.
     """
 
+    name: ClassVar[str] = "bound"
+
     def __init__(
         self,
         *,
         score: str | Callable[..., Any] = "code-length",
         growth: str = "leaves",
         search: str = "optimal",
-        weight: float = 0.6,
+        weight: float | str = "auto",
+        rule: str | None = None,
+        folds: int | Splitter = 5,
+        random_state: int | None = 0,
         error_prior: float | None = 2.0**-5,
         delta: float = 0.05,
         size_prior: str = "leaves",
         costs: Any = None,
         relabel: bool = True,
+        n_jobs: int | None = None,
     ) -> None:
         self.score = score
         self.growth = growth
         self.search = search
         self.weight = weight
+        self.rule = rule
+        self.folds = folds
+        self.random_state = random_state
         self.error_prior = error_prior
         self.delta = delta
         self.size_prior = size_prior
         self.costs = costs
         self.relabel = relabel
+        self.n_jobs = n_jobs
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         "growth": OneOf(GROWTHS),
         "search": OneOf(("optimal", "greedy", "optimal+raise")),
-        "weight": Number(0.0),
+        "rule": OneOf((*RULES, None)),
+        "folds": Folds(),
+        "random_state": Whole(0, optional=True),
         "error_prior": Number(0.0, 1.0, open=True, optional=True),
         "delta": Number(0.0, 1.0, open=True),
         "size_prior": OneOf(SIZE_PRIORS),
         "relabel": Flag(),
+        "n_jobs": Jobs(),
     }
 
     def _check(self) -> None:
         super()._check()
+        owner = type(self).__name__
         if not callable(self.score):
-            check(type(self).__name__, {"score": self.score}, {"score": OneOf(SCORES)})
+            check(owner, {"score": self.score}, {"score": OneOf(SCORES)})
+        if self.weight != "auto" and not Number(0.0).allows(self.weight):
+            raise invalid("weight", owner, "a finite number >= 0 or 'auto'", self.weight)
+        if self.growth == "fast" and self.search != "greedy":
+            raise invalid("growth", owner, "'leaves' unless search='greedy'", self.growth)
+        if self.score == "log-loss" and self.search != "optimal":
+            raise invalid("search", owner, "'optimal' with score='log-loss'", self.search)
+        if self.rule is not None and not self.chooses:
+            hint = "a rule chooses the weight: leave it at 'auto', of a score that has a weight."
+            raise invalid("rule", owner, "None with a fixed weight", self.rule, hint)
+
+    @property
+    def chooses(self) -> bool:
+        """Whether there is a weight to choose by the rows."""
+        return self.weight == "auto" and self.score in ("code-length", "log-loss")
 
     @property
     def needs_rows(self) -> bool:
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return self.search != "optimal"
 
+    def hold_out(self, sample: Sample) -> tuple[Sample, Sample | None]:
+        """The rows to grow on, and a tenth of a large table to choose the weight on."""
+        values = sample.n_rows * len(sample.columns)
+        if not self.chooses or values <= MOST_VALUES or not isinstance(self.folds, int):
+            return sample, None
+        return left_out(sample, self.random_state)
+
     def _search(
         self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
     ) -> Found:
-        objective = self.objective(tree)
         costs = Costs.of(tree, self.costs)
-        if costs is not None:
-            tree = replace(tree, label=costs.labels(tree.counts))
+        tree = costs.relabelled(tree)
+        sizes = self._sizes(tree, costs)
+        choice = self._choice(sizes, costs, sample, validation, grow)
+        weight = self._weight if choice is None else choice.weight
+        objective = self._objective(tree, costs, weight)
         if self.search == "optimal":
-            return self._optimal(tree, costs, objective)
-        given = self._needs(sample, "a sample", "raise subtrees (search other than 'optimal')")
-        if self.search == "greedy":
-            return greedy(tree, given, objective, costs=costs, relabel=self.relabel)
-        return self._alternate(tree, given, costs, objective)
+            found = optimal(sizes, objective)
+        else:
+            why = "raise subtrees (search other than 'optimal')"
+            rows = self._needs(sample, "a sample", why)
+            search = self._greedy if self.search == "greedy" else self._alternate
+            found = search(tree, rows, costs, objective)
+        return found._replace(choice=choice)
 
     def objective(self, tree: Tree) -> Objective:
         """The score that this pruner minimises on the training rows of a tree.
@@ -158,33 +240,115 @@ class BoundPruner(BasePruner):
         Returns
         -------
         Objective
-            The score as a function of leaves and errors.
+            The score as a function of leaves and errors; with the weight 0.6 for ``"auto"``.
         """
+        return self._objective(tree, Costs.of(tree, self.costs), self._weight)
+
+    @property
+    def _weight(self) -> float:
+        """The weight, if it is not chosen by the rows."""
+        return DEFAULT_WEIGHT if self.weight == "auto" else float(self.weight)
+
+    def _objective(self, tree: Tree, costs: Costs, weight: float) -> Objective:
         return Objective(
-            m=max(1, round(float(tree.weight[0]))),
+            m=max(1, round(costs.m)),
             n_classes=tree.n_classes,
             landscape=landscape_of(tree.columns, observed=True),
             score=self.score,
             growth=self.growth,
             error_prior=self.error_prior,
-            weight=float(self.weight),
+            weight=weight,
             delta=self.delta,
             size_prior=self.size_prior,
         )
 
-    def _optimal(self, tree: Tree, costs: Costs | None, objective: Objective) -> Found:
-        errors = tree.node_errors if costs is None else costs.errors(tree.counts)
-        find = optimal_shape if objective.by_shape else optimal
-        return find(BestBySize(tree, errors), objective)
+    def _sizes(self, tree: Tree, costs: Costs) -> BestBySize:
+        if self.score == "log-loss":
+            return BestBySize(tree, leaf_code(tree.counts * costs.worst))
+        return BestBySize(tree, costs.losses(tree))
 
-    def _alternate(
-        self, tree: Tree, sample: Sample, costs: Costs | None, objective: Objective
-    ) -> Found:
+    def _greedy(self, tree: Tree, sample: Sample, costs: Costs, objective: Objective) -> Found:
+        return greedy(tree, sample, objective, costs=costs, relabel=self.relabel)
+
+    def _alternate(self, tree: Tree, sample: Sample, costs: Costs, objective: Objective) -> Found:
         """Alternate between collapsing and raising while the score falls."""
-        best = self._optimal(tree, costs, objective)
+        best = optimal(self._sizes(tree, costs), objective)
         while True:
             raised = greedy(best.tree, sample, objective, costs=costs)
-            found = self._optimal(raised.tree, costs, objective)
+            found = optimal(self._sizes(raised.tree, costs), objective)
             if not found.score < best.score:
                 return best._replace(gap=np.nan)
             best = found
+
+    # -- the weight ------------------------------------------------------------------------
+
+    def _choice(
+        self,
+        sizes: BestBySize,
+        costs: Costs,
+        sample: Sample | None,
+        validation: Sample | None,
+        grow: Grow | None,
+    ) -> WeightChoice | None:
+        """The chosen weight, or why it is the default; None if there is nothing to choose."""
+        if not self.chooses:
+            return None
+        against = "" if validation is not None else self._reason_against(sizes.tree, sample, grow)
+        if against:
+            return WeightChoice(DEFAULT_WEIGHT, None, against)
+
+        def measure(part: tuple[Sample | Tree, Sample]) -> tuple[Floats, float, float]:
+            rows, inside = part
+            if not isinstance(rows, Tree):
+                assert grow is not None
+                rows = costs.relabelled(grow(rows))
+            return self._measured(rows, inside, costs)
+
+        if validation is not None:
+            parts: Any = [(sizes.tree, validation)]
+        else:
+            assert sample is not None
+            parts = folds(sample, self.folds, self.random_state)
+        objective = self._objective(sizes.tree, costs, DEFAULT_WEIGHT)
+        choice = choose_weight(
+            parts,
+            measure,
+            best_sizes(sizes, objective, WEIGHTS),
+            rule=self.rule or ("accurate" if self.score == "log-loss" else "balanced"),
+            unit=self._unit(sizes.tree),
+            reason="cross-validated" if validation is None else "left-out",
+            n_jobs=effective_jobs(self.n_jobs),
+        )
+        return choice or WeightChoice(DEFAULT_WEIGHT, None, "there are too few rows for folds")
+
+    def _reason_against(self, tree: Tree, sample: Sample | None, grow: Grow | None) -> str:
+        """Why the weight cannot be cross-validated; empty if it can."""
+        if sample is None or grow is None:
+            return "to choose it takes the rows and a way to grow trees on parts of them"
+        if self.rule is None and sample.total < LEAST_ROWS:
+            return f"below {LEAST_ROWS:,} rows it is not chosen by cross-validation"
+        if tree.n_leaves == 1:
+            return "the grown tree has one leaf"
+        return ""
+
+    def _unit(self, tree: Tree) -> str:
+        if self.score == "log-loss":
+            return "log-loss"
+        if self.costs is not None:
+            return "cost"
+        return "error" if tree.factors is None else "weighted error"
+
+    def _measured(self, tree: Tree, sample: Sample, costs: Costs) -> tuple[Floats, float, float]:
+        """Losses on a sample at each weight and of one leaf, as :func:`choose_weight` needs."""
+        if self.score == "log-loss":
+            loss = -np.log(probabilities(tree)) * costs.worst
+        else:
+            loss = costs.by_class(tree)
+        part = replace(costs, m=float(tree.counts[0] @ costs.worst))
+        sizes = self._sizes(tree, part)
+        leaves = best_sizes(sizes, self._objective(tree, part, DEFAULT_WEIGHT), WEIGHTS)
+        moments = losses_on(tree, sample, loss)
+        sums = PrunedSums(tree, moments)
+        at_size = {size: sums(sizes.cuts(size)) for size in set(leaves.tolist())}
+        losses = np.array([*(at_size[size] for size in leaves.tolist()), moments[0]])
+        return losses, sample.total, float(sample.counts @ costs.worst)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import frexp
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
+from treebound.pruning.path import NestedPath, weakest_link_steps
 from treebound.tree.model import Tree
 
 __all__ = ["BestBySize"]
@@ -46,6 +48,10 @@ class BestBySize:
 
     def cuts(self, leaves: int) -> NDArray[np.intp]:
         """The nodes to collapse for that many leaves."""
+        if leaves > self._cap:
+            step = np.flatnonzero(self._hull.leaves == leaves)
+            if len(step):  # a corner has one best pruning only
+                return self._hull.cuts(int(step[0]))
         self._solve(leaves)
         return np.flatnonzero(self._plan.cuts(leaves))
 
@@ -58,13 +64,11 @@ class BestBySize:
 
         The weakest-link path; no pruning lies below the line through its points.
         """
-        from treebound.pruning.path import NEVER, NestedPath
+        return self._hull.leaves[::-1], self._hull.errors[::-1]
 
-        nodes, _ = _dp.weakest_links(self.tree.left, self.tree.right, self.node_errors)
-        when = np.full(self.tree.n_nodes, NEVER)
-        when[nodes] = np.arange(1, len(nodes) + 1)
-        path = NestedPath(self.tree, when, self.node_errors)
-        return path.leaves[::-1], path.errors[::-1]
+    @cached_property
+    def _hull(self) -> NestedPath:
+        return weakest_link_steps(self.tree, self.node_errors)[0]
 
     def _solve(self, cap: int) -> None:
         if self._plan is None or cap > self._cap:
@@ -106,4 +110,6 @@ class BestBySize:
 
     def __getstate__(self) -> dict[str, Any]:
         # The plan is large for a deep tree and quick to recompute.
-        return {**self.__dict__, "_plan": None, "_cap": 0}
+        state = {**self.__dict__, "_plan": None, "_cap": 0}
+        state.pop("_hull", None)
+        return state

@@ -9,13 +9,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-import treebound.pruning._dp as _dp
 from treebound._validation import Constraint, Folds, Number, OneOf, Whole
 from treebound.data import Sample
-from treebound.data.folds import Splitter, folds
+from treebound.data.folds import Splitter
 from treebound.pruning.base import BasePruner, Found, Grow
-from treebound.pruning.judging import errors_on
-from treebound.pruning.path import NEVER, NestedPath, number
+from treebound.pruning.path import NestedPath, number, weakest_link_steps
+from treebound.pruning.validation import errors_on, fold_trees
+from treebound.pruning.weight import RULES
 from treebound.tree.impurity import CRITERIA, Criterion, impurity
 from treebound.tree.model import Tree
 
@@ -96,20 +96,15 @@ def weakest_link_path(
     -------
     CostComplexityPath
     """
-    total = max(float(tree.weight[0]), np.finfo(float).tiny)
+    total = max(float(tree.mass[0]), np.finfo(float).tiny)
     if measure == "error":
-        risk = np.ascontiguousarray(tree.node_errors)
+        risk = np.ascontiguousarray(tree.node_losses)
     else:
-        risk = tree.weight * impurity(tree.counts, criterion)
-    nodes, alphas = _dp.weakest_links(tree.left, tree.right, risk)
-    # nodes that collapse at the same alpha form one step
-    fresh = np.ones(len(alphas), dtype=bool)
-    fresh[1:] = alphas[1:] > alphas[:-1]
-    when = np.full(tree.n_nodes, NEVER)
-    when[nodes] = np.cumsum(fresh)
-    path = CostComplexityPath(tree, when, tree.node_errors)
-    steps = alphas[fresh] / total
-    path.alphas = np.concatenate([np.minimum(steps[:1], 0.0) if len(steps) else [0.0], steps])
+        risk = tree.mass * impurity(tree.masses, criterion)
+    steps, alphas = weakest_link_steps(tree, risk)
+    path = CostComplexityPath(tree, steps.when, tree.node_losses)
+    alphas = alphas / total
+    path.alphas = np.concatenate([np.minimum(alphas[:1], 0.0) if len(alphas) else [0.0], alphas])
     path._risk = risk / total
     return path.choose(float(path.alphas[0]))
 
@@ -122,11 +117,11 @@ class CostComplexityPruner(BasePruner):
     alpha : float or None
         Price of a leaf, in units of risk. None chooses it by cross-validation, for which ``prune``
         needs ``sample`` and ``grow``.
-    rule : {"minimum", "one-se", "paper"}
-        How cross-validation chooses. ``"minimum"``: for each tree on the path, the geometric mean
+    rule : {"accurate", "balanced", "small", "paper"}
+        How cross-validation chooses. ``"accurate"``: for each tree on the path, the geometric mean
         of its interval of alphas is tried in every fold, and the one with the fewest errors wins.
-        ``"one-se"``: the smallest tree within one standard error of that. ``"paper"``: the mean
-        of the best alphas of the folds.
+        ``"balanced"``: the smallest tree within half a standard error of that, ``"small"``: within
+        one. ``"paper"``: the mean of the best alphas of the folds.
     measure : {"error", "impurity"}
         Risk of a leaf: its error rate, or its impurity as in scikit-learn.
     criterion : {"gini", "entropy", "misclassification"}
@@ -147,9 +142,10 @@ class CostComplexityPruner(BasePruner):
     (8, 5)
     """
 
+    name: ClassVar[str] = "cost-complexity"
     _constraints: ClassVar[dict[str, Constraint]] = {
         "alpha": Number(-inf, optional=True, infinite=True),
-        "rule": OneOf(("minimum", "one-se", "paper")),
+        "rule": OneOf((*RULES, "paper")),
         "measure": OneOf(("error", "impurity")),
         "criterion": OneOf(CRITERIA),
         "folds": Folds(),
@@ -160,7 +156,7 @@ class CostComplexityPruner(BasePruner):
         self,
         *,
         alpha: float | None = None,
-        rule: str = "minimum",
+        rule: str = "accurate",
         measure: str = "error",
         criterion: Criterion = "gini",
         folds: int | Splitter = 5,
@@ -196,18 +192,17 @@ class CostComplexityPruner(BasePruner):
         errors = np.zeros(len(tried))
         tested = 0.0
         best = []
-        for outside, inside in folds(sample, self.folds, self.random_state):
-            grown = grow(outside)
-            one = self._path(grown)
-            wrong = one.along(errors_on(grown, inside))
-            errors += wrong[[one.at(alpha) for alpha in tried]]
-            tested += inside.total
+        for grown, inside in fold_trees(sample, self.folds, self.random_state, grow):
+            pruned = self._path(grown)
+            wrong = pruned.along(errors_on(grown, inside))
+            errors += wrong[[pruned.at(alpha) for alpha in tried]]
+            tested += inside.mass
             # on ties the last, the smallest tree
-            best.append(one.alphas[len(wrong) - 1 - int(np.argmin(wrong[::-1]))])
-        path.validated = errors / (tested or sample.total)
+            best.append(pruned.alphas[len(wrong) - 1 - int(np.argmin(wrong[::-1]))])
+        path.validated = errors / (tested or sample.mass)
         if self.rule == "paper":
             return float(np.mean(best))
-        return float(tried[_least(path.validated, tested, self.rule == "one-se")])
+        return float(tried[_least(path.validated, tested, RULES[self.rule])])
 
 
 def _middles(alphas: Floats) -> Floats:
@@ -216,8 +211,8 @@ def _middles(alphas: Floats) -> Floats:
     return np.concatenate([np.sqrt(floor[:-1] * floor[1:]), [np.inf]])
 
 
-def _least(shares: Floats, total: float, one_se: bool) -> int:
-    """The last step with the lowest error rate, or within one standard error of it."""
+def _least(shares: Floats, total: float, errors: float) -> int:
+    """The last step within some standard errors of the lowest error rate."""
     least = float(shares.min())
-    allowed = least + (np.sqrt(least * (1.0 - least) / total) if one_se else 0.0)
+    allowed = least + errors * np.sqrt(least * (1.0 - least) / max(total, 1.0))
     return int(np.flatnonzero(shares <= allowed)[-1])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._validation import invalid
+from treebound.data.weights import heaviest, scaled_to_effective
 from treebound.tree.model import Tree
 
 __all__ = ["Costs"]
@@ -18,46 +20,76 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Costs:
-    """A cost matrix, scaled so that the worst possible predictions cost m in total.
+    """What each error costs, scaled so that the worst predictions cost the effective examples.
 
-    With equal costs the scaled cost of a tree is its number of errors.
+    With equal costs and no class weights, the cost of a tree is its number of errors.
 
     Attributes
     ----------
     matrix : ndarray of shape (n_classes, n_classes)
-        Row: true class, column: predicted class.
+        Cost of a row of sample weight one. Row: true class, column: predicted class.
+    m : float
+        The effective number of examples.
+    given : bool
+        Whether the user chose costs; then they decide the labels.
     """
 
     matrix: Floats
+    m: float
+    given: bool
 
     @classmethod
-    def of(cls, tree: Tree, costs: Any) -> Costs | None:
-        """Costs for a tree, from a matrix, class weights in order, or a mapping by class."""
+    def of(cls, tree: Tree, costs: Any) -> Costs:
+        """Costs for a tree, from a matrix, class weights in order, a mapping by class, or None."""
+        factors = np.ones(tree.n_classes) if tree.factors is None else tree.factors
         if costs is None:
-            return None
-        matrix = _matrix(tree, costs)
-        if not (np.isfinite(matrix).all() and (matrix >= 0).all()):
-            raise _bad(costs)
-        if matrix.diagonal().any():
-            raise ValueError(
-                "The 'costs' parameter must have zeros on the diagonal: correct predictions cost "
-                f"nothing. Got {costs!r} instead."
-            )
-        if tree.n_classes > 1 and not matrix.any():
-            raise ValueError(
-                f"The 'costs' parameter must have a positive cost. Got {costs!r} instead."
-            )
-        worst = float(tree.counts[0] @ matrix.max(axis=1))
-        return cls(matrix * (float(tree.weight[0]) / worst) if worst > 0.0 else matrix)
+            matrix = (1.0 - np.eye(tree.n_classes)) * factors[:, None]
+            return cls(matrix, float(tree.mass[0]), given=False)
+        matrix = _checked(tree, costs) * factors[:, None]
+        worst = matrix.max(axis=1)
+        top = float(worst.max())
+        if top == 0.0:  # one class
+            return cls(matrix, float(tree.mass[0]), given=True)
+        scaled = scaled_to_effective(worst / top, tree.counts[0])
+        matrix = matrix / top * float(scaled.max())
+        return cls(matrix, float(tree.counts[0] @ scaled), given=True)
 
     def labels(self, counts: Floats) -> NDArray[np.int32]:
         """The class of least cost of each node, the first on ties."""
-        return np.asarray((counts @ self.matrix).argmin(axis=1), dtype=np.int32)
+        cost = counts @ self.matrix
+        return heaviest(cost.max(axis=1, keepdims=True) - cost)
 
-    def errors(self, counts: Floats) -> Floats:
-        """The scaled cost of each node as a leaf."""
-        least: Floats = (counts @ self.matrix).min(axis=1)
-        return least
+    def relabelled(self, tree: Tree) -> Tree:
+        """The tree with the labels of least cost, if there are costs."""
+        return replace(tree, label=self.labels(tree.counts)) if self.given else tree
+
+    def losses(self, tree: Tree) -> Floats:
+        """The cost of each node as a leaf with its label."""
+        if not self.given:
+            return tree.node_losses
+        cost: Floats = (tree.counts @ self.matrix)[np.arange(tree.n_nodes), tree.label]
+        return cost
+
+    def by_class(self, tree: Tree) -> Floats:
+        """The cost of a row of each class at each node: shape (n_nodes, n_classes)."""
+        return np.ascontiguousarray(self.matrix.T[tree.label])
+
+    @property
+    def worst(self) -> Floats:
+        """The largest cost of a row of each class."""
+        return np.asarray(self.matrix.max(axis=1))
+
+
+def _checked(tree: Tree, costs: Any) -> Floats:
+    matrix = _matrix(tree, costs)
+    if not (np.isfinite(matrix).all() and (matrix >= 0).all()):
+        raise _bad(costs)
+    if matrix.diagonal().any():
+        must = "zeros on the diagonal: correct predictions cost nothing"
+        raise invalid("costs", "", f"a matrix with {must}", costs)
+    if tree.n_classes > 1 and not matrix.any():
+        raise ValueError(f"The 'costs' parameter must have a positive cost. Got {costs!r} instead.")
+    return matrix
 
 
 def _matrix(tree: Tree, costs: Any) -> Floats:
@@ -65,21 +97,20 @@ def _matrix(tree: Tree, costs: Any) -> Floats:
     if isinstance(costs, Mapping):
         unknown = [label for label in costs if label not in tree.classes.tolist()]
         if unknown:
-            raise ValueError(
-                f"The 'costs' parameter must have the classes {tree.classes.tolist()!r} for keys. "
-                f"Got {unknown[0]!r} instead."
-            )
+            must = f"a mapping with the classes {tree.classes.tolist()!r} for keys"
+            raise invalid("costs", "", must, unknown[0])
         costs = [costs.get(label, 1.0) for label in tree.classes.tolist()]
-    given = np.asarray(costs, dtype=np.float64)
-    if given.shape == (n,):
-        return given[:, None] * (1.0 - np.eye(n))
-    if given.shape == (n, n):
-        return given
+    values = np.asarray(costs, dtype=np.float64)
+    if values.shape == (n,):
+        return values[:, None] * (1.0 - np.eye(n))
+    if values.shape == (n, n):
+        return values
     raise _bad(costs, f" of shape ({n}, {n}) or ({n},)")
 
 
 def _bad(costs: Any, shape: str = "") -> ValueError:
-    return ValueError(
-        f"The 'costs' parameter must be an array{shape} of finite numbers >= 0: a matrix with a "
-        f"row for the true class, or a weight for each class. Got {costs!r} instead."
+    must = (
+        f"an array{shape} of finite numbers >= 0: a matrix with a row for the true class, or a "
+        "weight for each class"
     )
+    return invalid("costs", "", must, costs)

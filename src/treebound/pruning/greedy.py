@@ -15,7 +15,7 @@ from treebound.pruning.base import Found
 from treebound.pruning.costs import Costs
 from treebound.pruning.raising import RaisedPath, raiser_for, replaced
 from treebound.pruning.scores import Objective
-from treebound.pruning.shape_growth import fast_prices, log_orders, uncut
+from treebound.pruning.shape_growth import fast_prices, uncut
 from treebound.shapes import TreeShape
 from treebound.tree.model import Tree
 
@@ -30,7 +30,7 @@ class Scorer(Protocol):
 
     def now(self) -> float: ...
 
-    def after(self, nodes: Ints, leaves: Ints, errors: Floats, symmetric: Ints) -> Floats: ...
+    def after(self, nodes: Ints, leaves: Ints, errors: Floats) -> Floats: ...
 
 
 def greedy(
@@ -52,13 +52,13 @@ def greedy(
 
 
 def greedy_on(
-    tree: Tree, judge: Sample, *, sample: Sample | None = None, unit: str = "errors"
+    tree: Tree, validation: Sample, *, sample: Sample | None = None, unit: str = "errors"
 ) -> Found:
     """The same search by errors on validation rows, the paper's reduced-error pruning.
 
     Labels are kept unless there is a sample to recount them on.
     """
-    state = raiser_for(tree, sample, judge=judge)
+    state = raiser_for(tree, sample, validation=validation)
     return search(tree, state, _ErrorScorer(state), unit=unit, counted=sample is not None)
 
 
@@ -76,8 +76,8 @@ def search(
     table = [(state.leaves, state.errors, best)]
     while state.leaves > 1:
         nodes = state.inner()
-        leaves, errors, symmetric = state.candidates(nodes)
-        scores = scorer.after(nodes, leaves, errors, symmetric)
+        leaves, errors = state.candidates(nodes)
+        scores = scorer.after(nodes, leaves, errors)
         last = len(scores) - 1 - int(np.argmin(scores[::-1]))
         if scores[last] > best:  # erratum 12: the paper's own test is never false
             break
@@ -101,7 +101,7 @@ class _ErrorScorer:
     def now(self) -> float:
         return float(self._state.errors)
 
-    def after(self, nodes: Ints, leaves: Ints, errors: Floats, symmetric: Ints) -> Floats:
+    def after(self, nodes: Ints, leaves: Ints, errors: Floats) -> Floats:
         return errors
 
 
@@ -115,27 +115,22 @@ class BoundScorer:
         self._by_leaves = objective.log_growth_leaves(sizes)
         # With fewer examples than leaves the forms are capped; shapes are then evaluated singly.
         small = state.leaves <= objective.sample
-        self._form = objective.growth if small else "each"
-        if self._form == "closed":
-            by_leaves = objective.log_growth_leaves(sizes, form="closed")
-            self._by_leaves = by_leaves - log_orders(sizes)
-        elif self._form == "fast":
+        self._form = objective.growth if small or objective.growth == "leaves" else "each"
+        if self._form == "fast":
             self._prices = fast_prices(objective, depth)
         self._known: dict[TreeShape, float] = {}
 
     def now(self) -> float:
         state = self._state
-        shape = _shapes(state)[state.root]
-        return self._objective.one(state.leaves, state.errors, self._growth_now(shape))
+        growth = self._growth_now(_shapes(state)[state.root])
+        return self._objective.one(state.leaves, state.errors, growth)
 
-    def after(self, nodes: Ints, leaves: Ints, errors: Floats, symmetric: Ints) -> Floats:
-        return self._objective(leaves, errors, self._growth(nodes, leaves, symmetric))
+    def after(self, nodes: Ints, leaves: Ints, errors: Floats) -> Floats:
+        return self._objective(leaves, errors, self._growth(nodes, leaves))
 
-    def _growth(self, nodes: Ints, leaves: Ints, symmetric: Ints) -> Floats:
+    def _growth(self, nodes: Ints, leaves: Ints) -> Floats:
         if self._form == "leaves":
             return self._by_leaves[leaves - 1]
-        if self._form == "closed":
-            return self._by_leaves[leaves - 1] - symmetric * log(2.0)
         if self._form == "fast":
             log_classes = log(self._objective.n_classes)
             found: Floats = self._state.fast_growth(nodes, self._prices, log_classes)
@@ -159,11 +154,8 @@ class BoundScorer:
         return found
 
     def _growth_now(self, shape: TreeShape) -> float:
-        if self._form == "fast":
-            return self._of(shape)
-        if self._form in ("leaves", "closed"):
-            symmetric = shape.symmetries * log(2.0) if self._form == "closed" else 0.0
-            return float(self._by_leaves[shape.leaves - 1]) - symmetric
+        if self._form == "leaves":
+            return float(self._by_leaves[shape.leaves - 1])
         return self._of(shape)
 
     def _of(self, shape: TreeShape) -> float:

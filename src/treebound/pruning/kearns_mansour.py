@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
 from treebound._validation import Constraint, Folds, Number, OneOf, Whole, invalid
-from treebound.bounds import log_growth, log_growth_leaves
+from treebound.bounds import log_growth
 from treebound.data import Sample, landscape_of
-from treebound.data.folds import Splitter, folds
+from treebound.data.folds import Splitter
 from treebound.pruning.base import BasePruner, Found, Grow
-from treebound.pruning.judging import errors_on
 from treebound.pruning.path import ListedPath
-from treebound.pruning.scores import GROWTHS
+from treebound.pruning.validation import PrunedSums, errors_on, fold_trees
 from treebound.shapes import TreeShape
 from treebound.tree.model import Tree
 
@@ -48,7 +47,7 @@ class KearnsMansourPruner(BasePruner):
     folds : int or splitter
         Number of folds, which are the same for any order of the rows or names of the classes; or a
         cross-validation splitter of scikit-learn.
-    growth : {"closed", "chain", "fast", "tight", "best", "leaves"}
+    growth : {"closed", "fast"}
         Form of the growth functions; ``"fast"`` is the paper's choice.
     delta : float
         Confidence parameter.
@@ -64,10 +63,11 @@ class KearnsMansourPruner(BasePruner):
     (8, 5)
     """
 
+    name: ClassVar[str] = "kearns-mansour"
     _constraints: ClassVar[dict[str, Constraint]] = {
         "constant": Number(-inf, optional=True),
         "folds": Folds(),
-        "growth": OneOf(GROWTHS),
+        "growth": OneOf(("closed", "fast")),
         "delta": Number(0.0, 1.0, open=True),
         "random_state": Whole(0, optional=True),
     }
@@ -102,16 +102,15 @@ class KearnsMansourPruner(BasePruner):
         constants = self._tried()
         if tree.n_leaves == 1:
             return self._with(tree, constants[:1], None)
-        given, grow_part = self._to_validate(sample, grow)
+        rows, grow_part = self._to_validate(sample, grow)
         errors = np.zeros(len(constants) + 1)  # the first is the unpruned tree's
         tested = 0.0
-        for outside, inside in folds(given, self.folds, self.random_state):
-            grown = grow_part(outside)
-            wrong = errors_on(grown, inside)
+        for grown, inside in fold_trees(rows, self.folds, self.random_state, grow_part):
+            wrong = PrunedSums(grown, errors_on(grown, inside))
             cuts = _Pass(grown, self.growth, self.delta).cuts_for(constants)
-            errors += [_errors_of(grown, cut, wrong) for cut in [_NOTHING, *cuts]]
-            tested += inside.total
-        return self._with(tree, constants, errors / (tested or given.total))
+            errors += [float(wrong(cut)[0]) for cut in [_NOTHING, *cuts]]
+            tested += inside.mass
+        return self._with(tree, constants, errors / (tested or rows.mass))
 
     def _tried(self) -> list[float]:
         if self.constants is None:
@@ -124,9 +123,10 @@ class KearnsMansourPruner(BasePruner):
     def _with(self, tree: Tree, constants: list[float], shares: Floats | None) -> Found:
         """The path over the constants, with the best one chosen; equal prunings are one step."""
         every = [_NOTHING, *_Pass(tree, self.growth, self.delta).cuts_for(constants)]
+        wrong = PrunedSums(tree, tree.node_losses)
         if shares is None:
-            shares = np.array([_errors_of(tree, cut, tree.node_errors) for cut in every])
-            shares = shares / max(float(tree.weight[0]), np.finfo(float).tiny)
+            shares = np.array([float(wrong(cut)[0]) for cut in every])
+            shares = shares / max(float(tree.mass[0]), np.finfo(float).tiny)
             best = len(every) - 1
         else:  # the largest constant on ties
             best = int(np.flatnonzero(shares[1:] == shares[1:].min())[-1]) + 1
@@ -138,16 +138,9 @@ class KearnsMansourPruner(BasePruner):
                 steps.append(every[place])
                 scores.append(shares[place])
             chosen = len(steps) - 1 if place == best else chosen
-        errors = np.array([_errors_of(tree, cut, tree.node_errors) for cut in steps])
+        errors = np.array([float(wrong(cut)[0]) for cut in steps])
         path = ListedPath(tree, steps, errors, np.array(scores), chosen=chosen)
         return Found(path.tree(), path, scores[chosen])
-
-
-def _errors_of(tree: Tree, cut: NDArray[np.intp], errors: Floats) -> float:
-    """Errors of a pruning, from those of each node as a leaf."""
-    total = np.where(tree.is_leaf, errors, 0.0)[:, None].copy()
-    _dp.add_up(tree.left, tree.right, total)
-    return float(total[0, 0] + (errors[cut] - total[cut, 0]).sum())
 
 
 class _Pass:
@@ -157,12 +150,12 @@ class _Pass:
         self.tree = tree
         self.form = growth
         self.landscape = landscape_of(tree.columns, observed=True)
-        self.examples = np.maximum(np.rint(tree.weight), 1).astype(int).tolist()
-        self.log_share = log(max(float(tree.weight[0]), 1.0) / delta)
+        self.examples = np.maximum(np.rint(tree.mass), 1).astype(int).tolist()
+        self.log_share = log(max(float(tree.mass[0]), 1.0) / delta)
         self.inner = np.flatnonzero(~tree.is_leaf)[::-1].tolist()
         self.depth = tree.node_depth.tolist()
         self._lists: list[TreeShape] = [TreeShape.leaf()]
-        self._known: dict[Any, float] = {}
+        self._growths: dict[Any, float] = {}
         self._paths = {node: self._path_growth(node) for node in self.inner}
 
     def cuts_for(self, constants: list[float]) -> list[NDArray[np.intp]]:
@@ -172,7 +165,7 @@ class _Pass:
     def _cuts(self, constant: float) -> NDArray[np.intp]:
         tree = self.tree
         left, right = tree.left.tolist(), tree.right.tolist()
-        as_leaf = tree.node_errors.tolist()
+        as_leaf = tree.node_losses.tolist()
         errors = list(as_leaf)
         shapes = [TreeShape.leaf()] * tree.n_nodes
         cut = np.zeros(tree.n_nodes, dtype=bool)
@@ -196,13 +189,11 @@ class _Pass:
 
     def _growth(self, shape: TreeShape, examples: int, n_classes: int) -> float:
         key = (shape, examples, n_classes)
-        if key not in self._known:
-            self._known[key] = (
-                log_growth_leaves(shape.leaves, examples, n_classes, self.landscape)
-                if self.form == "leaves"
-                else log_growth(shape, examples, n_classes, self.landscape, form=self.form)
+        if key not in self._growths:
+            self._growths[key] = log_growth(
+                shape, examples, n_classes, self.landscape, form=self.form
             )
-        return self._known[key]
+        return self._growths[key]
 
 
 def _topmost(tree: Tree, cut: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -68,6 +68,6 @@ def least_cost(
     nodes = np.flatnonzero(cuts)[::-1]
     when = np.full(tree.n_nodes, NEVER)
     when[nodes] = np.arange(1, len(nodes) + 1)
-    path = LeastCostPath(tree, when, tree.node_errors if errors is None else errors, unit=unit)
+    path = LeastCostPath(tree, when, tree.node_losses if errors is None else errors, unit=unit)
     path.set_costs(leaf_cost, inside, chosen=len(nodes))
     return Found(path.tree(), path, path.scores[-1], gap=0.0 if slack == 0.0 else np.nan)

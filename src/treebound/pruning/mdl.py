@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,10 +33,12 @@ class MDLPruner(BasePruner):
     (8, 5)
     """
 
+    name: ClassVar[str] = "mdl"
+
     def _search(
         self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
     ) -> Found:
-        as_leaf = 1.0 + label_bits(tree.counts)
+        as_leaf = 1.0 + label_bits(tree.masses)
         return least_cost(tree, as_leaf, as_node=1.0 + test_bits(tree))
 
 
@@ -57,7 +61,7 @@ def test_bits(tree: Tree) -> Floats:
     for at, column in enumerate(tree.columns):
         here = tree.feature == at
         if column.kind == "real":
-            offered[here] = tree.weight[here] - 1.0  # a row of weight two counts twice
+            offered[here] = tree.mass[here] - 1.0  # a row of weight two counts twice
         else:
             size = len(column.categories or ()) + column.missing
             offered[here] = size - (column.kind == "ordinal")

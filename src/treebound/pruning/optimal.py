@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,9 +13,8 @@ from treebound.pruning.base import Found
 from treebound.pruning.by_size import BestBySize
 from treebound.pruning.path import PruningPath, count, number, signed
 from treebound.pruning.scores import Objective
-from treebound.pruning.shape_growth import least_log_growth
 
-__all__ = ["OptimalPath", "optimal", "optimal_shape"]
+__all__ = ["OptimalPath", "best_sizes", "optimal"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -39,6 +39,38 @@ def optimal(sizes: BestBySize, objective: Objective) -> Found:
     return Found(sizes.pruned(size), path, score, gap)
 
 
+def best_sizes(sizes: BestBySize, objective: Objective, weights: Floats) -> Ints:
+    """The leaves of the pruning with the lowest score, for each weight of the tree term.
+
+    Where the hull of the error curve shows that its lowest corner is the best of all, the curve
+    between the corners is not needed.
+    """
+    whole = sizes.tree.n_leaves
+    leaves = np.arange(1, whole + 1)
+    if whole <= SMALL:
+        return _first_least(objective.at_weights(leaves, sizes.errors(), weights)) + 1
+    corners, errors = sizes.hull()
+    lower = objective.at_weights(leaves, np.interp(leaves, corners, errors), weights)
+    between = np.ones(whole, dtype=bool)
+    between[corners - 1] = False
+    reached = lower[:, corners - 1].min(axis=1)
+    slack = 1e-9 * (1.0 + np.abs(reached))  # for rounding errors of the hull
+    settled = (lower[:, between] > (reached + slack)[:, None]).all(axis=1)
+    settled &= _rising(objective, errors)
+    best = corners[_first_least(lower[:, corners - 1])]
+    if not settled.all():
+        open_weights = weights[~settled]
+        cap = _largest_size(sizes, replace(objective, weight=float(open_weights.min())))
+        scores = objective.at_weights(leaves[:cap], sizes.errors(cap), open_weights)
+        best[~settled] = _first_least(scores) + 1
+    return best
+
+
+def _first_least(scores: Floats) -> Ints:
+    """The place of the lowest score in each row; on ties the first."""
+    return np.asarray(scores.argmin(axis=1), dtype=np.int64)
+
+
 def _largest_size(sizes: BestBySize, objective: Objective) -> int:
     """An upper bound on the number of leaves of the best pruning.
 
@@ -47,8 +79,7 @@ def _largest_size(sizes: BestBySize, objective: Objective) -> int:
     """
     whole = sizes.tree.n_leaves
     corners, errors = sizes.hull()
-    many = float(objective.m) * (objective.n_classes - 1) / max(objective.n_classes, 1)
-    if not objective.monotone or errors.max() > many:  # beyond it the entropy decreases
+    if not objective.monotone or not _rising(objective, errors):
         return whole
     leaves = np.arange(1, whole + 1)
     log_tau = objective.log_growth_leaves(leaves)
@@ -56,6 +87,12 @@ def _largest_size(sizes: BestBySize, objective: Objective) -> int:
     reached = objective(corners, errors, log_tau[corners - 1]).min()
     slack = 1e-9 * (1.0 + abs(reached))  # for rounding errors of the hull
     return int(np.flatnonzero(lower <= reached + slack)[-1]) + 1
+
+
+def _rising(objective: Objective, errors: Floats) -> bool:
+    """Whether the score rises with the errors: beyond a share of all, the entropy decreases."""
+    many = float(objective.m) * (objective.n_classes - 1) / max(objective.n_classes, 1)
+    return objective.score == "log-loss" or bool(errors.max() <= many)
 
 
 def _least_by_halves(sizes: BestBySize, objective: Objective) -> tuple[int, float]:
@@ -81,33 +118,6 @@ def _least_by_halves(sizes: BestBySize, objective: Objective) -> tuple[int, floa
     return size, best
 
 
-# -- scores that depend on the shape ---------------------------------------------------------------
-
-
-def optimal_shape(sizes: BestBySize, objective: Objective) -> Found:
-    """The best of the prunings with the fewest errors of each size, if the shape matters too.
-
-    Sizes are tried in order of their lower bounds, until none can win. The gap is the score found
-    minus a lower bound on the score of any pruning.
-    """
-    whole = sizes.tree.n_leaves
-    leaves = np.arange(1, whole + 1)
-    errors = sizes.errors()
-    lower = objective(leaves, errors, least_log_growth(objective, whole, sizes.tree.depth))
-    best, size, tree = np.inf, 0, sizes.tree
-    for place in np.argsort(lower, kind="stable").tolist():
-        if objective.monotone and lower[place] > best:
-            break
-        candidate = sizes.pruned(place + 1)
-        log_tau = objective.log_growth_shape(candidate.shape)
-        score = objective.one(place + 1, errors[place], log_tau)
-        if (score, place + 1) < (best, size) or size == 0:
-            best, size, tree = score, place + 1, candidate
-    path = OptimalPath(sizes, objective, chosen=whole - size)
-    gap = max(0.0, best - float(lower.min())) if objective.monotone else np.nan
-    return Found(tree, path, best, gap)
-
-
 # -- the path --------------------------------------------------------------------------------------
 
 
@@ -122,6 +132,7 @@ class OptimalPath(PruningPath):
         self.first = sizes.tree
         self._objective = objective
         self.chosen = chosen
+        self.unit = "nats" if objective.score == "log-loss" else "errors"
 
     def __len__(self) -> int:
         return self._sizes.tree.n_leaves
@@ -136,12 +147,8 @@ class OptimalPath(PruningPath):
 
     @cached_property
     def log_growth(self) -> Floats:
-        """Log growth function of the tree (or of its class) at each step."""
-        objective = self._objective
-        if not objective.by_shape:
-            return objective.log_growth_leaves(self.leaves)
-        steps = range(len(self))
-        return np.array([objective.log_growth_shape(self._tree(step).shape) for step in steps])
+        """Log growth function of the trees with that many leaves, at each step."""
+        return self._objective.log_growth_leaves(self.leaves)
 
     @cached_property
     def scores(self) -> Floats:
@@ -149,9 +156,9 @@ class OptimalPath(PruningPath):
 
     def measured(self, steps: Ints) -> tuple[Floats, Floats]:
         leaves = self.leaves[steps]
+        if not len(leaves):
+            return np.empty(0), np.empty(0)
         errors = self._sizes.errors(int(leaves.max(initial=1)))[leaves - 1]
-        if self._objective.by_shape:
-            return errors, self.scores[steps]
         return errors, self._objective(leaves, errors, self._objective.log_growth_leaves(leaves))
 
     def cuts(self, step: int) -> NDArray[np.intp]:
@@ -159,33 +166,33 @@ class OptimalPath(PruningPath):
 
     def explain(self) -> str:
         """Compare the chosen size with the neighbouring ones."""
-        best = self._sight(self.chosen)
+        best = self._size(self.chosen)
         lines = [
-            f"{count(best.leaves, 'leaf')} with {count(best.errors, 'error')}: "
+            f"{count(best.leaves, 'leaf')} with {self._loss(best.errors)}: "
             f"score {number(best.score)}, the least over the best trees of 1 to "
             f"{count(min(len(self), self.limit or len(self)), 'leaf')}."
         ]
         for step in (self.chosen + 1, self.chosen - 1):
             if 0 <= step < len(self):
-                lines.append(self._compare(self._sight(step), best))
+                lines.append(self._compare(self._size(step), best))
         return "\n".join(lines)
 
-    def _sight(self, step: int) -> _Sight:
+    def _loss(self, value: float) -> str:
+        return count(value, self.unit.removesuffix("s"))
+
+    def _size(self, step: int) -> _Size:
         """A single size, to explain a large tree without computing its whole path."""
         objective, leaves = self._objective, len(self) - step
         errors = float(self._sizes.errors(leaves)[-1])
-        if objective.by_shape:
-            log_tau = objective.log_growth_shape(self._tree(step).shape)
-        else:
-            log_tau = float(objective.log_growth_leaves(np.array([leaves]))[0])
-        return _Sight(leaves, errors, log_tau, objective.one(leaves, errors, log_tau))
+        log_tau = float(objective.log_growth_leaves(np.array([leaves]))[0])
+        return _Size(leaves, errors, log_tau, objective.one(leaves, errors, log_tau))
 
-    def _compare(self, other: _Sight, best: _Sight) -> str:
+    def _compare(self, other: _Size, best: _Size) -> str:
         """Compare a neighbouring size with the chosen one, by errors and by tree."""
         only_errors = self._objective.one(best.leaves, other.errors, best.log_growth)
         change = other.errors - best.errors
-        words = f"{count(abs(change), 'error')} {'more' if change > 0 else 'fewer'} "
-        errors = words + _pays(only_errors - best.score) if change else "the same errors"
+        words = f"{self._loss(abs(change))} {'more' if change > 0 else 'fewer'} "
+        errors = words + _pays(only_errors - best.score) if change else f"the same {self.unit}"
         size = _pays(other.score - only_errors)
         return (
             f"{count(other.leaves, 'leaf')}: {errors}, the tree {size}; "
@@ -193,7 +200,7 @@ class OptimalPath(PruningPath):
         )
 
 
-class _Sight(NamedTuple):
+class _Size(NamedTuple):
     leaves: int
     errors: float
     log_growth: float

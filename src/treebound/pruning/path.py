@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
 from numbers import Integral
@@ -157,6 +158,28 @@ class PruningPath(ABC):
         most = fitting[self.leaves[fitting] == self.leaves[fitting].max()]
         return int(most[np.argmin(self.measured(most)[1])])
 
+    def reaching(self, leaves: int) -> tuple[PruningPath, int]:
+        """A path with a tree of at most ``leaves`` leaves, and its step.
+
+        Parameters
+        ----------
+        leaves : int
+            Maximum number of leaves.
+
+        Returns
+        -------
+        path : PruningPath
+            This one; or, if it ends earlier, longer by the pruning with the fewest errors.
+        step : int
+            See :meth:`step_with`.
+        """
+        check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
+        if bool((self.leaves <= leaves).any()):
+            return self, self.step_with(leaves)
+        longer = self._extended(leaves)
+        longer.chosen, longer.limit = self.chosen, self.limit
+        return longer, len(longer) - 1
+
     def within(self, leaves: int) -> PruningPath:
         """The path with its best step of at most ``leaves`` leaves chosen.
 
@@ -200,7 +223,7 @@ class PruningPath(ABC):
 
     def _errors_of_nodes(self) -> Floats:
         """Errors of each node of the first tree as a leaf."""
-        return self.first.node_errors
+        return self.first.node_losses
 
     def table(self) -> list[dict[str, Any]]:
         """The steps as a table.
@@ -320,7 +343,7 @@ class NestedPath(PruningPath):
         unit: str = "errors",
     ) -> None:
         self.first = tree
-        self._when = np.where(tree.is_leaf, 0, when).astype(np.int32)
+        self.when = np.where(tree.is_leaf, 0, when).astype(np.int32)
         self._node_errors = np.ascontiguousarray(errors, dtype=np.float64)
         self._scores = scores
         self.chosen = chosen
@@ -332,20 +355,20 @@ class NestedPath(PruningPath):
     @cached_property
     def _until(self) -> NDArray[np.int32]:
         first = self.first
-        found: NDArray[np.int32] = _dp.collapsed_before(first.left, first.right, self._when)
+        found: NDArray[np.int32] = _dp.collapsed_before(first.left, first.right, self.when)
         return found
 
     @cached_property
     def n_steps(self) -> int:
         """Number of steps, the unpruned tree included."""
-        happening = self._when[self._when < NEVER]
+        happening = self.when[self.when < NEVER]
         return int(happening.max(initial=0)) + 1
 
     def along(self, values: Floats) -> Floats:
         """Sum of node values over the leaves of the tree, at each step."""
-        here = self._when < np.minimum(self._until, self.n_steps)
+        here = self.when < np.minimum(self._until, self.n_steps)
         size = self.n_steps + 1
-        change = np.bincount(self._when[here], weights=values[here], minlength=size)
+        change = np.bincount(self.when[here], weights=values[here], minlength=size)
         ends = np.minimum(self._until[here], self.n_steps)
         change -= np.bincount(ends, weights=values[here], minlength=size)
         return np.asarray(change.cumsum()[: self.n_steps], dtype=np.float64)
@@ -353,7 +376,7 @@ class NestedPath(PruningPath):
     def along_inner(self, values: Floats) -> Floats:
         """Sum of node values over the inner nodes of the tree, at each step."""
         inner = ~self.first.is_leaf
-        gone = np.minimum(np.minimum(self._when, self._until)[inner], self.n_steps)
+        gone = np.minimum(np.minimum(self.when, self._until)[inner], self.n_steps)
         lost = np.bincount(gone, weights=values[inner], minlength=self.n_steps + 1)
         return np.asarray(values[inner].sum() - lost.cumsum()[: self.n_steps], dtype=np.float64)
 
@@ -376,18 +399,31 @@ class NestedPath(PruningPath):
 
     def cuts(self, step: int) -> NDArray[np.intp]:
         """The inner nodes that are leaves at a step."""
-        cut = (self._when <= step) & (step < self._until) & ~self.first.is_leaf
+        cut = (self.when <= step) & (step < self._until) & ~self.first.is_leaf
         return np.flatnonzero(cut)
 
     def _replacements(self) -> list[tuple[int | None, str | None]]:
         first = self.first
-        topmost = ~first.is_leaf & (self._when < self._until) & (self._when < NEVER)
+        topmost = ~first.is_leaf & (self.when < self._until) & (self.when < NEVER)
         rows: list[tuple[int | None, str | None]] = [(None, None)] * len(self)
         for node in np.flatnonzero(topmost).tolist():
-            step = int(self._when[node])
+            step = int(self.when[node])
             single = rows[step] == (None, None)
             rows[step] = (node, "leaf") if single else (None, "rearranged")
         return rows
+
+
+def weakest_link_steps(tree: Tree, risk: Floats) -> tuple[NestedPath, Floats]:
+    """The path of weakest-link pruning, and the alpha of each step after the first.
+
+    Nodes that collapse at the same alpha form one step.
+    """
+    nodes, alphas = _dp.weakest_links(tree.left, tree.right, np.ascontiguousarray(risk))
+    fresh = np.ones(len(alphas), dtype=bool)
+    fresh[1:] = alphas[1:] > alphas[:-1]
+    when = np.full(tree.n_nodes, NEVER)
+    when[nodes] = np.cumsum(fresh)
+    return NestedPath(tree, when, risk), alphas[fresh]
 
 
 class ListedPath(PruningPath):
@@ -396,31 +432,43 @@ class ListedPath(PruningPath):
     Parameters
     ----------
     tree : Tree
-    cuts : list of ndarray
-        The nodes that become leaves at each step.
+    steps : list of ndarray or Tree
+        The nodes that become leaves at each step, or the tree itself if a subtree was raised.
     errors, scores : ndarray of float, one per step
+    n_considered : int, optional
+        Number of steps the pruner considered, if not all are listed.
     """
 
     def __init__(
         self,
         tree: Tree,
-        cuts: list[NDArray[np.intp]],
+        steps: Sequence[NDArray[np.intp] | Tree],
         errors: Floats,
         scores: Floats,
         *,
         chosen: int,
         unit: str = "errors",
+        n_considered: int | None = None,
     ) -> None:
         self.first = tree
-        self._cuts = cuts
+        self._steps = steps
         self._columns = (np.asarray(errors, dtype=np.float64), np.asarray(scores, dtype=np.float64))
+        self._n_considered = len(steps) if n_considered is None else n_considered
         self.chosen = chosen
         self.unit = unit
 
+    @property
+    def n_considered(self) -> int:
+        return self._n_considered
+
     @cached_property
     def leaves(self) -> Ints:
-        lost = (self.first.size - 1) // 2  # leaves lost when the node becomes one
-        return np.array([self.first.n_leaves - lost[cut].sum() for cut in self._cuts], np.int64)
+        tree, lost = self.first, (self.first.size - 1) // 2  # leaves lost when a node becomes one
+        sizes = [
+            step.n_leaves if isinstance(step, Tree) else tree.n_leaves - lost[step].sum()
+            for step in self._steps
+        ]
+        return np.array(sizes, np.int64)
 
     @property
     def errors(self) -> Floats:
@@ -430,8 +478,13 @@ class ListedPath(PruningPath):
     def scores(self) -> Floats:
         return self._columns[1]
 
-    def cuts(self, step: int) -> NDArray[np.intp]:
-        return self._cuts[step]
+    def cuts(self, step: int) -> NDArray[np.intp] | None:
+        cut = self._steps[step]
+        return None if isinstance(cut, Tree) else cut
+
+    def _tree(self, step: int) -> Tree:
+        tree = self._steps[step]
+        return tree if isinstance(tree, Tree) else super()._tree(step)
 
 
 def leaves_after(tree: Tree, cuts: NDArray[np.intp]) -> NDArray[np.bool_]:

@@ -46,6 +46,7 @@ class PessimisticPruner(BasePruner):
     (8, 6)
     """
 
+    name: ClassVar[str] = "pessimistic"
     _constraints: ClassVar[dict[str, Constraint]] = {"confidence": Number(0.0, 1.0, open=True)}
 
     def __init__(self, *, confidence: float = 0.25) -> None:
@@ -54,7 +55,7 @@ class PessimisticPruner(BasePruner):
     def _search(
         self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
     ) -> Found:
-        estimated = upper_errors(tree.node_errors, tree.weight, float(self.confidence))
+        estimated = upper_errors(tree.node_losses, tree.mass, float(self.confidence))
         return least_cost(tree, estimated, slack=0.1)
 
 

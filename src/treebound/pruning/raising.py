@@ -39,23 +39,16 @@ def raiser_for(
     tree: Tree,
     sample: Sample | None,
     *,
-    judge: Sample | None = None,
+    validation: Sample | None = None,
     costs: Costs | None = None,
     relabel: bool = True,
 ) -> Raiser:
-    """A mutable copy of a tree, with its rows.
+    """A mutable copy of a tree: counts and labels from ``sample``, errors on ``validation`` or it.
 
-    Parameters
-    ----------
-    sample : Sample or None
-        The rows that counts and labels come from; None keeps the labels and does not recount.
-    judge : Sample, optional
-        The rows on which errors are counted; by default ``sample``.
-    relabel : bool
-        Whether nodes that get other rows are relabelled.
+    Without a sample the labels are kept; so they are if ``relabel`` is false.
     """
-    X, y, learned, judged = _merged(sample, judge)
-    matrix = 1.0 - np.eye(tree.n_classes) if costs is None else costs.matrix
+    X, y, learned, judged = _merged(sample, validation)
+    matrix = (costs or Costs.of(tree, None)).matrix
     return Raiser(
         np.asarray(float_rows(tree, X), dtype=np.float64), splits(tree), y, learned, judged,
         tree.left, tree.right, tree.label, np.ascontiguousarray(matrix),
@@ -64,19 +57,19 @@ def raiser_for(
 
 
 def _merged(
-    sample: Sample | None, judge: Sample | None
+    sample: Sample | None, validation: Sample | None
 ) -> tuple[Matrix, NDArray[np.int32], Floats, Floats]:
     """The rows of both samples, with their training and validation weights."""
-    if sample is not None and judge is None:
+    if sample is not None and validation is None:
         weights = np.ascontiguousarray(sample.weights)
         return sample.X, np.ascontiguousarray(sample.y), weights, weights
-    assert judge is not None
-    seen, judging = np.zeros(judge.n_rows), judge.weights
+    assert validation is not None
+    seen, judging = np.zeros(validation.n_rows), validation.weights
     if sample is None:
-        return judge.X, np.ascontiguousarray(judge.y), seen, np.ascontiguousarray(judging)
+        return validation.X, np.ascontiguousarray(validation.y), seen, np.ascontiguousarray(judging)
     return (
-        Matrix.stacked([sample.X, judge.X]),
-        np.concatenate([sample.y, judge.y]),
+        Matrix.stacked([sample.X, validation.X]),
+        np.concatenate([sample.y, validation.y]),
         np.concatenate([sample.weights, seen]),
         np.concatenate([np.zeros(sample.n_rows), judging]),
     )
@@ -154,7 +147,7 @@ def _assembled(
 ) -> Tree:
     inner = left >= 0
     new = np.cumsum(alive) - 1
-    weight = counts.sum(axis=1)
+    weight = (counts if tree.factors is None else counts * tree.factors).sum(axis=1)
     # Without missing training values, missing goes to the larger child, which may have changed.
     unmet = np.array([not one.missing for one in tree.columns])
     moved = touched & inner & unmet[np.maximum(tree.feature, 0)]
@@ -180,6 +173,7 @@ def _assembled(
         weighted=tree.weighted,
         counted=counted or not touched.any(),
         names=None if names is None else blank(names, -1),
+        factors=tree.factors,
     )
 
 
@@ -231,16 +225,17 @@ class RaisedPath(PruningPath):
     def _extended(self, leaves: int) -> PruningPath:
         """The path with one more step for each subtree that becomes a leaf."""
         last = self._tree(len(self._steps))
-        sizes = BestBySize(last, last.node_errors)
+        sizes = BestBySize(last, last.node_losses)
         cuts = sizes.cuts(int(np.argmin(sizes.errors(leaves))) + 1)
         alive = np.flatnonzero(_linked(self.first, self._steps)[2])
         none: Any = np.empty(0)
         steps, table = list(self._steps), [column.tolist() for column in self._table]
-        plain = last.errors == self.errors[-1]  # no costs and no validation rows
+        plain = float(last.node_losses[last.is_leaf].sum()) == self.errors[-1]  # no costs
         for at, node in enumerate(alive[cuts].tolist(), 1):
             steps.append(Replacement(node, BY.index("leaf"), none, none, none, none))
             smaller = last.collapsed(cuts[:at])
-            errors = smaller.errors if plain else np.nan
+            losses = smaller.node_losses[smaller.is_leaf].sum()
+            errors = float(losses) if plain else np.nan
             for column, value in zip(table, (smaller.n_leaves, errors, np.nan), strict=True):
                 column.append(value)
         return RaisedPath(

@@ -9,8 +9,8 @@ from treebound.data import Sample
 from treebound.data.folds import held_out
 from treebound.pruning.base import BasePruner, Found, Grow
 from treebound.pruning.greedy import greedy_on
-from treebound.pruning.judging import errors_on
 from treebound.pruning.least_cost import least_cost
+from treebound.pruning.validation import errors_on
 from treebound.tree.model import Tree
 
 __all__ = ["ReducedErrorPruner"]
@@ -21,10 +21,9 @@ class ReducedErrorPruner(BasePruner):
 
     Parameters
     ----------
-    validation_fraction : float or None
-        None: ``prune`` gets the validation rows as ``validation``. A float: that share of the
-        sample is held out, a new tree is grown on the rest (``prune`` needs ``grow``) and pruned
-        on the held-out part. ``pruning="reduced-error"`` of the classifier uses 0.15.
+    validation_fraction : float
+        The share of the rows that the classifier holds out: the tree is grown on the others and
+        pruned on these. ``prune`` itself gets the validation rows as ``validation``.
     search : {"collapse", "greedy"}
         ``"collapse"``: bottom-up, a node becomes a leaf unless its subtree makes fewer errors;
         the result is the smallest pruning with the fewest errors. ``"greedy"``: the paper's
@@ -38,7 +37,7 @@ class ReducedErrorPruner(BasePruner):
     child is raised and there is no sample to recount on, labels are kept and the tree is marked as
     not counted (``tree.counted``).
 
-    Pruning on the test part, with ``validation_fraction=None``, is the study's Oracle.
+    Pruning on the test part is the study's Oracle.
 
     Examples
     --------
@@ -47,13 +46,14 @@ class ReducedErrorPruner(BasePruner):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> sample = tb.Sample.learn(X, y)
     >>> grown = tb.growing.grow(sample.part(slice(None, None, 2)))
-    >>> judge = sample.part(slice(1, None, 2))
-    >>> grown.n_leaves, ReducedErrorPruner().prune(grown, validation=judge).tree.n_leaves
+    >>> rest = sample.part(slice(1, None, 2))
+    >>> grown.n_leaves, ReducedErrorPruner().prune(grown, validation=rest).tree.n_leaves
     (12, 3)
     """
 
+    name: ClassVar[str] = "reduced-error"
     _constraints: ClassVar[dict[str, Constraint]] = {
-        "validation_fraction": Number(0.0, 1.0, open=True, optional=True),
+        "validation_fraction": Number(0.0, 1.0, open=True),
         "search": OneOf(("collapse", "greedy")),
         "random_state": Whole(0, optional=True),
     }
@@ -61,7 +61,7 @@ class ReducedErrorPruner(BasePruner):
     def __init__(
         self,
         *,
-        validation_fraction: float | None = None,
+        validation_fraction: float = 0.15,
         search: str = "collapse",
         random_state: int | None = 0,
     ) -> None:
@@ -74,20 +74,16 @@ class ReducedErrorPruner(BasePruner):
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return True
 
+    def hold_out(self, sample: Sample) -> tuple[Sample, Sample | None]:
+        """The rows to grow on, and those to prune on."""
+        self._check()
+        return held_out(sample, self.validation_fraction, self.random_state)
+
     def _search(
         self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
     ) -> Found:
-        if self.validation_fraction is not None:
-            if validation is not None:
-                raise ValueError(
-                    "ReducedErrorPruner needs one of 'validation_fraction' and validation rows. "
-                    "Got both. Hint: set validation_fraction=None to use the rows given."
-                )
-            given, grow_part = self._to_validate(sample, grow)
-            sample, validation = held_out(given, self.validation_fraction, self.random_state)
-            tree = grow_part(sample)
-        judge = self._needs(validation, "validation rows", "count errors on")
+        rows = self._needs(validation, "validation rows", "count errors on")
         if self.search == "greedy":
-            return greedy_on(tree, judge, sample=sample, unit="validation errors")
-        wrong = errors_on(tree, judge)
+            return greedy_on(tree, rows, sample=sample, unit="validation errors")
+        wrong = errors_on(tree, rows)
         return least_cost(tree, wrong, errors=wrong, unit="validation errors")

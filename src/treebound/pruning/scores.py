@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
 from typing import Any
@@ -23,13 +23,13 @@ from treebound.bounds.risk import log_leaves_prior
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["GROWTHS", "SCORES", "SIZE_PRIORS", "Objective", "code_length"]
+__all__ = ["GROWTHS", "SCORES", "SIZE_PRIORS", "Objective", "code_length", "leaf_code"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SCORES = ("code-length", "shawe-taylor", "vapnik", "tail-inversion")
-GROWTHS = ("leaves", "closed", "chain", "fast", "tight", "best")
+SCORES = ("code-length", "log-loss", "shawe-taylor", "vapnik", "tail-inversion")
+GROWTHS = ("leaves", "fast")
 SIZE_PRIORS = ("leaves", "shapes")
 
 
@@ -78,12 +78,27 @@ def code_length(
     return labels + weight * (np.asarray(log_growth) - log_prior)
 
 
+def leaf_code(masses: Floats) -> Floats:
+    """Code length in nats of the classes in each node, given their total mass.
+
+    Minus the log of the Dirichlet-multinomial probability of a sequence with these class counts;
+    every class starts with half an example (Krichevsky and Trofimov).
+    """
+    from scipy.special import gammaln
+
+    n_classes = masses.shape[1]
+    prior = n_classes * gammaln(0.5) - gammaln(0.5 * n_classes)
+    code = gammaln(masses.sum(axis=1) + 0.5 * n_classes) - gammaln(masses + 0.5).sum(axis=1) + prior
+    return np.maximum(np.asarray(code, dtype=np.float64), 0.0)
+
+
 @dataclass(frozen=True)
 class Objective:
-    """A score of the number of leaves, the errors and the growth function, on one data set.
+    """A score of the number of leaves, the loss of the leaves and the growth function.
 
-    ``m`` is the sum of the weights, rounded; ``growth`` selects the growth function of all trees
-    with that many leaves, or of the shape.
+    ``m`` is the effective number of examples, rounded. The loss is the number of errors, or the
+    code length of the leaves (log-loss). ``growth`` is the growth function of all trees with that
+    many leaves, or of the shape.
     """
 
     m: int
@@ -95,11 +110,6 @@ class Objective:
     weight: float = 0.6
     delta: float = 0.05
     size_prior: str = "leaves"
-
-    @property
-    def by_shape(self) -> bool:
-        """Whether trees with the same leaves and errors may differ in score."""
-        return self.growth != "leaves"
 
     @property
     def monotone(self) -> bool:
@@ -118,53 +128,59 @@ class Objective:
             prior = prior - log_wedderburn_etherington(leaves)
         return prior
 
-    def log_growth_leaves(self, leaves: Ints, form: str = "best") -> Floats:
+    def log_growth_leaves(self, leaves: Ints) -> Floats:
         """Log growth function of all trees with that many leaves."""
-        return log_growth_leaves(leaves, self.sample, self.n_classes, self.landscape, form=form)
+        return log_growth_leaves(leaves, self.sample, self.n_classes, self.landscape)
 
     def log_growth_shape(self, shape: TreeShape) -> float:
         """Log growth function of one shape, in the chosen form."""
-        if not self.by_shape:
+        if self.growth == "leaves":
             return float(self.log_growth_leaves(np.array([shape.leaves]))[0])
         return log_growth(shape, self.sample, self.n_classes, self.landscape, form=self.growth)
+
+    def at_weights(self, leaves: Ints, errors: Floats, weights: Floats) -> Floats:
+        """The score for several weights of the tree term: shape (n_weights, n_trees)."""
+        log_tau = self.log_growth_leaves(leaves)
+        labels = replace(self, weight=0.0)(leaves, errors, log_tau)
+        tree: Floats = log_tau - self.log_prior(leaves)
+        return labels + weights[:, None] * tree
 
     def __call__(self, leaves: Ints, errors: Floats, log_tau: Floats) -> Floats:
         """The score, for arrays of leaves, errors and log growth."""
         prior = self.log_prior(leaves)
+        if self.score == "log-loss":
+            return np.asarray(errors + self.weight * (log_tau - prior), dtype=np.float64)
         # With fractional weights, rounding may raise the errors above m.
         errors = np.minimum(errors, float(self.m))
         if self.score == "code-length":
-            found = code_length(
+            score = code_length(
                 self.m, errors, log_tau, n_classes=self.n_classes, log_prior=prior,
                 weight=self.weight,
             )  # fmt: skip
         elif self.score == "shawe-taylor":
-            found = shawe_taylor(
+            score = shawe_taylor(
                 self.m, errors, log_tau, delta=self.delta, log_prior=prior,
                 error_prior=self.error_prior,
             )  # fmt: skip
         elif self.score == "vapnik":
-            found = vapnik(self.m, errors, log_tau, delta=self.delta, log_prior=prior)
-        elif self.score == "tail-inversion":
-            found = [self._tail(*one) for one in np.broadcast(errors, log_tau, prior)]
+            score = vapnik(self.m, errors, log_tau, delta=self.delta, log_prior=prior)
         else:
-            assert callable(self.score)
-            # one tree at a time, in plain floats, for any function of four numbers
-            found = [
-                float(self.score(self.m, *map(float, one)))
-                for one in np.broadcast(errors, log_tau, prior)
-            ]
-        return np.asarray(found, dtype=np.float64)
+            rate = self._tail if self.score == "tail-inversion" else self._own
+            score = [rate(*map(float, tree)) for tree in np.broadcast(errors, log_tau, prior)]
+        return np.asarray(score, dtype=np.float64)
+
+    def _own(self, errors: float, log_tau: float, log_prior: float) -> float:
+        """The user's function, one tree at a time, in plain floats."""
+        assert callable(self.score)
+        return float(self.score(self.m, errors, log_tau, log_prior))
 
     def _tail(self, errors: float, log_tau: float, log_prior: float) -> float:
         # The bound counts rows; fractional errors are rounded up.
         whole = float(np.ceil(errors - 1e-9))
-        risk = tail_inversion(
+        return tail_inversion(
             self.m, whole, lambda _: log_tau, delta=self.delta, log_prior=log_prior
         )
-        return risk
 
     def one(self, leaves: int, errors: float, log_tau: float) -> float:
         """The score of a single tree."""
-        found = self(np.array([leaves]), np.array([float(errors)]), np.array([float(log_tau)]))
-        return float(found[0])
+        return float(self(np.array([leaves]), np.array([errors]), np.array([log_tau]))[0])

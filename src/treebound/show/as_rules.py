@@ -20,7 +20,7 @@ from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
 from treebound.tree.split import Split, Unknown, check_unknown, plain, splits_of
 
-__all__ = ["Region", "Rule", "Rules", "to_rules"]
+__all__ = ["Region", "Rule", "Rules", "part_of", "to_rules", "whole_region"]
 
 _WORDS = frozenset(
     ("if", "and", "or", "then", "in", "not", "is", "missing", "present", "true", "false", "inf")
@@ -52,58 +52,6 @@ class Region:
     codes: frozenset[int] = frozenset()
     missing: bool = True
     unknown: bool = True
-
-    @classmethod
-    def all_of(cls, column: Column) -> Region:
-        """The region of a column before any split on it.
-
-        Parameters
-        ----------
-        column : Column
-            The column.
-
-        Returns
-        -------
-        Region
-        """
-        categories = column.categories
-        return cls(column, codes=frozenset(range(len(categories or ()))), unknown=bool(categories))
-
-    def after(self, split: Split, *, left: bool) -> Region:
-        """The part of the region on one side of a split.
-
-        Parameters
-        ----------
-        split : Split
-            A split on this column.
-        left : bool
-            Which side.
-
-        Returns
-        -------
-        Region
-        """
-        own = replace(self, missing=self.missing and split.missing_left == left)
-        if not split.is_real:
-            codes = self.codes.intersection if left else self.codes.difference
-            unknown = self.unknown and split.unknown_left is left
-            return replace(own, codes=codes(split.codes), unknown=unknown)
-        if split.kind == "missing":
-            bound = math.inf if split.present_left else -math.inf
-        else:
-            bound = split.threshold
-        if left:
-            return replace(own, high=min(self.high, bound))
-        return replace(own, low=max(self.low, bound))
-
-    def only_unknown(self) -> Region:
-        """The part with unknown categories only, which stop at a node.
-
-        Returns
-        -------
-        Region
-        """
-        return replace(self, codes=frozenset(), missing=False)
 
     def values(self, *, inside: bool = True) -> list[Any]:
         """The categories in the region, or outside.
@@ -165,6 +113,24 @@ class Region:
         if len(values) == 1:
             return f"{name} {signs[0]} {_value(values[0])}"
         return f"{name} {signs[1]} {{{', '.join(map(_value, values))}}}"
+
+
+def whole_region(column: Column) -> Region:
+    """The region of a column before any split on it."""
+    categories = column.categories
+    return Region(column, codes=frozenset(range(len(categories or ()))), unknown=bool(categories))
+
+
+def part_of(region: Region, split: Split, *, left: bool) -> Region:
+    """The part of a region on one side of a split."""
+    own = replace(region, missing=region.missing and split.missing_left == left)
+    if not split.is_real:
+        codes = own.codes.intersection if left else own.codes.difference
+        unknown = own.unknown and split.unknown_left is left
+        return replace(own, codes=codes(split.codes), unknown=unknown)
+    if left:
+        return replace(own, high=min(own.high, split.bound))
+    return replace(own, low=max(own.low, split.bound))
 
 
 @dataclass(frozen=True)
@@ -314,7 +280,7 @@ class Rules(Sequence[Rule]):
 
 @takes_model
 def to_rules(
-    tree: Tree, *, smoothing: Smoothing | None = "m-estimate", unknown: Unknown = "other"
+    tree: Tree, *, smoothing: Smoothing | None = "shrinkage", unknown: Unknown = "other"
 ) -> Rules:
     """The tree as if-then rules, one for each leaf, with the same predictions.
 
@@ -322,7 +288,7 @@ def to_rules(
     ----------
     tree : Tree or BoundTreeClassifier
         For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
-    smoothing : {"laplace", "m-estimate", None}
+    smoothing : {"shrinkage", "m-estimate", "laplace", None}
         How counts become probabilities.
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories. With ``"stop"`` there is one more rule for each node
@@ -345,7 +311,7 @@ def to_rules(
     "petal length (cm)" <= 2
     """
     check_unknown(unknown, caller="to_rules")
-    chances = probabilities(tree.counts, smoothing).tolist()
+    chances = probabilities(tree, smoothing).tolist()
     counts, answers = tree.counts.tolist(), tree.label.tolist()
     labels = [plain(label) for label in tree.classes.tolist()]
     return Rules(
@@ -368,7 +334,7 @@ def _ways(tree: Tree, unknown: Unknown) -> Iterator[tuple[int, tuple[Region, ...
     # with "error", an unknown category is refused in every column that the tree asks
     used = np.unique(tree.feature[tree.feature >= 0]).tolist() if unknown == "error" else []
     closed = {
-        at: replace(Region.all_of(tree.columns[at]), unknown=False)
+        at: replace(whole_region(tree.columns[at]), unknown=False)
         for at in used
         if tree.columns[at].kind != "real"
     }
@@ -381,11 +347,12 @@ def _ways(tree: Tree, unknown: Unknown) -> Iterator[tuple[int, tuple[Region, ...
             yield node, (*regions.values(), *others.values())
             continue
         at = split.feature
-        here = regions.get(at) or Region.all_of(split.column)
+        here = regions.get(at) or whole_region(split.column)
         if unknown == "stop" and here.unknown:
-            yield node, tuple({**regions, at: here.only_unknown()}.values())
+            stays = replace(here, codes=frozenset(), missing=False)  # unknown categories only
+            yield node, tuple({**regions, at: stays}.values())
         for child, left in ((tree.right[node], False), (tree.left[node], True)):
-            stack.append((int(child), {**regions, at: here.after(split, left=left)}))
+            stack.append((int(child), {**regions, at: part_of(here, split, left=left)}))
 
 
 # -- how names and values are written --------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from treebound.show.as_rules import Region
+from treebound.show.as_rules import Region, part_of, whole_region
 from treebound.tree import Tree
 from treebound.tree.split import Unknown, splits_of
 
@@ -110,7 +110,7 @@ def least_change(
         here = None
         if split is not None:
             here = moves[split.feature].region if split.feature in moves else None
-            here = here or Region.all_of(split.column)
+            here = here or whole_region(split.column)
             # an unknown category may stop at this node
             stays = unknown == "stop" and row[split.feature] == UNKNOWN and here.unknown
         if split is None or stays:
@@ -122,7 +122,7 @@ def least_change(
             continue
         for child, left in ((tree.right[node], False), (tree.left[node], True)):
             grid = "double" if grids is None else grids[split.feature]
-            move = moved_into(here.after(split, left=left), row[split.feature], grid)
+            move = moved_into(part_of(here, split, left=left), row[split.feature], grid)
             if move is not None:
                 stack.append((int(child), {**moves, split.feature: move}))
     return found

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from treebound._versions import installed_version
 from treebound.certificate import Certificate
 from treebound.data import Column, Sample
 from treebound.model import Model
@@ -16,7 +16,8 @@ from treebound.show.colours import class_colours
 from treebound.show.path_display import spread
 from treebound.show.words import answer, number, one_line, typeset
 from treebound.tree import Tree
-from treebound.tree.split import Split, Unknown, plain, split_of
+from treebound.tree.smoothing import Smoothing, probabilities
+from treebound.tree.split import Split, Unknown, plain, splits_of
 
 __all__ = ["report_data"]
 
@@ -24,7 +25,7 @@ __all__ = ["report_data"]
 def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, Any]:
     """The data of the page, as read by ``report_model.js``; test rows are in its columns."""
     tree, path, certificate = model.tree, model.path, model.certificate
-    store, lines = _Store(model.unknown), _Lines()
+    store, lines = _Store(model.unknown, model.smoothing), _Lines()
 
     def step(at: Model, number: int, errors: float, score: float) -> dict[str, Any]:
         limit = at.certificate if certificate is not None else None
@@ -75,11 +76,24 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "lines": lines.texts,
         "reason": model.certificate_reason,
         "unknown": model.unknown,
-        "smoothing": model.smoothing,
+        "factors": None if tree.factors is None else tree.factors.tolist(),
+        "choice": _choice(model, steps),
         "criterion": model.options.criterion,
         "parameters": _parameters(model),
-        "made_by": f"treebound {version('treebound')}",
+        "made_by": f"treebound {installed_version()}",
     }
+
+
+def _choice(model: Model, steps: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """How the size was chosen by validation, and the step of the smallest tree that is level."""
+    choice = None if model.pruning is None else model.pruning.choice
+    if choice is None:
+        return None
+    small = None
+    if choice.rule is not None:
+        leaves = choice.leaves[choice.at("small")]
+        small = next((k for k, step in enumerate(steps) if step["leaves"] == leaves), None)
+    return {"words": choice.explain(), "small": small}
 
 
 def _start(root: int, steps: list[dict[str, Any]], chosen: int) -> int:
@@ -157,12 +171,13 @@ class _Store:
     space than its first tree. Children have smaller numbers than their parents.
     """
 
-    def __init__(self, unknown: Unknown) -> None:
+    def __init__(self, unknown: Unknown, smoothing: Smoothing | None) -> None:
         self.stats: list[list[Any]] = []
         self.splits: list[list[Any]] = []
         self.nodes: list[list[int]] = []
         self.columns: set[int] = set()  # those that are asked
         self._unknown = unknown
+        self._smoothing = smoothing
         self._known: dict[Any, int] = {}
 
     def add(self, tree: Tree) -> int:
@@ -170,10 +185,12 @@ class _Store:
         numbers = [0] * tree.n_nodes
         rows, label, counts = tree.rows.tolist(), tree.label.tolist(), tree.counts.tolist()
         left, right = tree.left.tolist(), tree.right.tolist()
+        chances = probabilities(tree, self._smoothing).tolist()
         asked = self._splits(tree)
         for node in range(tree.n_nodes - 1, -1, -1):
-            key = ("stats", rows[node], label[node], tuple(counts[node]))
-            entry = [self._number(key, self.stats, [rows[node], label[node], counts[node]])]
+            stats = [rows[node], label[node], counts[node], chances[node]]
+            key = ("stats", rows[node], label[node], *counts[node], *chances[node])
+            entry = [self._number(key, self.stats, stats)]
             if left[node] >= 0:
                 entry += [asked[node], numbers[left[node]], numbers[right[node]]]
             numbers[node] = self._number(("node", *entry), self.nodes, entry)
@@ -189,34 +206,23 @@ class _Store:
     def _splits(self, tree: Tree) -> dict[int, int]:
         """The numbers of the splits of the inner nodes; each split is described once."""
         numbers = {}
-        inner = np.flatnonzero(~tree.is_leaf)
-        heavier = tree.weight[tree.left[inner]] >= tree.weight[tree.right[inner]]
-        heavier &= self._unknown == "majority"  # otherwise irrelevant
-        fields = (tree.feature, tree.threshold, tree.category, tree.missing_left)
-        # compare thresholds by their bytes, as NaN does not equal itself
-        columns = [inner.tolist(), heavier.tolist()]
-        columns += [field[inner].view(np.int64).tolist() if field.dtype == np.float64
-                    else field[inner].tolist() for field in fields]  # fmt: skip
-        for node, *key in zip(*columns, strict=True):
-            known = self._known.get(("split", *key))
-            if known is None:
-                split = split_of(tree, node, unknown=self._unknown)
+        for split in filter(None, splits_of(tree, unknown=self._unknown)):
+            # of a threshold the bits, as NaN does not equal itself
+            key = ("split", split.feature, split.threshold.hex(), split.kind, split.codes,
+                   split.missing_left, split.unknown_left)  # fmt: skip
+            if key not in self._known:
                 sides = typeset(answer(split, left=True)), answer(split, left=False)
                 self.columns.add(split.feature)
                 entry = [one_line(split.column.name), *sides, split.feature, *_rule(split)]
-                known = self._number(("split", *key), self.splits, entry)
-            numbers[node] = known
+                self._number(key, self.splits, entry)
+            numbers[split.node] = self._known[key]
         return numbers
 
 
 def _rule(split: Split) -> list[Any]:
     """The routing rule: threshold and its text, codes, and the sides of missing and unknown."""
-    bound: Any = None
-    if split.is_real:
-        bound = split.threshold
-        if split.kind == "missing":
-            bound = math.inf if split.present_left else -math.inf
-        if math.isinf(bound):
-            bound = "Infinity" if bound > 0 else "-Infinity"
+    bound: Any = split.bound if split.is_real else None
+    if split.is_real and math.isinf(split.bound):
+        bound = "Infinity" if split.bound > 0 else "-Infinity"
     text = number(split.threshold) if split.is_real and not math.isnan(split.threshold) else ""
     return [bound, text, list(split.codes), split.missing_left, split.unknown_left]

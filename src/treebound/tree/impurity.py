@@ -40,7 +40,7 @@ def importances(tree: Tree, criterion: Criterion) -> NDArray[np.float64]:
 
     The shares sum to one; all are zero for a tree of a single leaf.
     """
-    mass = tree.weight * impurity(tree.counts, criterion)
+    mass = tree.mass * impurity(tree.masses, criterion)
     inner = np.flatnonzero(~tree.is_leaf)
     decrease = mass[inner] - mass[tree.left[inner]] - mass[tree.right[inner]]
     found = np.bincount(tree.feature[inner], weights=decrease, minlength=len(tree.columns))

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._versions import checked_state, state_with_version
 from treebound.data.columns import Column, landscape_of
+from treebound.data.weights import heaviest
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 from treebound.tree import route
@@ -59,11 +61,11 @@ class Tree:
     left, right : ndarray of int32
         The children; -1 for a leaf.
     counts : ndarray of float64, shape (n_nodes, n_classes)
-        Weight of the training examples of each class at each node.
+        Sample weight of the training rows of each class at each node.
     rows : ndarray of int64
         Number of training rows (of positive weight) at each node.
     label : ndarray of int32
-        The class of each node, an index into ``classes``: the class with the largest count, the
+        The class of each node, an index into ``classes``: the class of the largest mass, the
         first one on ties, unless a pruner used misclassification costs.
     columns : tuple of Column
         The input columns.
@@ -77,6 +79,8 @@ class Tree:
     names : ndarray of int64, or None
         The training row that names the split of each node: the last one of its left child,
         by value and row number; -1 if there is none. None if not known.
+    factors : ndarray of float64, or None
+        The class weights: ``masses`` are the counts times them.
 
     Raises
     ------
@@ -99,6 +103,7 @@ class Tree:
     weighted: bool = False
     counted: bool = True
     names: NDArray[np.int64] | None = None
+    factors: NDArray[np.float64] | None = None
     # Derived: number of nodes in the subtree of each node, and its depth (0 for the root).
     size: NDArray[np.int32] = field(init=False, repr=False)
     node_depth: NDArray[np.int32] = field(init=False, repr=False)
@@ -107,7 +112,11 @@ class Tree:
         state = vars(self)  # how a frozen dataclass can set its fields
         for name, dtype in _DTYPES.items():
             state[name] = _frozen(state[name], dtype)
-        label = self.counts.argmax(axis=1) if self.label is None else self.label
+        if self.factors is not None:
+            state["factors"] = _frozen(self.factors, np.float64)
+        label = self.label
+        if label is None:
+            label = heaviest(self.masses) if self.weighted else self.counts.argmax(axis=1)
         state["label"] = _frozen(label, np.int32)
         state["classes"] = _frozen(np.array(self.classes), None)
         if self.names is not None:
@@ -175,10 +184,12 @@ class Tree:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.init}
+        return state_with_version(
+            {item.name: getattr(self, item.name) for item in fields(self) if item.init}
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
+        vars(self).update(checked_state(state))
         self.__post_init__()  # unpickled arrays are writeable
 
     # -- size and shape --------------------------------------------------------------------
@@ -242,6 +253,23 @@ class Tree:
     def weight(self) -> NDArray[np.float64]:
         """Weight of the training examples at each node; ``weight[0]`` is m."""
         return np.asarray(self.counts.sum(axis=1))
+
+    @cached_property
+    def masses(self) -> NDArray[np.float64]:
+        """The counts times the class weights: what labels, pruning and probabilities go by."""
+        return self.counts if self.factors is None else self.counts * self.factors
+
+    @cached_property
+    def mass(self) -> NDArray[np.float64]:
+        """The mass of each node; ``mass[0]`` is the effective number of examples."""
+        return self.weight if self.factors is None else np.asarray(self.masses.sum(axis=1))
+
+    @cached_property
+    def node_losses(self) -> NDArray[np.float64]:
+        """Mass that each node would misclassify as a leaf."""
+        if self.factors is None:
+            return self.node_errors
+        return self.mass - self.masses[np.arange(self.n_nodes), self.label]
 
     @cached_property
     def node_errors(self) -> NDArray[np.float64]:
@@ -361,8 +389,9 @@ class Tree:
             columns=self._columns_with_missing(sample.columns),
             counts=counts,
             rows=rows,
-            label=counts.argmax(axis=1),
-            weighted=sample.weight is not None,
+            label=None,  # type: ignore[arg-type]  # from the counts
+            factors=sample.factors,
+            weighted=sample.weight is not None or sample.factors is not None,
             counted=True,
             names=None,
         )
@@ -419,6 +448,7 @@ class Tree:
             weighted=self.weighted,
             counted=self.counted,
             names=None if self.names is None else field_of(self.names, -1),
+            factors=self.factors,
         )
 
 

@@ -66,9 +66,11 @@ class Split:
         return self.column.kind == "real"
 
     @property
-    def present_left(self) -> bool:
-        """Whether present values of a real column go left in a split of kind ``"missing"``."""
-        return not self.missing_left
+    def bound(self) -> float:
+        """The greatest number that goes left; infinite in a split of kind ``"missing"``."""
+        if self.kind != "missing":
+            return self.threshold
+        return -math.inf if self.missing_left else math.inf
 
     def values(self, *, left: bool = True) -> list[Any]:
         """The categories on one side of the split.

@@ -67,7 +67,10 @@ const impurity = (counts) => {
 };
 // The share of each column in the decrease of impurity.
 const importances = (root) => {
-  const mass = (id) => { const counts = statsOf(id)[2]; return sum(counts) * impurity(counts); };
+  const mass = (id) => {
+    const masses = statsOf(id)[2].map((count, k) => count * (data.factors?.[k] ?? 1));
+    return sum(masses) * impurity(masses);
+  };
   const found = data.columns.map(() => 0);
   for (const { id } of nodesBelow(root)) {
     if (!isInner(id)) continue;
@@ -78,12 +81,8 @@ const importances = (root) => {
   return shares.map((share) => (total > 0 ? share / total : 0));
 };
 
-// Smoothed as predict_proba does it.
-const probabilities = (counts) => {
-  const extra = { "m-estimate": 4 / counts.length, laplace: 1 }[data.smoothing] ?? 0;
-  const raised = counts.map((count) => count + extra), total = sum(raised);
-  return raised.map((count) => count / total);
-};
+// As predict_proba gives them.
+const chancesOf = (id) => statsOf(id)[3];
 const nextBest = (chances, label) => {
   let best = null;
   chances.forEach((chance, k) => { if (k !== label && (best === null || chance > chances[best])) best = k; });

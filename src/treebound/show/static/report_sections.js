@@ -24,8 +24,8 @@ const testShare = (step) => {
 const tellHead = () => {
   const step = data.steps[state.step], tree = figures(step.root);
   const [, label, counts] = statsOf(step.root), right = counts[label] / (tree.total || 1);
-  const always = `always '${data.classes[label]}'`;
-  at("summary").textContent = [tree.leaves === 1 ? `The tree has one leaf and answers ${always} (${percent(right)} of the ${weightWords}). ` : "",
+  const answer = `'${data.classes[label]}'`, always = `always ${answer}`;
+  at("summary").textContent = [tree.leaves === 1 ? `The tree has one leaf and always answers ${answer} (${percent(right)} of the ${weightWords}). ` : "",
     `${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}, `,
     `${many(tree.wrong, "error")} (${percent(tree.wrong / (tree.total || 1))}; ${always}: ${percent(1 - right)}).`,
     step.certified.length ? ` ${data.lines[step.certified[0]]}` : ""].join("");
@@ -34,7 +34,8 @@ const tellHead = () => {
     ["Columns", `${number(data.columns.length)}, ${number(used)} used`], ["Leaves", number(tree.leaves)], ["Depth", number(tree.depth)],
     ["Training errors", percent(tree.wrong / (tree.total || 1))], [`Errors of ${always}`, percent(1 - right)]];
   if (step.test) { const { total, wrong } = testShare(step); facts.push(["Test errors", percent(wrong / (total || 1))]); }
-  if (step.certificate !== null) facts.push(["Certified risk", `≤ ${percent(step.certificate)}`]);
+  // a limit that a constant answer has too is no headline
+  if (step.certificate !== null && step.certificate < 1 - right) facts.push(["Certified risk", `≤ ${percent(step.certificate)}`]);
   facts.push(...data.facts);
   at("facts").replaceChildren(...facts.map(([name, text]) => made("div", {}, made("dt", {}, name), made("dd", {}, text))));
 };
@@ -86,7 +87,7 @@ const tellRules = (all = false) => {
   const rows = rules.map(({ id, regions }) => {
     const [count, label, counts] = statsOf(id);
     return [regions.map((region) => regionWords(region, { withMissing: true })).join(" and ") || "always", data.classes[label],
-      probabilities(counts)[label].toFixed(3), number(count), percent(counts[label] / (sum(counts) || 1))];
+      chancesOf(id)[label].toFixed(3), number(count), percent(counts[label] / (sum(counts) || 1))];
   });
   const table = tableOf(["If", "then", "probability", "rows", "right"], rows, ["words", "answer", "count", "count", "count"]);
   table.classList.add("rules");
@@ -136,6 +137,7 @@ const tellWhy = () => {
   if (least) parts.push(`The tree with ${many(chosen.leaves, "leaf", "leaves")} has the least score, ${number(chosen.score)}: fewer leaves make more ${data.unit}, more leaves cost more than they save.`);
   else if (data.limit !== null) parts.push(`At most ${many(data.limit, "leaf", "leaves")} were allowed; of those trees, the one with ${many(chosen.leaves, "leaf", "leaves")} was chosen.`);
   else parts.push(`It chose the tree with ${many(chosen.leaves, "leaf", "leaves")}.`);
+  if (data.choice !== null) parts.push(data.choice.words);
   at("why").textContent = parts.join(" ");
 };
 
@@ -205,6 +207,7 @@ const tellStep = () => {
   if (step.score !== null) parts.push(`score ${number(step.score)}`);
   if (step.certificate !== null) parts.push(`certified risk at most ${percent(step.certificate)}`);
   if (state.step === data.chosen) parts.push("chosen");
+  if (data.choice !== null && state.step === data.choice.small) parts.push("the smallest within one standard error");
   at("status").textContent = parts.join(" · ");
   at("slider").setAttribute("aria-valuetext", parts.join(", "));
 };
@@ -217,8 +220,10 @@ const drawChart = () => {
   const x = (k) => inset + (box.width - 2 * inset) * leavesPlace(data.steps[k].leaves);
   const y = (k) => 39 - (34 * (scores[k] - low)) / (high - low || 1);
   const line = scores.map((_, k) => `${k ? "L" : "M"}${x(k).toFixed(1)},${y(k).toFixed(1)}`).join("");
+  const small = data.choice?.small ?? null;
   chart.replaceChildren(
     made("path", { class: "line", d: line }),
+    ...(small === null ? [] : [made("circle", { class: "small", cx: x(small), cy: y(small), r: 4 })]),
     made("circle", { class: "best", cx: x(data.chosen), cy: y(data.chosen), r: 5 }),
     made("circle", { class: "here", cx: x(state.step), cy: y(state.step), r: 3 }),
   );
@@ -272,7 +277,7 @@ const light = (keys, end) => {
 };
 const keysTo = (key) => Array.from({ length: key.length + 1 }, (_, k) => key.slice(0, k));
 const leafTable = (id) => {
-  const [, label, counts] = statsOf(id), chances = probabilities(counts), total = sum(counts);
+  const [, label, counts] = statsOf(id), chances = chancesOf(id), total = sum(counts);
   const support = (k) => `probability ${chances[k].toFixed(3)}, ${number(counts[k])} of ${number(total)} training examples here`;
   return { label, chances, support };
 };

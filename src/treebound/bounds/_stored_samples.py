@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["FOUND", "Found"]
+__all__ = ["STORED", "StoredSample"]
 
 
-class Found(NamedTuple):
+class StoredSample(NamedTuple):
     """The order of the points in each feature; point 0 is lowest in the last ``corner`` ones."""
 
     orders: tuple[tuple[int, ...], ...]
@@ -49,13 +49,15 @@ _SAMPLES = """
 """
 
 
-def _samples() -> dict[str, tuple[Found, ...]]:
-    found: dict[str, tuple[Found, ...]] = {}
+def _samples() -> dict[str, tuple[StoredSample, ...]]:
+    samples: dict[str, tuple[StoredSample, ...]] = {}
     for line in _SAMPLES.strip().splitlines():
         shape, corner, *orders = line.split()
-        sample = Found(tuple(tuple(int(i, 16) for i in order) for order in orders), int(corner))
-        found[shape] = (*found.get(shape, ()), sample)
-    return found
+        sample = StoredSample(
+            tuple(tuple(int(i, 16) for i in order) for order in orders), int(corner)
+        )
+        samples[shape] = (*samples.get(shape, ()), sample)
+    return samples
 
 
-FOUND = _samples()
+STORED = _samples()

@@ -1,0 +1,37 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+class PriorSearch:
+    def __init__(
+        self,
+        a: Floats,
+        b: Floats,
+        order: Codes,
+        y_a: Codes,
+        y_b: Codes,
+        kinds: Codes,
+        sizes: Codes,
+        *,
+        n_classes: int,
+        rule: int,
+        tilt: float,
+        uniform: float,
+        clip: float,
+        cap: int,
+        label_power: float,
+        depth: int,
+        hand: float,
+        kept: int,
+    ) -> None: ...
+    def candidates(
+        self, inside: NDArray[np.uint8], depth: int
+    ) -> tuple[Codes, Floats, Codes, NDArray[np.bool_], Floats, float, float]: ...
+    def run(self, trust: float, noise: float, seed: int, most_an_error: float) -> None: ...
+    def least(self, an_error: float) -> dict[str, Any]: ...
+    @property
+    def visited(self) -> int: ...

@@ -1,0 +1,647 @@
+"""The prior over trees that some rows A define, and the search for trees with all rows.
+
+At a node, the rows of A that reach it give the splits that may be sent and their probabilities;
+the other rows B only steer the search. Nodes met in several runs are kept once, with the best of
+their candidates, so that the last step, exact pruning by ``price of an error * errors on B - ln
+prior``, may combine the subtrees of all runs.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, exp, floor, isnan, log, log1p, rint
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+from treebound.growing._thresholds cimport Rule, pick
+
+cdef enum:
+    REAL = 0
+    ORDINAL = 1
+    NOMINAL = 2
+
+
+cdef struct Candidate:
+    double score         # what the search goes by
+    double price         # -ln of its probability among the splits of the node
+    double threshold     # NaN for a category
+    double gain          # log evidence on the rows A
+    double log_share     # ln mu: the same for all splits of one column
+    int32_t column
+    int32_t category     # -1 for a threshold; the number of categories means missing
+    int32_t missing_left
+    int32_t left         # the children, -1 if not visited
+    int32_t right
+
+
+cdef struct Node:
+    double go            # -ln of the probability to split, infinite without candidates
+    double stop          # -ln of the probability to be a leaf
+    int64_t first        # its candidates in the pool
+    int32_t kept         # how many; -1 before the node is evaluated
+    int32_t depth
+
+
+cdef void* grown(void* block, size_t size) except NULL:
+    cdef void* larger = realloc(block, size)
+    if larger == NULL:
+        raise MemoryError
+    return larger
+
+
+cdef inline double uniform(uint64_t* state) noexcept nogil:
+    """A number in (0, 1) by splitmix64."""
+    cdef uint64_t z
+    state[0] += 0x9E3779B97F4A7C15ULL
+    z = state[0]
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL
+    z ^= z >> 31
+    return ((z >> 11) + 0.5) * (1.0 / 9007199254740992.0)
+
+
+cdef class PriorSearch:
+    """The prior of the rows A, and the nodes that the search has visited.
+
+    ``a`` and ``b`` have one row for each column: floats, NaN where missing, codes for categories.
+    ``order`` sorts each row of ``a``, missing values last.
+    """
+
+    cdef const double[:, ::1] a, b
+    cdef const int32_t[:, ::1] order
+    cdef const int32_t[::1] y_a, y_b, kinds, sizes
+    cdef double[::1] log_factorial
+    cdef int32_t[:, ::1] rows_a
+    cdef int32_t[::1] rows_b, spare
+    cdef unsigned char[::1] goes_left
+    cdef Py_ssize_t d, n, m_a, m_b, top
+    cdef double tilt, share_uniform, clip, label_power, hand
+    cdef int cap, depth
+    cdef Rule rule
+    # the candidates of the node at hand
+    cdef Candidate* scratch
+    cdef Py_ssize_t n_scratch, room
+    cdef int64_t* left_a     # class counts left of a candidate, on A and B
+    cdef int64_t* left_b
+    cdef Py_ssize_t n_counts
+    cdef int64_t[::1] node_a, node_b, none_a, none_b
+    cdef double[::1] cuts
+    cdef int32_t[::1] place
+    # what the search has visited
+    cdef Node* nodes
+    cdef Candidate* pool
+    cdef int64_t* count_a
+    cdef int64_t* count_b
+    cdef double* labels      # -ln of the probability of each label
+    cdef Py_ssize_t n_nodes, room_nodes, n_pool, room_pool
+
+    def __cinit__(self, a, b, order, y_a, y_b, kinds, sizes, *, n_classes, rule, tilt,
+                  uniform, clip, cap, label_power, depth, hand, kept):
+        self.a, self.b, self.order = a, b, order
+        self.y_a, self.y_b, self.kinds, self.sizes = y_a, y_b, kinds, sizes
+        self.d, self.m_a, self.m_b = a.shape[0], a.shape[1], b.shape[1]
+        self.n, self.rule, self.tilt, self.share_uniform = n_classes, rule, tilt, uniform
+        self.clip, self.cap, self.label_power = clip, cap, label_power
+        self.depth, self.hand, self.top = depth, hand, kept
+        logs = np.log(np.maximum(np.arange(self.m_a + self.m_b + self.n + 1), 1.0))
+        self.log_factorial = np.cumsum(logs)
+        self.rows_a = np.empty((self.d, self.m_a), dtype=np.int32)
+        self.rows_b = np.empty(self.m_b, dtype=np.int32)
+        self.spare = np.empty(max(self.m_a, self.m_b, 1), dtype=np.int32)
+        self.goes_left = np.zeros(max(self.m_a, self.m_b, 1), dtype=np.uint8)
+        self.node_a, self.node_b = np.zeros(self.n, np.int64), np.zeros(self.n, np.int64)
+        self.none_a, self.none_b = np.zeros(self.n, np.int64), np.zeros(self.n, np.int64)
+        self.cuts = np.empty(max(self.m_a, cap) + 1)
+        self.place = np.full(max(sizes, default=0) + 1, -1, dtype=np.int32)
+
+    def __dealloc__(self):
+        free(self.scratch)
+        free(self.left_a)
+        free(self.left_b)
+        free(self.nodes)
+        free(self.pool)
+        free(self.count_a)
+        free(self.count_b)
+        free(self.labels)
+
+    # -- the prior at a node ---------------------------------------------------------------
+
+    def candidates(self, const unsigned char[::1] inside, int depth):
+        """The splits of the node that the rows ``inside`` of A reach, and its prior.
+
+        Returns columns, thresholds, categories, sides of missing values, log probabilities, and
+        the log probabilities to split and to stop.
+        """
+        cdef Py_ssize_t f, i, n = 0
+        cdef double go, stop
+        for f in range(self.d):
+            n = 0
+            for i in range(self.m_a):
+                if inside[self.order[f, i]]:
+                    self.rows_a[f, n] = self.order[f, i]
+                    n += 1
+        self.count_node(0, n, 0, 0)
+        self.collect(0, n, 0, 0, depth)
+        go, stop = self.weigh()
+        found = self.scratch
+        several = range(self.n_scratch)
+        return (
+            np.array([found[i].column for i in several], dtype=np.int32),
+            np.array([found[i].threshold for i in several], dtype=np.float64),
+            np.array([found[i].category for i in several], dtype=np.int32),
+            np.array([found[i].missing_left for i in several], dtype=np.bool_),
+            np.array([-found[i].price for i in several], dtype=np.float64),
+            -go,
+            -stop,
+        )
+
+    cdef void count_node(self, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1) noexcept:
+        cdef Py_ssize_t i
+        self.node_a[:] = 0
+        self.node_b[:] = 0
+        if self.d == 0:
+            return
+        for i in range(a0, a1):
+            self.node_a[self.y_a[self.rows_a[0, i]]] += 1
+        for i in range(b0, b1):
+            self.node_b[self.y_b[self.rows_b[i]]] += 1
+
+    cdef int collect(
+        self, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1, int depth
+    ) except -1:
+        """All candidates of a node, with the class counts left of each."""
+        cdef Py_ssize_t f, first, i, columns = 0
+        self.n_scratch = 0
+        if a1 - a0 < 2 or depth >= self.depth:
+            return 0
+        for f in range(self.d):
+            first = self.n_scratch
+            if self.kinds[f] == NOMINAL:
+                self.collect_categories(f, a0, a1, b0, b1)
+            else:
+                self.collect_thresholds(f, a0, a1, b0, b1)
+            for i in range(first, self.n_scratch):
+                self.scratch[i].log_share = -log(<double>(self.n_scratch - first))
+            columns += self.n_scratch > first
+        for i in range(self.n_scratch):
+            self.scratch[i].log_share -= log(<double>columns)
+        return 0
+
+    cdef Candidate* append(self, Py_ssize_t f) except NULL:
+        """Room for one more candidate, its counts zero."""
+        cdef Py_ssize_t n = self.n
+        cdef Candidate* last
+        if self.n_scratch == self.room:
+            self.room = max(256, 2 * self.room)
+            self.scratch = <Candidate*>grown(self.scratch, self.room * sizeof(Candidate))
+            self.left_a = <int64_t*>grown(self.left_a, self.room * n * sizeof(int64_t))
+            self.left_b = <int64_t*>grown(self.left_b, self.room * n * sizeof(int64_t))
+        memset(&self.left_a[self.n_scratch * n], 0, n * sizeof(int64_t))
+        memset(&self.left_b[self.n_scratch * n], 0, n * sizeof(int64_t))
+        last = &self.scratch[self.n_scratch]
+        last.column, last.category, last.missing_left = f, -1, 0
+        last.threshold = 0.0
+        last.left = last.right = -1
+        self.n_scratch += 1
+        return last
+
+    cdef int collect_categories(
+        self, Py_ssize_t f, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1
+    ) except -1:
+        """``x == category`` for every category that A has at the node; missing is one of them."""
+        cdef Py_ssize_t i, at, n = self.n, first = self.n_scratch
+        cdef int32_t row, code, size = self.sizes[f]
+        cdef Candidate* last
+        for i in range(a0, a1):
+            row = self.rows_a[f, i]
+            code = size if isnan(self.a[f, row]) else <int32_t>self.a[f, row]
+            if self.place[code] < 0:
+                self.place[code] = self.n_scratch
+                last = self.append(f)
+                last.category, last.threshold = code, float("nan")
+                last.missing_left = code == size
+            self.left_a[self.place[code] * n + self.y_a[row]] += 1
+        if self.n_scratch > first + 1:
+            for i in range(b0, b1):
+                row = self.rows_b[i]
+                code = size if isnan(self.b[f, row]) else <int32_t>self.b[f, row]
+                at = self.place[code] if code >= 0 else -1
+                if at >= 0:
+                    self.left_b[at * n + self.y_b[row]] += 1
+        for at in range(first, self.n_scratch):
+            self.place[self.scratch[at].category] = -1
+        if self.n_scratch == first + 1:
+            self.n_scratch = first
+        return 0
+
+    cdef int collect_thresholds(
+        self, Py_ssize_t f, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1
+    ) except -1:
+        """Thresholds between neighbouring values of A at the node, missing on either side."""
+        cdef Py_ssize_t i, j, k, gap, n = self.n, present = a1, cut = 0, first = self.n_scratch
+        cdef Py_ssize_t gaps = 0, copies
+        cdef double low, high, step
+        cdef int32_t row
+        cdef Candidate* last
+        while present > a0 and isnan(self.a[f, self.rows_a[f, present - 1]]):
+            present -= 1
+        if present == a0:
+            return 0
+        for i in range(a0, present - 1):
+            gaps += self.a[f, self.rows_a[f, i]] < self.a[f, self.rows_a[f, i + 1]]
+        if gaps == 0 and present == a1:
+            return 0
+        # the gaps that count: all, or ``cap`` of them evenly by rank
+        step = (gaps - 1) / <double>(self.cap - 1) if gaps > self.cap else 1.0
+        gap = 0
+        copies = 1 if present == a1 else 2
+        for i in range(a0, present - 1):
+            low, high = self.a[f, self.rows_a[f, i]], self.a[f, self.rows_a[f, i + 1]]
+            if not low < high:
+                continue
+            if gap == <Py_ssize_t>rint(cut * step):
+                self.cuts[cut] = self.between(f, low, high)
+                cut += 1
+                for j in range(copies):
+                    last = self.append(f)
+                    last.threshold, last.missing_left = self.cuts[cut - 1], j
+            gap += 1
+        if copies == 2:
+            last = self.append(f)
+            last.threshold = INFINITY
+        # class counts between the cuts, then up to each cut
+        j = 0
+        for i in range(a0, present):
+            row = self.rows_a[f, i]
+            while j < cut and self.a[f, row] > self.cuts[j]:
+                j += 1
+            if j < cut:
+                self.left_a[(first + j * copies) * n + self.y_a[row]] += 1
+        self.none_a[:] = 0
+        self.none_b[:] = 0
+        for i in range(present, a1):
+            self.none_a[self.y_a[self.rows_a[f, i]]] += 1
+        self.count_between(f, first, copies, cut, b0, b1)
+        for j in range(cut):
+            for k in range(n):
+                i = (first + j * copies) * n + k
+                if j:
+                    self.left_a[i] += self.left_a[i - copies * n]
+                    self.left_b[i] += self.left_b[i - copies * n]
+        self.place_missing(first, copies, cut)
+        return 0
+
+    cdef double between(self, Py_ssize_t f, double low, double high) except? -1.0:
+        if self.kinds[f] == ORDINAL:
+            return floor(0.5 * (low + high))
+        return pick(low, high, self.rule)
+
+    cdef void count_between(
+        self, Py_ssize_t f, Py_ssize_t first, Py_ssize_t copies, Py_ssize_t cut, Py_ssize_t b0,
+        Py_ssize_t b1,
+    ) noexcept nogil:
+        """Count the rows of B between the cuts by binary search without branches."""
+        cdef Py_ssize_t i, low, width, half, n = self.n
+        cdef int32_t row
+        cdef double value
+        cdef const double* cuts = &self.cuts[0]
+        cdef const double* column = &self.b[f, 0] if self.m_b else NULL
+        for i in range(b0, b1):
+            row = self.rows_b[i]
+            value = column[row]
+            if isnan(value):
+                self.none_b[self.y_b[row]] += 1
+                continue
+            low, width = 0, cut
+            while width > 0:  # the number of cuts below the value
+                half = (width + 1) >> 1
+                low += half if cuts[low + half - 1] < value else 0
+                width -= half
+            if low < cut:
+                self.left_b[(first + low * copies) * n + self.y_b[row]] += 1
+
+    cdef void place_missing(self, Py_ssize_t first, Py_ssize_t copies, Py_ssize_t cut) noexcept:
+        """Add the missing rows to the side of each candidate that they go to."""
+        cdef Py_ssize_t j, k, at, n = self.n
+        cdef int64_t left, all_a = 0
+        if copies == 1:
+            for k in range(n):
+                all_a += self.node_a[k]
+            for j in range(first, first + cut):
+                left = 0
+                for k in range(n):
+                    left += self.left_a[j * n + k]
+                self.scratch[j].missing_left = 2 * left >= all_a
+                if self.scratch[j].missing_left:
+                    for k in range(n):
+                        self.left_b[j * n + k] += self.none_b[k]
+            return
+        for j in range(cut):
+            at = (first + 2 * j) * n
+            for k in range(n):
+                self.left_a[at + n + k] = self.left_a[at + k] + self.none_a[k]
+                self.left_b[at + n + k] = self.left_b[at + k] + self.none_b[k]
+        at = (first + 2 * cut) * n
+        for k in range(n):
+            self.left_a[at + k] = self.node_a[k] - self.none_a[k]
+            self.left_b[at + k] = self.node_b[k] - self.none_b[k]
+
+    cdef double gain_of(
+        self, const int64_t* left, const int64_t* left_too, Py_ssize_t stride
+    ) noexcept:
+        """Log evidence of a split; ``left_too`` is added where it is not NULL."""
+        cdef Py_ssize_t k, n = self.n
+        cdef int64_t own, total, m_left = 0, m = 0
+        cdef const double* lf = &self.log_factorial[0]
+        cdef double gain = 0.0
+        for k in range(n):
+            own, total = left[k], self.node_a[k]
+            if left_too != NULL:
+                own += left_too[k]
+                total += self.node_b[k]
+            gain += lf[own] + lf[total - own] - lf[total]
+            m_left += own
+            m += total
+        return gain + lf[n - 1] + lf[m + n - 1] - lf[m_left + n - 1] - lf[m - m_left + n - 1]
+
+    cdef (double, double) weigh(self):
+        """Prices of the candidates in ``scratch``; returns those to split and to stop."""
+        cdef Py_ssize_t i
+        cdef double most = -INFINITY, most_tilted = -INFINITY, total = 0.0, tilted = 0.0
+        cdef double log_odds, p, share
+        cdef Candidate* one
+        if self.n_scratch == 0:
+            return INFINITY, -log1p(-self.hand * self.clip)
+        for i in range(self.n_scratch):
+            one = &self.scratch[i]
+            one.gain = self.gain_of(&self.left_a[i * self.n], NULL, 0)
+            most = max(most, one.log_share + one.gain)
+            most_tilted = max(most_tilted, one.log_share + self.tilt * one.gain)
+        for i in range(self.n_scratch):
+            one = &self.scratch[i]
+            total += exp(one.log_share + one.gain - most)
+            tilted += exp(one.log_share + self.tilt * one.gain - most_tilted)
+        log_odds = min(30.0, max(-30.0, most + log(total)))
+        most_tilted += log(tilted)
+        p = min(1.0 - self.clip, max(self.clip, 1.0 / (1.0 + exp(-log_odds))))
+        for i in range(self.n_scratch):
+            one = &self.scratch[i]
+            share = (1.0 - self.share_uniform) * exp(self.tilt * one.gain - most_tilted)
+            one.price = -one.log_share - log(share + self.share_uniform) - log1p(-self.hand)
+        return -log(p), -log1p(-p)
+
+    # -- the search ------------------------------------------------------------------------
+
+    def run(self, double trust, double noise, uint64_t seed, double most_an_error):
+        """Grow one tree: at each node the candidate of largest score plus Gumbel noise.
+
+        The score is ``ln P + trust * (evidence on all rows - evidence on A)``. A node is not split
+        if that cannot pay even at the price ``most_an_error`` of an error.
+        """
+        cdef uint64_t state = seed
+        if self.m_a and self.d:
+            memcpy(&self.rows_a[0, 0], &self.order[0, 0], self.d * self.m_a * sizeof(int32_t))
+        cdef Py_ssize_t i
+        for i in range(self.m_b):
+            self.rows_b[i] = i
+        if self.n_nodes == 0:
+            self.new_node(0, self.m_a, 0, self.m_b, 0)
+        self.descend(0, 0, self.m_a, 0, self.m_b, trust, noise, &state, most_an_error)
+
+    cdef int new_node(
+        self, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1, int depth
+    ) except -1:
+        cdef Py_ssize_t k, n = self.n, at = self.n_nodes
+        cdef double total = 0.0
+        if at == self.room_nodes:
+            self.room_nodes = max(256, 2 * at)
+            self.nodes = <Node*>grown(self.nodes, self.room_nodes * sizeof(Node))
+            self.count_a = <int64_t*>grown(self.count_a, self.room_nodes * n * sizeof(int64_t))
+            self.count_b = <int64_t*>grown(self.count_b, self.room_nodes * n * sizeof(int64_t))
+            self.labels = <double*>grown(self.labels, self.room_nodes * n * sizeof(double))
+        self.n_nodes += 1
+        self.count_node(a0, a1, b0, b1)
+        for k in range(n):
+            self.count_a[at * n + k] = self.node_a[k]
+            self.count_b[at * n + k] = self.node_b[k]
+            self.labels[at * n + k] = (self.node_a[k] + 0.5) ** self.label_power
+            total += self.labels[at * n + k]
+        for k in range(n):
+            self.labels[at * n + k] = log(total) - log(self.labels[at * n + k])
+        self.nodes[at].depth = depth
+        self.nodes[at].kept = -1
+        return at
+
+    cdef int descend(
+        self, Py_ssize_t node, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1,
+        double trust, double noise, uint64_t* state, double most_an_error,
+    ) except -1:
+        cdef Py_ssize_t a, b, i
+        cdef int64_t best
+        cdef int32_t left, right, depth = self.nodes[node].depth
+        cdef double score, most = -INFINITY
+        if self.nodes[node].kept < 0:
+            self.evaluate(node, a0, a1, b0, b1, trust, most_an_error)
+        if self.nodes[node].kept == 0:
+            return 0
+        for i in range(self.nodes[node].first, self.nodes[node].first + self.nodes[node].kept):
+            score = self.pool[i].score
+            if noise > 0.0:
+                score -= noise * log(-log(uniform(state)))
+            if score > most:
+                most, best = score, i
+        a = self.divide_a(&self.pool[best], a0, a1)
+        b = self.divide_b(&self.pool[best], b0, b1)
+        if self.pool[best].left < 0:
+            left = self.new_node(a0, a, b0, b, depth + 1)
+            right = self.new_node(a, a1, b, b1, depth + 1)
+            self.pool[best].left, self.pool[best].right = left, right
+        left, right = self.pool[best].left, self.pool[best].right
+        self.descend(left, a0, a, b0, b, trust, noise, state, most_an_error)
+        self.descend(right, a, a1, b, b1, trust, noise, state, most_an_error)
+        return 0
+
+    cdef int evaluate(
+        self, Py_ssize_t node, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1,
+        double trust, double most_an_error,
+    ) except -1:
+        """Price the splits of a node and keep the best of them, if any can pay."""
+        cdef Py_ssize_t i, n = self.n
+        cdef double least = INFINITY, as_leaf
+        cdef Node* own
+        cdef Candidate* one
+        self.count_node(a0, a1, b0, b1)
+        self.collect(a0, a1, b0, b1, self.nodes[node].depth)
+        own = &self.nodes[node]
+        own.go, own.stop = self.weigh()
+        own.first, own.kept = self.n_pool, 0
+        for i in range(self.n_scratch):
+            least = min(least, self.scratch[i].price)
+        as_leaf = self.leaf_cost(node, most_an_error)[0]
+        if as_leaf <= own.go + least:
+            return 0
+        for i in range(self.n_scratch):
+            one = &self.scratch[i]
+            one.score = trust * (
+                self.gain_of(&self.left_a[i * n], &self.left_b[i * n], n) - one.gain
+            ) - one.price
+        self.keep_best(node)
+        return 0
+
+    cdef int keep_best(self, Py_ssize_t node) except -1:
+        """Move the best candidates to the pool, by insertion: few are kept."""
+        cdef Py_ssize_t i, j, kept = 0, first = self.n_pool
+        if first + self.top + 1 > self.room_pool:
+            self.room_pool = max(1024, 2 * (first + self.top + 1))
+            self.pool = <Candidate*>grown(self.pool, self.room_pool * sizeof(Candidate))
+        for i in range(self.n_scratch):
+            if kept == self.top and self.scratch[i].score <= self.pool[first + kept - 1].score:
+                continue
+            j = first + min(kept, self.top - 1)
+            while j > first and self.pool[j - 1].score < self.scratch[i].score:
+                self.pool[j] = self.pool[j - 1]
+                j -= 1
+            self.pool[j] = self.scratch[i]
+            kept = min(kept + 1, self.top)
+        self.nodes[node].kept = kept
+        self.n_pool += kept
+        return 0
+
+    cdef Py_ssize_t divide_a(self, const Candidate* split, Py_ssize_t a0, Py_ssize_t a1) noexcept:
+        """Order the rows of A: those that go left first, each part as before in every column."""
+        cdef Py_ssize_t f, i, left = a0, right
+        cdef int32_t row
+        cdef const double* column = &self.a[split.column, 0]
+        for i in range(a0, a1):
+            row = self.rows_a[0, i]
+            self.goes_left[row] = goes_left(split, column[row])
+            left += self.goes_left[row]
+        for f in range(self.d):
+            self.divide(&self.rows_a[f, 0], a0, a1)
+        return left
+
+    cdef Py_ssize_t divide_b(self, const Candidate* split, Py_ssize_t b0, Py_ssize_t b1) noexcept:
+        cdef Py_ssize_t i
+        cdef int32_t row
+        if b0 == b1:
+            return b0
+        cdef const double* column = &self.b[split.column, 0]
+        for i in range(b0, b1):
+            row = self.rows_b[i]
+            self.goes_left[row] = goes_left(split, column[row])
+        return self.divide(&self.rows_b[0], b0, b1)
+
+    cdef Py_ssize_t divide(self, int32_t* rows, Py_ssize_t start, Py_ssize_t stop) noexcept:
+        cdef Py_ssize_t i, left = start, right = 0
+        cdef int32_t row
+        cdef int32_t* spare = &self.spare[0]
+        for i in range(start, stop):
+            row = rows[i]
+            rows[left] = row
+            spare[right] = row
+            left += self.goes_left[row]
+            right += 1 - self.goes_left[row]
+        memcpy(&rows[left], spare, right * sizeof(int32_t))
+        return left
+
+    # -- pruning ---------------------------------------------------------------------------
+
+    cdef (double, int) leaf_cost(self, Py_ssize_t node, double an_error) noexcept:
+        """The least cost as a leaf, and its label."""
+        cdef Py_ssize_t k, best = 0, n = self.n
+        cdef int64_t rows = 0
+        cdef double cost, least = INFINITY
+        for k in range(n):
+            rows += self.count_b[node * n + k]
+        for k in range(n):
+            cost = an_error * (rows - self.count_b[node * n + k]) + self.labels[node * n + k]
+            if cost < least:
+                least, best = cost, k
+        return least + self.nodes[node].stop, best
+
+    def least(self, double an_error):
+        """The tree of least ``an_error * errors on B - ln prior`` among all that were visited.
+
+        Returns its arrays in pre-order, with the counts of A and B at each node.
+        """
+        cdef Py_ssize_t node, i, n = self.n
+        cdef double below
+        cdef int label
+        choice_array = np.full(self.n_nodes, -1, dtype=np.int64)
+        cost_array, label_array = np.empty(self.n_nodes), np.empty(self.n_nodes, dtype=np.int32)
+        cdef int64_t[::1] choice = choice_array
+        cdef double[::1] cost = cost_array
+        cdef int32_t[::1] labels = label_array
+        cdef Node* own
+        for node in range(self.n_nodes - 1, -1, -1):
+            own = &self.nodes[node]
+            if own.kept < 0:
+                raise AssertionError("a node was created and not evaluated")
+            cost[node], label = self.leaf_cost(node, an_error)
+            labels[node] = label
+            for i in range(own.first, own.first + own.kept):
+                if self.pool[i].left < 0:
+                    continue
+                below = own.go + self.pool[i].price
+                below += cost[self.pool[i].left] + cost[self.pool[i].right]
+                if below < cost[node]:
+                    cost[node], choice[node] = below, i
+        return self.arrays(choice, labels)
+
+    cdef dict arrays(self, int64_t[::1] choice, int32_t[::1] labels):
+        """The chosen tree in pre-order."""
+        cdef Py_ssize_t k, n = self.n, node
+        cdef double price = 0.0
+        cdef Candidate* split
+        stack, chosen, left, right = [(0, -1)], [], [], []
+        while stack:
+            node, parent = stack.pop()
+            at = len(chosen)
+            if parent >= 0:
+                right[parent] = at
+            chosen.append(node)
+            inner = choice[node] >= 0
+            left.append(at + 1 if inner else -1)
+            right.append(-1)
+            if not inner:
+                price += self.nodes[node].stop + self.labels[node * n + labels[node]]
+                continue
+            split = &self.pool[choice[node]]
+            price += self.nodes[node].go + split.price
+            stack.append((split.right, at))
+            stack.append((split.left, -1))
+        size = len(chosen)
+        feature, category = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
+        threshold, missing_left = np.full(size, np.nan), np.zeros(size, dtype=np.bool_)
+        counts_a = np.empty((size, n), dtype=np.int64)
+        counts_b = np.empty((size, n), dtype=np.int64)
+        label = np.empty(size, dtype=np.int32)
+        for at in range(size):
+            node = chosen[at]
+            label[at] = labels[node]
+            for k in range(n):
+                counts_a[at, k] = self.count_a[node * n + k]
+                counts_b[at, k] = self.count_b[node * n + k]
+            if choice[node] >= 0:
+                split = &self.pool[choice[node]]
+                feature[at], category[at] = split.column, split.category
+                threshold[at], missing_left[at] = split.threshold, split.missing_left
+        return {
+            "feature": feature, "threshold": threshold, "category": category,
+            "missing_left": missing_left, "left": np.array(left, np.int32),
+            "right": np.array(right, np.int32), "label": label, "counts_a": counts_a,
+            "counts_b": counts_b, "log_prior": -price,
+        }
+
+    @property
+    def visited(self):
+        """Number of nodes that the search has visited."""
+        return self.n_nodes
+
+
+cdef inline bint goes_left(const Candidate* split, double value) noexcept nogil:
+    if isnan(value):
+        return split.missing_left
+    if split.category >= 0:
+        return value == split.category
+    return value <= split.threshold

@@ -1,0 +1,139 @@
+"""Limits for each class: the share of its new cases that the tree does not recognise.
+
+Given the labels, the rows of class k are independent draws of its cases, and whether a tree answers
+k or not is a labelling with two classes. So every certificate holds class by class with the rows of
+that class alone, each of the n classes at ``delta / n``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.bounds import log_growth_leaves, tail_inversion
+from treebound.bounds.risk import log_leaves_prior
+from treebound.certificate.certificate import GHOST
+from treebound.certificate.prior import limit
+from treebound.landscape import Landscape
+from treebound.pruning import merge_equal_leaves
+from treebound.tree.model import Tree
+
+__all__ = ["ClassLimit", "by_class_on_rows", "by_class_training", "class_counts"]
+
+
+@dataclass(frozen=True)
+class ClassLimit:
+    """An upper limit on the share of new cases of a class that are missed.
+
+    Attributes
+    ----------
+    label : object
+        The class.
+    risk : float
+        At most this share of its new cases is given another label.
+    errors, m : int
+        Number of its rows that the tree misses, and of its rows.
+    """
+
+    label: Any
+    risk: float
+    errors: int
+    m: int
+
+    def __str__(self) -> str:
+        missed = f"{self.errors:,} of {self.m:,} were"
+        if self.risk >= 0.9995:
+            return f"{self.label}: too few rows to promise anything ({missed})"
+        share = f"{100 * self.risk:.1f} %"
+        return f"{self.label}: at most {share} of its new cases are missed ({missed})"
+
+
+def class_counts(
+    answers: NDArray[Any], y: NDArray[Any], n_classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of each class, and how many of them were given another label."""
+    rows = np.bincount(y, minlength=n_classes)
+    errors = np.bincount(y[answers != y], minlength=n_classes)
+    return rows.astype(np.int64), errors.astype(np.int64)
+
+
+def by_class_on_rows(
+    classes: Sequence[Any] | NDArray[Any],
+    rows: Sequence[int] | NDArray[np.int64],
+    errors: Sequence[int] | NDArray[np.int64],
+    log_level: float,
+) -> tuple[ClassLimit, ...]:
+    """Limits from rows that the tree does not depend on, or from the rows B of a prior.
+
+    Parameters
+    ----------
+    classes : sequence
+        The labels.
+    rows, errors : ndarray of int
+        Rows of each class, and errors among them.
+    log_level : float
+        Log of the probability that one of the limits is wrong: ``ln delta`` for held-out rows,
+        ``ln(delta / K)`` for K folds, ``ln delta + ln pi(tree)`` for a prior.
+
+    Returns
+    -------
+    tuple of ClassLimit
+    """
+    level = log_level - log(len(classes))
+    return tuple(
+        ClassLimit(label, limit(int(m), int(wrong), level), int(wrong), int(m))
+        for label, m, wrong in zip(classes, rows, errors, strict=True)
+    )
+
+
+def by_class_training(
+    tree: Tree,
+    rows: NDArray[np.int64],
+    errors: NDArray[np.int64],
+    delta: float,
+    landscape: Landscape | None = None,
+) -> tuple[ClassLimit, ...]:
+    """Limits from the training rows, by tail inversion with two classes: k, and not k.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    rows, errors : ndarray of int
+        Training rows of each class, and errors among them; every row counts once.
+    delta : float
+        Probability that one of the limits is wrong.
+    landscape : Landscape, optional
+        The features to split on; by default those of the columns.
+
+    Returns
+    -------
+    tuple of ClassLimit
+    """
+    features = tree.landscape if landscape is None else landscape
+    level = delta / tree.n_classes
+    limits = []
+    for k, label in enumerate(tree.classes.tolist()):
+        m, wrong = int(rows[k]), int(errors[k])
+        risk = _inverted(m, wrong, leaves_answering(tree, k), features, level) if m else 1.0
+        limits.append(ClassLimit(label, risk, wrong, m))
+    return tuple(limits)
+
+
+def _inverted(m: int, errors: int, leaves: int, landscape: Landscape, delta: float) -> float:
+    log_tau = log_growth_leaves(leaves, (1 + GHOST) * m, 2, landscape)
+    log_prior = float(log_leaves_prior(leaves))
+    return tail_inversion(
+        m, errors, lambda _: log_tau, delta=delta, ghost=GHOST * m, log_prior=log_prior
+    )
+
+
+def leaves_answering(tree: Tree, k: int) -> int:
+    """Leaves that remain if leaves answer k or not k, and equal siblings are merged."""
+    answers = (tree.label != k).astype(np.int32)
+    return merge_equal_leaves(replace(tree, label=answers)).n_leaves

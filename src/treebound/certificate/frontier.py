@@ -1,0 +1,190 @@
+"""Trees certified by a prior: their certificates, and the frontier to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import log
+from typing import Any
+
+from treebound._validation import Whole, check, invalid
+from treebound.certificate.by_class import by_class_on_rows
+from treebound.certificate.certificate import (
+    CLASSES_AS_FOUND,
+    Assumption,
+    Certificate,
+    new_categories,
+)
+from treebound.certificate.prior import CertifiedTree, PriorProof
+from treebound.tree.model import Tree
+
+__all__ = ["Frontier", "certify_proof"]
+
+# How much larger than the least limit may be that of the tree chosen by accuracy.
+NEAR = 0.03
+
+
+def certify_proof(
+    tree: Tree, proof: PriorProof, delta: float = 0.05, unknown: str = "other"
+) -> Certificate:
+    """The certificate of a tree from its proof."""
+    assumptions = [
+        Assumption("the rows that define the prior were drawn by number, not by label", True),
+        Assumption("the examples are independent draws, as the new ones will be", False),
+        Assumption("every example and every error counts once, weighted or not", False),
+        Assumption("no preprocessing of the columns used the classes", False),
+        Assumption("fit was not repeated with another random_state or other parameters after "
+                   "a certificate was seen", False),
+        Assumption(CLASSES_AS_FOUND, False),
+        *new_categories(tree, unknown),
+    ]  # fmt: skip
+    certificate = Certificate(
+        proof.risk(delta),
+        float(delta),
+        proof.wrong,
+        proof.m,
+        tree.n_leaves,
+        kind="prior",
+        method="binomial",
+        log_price=-proof.log_prior,
+        assumptions=tuple(assumptions),
+        constant_error=1.0 - max(proof.rows) / max(proof.m, 1),
+    )
+    level = log(delta) + proof.log_prior
+    return certificate.with_class_limits(
+        partial(by_class_on_rows, tree.classes.tolist(), proof.rows, proof.errors, level)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier(Sequence[CertifiedTree]):
+    """Trees of which none is beaten in limit, training errors and leaves by another.
+
+    Attributes
+    ----------
+    trees : tuple of CertifiedTree
+        From few leaves to many.
+    chosen : int
+        The tree that ``fit`` chose.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import treebound as tb
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = tb.BoundTreeClassifier(certify="prior").fit(X, y)
+    >>> print(clf.frontier_)
+    leaves  training error  certified error
+         1          37.3 %           44.8 %
+         2           8.1 %           13.9 %
+         3           4.9 %           12.0 % <
+         8           2.5 %           15.0 %
+         9           2.1 %           15.7 %
+    """
+
+    trees: tuple[CertifiedTree, ...]
+    chosen: int
+
+    @classmethod
+    def of(cls, trees: Sequence[CertifiedTree], target_risk: float | None = None) -> Frontier:
+        """The trees that no other beats, and the one to ship.
+
+        Parameters
+        ----------
+        trees : sequence of CertifiedTree
+            All trees that were found.
+        target_risk : float, optional
+            Ship the most accurate tree certified at most there; by default the most accurate of
+            the trees whose limit is within 3 points of the least.
+
+        Returns
+        -------
+        Frontier
+
+        Raises
+        ------
+        ValueError
+            If no tree has a limit of at most ``target_risk``.
+        """
+        kept: list[CertifiedTree] = []
+        for one in sorted(trees, key=lambda one: (one.leaves, one.risk, one.tree.errors)):
+            if not any(o.risk <= one.risk and o.tree.errors <= one.tree.errors for o in kept):
+                kept.append(one)
+        least = min(one.risk for one in kept)
+        most = least + NEAR if target_risk is None else target_risk
+        within = [at for at, one in enumerate(kept) if one.risk <= most]
+        if not within:
+            raise ValueError(
+                f"No tree was found that is certified at {100 * most:.6g} % or below; the least "
+                f"limit is {100 * least:.1f} %. Hint: raise 'target_risk', or fit on more rows."
+            )
+        return cls(tuple(kept), min(within, key=lambda at: (kept[at].tree.errors, kept[at].risk)))
+
+    def __len__(self) -> int:
+        return len(self.trees)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.trees[at]
+
+    def __iter__(self) -> Iterator[CertifiedTree]:
+        return iter(self.trees)
+
+    def __str__(self) -> str:
+        lines = ["leaves  training error  certified error"]
+        for at, one in enumerate(self.trees):
+            mark = " <" if at == self.chosen else ""
+            error, risk = f"{100 * one.training_error:.1f} %", f"{100 * one.risk:.1f} %"
+            lines.append(f"{one.leaves:>6}  {error:>14}  {risk:>15}{mark}")
+        return "\n".join(lines)
+
+    def step(self, at: int) -> int:
+        """A position, checked; negative ones count from the end."""
+        if not -len(self) <= at < len(self):
+            must = f"from 0 to {len(self) - 1}, a tree of the frontier"
+            raise invalid("step", "prune_to", must, at)
+        return at % len(self)
+
+    def step_with(self, leaves: int) -> int:
+        """The most accurate tree with at most so many leaves.
+
+        Parameters
+        ----------
+        leaves : int
+            Most leaves.
+
+        Returns
+        -------
+        int
+            Its position. There is always a tree of one leaf.
+        """
+        check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
+        small = [at for at, one in enumerate(self.trees) if one.leaves <= leaves]
+        return max(small, key=lambda at: (-self.trees[at].tree.errors, -at))
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw certified and training error against the number of leaves.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        from treebound._extras import require
+
+        pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a frontier")
+        ax = pyplot.subplots()[1] if ax is None else ax
+        leaves = [one.leaves for one in self.trees]
+        risks = [100 * one.risk for one in self.trees]
+        errors = [100 * one.training_error for one in self.trees]
+        ax.plot(leaves, risks, "o-", label="certified error")
+        ax.plot(leaves, errors, "s--", label="training error")
+        own = self.trees[self.chosen]
+        ax.axvline(own.leaves, color="0.7", lw=1, zorder=0)
+        ax.set(xlabel="leaves", ylabel="%", ylim=(0, None))
+        ax.legend(frameon=False)
+        return ax

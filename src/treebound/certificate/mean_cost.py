@@ -1,0 +1,117 @@
+"""A limit on the mean of bounded costs, by betting (Waudby-Smith and Ramdas 2024).
+
+If the mean of costs in [0, 1] is mu, the wealth ``prod (1 + bet_i (mu - cost_i))`` has mean 1, if
+every bet is chosen in [0, 1) from the rows before it. It exceeds ``1 / delta`` with probability at
+most delta. For other values of the mean it rises with the value, so the values that are not refuted
+are those below a limit. A bet is ``sqrt(2 ln(1 / delta) / (m variance))``, with the variance of the
+rows before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treebound._validation import Constraint, Number, check, invalid
+
+__all__ = ["MeanCost", "certify_mean_cost"]
+
+_LARGEST = 0.9
+
+
+@dataclass(frozen=True)
+class MeanCost:
+    """An upper limit on the mean cost of a new example that holds with probability 1 - delta.
+
+    Attributes
+    ----------
+    cost : float
+        The limit.
+    mean : float
+        The mean on the held-out rows.
+    m : int
+        Number of held-out rows.
+    most : float
+        The largest cost that can occur.
+    delta : float
+        Probability that the limit is wrong.
+    """
+
+    cost: float
+    mean: float
+    m: int
+    most: float
+    delta: float
+
+    def __float__(self) -> float:
+        return self.cost
+
+    def __str__(self) -> str:
+        return (
+            f"With probability {100 * (1 - self.delta):.6g} %, a new example costs at most "
+            f"{self.cost:.4g} on average ({self.mean:.4g} on {self.m:,} held-out examples)."
+        )
+
+
+def certify_mean_cost(costs: ArrayLike, most: float, delta: float = 0.05) -> MeanCost:
+    """A limit on the mean cost from the costs of held-out rows.
+
+    Parameters
+    ----------
+    costs : array-like of float
+        The cost of each held-out row, from 0 to ``most``.
+    most : float
+        The largest cost that can occur, known before the rows are seen.
+    delta : float
+        Probability that the limit is wrong.
+
+    Returns
+    -------
+    MeanCost
+
+    Examples
+    --------
+    >>> from treebound.certificate.mean_cost import certify_mean_cost
+    >>> limit = certify_mean_cost(([0.0] * 38 + [1.0, 3.0]) * 10, most=5.0)
+    >>> round(limit.mean, 4), round(limit.cost, 4)
+    (0.1, 0.1767)
+    """
+    constraints: dict[str, Constraint] = {
+        "delta": Number(0.0, 1.0, open=True),
+        "most": Number(0.0),
+    }
+    check("certify_mean_cost", {"delta": delta, "most": most}, constraints)
+    values = np.asarray(costs, dtype=np.float64).ravel()
+    if not len(values) or not ((values >= 0.0) & (values <= most)).all():
+        must = f"numbers from 0 to most={most:g}, at least one"
+        raise invalid("costs", "certify_mean_cost", must, costs)
+    if most == 0.0:
+        return MeanCost(0.0, 0.0, len(values), 0.0, float(delta))
+    high = _least_refuted(values / most, _bets(values / most, delta), -log(delta))
+    cost = min(float(most), most * high * (1.0 + 1e-9))
+    return MeanCost(cost, float(values.mean()), len(values), float(most), float(delta))
+
+
+def _bets(costs: NDArray[np.float64], delta: float) -> NDArray[np.float64]:
+    """The bet on each row, from the mean and the variance of the rows before it."""
+    m = len(costs)
+    seen = np.arange(2, m + 2)
+    mean = (0.5 + costs.cumsum()) / seen
+    variance = (0.25 + ((costs - mean) ** 2).cumsum()) / seen
+    before = np.concatenate([[0.25], variance[:-1]])
+    return np.asarray(np.minimum(_LARGEST, np.sqrt(-2.0 * log(delta) / (m * before))))
+
+
+def _least_refuted(costs: NDArray[np.float64], bets: NDArray[np.float64], needed: float) -> float:
+    """The least mean whose log wealth reaches ``needed``, rounded up; 1 if none does."""
+    low, high = 0.0, 1.0
+    while high - low > 1e-12:
+        middle = 0.5 * (low + high)
+        if float(np.log1p(bets * (middle - costs)).sum()) >= needed:
+            high = middle
+        else:
+            low = middle
+    return high

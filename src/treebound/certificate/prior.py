@@ -1,0 +1,402 @@
+"""Certificates from a prior over trees that some of the rows define (after Langford 2005).
+
+=========  ======================================================================================
+A, B       a fifth of the rows, drawn by number; the other rows
+pi_A(h)    the prior: a probability for each tree h, computed from A alone
+k_B(h)     errors of h on B
+U(N, k, e) the exact binomial limit: the largest p with ``P[Bin(N, p) <= k] >= e``
+=========  ======================================================================================
+
+With probability ``1 - delta``, for all trees at once, ``R(h) <= U(|B|, k_B(h), delta pi_A(h))``:
+given A the prior is fixed and B is independent of it, so that the limit of one tree fails with
+probability at most ``delta pi_A(h)``, and these sum to at most delta. The tree may be chosen with
+all rows, in any way.
+
+The prior is a product over the nodes. With the rows of A at a node, and their class counts c:
+
+- candidates: every gap between neighbouring values (at most ``cap``, evenly by rank), with missing
+  on either side and alone where A has missing values; every category;
+  ``mu`` is uniform over the columns, then over the candidates of the column;
+- ``gain`` is the log ratio of the evidence ``(n-1)! prod c_j! / (N+n-1)!`` with and without the
+  split; a split has ``P = (1 - uniform) mu e^(tilt gain) / Z + uniform mu``;
+- a node is split with probability ``F / (1 + F)``, ``F = sum mu e^gain``, kept between ``clip`` and
+  ``1 - clip``; without candidates and at the largest depth it is a leaf;
+- a leaf has label j with a probability proportional to ``(c_j + 1/2)^2``;
+- the share ``hand`` of the splits goes to all other splits of the columns (`_edited`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf, isinf, isnan, log, log1p
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.bounds.risk import risk_upper
+from treebound.certificate._prior import PriorSearch
+from treebound.data import Column, Sample
+from treebound.tree.model import Tree
+
+__all__ = ["CertifiedTree", "Prior", "PriorOptions", "PriorProof", "limit", "search_trees"]
+
+_KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
+_RULES = {"decimal": 0, "midpoint": 1, "observed": 2}
+# Log probabilities are sums of at most 10^5 terms, each off by less than 10^-14.
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class PriorOptions:
+    """Constants of the prior, chosen on nine of the 25 data sets of the study.
+
+    ``share`` of the rows is A. The other constants are explained in the module.
+    """
+
+    share: float = 0.2
+    tilt: float = 0.4
+    uniform: float = 0.05
+    clip: float = 0.07
+    cap: int = 48
+    label_power: float = 2.0
+    depth: int = 20
+    hand: float = 0.01
+    thresholds: str = "decimal"
+
+
+@dataclass(frozen=True)
+class PriorProof:
+    """What the certificate of one tree rests on; it holds for every delta.
+
+    Attributes
+    ----------
+    log_prior : float
+        Log of the prior probability of the tree.
+    rows, errors : tuple of int
+        Rows B of each class, and how many of them the tree misclassifies.
+    training_error : float
+        Share of all rows, A and B, that it misclassifies.
+    """
+
+    log_prior: float
+    rows: tuple[int, ...]
+    errors: tuple[int, ...]
+    training_error: float
+
+    @property
+    def m(self) -> int:
+        """Number of rows B."""
+        return sum(self.rows)
+
+    @property
+    def wrong(self) -> int:
+        """Errors on the rows B."""
+        return sum(self.errors)
+
+    def risk(self, delta: float) -> float:
+        """The certified error."""
+        return limit(self.m, self.wrong, log(delta) + self.log_prior)
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedTree:
+    """A tree, with the counts of all rows, its proof, and its certified error."""
+
+    tree: Tree
+    proof: PriorProof
+    risk: float
+
+    @property
+    def leaves(self) -> int:
+        """Number of leaves."""
+        return self.tree.n_leaves
+
+    @property
+    def training_error(self) -> float:
+        """Share of all rows that the tree misclassifies."""
+        return self.proof.training_error
+
+
+class Prior:
+    """The prior of a sample: its rows A and B, and the probability of any tree.
+
+    Parameters
+    ----------
+    sample : Sample
+        All rows.
+    seed : int or None
+        Draws the rows A, by number.
+    options : PriorOptions
+    rows_a : index array, optional
+        The rows A, if they were drawn elsewhere.
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        seed: int | None = 0,
+        options: PriorOptions = PriorOptions(),  # noqa: B008 (immutable)
+        *,
+        rows_a: NDArray[np.intp] | None = None,
+    ) -> None:
+        if rows_a is None:
+            drawn = np.random.default_rng(seed).permutation(sample.n_rows)
+            rows_a = drawn[: round(options.share * sample.n_rows)]
+        mask = np.zeros(sample.n_rows, dtype=bool)
+        mask[rows_a] = True
+        self.sample, self.options = sample, options
+        self.a, self.b = sample.part(np.flatnonzero(mask)), sample.part(np.flatnonzero(~mask))
+        self.kernel = _kernel(self.a, self.b, options)
+
+    def log_probability(self, tree: Tree) -> float:
+        """Log of the prior probability of a tree, rounded down.
+
+        Parameters
+        ----------
+        tree : Tree
+            A tree in the columns and classes of the sample. Splits that are no candidates are
+            paid from the share of edited splits.
+
+        Returns
+        -------
+        float
+        """
+        reached = tree.apply(self.a.X)
+        total = 0.0
+        for node in range(tree.n_nodes):
+            inside = (reached >= node) & (reached < node + tree.size[node])
+            found = self.kernel.candidates(inside.view(np.uint8), int(tree.node_depth[node]))
+            *splits, log_go, log_stop = found
+            if tree.left[node] < 0:
+                counts = np.bincount(self.a.y[inside], minlength=self.a.n_classes)
+                total += log_stop + float(self.log_labels(counts)[tree.label[node]])
+            else:
+                total += self._log_split(tree, node, inside, splits, log_go)
+        return total
+
+    def log_labels(self, counts: NDArray[Any]) -> NDArray[np.float64]:
+        """Log probability of each label of a leaf with these class counts on A."""
+        weight = (counts + 0.5) ** self.options.label_power
+        return np.asarray(np.log(weight / weight.sum()))
+
+    def _log_split(
+        self, tree: Tree, node: int, inside: NDArray[np.bool_], splits: list[Any], log_go: float
+    ) -> float:
+        feature, threshold, category, missing_left, log_p = splits
+        same = (feature == tree.feature[node]) & (category == tree.category[node])
+        if tree.category[node] < 0:
+            same &= (threshold == tree.threshold[node]) & (missing_left == tree.missing_left[node])
+        if same.any():
+            return log_go + float(log_p[same][0])
+        options = self.options
+        share = log(options.hand) if options.hand else -inf
+        share += log(options.clip) if isinf(log_go) else log_go
+        return share + _edited(tree, node, self.a, inside)
+
+    def certify(self, tree: Tree, delta: float) -> CertifiedTree:
+        """The limit of any tree; it holds for all trees at once.
+
+        Parameters
+        ----------
+        tree : Tree
+            A tree in the columns and classes of the sample, however it was chosen.
+        delta : float
+            Probability that the limit of some tree is wrong.
+
+        Returns
+        -------
+        CertifiedTree
+        """
+        n = self.a.n_classes
+        on_a, on_b = (
+            np.bincount(part.y[tree.label[tree.apply(part.X)] != part.y], minlength=n)
+            for part in (self.a, self.b)
+        )
+        return self._certified(tree, self.log_probability(tree), on_a, on_b, delta)
+
+    def _certified(
+        self,
+        tree: Tree,
+        log_prior: float,
+        errors_a: NDArray[Any],
+        errors_b: NDArray[Any],
+        delta: float,
+    ) -> CertifiedTree:
+        rows = np.bincount(self.b.y, minlength=self.b.n_classes)
+        share = float(errors_a.sum() + errors_b.sum()) / self.sample.n_rows
+        proof = PriorProof(log_prior, tuple(rows.tolist()), tuple(errors_b.tolist()), share)
+        return CertifiedTree(tree, proof, proof.risk(delta))
+
+    def tree_of(self, arrays: dict[str, Any], delta: float) -> CertifiedTree:
+        """A tree of the search, with the counts of all rows."""
+        sample = self.sample
+        counts_a, counts_b = arrays.pop("counts_a"), arrays.pop("counts_b")
+        log_prior = arrays.pop("log_prior")
+        leaf = arrays["left"] < 0
+        other = arrays["label"][leaf][:, None] != np.arange(sample.n_classes)
+        on_a, on_b = ((counts[leaf] * other).sum(axis=0) for counts in (counts_a, counts_b))
+        tree = Tree(
+            **arrays,
+            counts=counts_a + counts_b,
+            rows=(counts_a + counts_b).sum(axis=1),
+            columns=sample.columns,
+            classes=sample.classes,
+        )
+        if sample.weight is not None or sample.factors is not None:
+            weights, _ = tree.counts_on(sample)
+            tree = replace(tree, counts=weights, weighted=True, factors=sample.factors)
+        return self._certified(tree, log_prior, on_a, on_b, delta)
+
+
+def limit(m: int, errors: int, log_level: float) -> float:
+    """The exact binomial limit at a level that is a probability of the prior, rounded up."""
+    return risk_upper(m, errors, log_level - _SLACK * (1.0 - log_level)) if m else 1.0
+
+
+# -- the search --------------------------------------------------------------------------------
+
+TRUST, NOISE, KEPT, PRICES = 0.5, 1.0, 24, 24
+
+
+def search_trees(
+    prior: Prior, delta: float = 0.05, *, restarts: int | None = None, seed: int = 0
+) -> list[CertifiedTree]:
+    """Trees with small limits: grown several times with noise, then pruned exactly.
+
+    Parameters
+    ----------
+    prior : Prior
+        The prior of the training rows.
+    delta : float
+        Probability that the limit of some tree is wrong.
+    restarts : int, optional
+        Number of runs after the first; by default `default_restarts`.
+    seed : int
+        Seed of the noise; it changes the trees, not the guarantee.
+
+    Returns
+    -------
+    list of CertifiedTree
+        Without repetitions, from one leaf to many.
+    """
+    kernel = prior.kernel
+    if restarts is None:
+        restarts = default_restarts(prior.sample.n_rows * max(len(prior.sample.columns), 1))
+    seeds = np.random.default_rng(seed).integers(0, 2**63, size=restarts + 1)
+    prices = error_prices(prior.b.n_rows)
+    for at, own in enumerate(seeds.tolist()):
+        kernel.run(TRUST, NOISE if at else 0.0, own, prices[-1])
+    trees: dict[bytes, CertifiedTree] = {}
+    for price in prices:
+        arrays = kernel.least(price)
+        key = b"".join(arrays[name].tobytes() for name in ("feature", "threshold", "category",
+                                                           "missing_left", "label"))  # fmt: skip
+        if key not in trees:
+            trees[key] = prior.tree_of(arrays, delta)
+    several = [*trees.values()]
+    if all(one.leaves > 1 for one in several):
+        several.append(prior.certify(several[0].tree.collapsed([0]), delta))
+    return sorted(several, key=lambda one: (one.leaves, one.risk))
+
+
+def default_restarts(values: int) -> int:
+    """Runs after the first, for a table of that many values: 12, and 1 for large tables."""
+    return int(np.clip(700_000 // max(values, 1), 1, 12))
+
+
+def error_prices(m: int) -> list[float]:
+    """What an error on m rows may be worth in nats, for trees of few leaves to trees of many.
+
+    The limit of a tree with the share q of errors at a price of c nats is least where an error is
+    worth about ``sqrt(2 c / (m q (1 - q)))``: less on large tables.
+    """
+    most = min(5.0, 900.0 / max(m, 1) ** 0.5)
+    return [float(price) for price in np.geomspace(0.02, most, PRICES)]
+
+
+def _kernel(a: Sample, b: Sample, options: PriorOptions) -> PriorSearch:
+    left, right = _floats(a), _floats(b)
+    order = np.argsort(left, axis=1, kind="stable").astype(np.int32)
+    columns = a.columns
+    return PriorSearch(
+        left,
+        right,
+        order,
+        np.ascontiguousarray(a.y, dtype=np.int32),
+        np.ascontiguousarray(b.y, dtype=np.int32),
+        np.array([_KINDS[column.kind] for column in columns], dtype=np.int32),
+        np.array([len(column.categories or ()) for column in columns], dtype=np.int32),
+        n_classes=a.n_classes,
+        rule=_RULES[options.thresholds],
+        tilt=options.tilt,
+        uniform=options.uniform,
+        clip=options.clip,
+        cap=options.cap,
+        label_power=options.label_power,
+        depth=options.depth,
+        hand=options.hand,
+        kept=KEPT,
+    )
+
+
+def _floats(sample: Sample) -> NDArray[np.float64]:
+    """One row for each column; unknown categories of an ordinal column are above all others."""
+    values = np.empty((len(sample.columns), sample.n_rows))
+    for at, column in enumerate(sample.columns):
+        own = sample.X.values[at]
+        values[at] = own
+        if column.kind != "real":
+            values[at, own == -1] = np.nan
+            if column.kind == "ordinal":
+                values[at, own < -1] = np.inf
+    return values
+
+
+# -- edited splits -----------------------------------------------------------------------------
+
+
+def _edited(tree: Tree, node: int, a: Sample, inside: NDArray[np.bool_]) -> float:
+    """Log probability of any split: column uniform, then a threshold or a category.
+
+    Shorter decimals are more probable. Where missing values go is one of three choices.
+    """
+    column = tree.columns[tree.feature[node]]
+    total = -log(len(tree.columns)) - log(3.0)
+    if column.kind == "real":
+        return total + log_decimal(float(tree.threshold[node]))
+    size = len(column.categories or ())
+    if column.kind == "nominal":
+        code = int(tree.category[node])
+    else:
+        code = int(np.clip(np.floor(tree.threshold[node]), -1, size - 1))
+    return total + _log_category(column, code, a.X.values[tree.feature[node]])
+
+
+def log_decimal(value: float) -> float:
+    """Log of a fixed probability of a decimal number: fewer digits, more mass.
+
+    Sign, number of digits k (``1 / (k (k + 1))``), the digits (``10^-k``), exponent e
+    (``1 / (2 (|e| + 1) (|e| + 2))``); half of the mass is for infinity, the split of missing
+    from present.
+    """
+    if isinf(value) or isnan(value):
+        return log(0.5)
+    digits, _, exponent = f"{float(value)!r}".partition("e")
+    whole, _, fraction = digits.lstrip("-").partition(".")
+    power = int(exponent or 0) - len(fraction)
+    number = (whole + fraction).lstrip("0")
+    short = number.rstrip("0")
+    power += len(number) - len(short)
+    k, e = max(len(short), 1), abs(power if short else 0)
+    return -2.0 * log(2.0) - log(k) - log1p(k) - k * log(10.0) - log(2.0) - log(e + 1) - log(e + 2)
+
+
+def _log_category(column: Column, code: int, codes: NDArray[Any]) -> float:
+    """Half of the mass for the categories of A and missing, half for any text."""
+    size = len(column.categories or ())
+    met = np.unique(codes[codes >= 0])
+    if code in met or not 0 <= code < size:
+        return log(0.5) - log(len(met) + 1.0)
+    text = len(repr((column.categories or ())[code]).encode())
+    return log(0.5) - log(text) - log1p(text) - 8.0 * text * log(2.0)

@@ -1,0 +1,147 @@
+"""Options that weigh rows and classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group, Parameter
+
+if TYPE_CHECKING:
+    from treebound.data import Sample
+    from treebound.model import Model
+    from treebound.parameters import FitParameters
+
+__all__ = ["WeightOptions", "with_threshold"]
+
+_group = Group("Weights", sort_key=3)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class WeightOptions:
+    """What rows and errors count for."""
+
+    class_weight: Annotated[
+        list[str],
+        Parameter(group=_group, negative="", help="Weights of the classes: balanced, or "
+                  "LABEL=WEIGHT (may be repeated); only their ratios matter."),
+    ] = ()  # type: ignore[assignment]  # fmt: skip
+    costs: Annotated[
+        list[str],
+        Parameter(group=_group, negative="", help="What an error on a class costs: LABEL=COST (may "
+                  "be repeated; 1 for the others). The tree answers the class of least cost."),
+    ] = ()  # type: ignore[assignment]  # fmt: skip
+    weight_column: Annotated[
+        str | None,
+        Parameter(group=_group, help="A column with the weight of each row; it is not split on."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Check the texts before a table is read."""
+        if not self.balanced:
+            _pairs(self.class_weight, "class-weight")
+        _pairs(self.costs, "costs")
+
+    @property
+    def balanced(self) -> bool:
+        """Whether all classes are to weigh the same."""
+        return list(self.class_weight) == ["balanced"]
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether the rows must be in memory to apply the options."""
+        return bool(self.costs or self.weight_column or (self.class_weight and not self.balanced))
+
+    def applied(self, sample: Sample, parameters: FitParameters) -> Sample:
+        """The weighted sample; the classes are set in the parameters."""
+        from treebound.data.weights import class_factors, class_totals
+        from treebound.pruning import BoundPruner
+
+        if self.weight_column is not None:
+            sample = _weighted_by(sample, self.weight_column)
+        if self.class_weight:
+            weights: Any = (
+                "balanced" if self.balanced else self._by_class(self.class_weight, sample)
+            )
+            parameters.class_weight = weights
+            totals = class_totals(sample.y, sample.weight, sample.n_classes)
+            sample = replace(sample, factors=class_factors(weights, sample.classes, totals))
+        if self.costs:
+            if parameters.pruning != "bound":
+                raise ValueError(
+                    "The option --costs needs --pruning bound. Got --pruning "
+                    f"{parameters.pruning or 'none'} instead. Hint: use --class-weight."
+                )
+            parameters.pruning = BoundPruner(
+                costs=self._by_class(self.costs, sample), n_jobs=parameters.n_jobs
+            )
+        return sample
+
+    def _by_class(self, texts: Sequence[str], sample: Sample) -> Any:
+        labels = {str(label): label for label in sample.classes.tolist()}
+        option = "costs" if texts is self.costs else "class-weight"
+        weights = {}
+        for name, value in _pairs(texts, option):
+            if name not in labels:
+                raise ValueError(
+                    f"The option --{option} must name classes. Got {name!r} instead. "
+                    f"Hint: the classes are {', '.join(list(labels)[:20])}."
+                )
+            weights[labels[name]] = value
+        return weights
+
+
+def _pairs(texts: Sequence[str], option: str) -> list[tuple[str, float]]:
+    pairs = []
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            number = -1.0
+        if not name or not 0.0 < number < float("inf"):
+            alternative = "balanced or " if option == "class-weight" else ""
+            raise ValueError(
+                f"The option --{option} must be {alternative}LABEL=NUMBER with a number above 0. "
+                f"Got {text!r} instead."
+            )
+        pairs.append((name, number))
+    return pairs
+
+
+def _weighted_by(sample: Sample, name: str) -> Sample:
+    """The sample without the column of weights, with these weights; rows of weight 0 go."""
+    from treebound.data import Matrix
+    from treebound.data.weights import relative_weights, row_weights
+
+    names = [column.name for column in sample.columns]
+    if name not in names or sample.columns[names.index(name)].kind != "real":
+        raise ValueError(
+            f"The option --weight-column must name a column of numbers. Got {name!r} instead."
+        )
+    at = names.index(name)
+    columns, values = list(sample.columns), list(sample.X.values)
+    columns.pop(at)
+    weight = row_weights(values.pop(at), sample.n_rows)
+    rest = replace(sample, X=Matrix(tuple(columns), tuple(values)), weight=None)
+    if weight is None:
+        return rest
+    keep = weight > 0
+    return replace(rest.part(keep), weight=relative_weights(row_weights(weight[keep], keep.sum())))
+
+
+def with_threshold(model: Model, text: str | None) -> Model:
+    """The model that answers a class where its probability is at least a threshold."""
+    if text is None:
+        return model
+    name, _, value = text.rpartition("=")
+    labels = {str(label): label for label in model.classes.tolist()}
+    try:
+        return model.with_threshold(labels[name], float(value))
+    except (KeyError, ValueError):
+        raise ValueError(
+            "The option --threshold must be LABEL=PROBABILITY, a class and a number from 0 to 1. "
+            f"Got {text!r} instead. Hint: the classes are {', '.join(list(labels)[:20])}."
+        ) from None

@@ -1,0 +1,152 @@
+"""The weight of the tree term, chosen by losses on rows that were not grown on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.pruning.path import count
+
+__all__ = ["DEFAULT_WEIGHT", "RULES", "WEIGHTS", "WeightChoice", "choose_weight", "in_threads"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+WEIGHTS = np.array([0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 3.0])
+DEFAULT_WEIGHT = 0.6
+# How many standard errors above the least loss a smaller tree may have.
+RULES = {"accurate": 0.0, "balanced": 0.5, "small": 1.0}
+
+
+@dataclass(frozen=True)
+class WeightChoice:
+    """How the weight of the tree term was chosen.
+
+    Attributes
+    ----------
+    weight : float
+        The chosen weight.
+    rule : str or None
+        The rule that chose it: ``"accurate"``, ``"balanced"`` or ``"small"``; None if there was
+        no choice.
+    reason : str
+        Why there was no choice; else how losses were measured.
+    unit : str
+        What the losses are: ``"error"``, ``"weighted error"``, ``"cost"`` or ``"log-loss"``.
+    weights, losses : tuple of float
+        The weights that were tried, and the mean validated loss of each.
+    leaves : tuple of int
+        Leaves of the tree of all rows, pruned at each weight.
+    standard_error : float
+        Standard error of the least loss.
+    constant : float
+        Validated loss of a tree of one leaf.
+    """
+
+    weight: float
+    rule: str | None
+    reason: str
+    unit: str = "error"
+    weights: tuple[float, ...] = ()
+    losses: tuple[float, ...] = ()
+    leaves: tuple[int, ...] = ()
+    standard_error: float = np.nan
+    constant: float = np.nan
+
+    @property
+    def index(self) -> int:
+        """The place of the chosen weight in ``weights``."""
+        return self.weights.index(self.weight)
+
+    @property
+    def loss(self) -> float:
+        """Validated loss at the chosen weight; NaN if there was no choice."""
+        return self.losses[self.index] if self.rule else np.nan
+
+    def at(self, rule: str) -> int:
+        """The place in ``weights`` that a rule chooses."""
+        best = min(self.losses)
+        slack = 1e-12 * abs(best)  # rounding of weighted sums
+        fitting = np.flatnonzero(
+            np.array(self.losses) <= best + RULES[rule] * self.standard_error + slack
+        )
+        informative = np.flatnonzero(np.array(self.leaves) > 1)
+        if self.constant <= best + slack or not len(informative):
+            return int(fitting[-1])
+        # one leaf only where it has the least loss itself
+        preferred = np.intersect1d(fitting, informative)
+        return int((preferred if len(preferred) else informative)[-1])
+
+    def explain(self) -> str:
+        """Describe the choice and its alternatives.
+
+        Returns
+        -------
+        str
+        """
+        if self.rule is None:
+            return f"Weight {self.weight:g} of the tree: {self.reason}."
+        place = self.index
+        here = self.leaves[place]
+        words = f"{count(here, 'leaf')} ({self.reason} {self.unit} {self._figure(place)})"
+        others = []
+        for rule, claim in (("accurate", "the least"), ("small", "within one standard error")):
+            other = self.at(rule)
+            size = self.leaves[other]
+            if size != here and (size > here) == (rule == "accurate"):
+                verb = "has" if size == 1 else "have"
+                verb = verb if rule == "accurate" else "is" if size == 1 else "are"
+                others.append(f"{count(size, 'leaf')} ({self._figure(other)}) {verb} {claim}")
+        sentence = "; ".join([words, *others])
+        return (
+            f"{sentence}. An estimate: weight {self.weight:g} was chosen among "
+            f"{len(self.weights)} by it."
+        )
+
+    def _figure(self, place: int) -> str:
+        loss = self.losses[place]
+        return f"{loss:.3f}" if self.unit == "log-loss" else f"{100 * loss:.1f} %"
+
+
+def choose_weight(
+    parts: Iterable[Any],
+    measure: Callable[[Any], tuple[Floats, float, float]],
+    leaves: Ints,
+    *,
+    rule: str,
+    unit: str,
+    reason: str,
+    n_jobs: int = 1,
+) -> WeightChoice | None:
+    """Choose by the losses of all parts together; None if there was no row to measure on.
+
+    ``measure(part)`` gives the sums of losses and of their squares at each weight and for one
+    leaf, shape (n_weights + 1, 2), the weight of the rows, and their largest possible loss.
+    """
+    results = in_threads(measure, parts, n_jobs)
+    if not results or not sum(rows for _, rows, _ in results):
+        return None
+    sums = np.sum([moments for moments, _, _ in results], axis=0)
+    rows, worst = (float(sum(column)) for column in list(zip(*results, strict=True))[1:])
+    best = int(np.argmin(sums[:-1, 0]))
+    total, squares = sums[best]
+    error = float(np.sqrt(max(squares - total**2 / rows, 0.0)))
+    losses = sums[:, 0] / worst
+    choice = WeightChoice(
+        np.nan, rule, reason, unit, tuple(WEIGHTS.tolist()), tuple(losses[:-1].tolist()),
+        tuple(leaves.tolist()), error / worst, float(losses[-1]),
+    )  # fmt: skip
+    return replace(choice, weight=choice.weights[choice.at(rule)])
+
+
+def in_threads(job: Callable[[Any], Any], parts: Iterable[Any], n_jobs: int) -> list[Any]:
+    """The results of a job for each part, in order, by several threads."""
+    if n_jobs <= 1:
+        return [job(part) for part in parts]
+    with ThreadPoolExecutor(n_jobs) as pool:
+        return list(pool.map(job, parts))

@@ -1,0 +1,275 @@
+"""The kinds of certificates as ``fit`` gives them: folds, prior, weights, classes, referral."""
+
+import json
+from dataclasses import replace
+from math import log
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+
+import treebound as tb
+from treebound.bounds.risk import risk_upper
+from treebound.certificate import Prior, draw_folds
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    return X, y.map({0: "malignant", 1: "benign"})
+
+
+@pytest.fixture(scope="module")
+def by_prior(cancer):
+    return tb.BoundTreeClassifier(certify="prior").fit(*cancer)
+
+
+# -- folds -------------------------------------------------------------------------------------
+
+
+def test_folds_keep_the_tree_of_the_least_limit(cancer):
+    X, y = cancer
+    clf = tb.BoundTreeClassifier(certify="folds", random_state=3).fit(X, y)
+    limits = []
+    for fold in draw_folds(len(y), 4, 3):
+        outside = np.setdiff1d(np.arange(len(y)), fold)
+        alone = tb.BoundTreeClassifier().fit(X.iloc[outside], y.iloc[outside])
+        errors = int((alone.predict(X.iloc[fold]) != y.iloc[fold]).sum())
+        limits.append((risk_upper(len(fold), errors, log(0.05 / 4)), alone.to_text()))
+    least = min(limits, key=lambda one: one[0])
+    assert (clf.certificate_.risk, clf.to_text()) == least
+    assert (clf.certificate_.kind, clf.certificate_.folds) == ("folds", 4)
+    assert "best of 4 trees" in clf.certificate_.explain()
+
+
+def test_other_steps_after_folds_share_delta_with_the_folds(cancer):
+    clf = tb.BoundTreeClassifier(certify="folds").fit(*cancer)
+    path = clf.pruning_path_
+    moved = clf.prune_to(step=0)
+    level = log(0.05 / (4 * path.n_considered))
+    expected = risk_upper(moved.certificate_.m, moved.certificate_.errors, level)
+    assert moved.certificate_.risk == pytest.approx(expected, rel=1e-12)
+
+
+# -- prior -------------------------------------------------------------------------------------
+
+
+def test_prior_certifies_the_chosen_tree_and_every_tree_of_the_frontier(cancer, by_prior):
+    X, y = cancer
+    sample = tb.Sample.learn(X, y)
+    prior = Prior(sample, 0)
+    own = by_prior.certificate_
+    assert own.risk == pytest.approx(prior.certify(by_prior.tree_, 0.05).risk, rel=1e-12)
+    assert own.kind == "prior"
+    for step, one in enumerate(by_prior.frontier_):
+        moved = by_prior.prune_to(step=step)
+        assert moved.certificate_.risk == one.risk
+        assert moved.n_leaves_ == one.leaves
+        assert moved.score(X, y) == pytest.approx(1 - one.training_error)
+
+
+def test_any_tree_is_certified_by_the_prior_of_the_training_rows(cancer, by_prior):
+    assert by_prior.model_.certify(*cancer, kind="prior").risk == by_prior.certificate_.risk
+    other = tb.BoundTreeClassifier(max_leaves=4).fit(*cancer)
+    limit = other.model_.certify(*cancer, kind="prior")
+    assert limit.kind == "prior"
+    assert limit.risk < 1.0
+
+
+def test_frontier_has_no_tree_that_another_beats(by_prior):
+    found = [(one.leaves, one.risk, one.training_error) for one in by_prior.frontier_]
+    for one in found:
+        assert not any(
+            all(a <= b for a, b in zip(other, one, strict=True)) for other in found if other != one
+        )
+    assert found[0][0] == 1
+    assert str(by_prior.frontier_).count("<") == 1
+
+
+def test_target_risk_is_met_by_the_most_accurate_tree(cancer, by_prior):
+    clf = tb.BoundTreeClassifier(certify="prior", target_risk=0.155).fit(*cancer)
+    assert clf.certificate_.risk <= 0.155
+    met = [one.training_error for one in by_prior.frontier_ if one.risk <= 0.155]
+    assert clf.model_.proof.training_error == min(met)
+    with pytest.raises(
+        ValueError, match=r"certified at 1 % or below; the least limit is 1\d\.\d %"
+    ):
+        tb.BoundTreeClassifier(certify="prior", target_risk=0.01).fit(*cancer)
+    with pytest.raises(ValueError, match=r"'target_risk' parameter .* None unless certify='prior'"):
+        tb.BoundTreeClassifier(target_risk=0.2).fit(*cancer)
+
+
+def test_prior_keeps_to_the_limits_of_the_tree(cancer):
+    small = tb.BoundTreeClassifier(certify="prior", max_leaves=2).fit(*cancer)
+    assert small.n_leaves_ <= 2
+    flat = tb.BoundTreeClassifier(certify="prior", max_depth=1).fit(*cancer)
+    assert flat.depth_ <= 1
+    half = tb.BoundTreeClassifier(certify="prior", thresholds="observed").fit(*cancer)
+    for node in np.flatnonzero(~half.tree_.is_leaf):
+        name = half.columns_[half.tree_.feature[node]].name
+        assert half.tree_.threshold[node] in cancer[0][name].to_numpy()
+
+
+def test_prior_has_no_condition_on_new_categories_and_first_missing_values(cancer, by_prior):
+    text = by_prior.certificate_.explain()
+    assert "missing only in columns" not in text
+    assert "no category is new" not in text
+    X = cancer[0].assign(kind=np.where(np.arange(569) % 2, "a", "b"))
+    told = tb.BoundTreeClassifier(certify="prior", unknown="majority").fit(X, cancer[1])
+    assert "no category is new: columns 'kind'" in told.certificate_.explain()
+
+
+def test_frontier_is_drawn(by_prior):
+    pytest.importorskip("matplotlib").use("Agg")
+    ax = by_prior.frontier_.plot()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "certified error",
+        "training error",
+    ]
+
+
+# -- weights -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
+def test_weighted_trees_are_certified_by_rows(kind, cancer):
+    X, y = cancer
+    weight = np.random.default_rng(0).random(len(y)) + 0.1
+    clf = tb.BoundTreeClassifier(certify=kind, class_weight="balanced").fit(X, y, weight)
+    own = clf.certificate_
+    assert 0.0 < own.risk < 0.5
+    if kind == "training":
+        assert own.m == 569
+        assert own.errors == (clf.predict(X) != y).sum()
+        moved = clf.prune_to(3)
+        assert moved.certificate_.errors == (moved.predict(X) != y).sum()
+        assert "counted by rows" in own.explain()
+        plain = replace(clf.tree_.recounted(tb.Sample.learn(X, y)), label=clf.tree_.label)
+        assert own.risk == tb.certify(plain).risk
+
+
+# -- model files -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weight", [None, "balanced"])
+@pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
+def test_a_model_file_keeps_the_certificate(kind, weight, cancer, tmp_path):
+    clf = tb.BoundTreeClassifier(certify=kind, class_weight=weight).fit(*cancer)
+    clf.save(tmp_path / "model.json")
+    again = tb.BoundTreeClassifier.load(tmp_path / "model.json")
+    assert again.certificate_ == clf.certificate_
+    assert again.certificate_.by_class == clf.certificate_.by_class
+    if kind != "prior":
+        assert again.prune_to(3).certificate_ == clf.prune_to(3).certificate_
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("prior", lambda d: d["proof"]["errors"].append(1)),
+        ("prior", lambda d: d["proof"].update(errors=[500, 500])),
+        ("prior", lambda d: d["proof"].update(log_prior=1.0)),
+        ("folds", lambda d: d["held_out"].update(folds=0)),
+        ("training", lambda d: d["row_counts"][0].__setitem__(0, 7)),
+    ],
+)
+def test_a_false_proof_in_a_model_file_is_refused(kind, change, cancer, tmp_path):
+    clf = tb.BoundTreeClassifier(certify=kind, class_weight="balanced").fit(*cancer)
+    clf.save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    change(document)
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=r"model\.json"):
+        tb.BoundTreeClassifier.load(tmp_path / "model.json")
+
+
+# -- classes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
+def test_every_kind_has_limits_by_class(kind, cancer):
+    clf = tb.BoundTreeClassifier(certify=kind).fit(*cancer)
+    limits = clf.certificate_.by_class
+    assert [one.label for one in limits] == ["benign", "malignant"]
+    assert sum(one.errors for one in limits) == clf.certificate_.errors
+    assert sum(one.m for one in limits) == clf.certificate_.m
+    assert all(one.errors / one.m < one.risk < 1.0 for one in limits)
+    text = clf.certificate_.explain()
+    assert "malignant: at most" in text
+    assert "malignant: at most" not in clf.certificate_.explain(by_class=False)
+    if kind == "prior":
+        own = limits[1]
+        level = log(0.05 / 2) + clf.model_.proof.log_prior
+        assert own.risk == pytest.approx(risk_upper(own.m, own.errors, level), rel=1e-7)
+
+
+# -- monitor -----------------------------------------------------------------------------------
+
+
+def test_certificate_gives_a_monitor_with_the_limits_of_its_classes(cancer):
+    clf = tb.BoundTreeClassifier(certify="folds").fit(*cancer)
+    monitor = clf.certificate_.monitor(alpha=0.03)
+    limits = [clf.certificate_.risk, *(one.risk for one in clf.certificate_.by_class)]
+    assert [stream.limit for stream in monitor.streams] == limits
+    assert [stream.alpha for stream in monitor.streams] == pytest.approx([0.01] * 3)
+    assert monitor.update(cancer[1], clf.predict(cancer[0])) is None
+    alarm = monitor.update(["malignant"] * 300, ["benign"] * 300)
+    assert alarm is not None
+
+
+# -- referral ----------------------------------------------------------------------------------
+
+
+def test_referral_answers_as_the_classifier_or_refers(cancer):
+    X, y = cancer
+    clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+    some = clf.refer(0.07)
+    answers, own = some.predict(X), clf.predict(X)
+    referred = answers == "refer"
+    assert 0 < referred.mean() < 1
+    np.testing.assert_array_equal(answers[~referred], own[~referred])
+    assert some.classes_.tolist() == ["benign", "malignant"]
+    np.testing.assert_array_equal(some.predict_proba(X), clf.predict_proba(X))
+    risk, share = some.score_answered(X, y)
+    assert share == pytest.approx(1 - referred.mean())
+    assert risk == pytest.approx((answers != y)[~referred].mean())
+    assert "refer" in some.to_text()
+    assert "'refer'" in some.to_sql()
+    assert '"refer"' in some.to_c()
+    assert "refer" in str(some.to_rules())
+    with pytest.raises(ValueError, match="score_answered"):
+        some.score(X, y)
+    with pytest.raises(ValueError, match="answers every case"):
+        some.to_sklearn()
+
+
+def test_label_of_referral_has_the_type_of_the_classes():
+    X, y = load_iris(return_X_y=True)
+    clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+    answers = clf.refer(0.2).predict(X)
+    assert answers.dtype == y.dtype
+    assert clf.refer(0.001, label=9).predict(X).tolist() == [9] * 150
+    for label in ("refer", 1, True):
+        with pytest.raises(ValueError, match="'label' parameter of refer"):
+            clf.refer(0.2, label=label)
+
+
+def test_referral_from_other_rows_and_not_from_rows_of_fit(cancer):
+    X, y = cancer
+    order = np.random.default_rng(0).permutation(len(y))
+    grown, others = order[:350], order[350:]
+    clf = tb.BoundTreeClassifier().fit(X.iloc[grown], y.iloc[grown])
+    with pytest.raises(ValueError, match="took no part in fitting"):
+        clf.refer(0.08)
+    with pytest.raises(ValueError, match="rows took part in fitting"):
+        clf.refer(0.08, X.iloc[grown], y.iloc[grown])
+    found = clf.refer(0.08, X.iloc[others], y.iloc[others]).referral_
+    assert found.m == len(others)
+    assert found.answers.any()
+
+
+def test_referral_by_the_prior_takes_the_training_rows(cancer, by_prior):
+    found = by_prior.refer(0.125, *cancer)
+    assert found.referral_.answers.any()
+    assert found.referral_.m == sum(by_prior.model_.proof.rows)
+    assert (found.predict(cancer[0]) != "refer").any()

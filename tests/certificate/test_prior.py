@@ -1,0 +1,272 @@
+"""The prior over trees: its vectors, its exact twin, its total mass, and the search."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from math import comb, exp, inf, log
+
+import numpy as np
+import pytest
+from prior_twin import trees as all_trees
+from random_samples import random_sample
+from support import ROOT
+
+from treebound.certificate.prior import (
+    Prior,
+    PriorOptions,
+    error_prices,
+    limit,
+    log_decimal,
+    search_trees,
+)
+from treebound.data import Column, Matrix, Sample
+from treebound.tree import Tree
+
+VECTORS = json.loads((ROOT / "tests/vectors/certificates.json").read_text())["prior"]
+PLAIN = PriorOptions(hand=0.0, thresholds="midpoint")
+
+
+def real_sample(X, y, n):
+    X = np.asarray(X, dtype=float)
+    columns = tuple(Column(f"x{j}") for j in range(X.shape[1]))
+    return Sample(Matrix(columns, dense=X), np.asarray(y, np.int32), None, np.arange(n))
+
+
+def tree_of(nested, sample):
+    """A tree of the twin, or of the vectors, as a `Tree`."""
+    rows = {name: [] for name in ("feature", "threshold", "category", "missing_left", "left",
+                                  "right", "label")}  # fmt: skip
+
+    def walk(node):
+        at = len(rows["left"])
+        values = (-1, np.nan, -1, False, -1, -1, 0)
+        for name, value in zip(rows, values, strict=True):
+            rows[name].append(value)
+        if isinstance(node, int):
+            rows["label"][at] = node
+            return at
+        feature, rule, *children = node
+        rule = rule if isinstance(rule, tuple) else ("<=", rule, None)
+        size = len(sample.columns[feature].categories or ())
+        rows["feature"][at] = feature
+        if rule[0] == "==":
+            rows["category"][at] = size if rule[1] is None else int(rule[1])
+            rows["missing_left"][at] = rule[1] is None
+        else:
+            rows["threshold"][at], rows["missing_left"][at] = rule[1], bool(rule[2])
+        rows["left"][at] = walk(children[0])
+        rows["right"][at] = walk(children[1])
+        return at
+
+    walk(nested)
+    size = len(rows["left"])
+    blank = Tree(**rows, counts=np.zeros((size, sample.n_classes)), rows=np.zeros(size, int),
+                 columns=sample.columns, classes=sample.classes)  # fmt: skip
+    return blank
+
+
+@pytest.mark.parametrize("case", VECTORS)
+def test_vectors_of_the_prior(case):
+    n_a = len(case["yA"])
+    sample = real_sample(case["XA"] + case["XB"], case["yA"] + case["yB"], case["classes"])
+    prior = Prior(sample, options=PLAIN, rows_a=np.arange(n_a))
+    tree = heavier(tree_of(json_tree(case["tree"]), sample), prior)
+    found = prior.certify(tree, case["delta"])
+    assert found.proof.log_prior == pytest.approx(case["log_prior"], abs=2e-10)
+    assert found.proof.wrong == case["errors"]
+    assert found.risk == pytest.approx(case["risk"], abs=2e-9)
+
+
+def json_tree(node):
+    if isinstance(node, int):
+        return node
+    return (node[0], node[1], json_tree(node[2]), json_tree(node[3]))
+
+
+def heavier(tree, prior):
+    """The tree with missing values on the side of more rows of A."""
+    _, rows = tree.counts_on(prior.a)
+    side = np.zeros(tree.n_nodes, dtype=bool)
+    inner = np.flatnonzero(~tree.is_leaf)
+    side[inner] = rows[tree.left[inner]] >= rows[tree.right[inner]]
+    return replace(tree, missing_left=side)
+
+
+def small_mixed_sample(rng):
+    """A few rows of every kind of column, some missing; and its rows as tuples for the twin."""
+    m, n = int(rng.integers(2, 6)), int(rng.integers(2, 4))
+    kinds = rng.choice(["real", "ordinal", "nominal"], size=rng.integers(1, 3)).tolist()
+    values, columns, raw = [], [], []
+    for j, kind in enumerate(kinds):
+        codes = rng.integers(0, 3, m)
+        missing = rng.random(m) < rng.choice([0.0, 0.4])
+        if kind == "real":
+            own = np.where(missing, np.nan, codes.astype(float))
+        else:
+            own = np.where(missing, -1, codes).astype(np.int32)
+        values.append(own)
+        columns.append(Column(f"x{j}", kind, None if kind == "real" else (0, 1, 2),
+                              missing=bool(missing.any())))  # fmt: skip
+        raw.append([None if gone else float(v) for v, gone in zip(codes, missing, strict=True)])
+    y = rng.integers(0, n, m).astype(np.int32)
+    sample = Sample(Matrix(tuple(columns), tuple(values)), y, None, np.arange(n))
+    rows = list(zip(*raw, strict=True))
+    return sample, [(kind, j) for j, kind in enumerate(kinds)], rows, y.tolist(), n
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_every_tree_has_the_probability_of_the_exact_twin_and_they_sum_to_one(seed):
+    rng = np.random.default_rng(seed)
+    sample, columns, rows, y, n = small_mixed_sample(rng)
+    deepest = 2
+    options = PriorOptions(hand=0.0, tilt=1.0, thresholds="midpoint", depth=deepest)
+    prior = Prior(sample, options=options, rows_a=np.arange(sample.n_rows))
+    every = list(all_trees(columns, rows, y, n, deepest=deepest))
+    assert sum(chance for _, chance in every) == Fraction(1)
+    for at in rng.permutation(len(every))[:60].tolist():
+        nested, chance = every[at]
+        found = prior.log_probability(tree_of(nested, sample))
+        assert found == pytest.approx(log(chance), abs=1e-10), nested
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_share_of_edited_splits_leaves_the_mass_below_one(seed):
+    rng = np.random.default_rng(100 + seed)
+    sample, columns, rows, y, n = small_mixed_sample(rng)
+    plain = PriorOptions(hand=0.0, tilt=1.0, thresholds="midpoint", depth=2)
+    shared = PriorOptions(hand=0.25, tilt=1.0, thresholds="midpoint", depth=2)
+    rows_a = np.arange(sample.n_rows)
+    without, with_share = (Prior(sample, options=o, rows_a=rows_a) for o in (plain, shared))
+    for nested, _ in list(all_trees(columns, rows, y, n, deepest=2))[::7]:
+        tree = tree_of(nested, sample)
+        inner, leaves = tree.n_leaves - 1, tree.n_leaves
+        ratio = with_share.log_probability(tree) - without.log_probability(tree)
+        # each split keeps 3/4; a leaf that could not be split pays for the edits below it
+        assert inner * log(0.75) + leaves * log(1 - 0.25 * 0.07) - 1e-9 <= ratio
+        assert ratio <= inner * log(0.75) + 1e-9
+
+
+def test_probabilities_of_decimals_sum_to_at_most_one_and_fall_with_digits():
+    numbers = {float(f"{sign}{k}e{e}") for sign in ("", "-") for k in range(1000)
+               for e in range(-30, 31)}  # fmt: skip
+    total = sum(exp(log_decimal(number)) for number in numbers) + exp(log_decimal(inf))
+    assert 0.7 < total <= 1.0
+    assert log_decimal(0.5) > log_decimal(0.25) > log_decimal(0.125) > log_decimal(0.1234567)
+    assert log_decimal(1e300) < log_decimal(1.0)
+    assert log_decimal(-2.5) == log_decimal(2.5)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_search_returns_trees_with_their_own_limits_and_counts(seed):
+    rng = np.random.default_rng(seed)
+    sample = random_sample(rng, 120)
+    prior = Prior(sample, seed)
+    found = search_trees(prior, 0.05, restarts=2)
+    assert [one.leaves for one in found] == sorted(one.leaves for one in found)
+    for one in found:
+        again = prior.certify(one.tree, 0.05)
+        assert again.proof.log_prior == pytest.approx(one.proof.log_prior, abs=1e-9)
+        assert again.proof.errors == one.proof.errors
+        assert (again.proof.rows, again.training_error) == (one.proof.rows, one.training_error)
+        assert again.risk == pytest.approx(one.risk, abs=1e-9)
+        counts, rows = one.tree.counts_on(sample)
+        np.testing.assert_allclose(counts, one.tree.counts)
+        np.testing.assert_array_equal(rows, one.tree.rows)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_pruning_is_the_least_of_all_prunings_and_labels(seed):
+    rng = np.random.default_rng(seed)
+    m = 30
+    X = rng.integers(0, 6, (m, 2)).astype(float)
+    y = ((X[:, 0] > 2).astype(int) + (rng.random(m) < 0.2)) % 2
+    prior = Prior(real_sample(X, y, 2), options=PLAIN, rows_a=np.arange(12))
+    prior.kernel.run(0.5, 0.0, 0, 50.0)
+    largest = prior.tree_of(prior.kernel.least(50.0), 0.05).tree
+    for price in (0.1, 0.7, 3.0):
+        chosen = prior.tree_of(prior.kernel.least(price), 0.05)
+        cost = price * chosen.proof.wrong - chosen.proof.log_prior
+        for pruned in prunings(largest):
+            one = prior.certify(pruned, 0.05)
+            assert cost <= price * one.proof.wrong - one.proof.log_prior + 1e-9
+
+
+def prunings(tree, most=60):
+    """Prunings of a tree with the labels of the larger class, and with the first leaf flipped."""
+    inner = np.flatnonzero(~tree.is_leaf)
+    for bits in range(min(2 ** len(inner), most)):
+        cuts = [node for i, node in enumerate(inner.tolist()) if bits >> i & 1]
+        smaller = tree.collapsed(cuts) if cuts else tree
+        yield smaller
+        label = smaller.label.copy()
+        label[smaller.leaves[0]] = 1 - label[smaller.leaves[0]]
+        yield replace(smaller, label=label)
+
+
+def test_the_prior_does_not_depend_on_the_other_rows():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    others, labels = X.copy(), y.copy()
+    others[15:] = rng.normal(size=(45, 3)) * 9
+    labels[15:] = 1 - y[15:]
+    first = Prior(real_sample(X, y, 2), rows_a=np.arange(15))
+    second = Prior(real_sample(others, labels, 2), rows_a=np.arange(15))
+    for one in search_trees(first):
+        assert second.log_probability(one.tree) == first.log_probability(one.tree)
+
+
+def test_missing_values_and_categories_that_a_has_not_are_routed_by_a():
+    columns = (Column("x", missing=True), Column("c", "nominal", ("a", "b", "c"), missing=True))
+    x = np.array([1.0, 2, 3, 1, 2, 3, np.nan, np.nan, 9, -9])
+    c = np.array([0, 1, 0, 1, 0, 1, 2, -1, 2, -1], dtype=np.int16)
+    y = np.array([0, 1, 1, 0, 1, 1, 0, 1, 0, 1], dtype=np.int32)
+    sample = Sample(Matrix(columns, (x, c)), y, None, np.arange(2))
+    prior = Prior(sample, rows_a=np.arange(6))
+    feature, threshold, category, missing_left, *_ = prior.kernel.candidates(
+        np.ones(6, dtype=np.uint8), 0
+    )
+    assert threshold[feature == 0].tolist() == [1.5, 2.5]
+    assert missing_left[feature == 0].tolist() == [False, True]  # the child with more rows of A
+    assert category[feature == 1].tolist() == [0, 1]  # neither the third one nor missing
+    for one in search_trees(prior):
+        counts, _ = one.tree.counts_on(sample)
+        np.testing.assert_array_equal(counts, one.tree.counts)
+
+
+def test_every_edited_split_has_a_limit():
+    rng = np.random.default_rng(0)
+    m = 400
+    columns = (Column("x"), Column("o", "ordinal", (1, 2, 3, 4)),
+               Column("c", "nominal", ("rare", "often", "other")))  # fmt: skip
+    x, o = rng.normal(size=m), rng.integers(0, 4, m).astype(np.int8)
+    c = np.where(np.arange(m) == 399, 0, 1 + (rng.random(m) < 0.5)).astype(np.int8)
+    sample = Sample(Matrix(columns, (x, o, c)), (x > 0).astype(np.int32), None, np.arange(2))
+    prior = Prior(sample, rows_a=np.arange(80))
+    splits = [("<=", 0.123, False), ("<=", 2.0, True), ("==", 0.0)]
+    for at, rule in enumerate(splits):
+        found = prior.certify(tree_of((at, rule, 0, 1), sample), 0.05)
+        assert -80 < found.proof.log_prior < 0
+        assert found.risk < 0.999
+    deep = tree_of((0, ("<=", 50.0, False), 0, (0, ("<=", 60.0, False), 0, 1)), sample)
+    assert np.isfinite(prior.log_probability(deep))  # no row of A is there
+
+
+def test_price_of_an_error_is_smaller_on_large_tables():
+    assert error_prices(100)[-1] == pytest.approx(5.0)
+    assert error_prices(10**6)[-1] == pytest.approx(0.9)
+    assert error_prices(100) == sorted(error_prices(100))
+
+
+def tail(m, errors, p):
+    """``P[Bin(m, p) <= errors]``, exactly."""
+    p = Fraction(p)
+    return sum(comb(m, k) * p**k * (1 - p) ** (m - k) for k in range(errors + 1))
+
+
+@pytest.mark.parametrize(
+    ("m", "errors", "level"), [(400, 12, 0.05), (50, 0, 1e-9), (90, 30, 1e-40)]
+)
+def test_limit_is_the_exact_one_rounded_up(m, errors, level):
+    found = limit(m, errors, log(level))
+    assert tail(m, errors, found) <= Fraction(level) < tail(m, errors, found - 1e-6)
+    assert limit(m, m, log(level)) == limit(0, 0, log(level)) == 1.0

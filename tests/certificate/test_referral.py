@@ -1,0 +1,94 @@
+"""Referral: against a direct search, and simulated."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from treebound.certificate.prior import Prior, limit, search_trees
+from treebound.certificate.referral import REFER, node_counts, refer_by_prior, refer_by_rows
+from treebound.data import Column, Matrix, Sample
+from treebound.growing import GrowOptions, grow
+
+RISKS = np.array([0.01, 0.04, 0.12, 0.3, 0.02, 0.5])
+SHARES = np.array([0.3, 0.2, 0.1, 0.1, 0.2, 0.1])
+
+
+def draw(rng, m):
+    """One column of six values, each with its own risk; the label is the value's parity."""
+    x = rng.choice(6, size=m, p=SHARES)
+    y = ((x % 2) ^ (rng.random(m) < RISKS[x])).astype(np.int32)
+    return Sample(Matrix((Column("x"),), dense=x[:, None].astype(float)), y, None, np.arange(2))
+
+
+def true_risk(tree, answers):
+    """Risk of an answered case, exactly; 0 if none is."""
+    cells = Matrix(tree.columns, dense=np.arange(6.0)[:, None])
+    reached = tree.apply(cells)
+    wrong = np.where(tree.label[reached] == np.arange(6) % 2, RISKS, 1 - RISKS)
+    kept = answers[reached]
+    return float((SHARES * wrong)[kept].sum() / SHARES[kept].sum()) if kept.any() else 0.0
+
+
+def test_sets_of_leaves_are_tested_in_order_until_one_fails():
+    rng = np.random.default_rng(0)
+    tree = grow(draw(rng, 400), GrowOptions(max_leaves=6))
+    held = draw(rng, 1000)
+    rows, errors = node_counts(tree, held.X, held.y)
+    found = refer_by_rows(tree, rows, errors, 0.08)
+    assert found.m == 1000
+    kept = np.flatnonzero(found.answers)
+    assert found.answered == rows[kept].sum()
+    assert found.errors == errors[kept].sum()
+    assert binom.cdf(found.errors, found.answered, 0.08) <= 0.05
+    assert 0 < len(kept) < tree.n_leaves
+    risk = (tree.node_errors + 1) / (tree.weight + 2)
+    others = np.setdiff1d(tree.leaves, kept)
+    assert risk[kept].max() <= risk[others].min()
+    following = others[risk[others].argmin()]
+    more_rows, more = found.answered + rows[following], found.errors + errors[following]
+    assert binom.cdf(more, more_rows, 0.08) > 0.05
+    assert "the rest is referred" in str(found)
+
+
+def test_without_enough_rows_every_case_is_referred():
+    rng = np.random.default_rng(0)
+    tree = grow(draw(rng, 400), GrowOptions(max_leaves=6))
+    held = draw(rng, 20)
+    found = refer_by_rows(tree, *node_counts(tree, held.X, held.y), 0.05)
+    assert not found.answers.any()
+    assert found.share == 0.0
+    assert "every case is referred" in str(found)
+
+
+def test_refer_is_a_label_of_the_prior():
+    rng = np.random.default_rng(1)
+    sample = draw(rng, 600)
+    prior = Prior(sample, 0)
+    trees = search_trees(prior)
+    found = refer_by_prior(prior, trees, 0.12)
+    assert found.answers.any()
+    own = next(one for one in trees if one.tree is found.tree)
+    answering = found.answers[found.tree.leaves]
+    on_a = found.tree.counts_on(prior.a)[0]
+    labels = [prior.log_labels(on_a[leaf])[found.tree.label[leaf]] for leaf in found.tree.leaves]
+    price = own.proof.log_prior - sum(labels)
+    price += sum(np.log(1 - REFER) + label for label, kept in zip(labels, answering, strict=True)
+                 if kept) + np.log(REFER) * (~answering).sum()  # fmt: skip
+    assert limit(found.answered, found.errors, np.log(0.05) + price) <= 0.12
+
+
+@pytest.mark.parametrize("draws", [300, pytest.param(3000, marks=pytest.mark.heavy)])
+def test_promise_is_wrong_at_most_delta(draws):
+    rng, delta, most = np.random.default_rng(2), 0.1, 0.05
+    wrong = {"rows": 0, "prior": 0}
+    for seed in range(draws):
+        tree = grow(draw(rng, 100), GrowOptions(max_leaves=6))
+        held = draw(rng, 150)
+        kept = refer_by_rows(tree, *node_counts(tree, held.X, held.y), most, delta)
+        wrong["rows"] += true_risk(tree, kept.answers) > most
+        if seed < draws // 3:
+            prior = Prior(draw(rng, 250), seed)
+            chosen = refer_by_prior(prior, search_trees(prior, delta, restarts=0), most, delta)
+            wrong["prior"] += true_risk(chosen.tree, chosen.answers) > most
+    assert 0 < wrong["rows"] <= delta * draws + 3 * np.sqrt(delta * draws)
+    assert wrong["prior"] <= delta * (draws // 3)

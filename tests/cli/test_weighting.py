@@ -1,0 +1,103 @@
+"""Sizes, weights, costs and thresholds from the shell, against the classifier."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from shell import refused, run
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+
+import treebound as tb
+from treebound.pruning import BoundPruner
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Some bad rows among many good ones, with weights."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 3)).round(3)
+    bad = rng.random(1200) < 1 / (1 + np.exp(2.2 - 1.5 * X[:, 0] - X[:, 1]))
+    frame = pd.DataFrame(X, columns=list("abc"))
+    frame["w"] = rng.random(1200).round(3) + 0.2
+    frame["y"] = np.where(bad, "bad", "good")
+    path = tmp_path_factory.mktemp("tables") / "table.csv"
+    frame.to_csv(path, index=False)
+    return path, frame
+
+
+def fitted(capsys, table, *options):
+    model = table[0].parent / "model.json"
+    code, _, words = run(capsys, "fit", table[0], "--target", "y", "-o", model, "--force", *options)
+    assert code == 0, words
+    return tb.BoundTreeClassifier.load(model), words
+
+
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        (("--size", "small"), {"size": "small"}),
+        (("--class-weight", "balanced"), {"class_weight": "balanced"}),
+        (("--class-weight", "bad=4"), {"class_weight": {"bad": 4.0}}),
+        (("--costs", "bad=4"), {"pruning": BoundPruner(costs={"bad": 4.0})}),
+    ],
+)
+def test_options_are_the_parameters_of_the_classifier(table, capsys, options, parameters):
+    shell, words = fitted(capsys, table, "--ignore", "w", *options)
+    frame = table[1]
+    own = tb.BoundTreeClassifier(**parameters).fit(frame[list("abc")], frame.y)
+    np.testing.assert_array_equal(shell.tree_.threshold, own.tree_.threshold)
+    np.testing.assert_array_equal(shell.tree_.label, own.tree_.label)
+    np.testing.assert_array_equal(shell.tree_.counts, own.tree_.counts)
+    assert own.pruning_result_.choice.explain() in " ".join(words.split())
+
+
+def test_a_column_of_weights_weighs_and_is_not_split_on(table, capsys):
+    shell, _ = fitted(capsys, table, "--weight-column", "w")
+    frame = table[1]
+    own = tb.BoundTreeClassifier().fit(frame[list("abc")], frame.y, sample_weight=frame.w)
+    assert [column.name for column in shell.columns_] == ["a", "b", "c"]
+    np.testing.assert_allclose(shell.tree_.counts, own.tree_.counts)
+
+
+def test_evaluate_reports_the_quality_of_probabilities_and_takes_a_threshold(table, capsys):
+    shell, _ = fitted(capsys, table, "--ignore", "w")
+    path, frame = table
+    model = path.parent / "model.json"
+    shares = shell.predict_proba(frame[list("abc")])
+    found = json.loads(run(capsys, "evaluate", model, path, "--json")[1])
+    assert found["auc"] == pytest.approx(roc_auc_score(frame.y == "good", shares[:, 1]))
+    answers = shell.predict(frame[list("abc")])
+    assert found["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(frame.y, answers))
+    hit = np.column_stack([frame.y == "bad", frame.y == "good"])
+    assert found["brier"] == pytest.approx(((shares - hit) ** 2).sum(axis=1).mean())
+    assert sum(part["rows"] for part in found["calibration"]) == 1200
+    code, out, _ = run(capsys, "evaluate", model, path, "--threshold", "bad=0.2")
+    assert code == 0
+    assert "Balanced accuracy" in out
+    _, out, _ = run(capsys, "predict", model, path, "--threshold", "bad=0.2")
+    lines = out.splitlines()[1:]
+    np.testing.assert_array_equal(np.array(lines) == "bad", shares[:, 0] >= 0.2)
+
+
+def test_cross_validation_reports_it_too(table, capsys):
+    _, words = fitted(capsys, table, "--cv", "3")
+    assert "Balanced accuracy 0." in words
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--costs", "bad"), "--costs must be LABEL=NUMBER with a number above 0. Got 'bad'"),
+        (("--class-weight", "bad=-1"), "--class-weight must be balanced or LABEL=NUMBER"),
+        (("--class-weight", "worse=2"), "--class-weight must name classes. Got 'worse'"),
+        (("--weight-column", "y2"), "--weight-column must name a column of numbers. Got 'y2'"),
+        (
+            ("--costs", "bad=2", "--pruning", "mdl"),
+            "--costs needs --pruning bound. Got --pruning mdl",
+        ),
+        (("--size", "small", "--pruning", "mdl"), "--size must be None with this pruner"),
+    ],
+)
+def test_wrong_options_are_named(table, capsys, options, words):
+    assert words in refused(capsys, "fit", table[0], "--target", "y", *options)

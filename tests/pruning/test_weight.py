@@ -1,0 +1,222 @@
+"""The weight chosen by the rows, against pruning and counting one tree at a time."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pruning_trees import all_prunings, random_tree
+
+from treebound.data import Sample
+from treebound.data.folds import folds
+from treebound.growing import grow
+from treebound.pruning import BoundPruner, WeightChoice
+from treebound.pruning.scores import leaf_code
+from treebound.pruning.weight import WEIGHTS
+from treebound.tree.smoothing import probabilities
+
+
+def noisy(rows=1200, seed=0, **options):
+    """Two informative columns of five, and noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 5)).round(2)
+    y = (rng.random(rows) < 1 / (1 + np.exp(1.5 - 2 * X[:, 0] - X[:, 1]))).astype(int)
+    return Sample.learn(X, y, **options)
+
+
+def weighted(rows=1200):
+    return np.random.default_rng(5).random(rows) + 0.2
+
+
+def losses_by_hand(sample, pruner, loss):
+    """Loss of every tested row at every weight, each tree pruned by itself."""
+    rows = []
+    for outside, inside in folds(sample, 5, 0):
+        grown = grow(outside)
+        trees = [pruner.set_params(weight=w).prune(grown).tree for w in WEIGHTS]
+        pruner.set_params(weight="auto")
+        weight = np.ones(inside.n_rows) if inside.weight is None else inside.weight
+        rows.append(np.array([weight * loss(tree, inside) for tree in trees]))
+    return np.concatenate(rows, axis=1)
+
+
+def zero_one(tree, inside):
+    wrong = tree.label[tree.apply(inside.X)] != inside.y
+    return wrong * (1.0 if inside.factors is None else inside.factors[inside.y])
+
+
+def log_loss(tree, inside):
+    shares = probabilities(tree)[tree.apply(inside.X), inside.y]
+    return -np.log(shares) * (1.0 if inside.factors is None else inside.factors[inside.y])
+
+
+@pytest.mark.parametrize(
+    ("options", "score", "loss"),
+    [
+        ({}, "code-length", zero_one),
+        ({"class_weight": "balanced"}, "code-length", zero_one),
+        ({"sample_weight": weighted()}, "code-length", zero_one),
+        ({}, "log-loss", log_loss),
+        ({"class_weight": {1: 3.0}, "sample_weight": weighted()}, "log-loss", log_loss),
+    ],
+)
+def test_losses_are_those_of_every_tree_pruned_by_itself(options, score, loss):
+    sample = noisy(**options)
+    pruner = BoundPruner(score=score)
+    choice = pruner.prune(grow(sample), sample, grow=grow).choice
+    rows = losses_by_hand(sample, pruner, loss)
+    np.testing.assert_allclose(choice.losses, rows.sum(axis=1) / sample.mass, rtol=1e-9)
+    best = rows[np.argmin(rows.sum(axis=1))]
+    error = np.sqrt(((best - best.mean()) ** 2).sum()) / sample.mass
+    assert choice.standard_error == pytest.approx(error, rel=1e-6)
+    leaves = [BoundPruner(score=score, weight=w).prune(grow(sample)).tree.n_leaves for w in WEIGHTS]
+    assert choice.leaves == tuple(leaves)
+
+
+def test_costs_are_what_is_validated():
+    sample = noisy()
+    costs = np.array([[0.0, 1.0], [8.0, 0.0]])
+
+    def cost(tree, inside):
+        return costs[inside.y, tree.label[tree.apply(inside.X)]]
+
+    pruner = BoundPruner(costs=costs)
+    result = pruner.prune(grow(sample), sample, grow=grow)
+    rows = losses_by_hand(sample, pruner, cost)
+    worst = sample.counts @ costs.max(axis=1)
+    np.testing.assert_allclose(result.choice.losses, rows.sum(axis=1) / worst, rtol=1e-9)
+    assert "cross-validated cost" in result.explain()
+
+
+def test_the_result_is_the_tree_pruned_at_the_chosen_weight():
+    sample = noisy()
+    grown = grow(sample)
+    for rule in ("accurate", "balanced", "small"):
+        result = BoundPruner(rule=rule).prune(grown, sample, grow=grow)
+        same = BoundPruner(weight=result.choice.weight).prune(grown)
+        assert same.choice is None
+        assert (
+            result.tree.n_leaves == same.tree.n_leaves == result.choice.leaves[result.choice.index]
+        )
+        assert result.score == same.score
+    sizes = [BoundPruner(rule=rule).prune(grown, sample, grow=grow).tree.n_leaves
+             for rule in ("accurate", "balanced", "small")]  # fmt: skip
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def choice_of(losses, leaves, error, constant=1.0):
+    weights = tuple(0.1 * (at + 1) for at in range(len(losses)))
+    return WeightChoice(
+        weights[0], "accurate", "cross-validated", "error", weights, tuple(losses), tuple(leaves),
+        error, constant,
+    )  # fmt: skip
+
+
+def test_rules_take_the_largest_weight_within_their_standard_errors():
+    choice = choice_of([0.14, 0.13, 0.13, 0.134, 0.139, 0.15], [40, 30, 20, 12, 8, 4], 0.01)
+    assert [choice.at(rule) for rule in ("accurate", "balanced", "small")] == [2, 3, 4]
+
+
+def test_one_leaf_is_chosen_only_if_it_has_the_least_loss_itself():
+    worse = choice_of([0.10, 0.11, 0.12], [9, 4, 1], 0.05, constant=0.12)
+    assert [worse.at(rule) for rule in ("accurate", "balanced", "small")] == [0, 1, 1]
+    best = choice_of([0.12, 0.11, 0.10], [9, 4, 1], 0.05, constant=0.10)
+    assert [best.at(rule) for rule in ("accurate", "balanced", "small")] == [2, 2, 2]
+    # the folds had larger trees than all rows together
+    outside = choice_of([0.13, 0.10, 0.10], [9, 1, 1], 0.001, constant=0.12)
+    assert outside.at("accurate") == 0
+    single = choice_of([0.13, 0.10, 0.10], [1, 1, 1], 0.001, constant=0.12)
+    assert single.at("small") == 2
+
+
+def test_the_choice_and_its_alternatives_are_told():
+    choice = replace(
+        choice_of([0.139, 0.142, 0.160], [31, 12, 3], 0.004), rule="accurate", weight=0.1
+    )
+    assert choice.explain() == (
+        "31 leaves (cross-validated error 13.9 %); 12 leaves (14.2 %) are within one standard "
+        "error. An estimate: weight 0.1 was chosen among 3 by it."
+    )
+    small = replace(choice, weight=choice.weights[1], rule="small")
+    assert small.explain().startswith(
+        "12 leaves (cross-validated error 14.2 %); 31 leaves (13.9 %) have the least."
+    )
+
+
+def test_few_rows_and_no_rows_have_the_default_weight_and_say_so():
+    sample = noisy(900)
+    grown = grow(sample)
+    for arguments, words in (
+        ((grown,), "takes the rows and a way to grow"),
+        ((grown, sample), "takes the rows and a way to grow"),
+        ((grown, sample, grow), "below 1,000 rows"),
+    ):
+        tree, rows, again = (*arguments, None, None)[:3]
+        result = BoundPruner().prune(tree, rows, grow=again)
+        assert (result.choice.weight, result.choice.rule) == (0.6, None)
+        assert words in result.explain()
+        assert np.isnan(result.choice.loss)
+        assert result.tree.n_leaves == BoundPruner(weight=0.6).prune(grown).tree.n_leaves
+    asked = BoundPruner(rule="small").prune(grown, sample, grow=grow)
+    assert asked.choice.rule == "small"
+    repeated = noisy(600, sample_weight=np.arange(600) % 3 + 1.0)
+    assert BoundPruner().prune(grow(repeated), repeated, grow=grow).choice.rule == "balanced"
+
+
+def test_validation_rows_replace_the_folds():
+    sample, other = noisy(1500), noisy(800, seed=1)
+    grown = grow(sample)
+    result = BoundPruner(rule="accurate").prune(grown, sample, validation=other)
+    trees = [BoundPruner(weight=w).prune(grown).tree for w in WEIGHTS]
+    wrong = [zero_one(tree, other).mean() for tree in trees]
+    np.testing.assert_allclose(result.choice.losses, wrong)
+    assert result.choice.loss == min(wrong)
+    assert "left-out error" in result.explain()
+
+
+def test_a_tenth_of_a_large_table_is_held_out(monkeypatch):
+    sample = noisy(2000)
+    assert BoundPruner().hold_out(sample) == (sample, None)
+    monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 5000)
+    rows, validation = BoundPruner().hold_out(sample)
+    assert rows.n_rows + validation.n_rows == 2000
+    assert 120 < validation.n_rows < 280
+    for pruner in (BoundPruner(weight=0.6), BoundPruner(score="vapnik")):
+        assert pruner.hold_out(sample) == (sample, None)
+
+
+def test_folds_side_by_side_choose_the_same():
+    sample = noisy()
+    one, two = (
+        BoundPruner(n_jobs=jobs).prune(grow(sample), sample, grow=grow).choice for jobs in (1, 2)
+    )
+    assert one == two
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10**6), leaves=st.integers(1, 8), n_classes=st.integers(1, 4))
+def test_log_loss_pruning_is_the_best_of_all(seed, leaves, n_classes):
+    tree = random_tree(np.random.default_rng(seed), leaves, n_classes=n_classes)
+    pruner = BoundPruner(score="log-loss", weight=0.3)
+    objective = pruner.objective(tree)
+    scores = []
+    for cut in all_prunings(tree):
+        small = tree.collapsed(list(cut))
+        code = leaf_code(small.counts[small.is_leaf]).sum()
+        growth = objective.log_growth_leaves(np.array([small.n_leaves]))
+        scores.append(code + 0.3 * (growth - objective.log_prior(np.array([small.n_leaves])))[0])
+    assert pruner.prune(tree).score == pytest.approx(min(scores), rel=1e-9, abs=1e-9)
+
+
+def test_leaf_code_is_the_predictive_code_of_the_classes_one_by_one():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        labels = rng.integers(0, 3, 12)
+        seen, nats = np.full(3, 0.5), 0.0
+        for label in labels:
+            nats -= np.log(seen[label] / seen.sum())
+            seen[label] += 1
+        assert leaf_code(np.bincount(labels, minlength=3)[None].astype(float))[0] == pytest.approx(
+            nats
+        )

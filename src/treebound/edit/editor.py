@@ -5,30 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 
 from treebound._validation import Whole, check, invalid
-from treebound.certificate import HeldOut
 from treebound.edit.candidates import alternatives, best_split, grown_nodes, usable_columns
+from treebound.edit.certifying import Certifier
 from treebound.edit.figures import Figures, as_frame, figures_of
 from treebound.edit.nodes import Nodes, planted, rows_at, sides
 from treebound.edit.parsing import SplitTest, column_named, parse_split
-from treebound.edit.rows import counted_aside, read_rows
+from treebound.edit.rows import read_rows
 from treebound.model import Model, as_model
 from treebound.show.words import answer, class_and_counts, counted, one_line
 from treebound.tree import Tree
 from treebound.tree.split import split_of, splits_of
 
 __all__ = ["Editor", "Step"]
-
-# Held-out rows that an edited tree was counted on: a second count would be chosen by the first.
-_COUNTED: WeakSet[HeldOut] = WeakSet()
-_COUNTED_BEFORE = (
-    "The rows that fit held out were counted on another edited tree before, so they promise "
-    "nothing about this one. Hint: certify it with rows that took no part."
-)
 
 
 @dataclass(frozen=True)
@@ -117,11 +109,8 @@ class Editor:
         self._start = as_model(source, "edit")
         self._rows = read_rows(self._start, X, y, test, sample_weight)
         self._finish = finish
-        tree = self._start.tree
-        if not self._rows.in_order and tree.names is not None:
-            # rows in another order do not name the splits
-            tree = replace(tree, names=np.full(tree.n_nodes, -1))
-        self._states = [_State(tree, self._figures(tree))]
+        self._certifier = Certifier(self._start, self._rows)
+        self._states = [_State(self._start.tree, self._figures(self._start.tree))]
         self._at = 0
 
     # -- what it shows ---------------------------------------------------------------------
@@ -192,22 +181,21 @@ class Editor:
         leaf = tree.apply(sample.X, "other")
         now = tree.label[leaf]
         labels, rows = tree.classes.tolist(), []
-        for end, was in sorted(
-            {*zip(leaf[before != now].tolist(), before[before != now].tolist())}
-        ):
+        other = before != now
+        for end, was in np.unique(np.c_[leaf[other], before[other]], axis=0).tolist():
             there = np.flatnonzero((leaf == end) & (before == was))
-            rows.append(
-                {
-                    "leaf": end,
-                    "path": self._path(end),
-                    "before": labels[was],
-                    "now": labels[tree.label[end]],
-                    "rows": len(there),
-                    "became_right": int((sample.y[there] == tree.label[end]).sum()),
-                    "became_wrong": int((sample.y[there] == was).sum()),
-                    "numbers": self._rows.numbers[there].tolist(),
-                }
-            )
+            entry = {
+                "leaf": end,
+                "path": self._path(end),
+                "before": labels[was],
+                "now": labels[tree.label[end]],
+                "rows": len(there),
+                "became_right": int((sample.y[there] == tree.label[end]).sum()),
+                "became_wrong": int((sample.y[there] == was).sum()),
+            }
+            if self._rows.numbers is not None:
+                entry["numbers"] = self._rows.numbers[there].tolist()
+            rows.append(entry)
         return as_frame(rows)
 
     # -- steps -----------------------------------------------------------------------------
@@ -432,41 +420,21 @@ class Editor:
         model = self._start
         if self.history:
             model = replace(
-                self._model(self.tree),
+                self._certifier.last(self.tree),
                 rows=self._rows.record,
                 edits=(*self._start.edits, *self.history),
             )
-            if self._start.held_out is not None:
-                model = self._certified_aside(model)
         elif self._rows.record is not self._start.rows:
             model = replace(model, rows=self._rows.record)
         return model if self._finish is None else self._finish(model)
 
-    def _certified_aside(self, model: Model) -> Model:
-        """The model with the counts of the rows that fit held out, or why they do not count."""
-        held_out, rows = self._start.held_out, self._rows
-        assert held_out is not None and rows.aside is not None
-        reason = rows.spent
-        if held_out in _COUNTED or "certificate" in vars(self._start):
-            reason = reason or _COUNTED_BEFORE
-        if reason:
-            return replace(model, held_out=None, no_certificate=reason)
-        _COUNTED.add(held_out)
-        return replace(model, held_out=counted_aside(rows.aside, model))
-
     # -- parts -----------------------------------------------------------------------------
 
-    def _model(self, tree: Tree) -> Model:
-        """The model of a tree of the editor, without its path."""
-        return replace(self._start, tree=tree, pruning=None, step=None)
-
     def _figures(self, tree: Tree) -> Figures:
-        return figures_of(self._model(tree), self._rows.test)
+        return figures_of(self._certifier.model(tree), self._rows.test)
 
     def _did(self, tree: Tree, node: int, words: str) -> Step:
         """Take a step; steps that were undone are forgotten."""
-        if tree.names is not None and not self._rows.in_order:
-            tree = replace(tree, names=np.full(tree.n_nodes, -1))
         state = _State(tree, self._figures(tree), f"{self._where(node)}: {words}.")
         before = self.figures
         self._states[self._at + 1 :] = [state]

@@ -61,14 +61,12 @@ def _percent(share: float | None) -> str:
 
 
 def figures_of(model: Model, test: Sample | None) -> Figures:
-    """The figures of a model; nothing is computed from rows that were held out."""
+    """The figures of a model that is being edited."""
     tree = model.tree
     wrong = None
     if test is not None:
         wrong = float((tree.label[model.apply(test.X)] != test.y).mean())
-    limit = None
-    if model.held_out is None and model.certificate is not None:
-        limit = model.certificate.risk
+    limit = None if model.certificate is None else model.certificate.risk
     return Figures(tree.n_leaves, tree.errors / float(tree.weight[0]), wrong, limit)
 
 

@@ -19,7 +19,9 @@ from treebound.tree import Tree
 from treebound.tree.impurity import impurity
 from treebound.tree.split import split_of
 
-__all__ = ["best_split", "grown_nodes", "usable_columns", "alternatives"]
+__all__ = ["ALTERNATIVE", "best_split", "grown_nodes", "usable_columns", "alternatives"]
+
+ALTERNATIVE = ("column", "split", "gain", "errors", "rows_left", "rows_right", "agreement")
 
 
 def usable_columns(tree: Tree) -> list[int]:

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from treebound._validation import Whole, check, invalid
-from treebound.edit.candidates import alternatives, best_split, grown_nodes, usable_columns
+from treebound.edit.candidates import (
+    ALTERNATIVE,
+    alternatives,
+    best_split,
+    grown_nodes,
+    usable_columns,
+)
 from treebound.edit.certifying import Certifier
 from treebound.edit.figures import Figures, as_frame, figures_of
 from treebound.edit.nodes import Nodes, planted, rows_at, sides
@@ -21,6 +27,10 @@ from treebound.tree import Tree
 from treebound.tree.split import split_of, splits_of
 
 __all__ = ["Editor", "Step"]
+
+_CHANGES = (
+    "leaf", "path", "before", "now", "rows", "became_right", "became_wrong", "numbers",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -165,7 +175,7 @@ class Editor:
             pandas a list of dicts.
         """
         at = self._node(node)
-        return as_frame(alternatives(self._start, self.tree, at, self._rows.sample))
+        return as_frame(alternatives(self._start, self.tree, at, self._rows.sample), ALTERNATIVE)
 
     def changed(self) -> Any:
         """The training rows that now get another answer, by leaf.
@@ -174,7 +184,8 @@ class Editor:
         -------
         pandas.DataFrame
             Leaf, path, answer before and now, number of rows, how many became right and wrong, and
-            their numbers in the table. Without pandas a list of dicts.
+            their numbers in the table (None if the pruner kept rows back). Without pandas a list
+            of dicts.
         """
         sample, first, tree = self._rows.sample, self._states[0].tree, self.tree
         before = first.label[first.apply(sample.X, "other")]
@@ -184,6 +195,7 @@ class Editor:
         other = before != now
         for end, was in np.unique(np.c_[leaf[other], before[other]], axis=0).tolist():
             there = np.flatnonzero((leaf == end) & (before == was))
+            numbers = self._rows.numbers
             entry = {
                 "leaf": end,
                 "path": self._path(end),
@@ -192,11 +204,10 @@ class Editor:
                 "rows": len(there),
                 "became_right": int((sample.y[there] == tree.label[end]).sum()),
                 "became_wrong": int((sample.y[there] == was).sum()),
+                "numbers": None if numbers is None else numbers[there].tolist(),
             }
-            if self._rows.numbers is not None:
-                entry["numbers"] = self._rows.numbers[there].tolist()
             rows.append(entry)
-        return as_frame(rows)
+        return as_frame(rows, _CHANGES)
 
     # -- steps -----------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,10 +71,10 @@ def figures_of(model: Model, test: Sample | None) -> Figures:
     return Figures(tree.n_leaves, tree.errors / float(tree.weight[0]), wrong, limit)
 
 
-def as_frame(rows: list[dict[str, Any]]) -> Any:
-    """A pandas frame if pandas is installed, else the list."""
+def as_frame(rows: list[dict[str, Any]], columns: Sequence[str]) -> Any:
+    """A pandas frame of these columns if pandas is installed, else the list."""
     try:
         import pandas
     except ModuleNotFoundError:
         return rows
-    return pandas.DataFrame(rows)
+    return pandas.DataFrame(rows, columns=list(columns))

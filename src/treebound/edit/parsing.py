@@ -53,15 +53,14 @@ def parse_split(text: str, columns: Sequence[Column]) -> SplitTest:
     """
     if not isinstance(text, str):
         raise TypeError(f"A split must be a text such as 'age <= 30'. Got {text!r} instead.")
-    words = text.strip()
     named = [
-        (written, at)
+        (words[len(written) :], at)
         for at, column in enumerate(columns)
-        for written in {one_line(column.name), json.dumps(column.name, ensure_ascii=False)}
+        for written in (one_line(column.name), json.dumps(column.name, ensure_ascii=False))
+        for words in (text, text.lstrip())
         if words.startswith(written)
     ]
-    for written, at in sorted(named, key=lambda pair: -len(pair[0])):
-        rest = words[len(written) :]
+    for rest, at in sorted(named, key=lambda pair: len(pair[0])):  # the longest name first
         presence, comparison = _PRESENCE.fullmatch(rest), _COMPARISON.fullmatch(rest)
         if presence or comparison:
             column_named(columns[at].name, columns, "split")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treebound.model import Model
     from treebound.pruning import merge_equal_leaves
     from treebound.shapes import TreeShape
-    from treebound.show import compare
+    from treebound.show.compare import compare
     from treebound.tree import Tree
     from treebound.verbs import certify, prune
 

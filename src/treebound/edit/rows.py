@@ -171,7 +171,7 @@ def _counts_agree(model: Model, sample: Sample) -> bool:
 
 def _read_test(model: Model, test: Any) -> Sample:
     """The test rows, each counted once."""
-    if not (isinstance(test, tuple | list) and len(test) == 2):
+    if not (isinstance(test, tuple) and len(test) == 2):
         raise invalid("test", "edit", "a pair (X, y)", type(test).__name__)
     if _are(model, "training", test):
         raise ValueError(

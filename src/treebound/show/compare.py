@@ -226,7 +226,8 @@ def compare_read(a: tuple[Model, Any], b: tuple[Model, Any], y: Any) -> Comparis
             )
         )
     return Comparison(
-        *models,
+        a[0],
+        b[0],
         rows=len(codes),
         errors_a=int(wrong[0].sum()),
         errors_b=int(wrong[1].sum()),

@@ -38,7 +38,6 @@ from treebound.certificate import Frontier, Prior, best_of_folds, draw_folds, se
 from treebound.certificate.certificate import _by_compression, _by_tail_inversion
 from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions, grow
-from treebound.growing.naming import needs_name
 from treebound.pruning import (
     BoundPruner,
     CostComplexityPruner,
@@ -48,6 +47,7 @@ from treebound.pruning import (
     merge_equal_leaves,
 )
 from treebound.tree.model import Tree
+from treebound.tree.naming import needs_name
 
 RESULTS = Path(__file__).parent / "results" / "certificates.json"
 THRESHOLDS = ("decimal", "midpoint", "observed")

@@ -12,6 +12,7 @@ other work on the machine disturbs least; only the comparison of threads is by t
   Dataset that is there already, and with the Dataset;
 - kinds of data: ten classes, pure noise, integers, heavy ties, missing values, weights, mixed
   columns, against the sorted scan of all rows, which is the same kernel with histograms left out;
+- shards in this process, one and four, against memory;
 - the physical limit: one copy of the matrix for each level of the tree, as the machine copies;
 - 5 real and 5 nominal columns of 10, 100 and 1,000 categories, against one-hot columns and
   scikit-learn, sparse or dense, whichever is faster there;
@@ -48,7 +49,8 @@ from sklearn.tree import DecisionTreeClassifier
 import treebound as tb
 from treebound._files import write_text
 from treebound.data import Sample
-from treebound.growing import GrowOptions, grow
+from treebound.growing import GrowOptions, Limits, grow, grow_on_engine, make_bins
+from treebound.growing.engine import LocalEngine
 
 RESULTS = Path(__file__).parent / "results"
 LEAVES = 75
@@ -344,6 +346,36 @@ def scaling(quick: bool) -> dict[str, dict[str, float]]:
     return found
 
 
+def shards(rows: list[int]) -> Table:
+    """An engine of one sample in this process; the same in rounds; and of four samples."""
+    found = {}
+    for n in rows:
+        sample = Sample.learn(*real_sample(n))
+        parts = [sample.part(some) for some in np.array_split(np.arange(n), 4)]
+        found[f"{n:,} rows"] = seconds(
+            {
+                "treebound": kernel(sample),
+                "one shard": on_engine([sample]),
+                "in rounds": on_engine([sample], Limits(gather_rows=1 << 16)),
+                "four shards": on_engine(parts),
+            }
+        )
+    return found
+
+
+def on_engine(parts: list[Sample], limits: Limits | None = None) -> Job:
+    """Growing on samples as shards, their coding included."""
+    columns, classes = parts[0].columns, parts[0].classes
+    options = GrowOptions(max_leaves=LEAVES)
+
+    def fit() -> Any:
+        some = [values[:: max(1, len(values) // 4096)] for values in parts[0].X.values]
+        engine = LocalEngine(parts, make_bins(columns, some), len(classes))
+        return grow_on_engine(engine, columns, classes, options, weighted=False, limits=limits)
+
+    return fit
+
+
 def threads() -> Table:
     """Two threads, and one, by the clock."""
     found = {}
@@ -399,6 +431,8 @@ def main() -> None:
     rows_of_kinds = 10**5 if asked.quick else 10**6
     found["kinds of data"] = against_sorted(rows_of_kinds)
     print_times("growing alone, 75 leaves", found["kinds of data"])
+    found["shards"] = shards([10**5] if asked.quick else [10**5, 10**6])
+    print_times("growing on shards in this process, 75 leaves", found["shards"])
     found["limit"] = limit(rows_of_kinds)
     print(
         f"\ngrowing takes as long as {found['limit']['copies']:.1f} copies of the matrix; "

@@ -7,6 +7,7 @@ files (20 real columns, two classes, row groups of 125,000 rows), in a process o
 one tree of 75 leaves. Counted are processor seconds of all processes of that side, reading and
 imports included, and the peak of their memory in all, what pages of files they map apart.
 
+- reading: pyarrow alone reads the files as a table;
 - in memory: ``BoundTreeClassifier.fit`` on the table that pyarrow reads;
 - streamed: ``BoundTreeClassifier.fit`` on the ``pyarrow.dataset``;
 - Dask with one and two workers of one thread: ``DaskBoundTreeClassifier``;
@@ -37,7 +38,7 @@ RESULTS = Path(__file__).parent / "results"
 LEAVES = 75
 FILE_ROWS = 250_000
 GROUP_ROWS = 125_000
-SIDES = ("memory", "streamed", "dask-1", "dask-2", "lightgbm.dask", "xgboost.dask")
+SIDES = ("reading", "memory", "streamed", "dask-1", "dask-2", "lightgbm.dask", "xgboost.dask")
 OURS = ("memory", "streamed", "dask-1", "dask-2")
 
 
@@ -66,6 +67,11 @@ def write_files(folder: Path, rows: int, columns: int = 20, classes: int = 2) ->
 def fit_side(side: str, folder: str, leaves: int) -> str:
     """Fit, and tell which tree it was; nothing for peers."""
     options = {"criterion": "gini", "pruning": None, "max_leaves": leaves}
+    if side == "reading":
+        import pyarrow.dataset
+
+        pyarrow.dataset.dataset(folder).to_table()
+        return ""
     if side == "memory":
         return fingerprint(fit_in_memory(folder, options))
     if side == "streamed":

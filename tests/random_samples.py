@@ -7,9 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from treebound.data import Column, Matrix, Sample
-from treebound.growing import GrowOptions
+from treebound.growing import GrowOptions, Limits
 from treebound.growing._bins import Bins
-from treebound.growing.rounds import Limits
 
 KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
 ARRAYS = (

@@ -10,7 +10,7 @@ import treebound as tb
 from treebound import certify
 from treebound.bounds.compression import log_message_weight
 from treebound.bounds.risk import binomial_upper, log_leaves_prior, risk_upper, tail_inversion
-from treebound.certificate import certify_counts, reason_against
+from treebound.certificate import certify_counts, certify_tree, reason_against
 from treebound.data import Column
 from treebound.growing import GrowOptions, grow
 from treebound.pruning import BoundPruner, merge_equal_leaves
@@ -101,7 +101,7 @@ def test_a_limit_above_the_error_of_a_constant_answer_says_so_first():
     assert poor.constant_error <= poor.risk < 1
     assert not poor.useful
     assert str(poor).startswith("This promises no more than always answering the most frequent")
-    assert "More examples, fewer leaves or certify='held-out' would give" in poor.explain()
+    assert "certify='folds'" in poor.explain()
 
 
 def poor_share(leaves, m, errors):
@@ -112,12 +112,14 @@ def every_kind():
     X, y = random_sample(0, rows=400)
     yield tb.BoundTreeClassifier().fit(X, y).certificate_
     yield tb.BoundTreeClassifier(thresholds="observed").fit(X, y).certificate_
-    yield tb.BoundTreeClassifier(certify="held-out").fit(X, y).certificate_
+    for kind in ("held-out", "folds", "prior"):
+        yield tb.BoundTreeClassifier(certify=kind).fit(X, y).certificate_
 
 
 def test_every_kind_says_what_it_is_and_that_classes_are_as_found():
     found = list(every_kind())
-    assert [one.kind for one in found] == ["tail inversion", "compression", "held-out rows"]
+    assert [one.kind for one in found] == ["training", "training", "held-out", "folds", "prior"]
+    assert [one.method for one in found[:3]] == ["tail inversion", "compression", "binomial"]
     for one in found:
         assert f"Kind: {one.kind}" in one.explain()
         assert "the set of classes was taken from the training examples" in one.explain()
@@ -138,8 +140,6 @@ def test_every_kind_says_what_it_is_and_that_classes_are_as_found():
     ],
 )
 def test_new_categories_are_covered_or_the_assumption_is_stated(column, unknown, said):
-    from treebound.certificate import certify_tree
-
     found = certify_tree(chain(3, 500, 9, columns=(*REAL, column)), unknown=unknown)
     assert any("no category is new: columns 'c'" in one.text for one in found.assumptions) == said
 
@@ -166,7 +166,7 @@ def test_parts_add_up_to_the_bound():
     assert found.risk == again
     assert found.log_price == log_growth - log_prior
     assert found.errors == 250
-    assert certify(tree, errors=300).risk > found.risk
+    assert certify_tree(tree, errors=300).risk > found.risk
     assert certify(tree, landscape=tb.Landscape(real=100)).risk > found.risk
     assert certify(tree, delta=0.01).risk > found.risk
 
@@ -198,11 +198,11 @@ def test_the_least_of_two_kinds_shares_delta():
     named = tree.names[tree.names >= 0]
     rows = len(set(named.tolist()))
     price = log_message_weight(300, tree.n_leaves, 2, 3, 0.0, len(named), rows)
-    assert found.kind == "compression"
+    assert found.method == "compression"
     assert (found.named_rows, found.log_price) == (rows, price)
     assert found.risk == risk_upper(300 - rows, int(tree.errors), np.log(0.05) - price)
     inversion = certify(replace(tree, names=None), delta=0.05)
-    assert inversion.kind == "tail inversion"
+    assert inversion.method == "tail inversion"
     assert found.risk < inversion.risk
     # A landscape of one's own says nothing of the rows: all of delta is the tail inversion's.
     own = certify(tree, landscape=tree.landscape, delta=0.05)
@@ -219,7 +219,7 @@ def test_a_raised_subtree_costs_its_names_but_not_the_share_of_delta():
     tree = merge_equal_leaves(tree)
     assert (tree.names[~tree.is_leaf] < 0).any()
     found = certify(tree, delta=0.1)
-    assert found.kind == "tail inversion"
+    assert found.method == "tail inversion"
     assert found.risk == certify(replace(tree, names=None), delta=0.05).risk
 
 
@@ -230,7 +230,7 @@ def test_small_cases(declared):
     two = grow_coded(X, y, [column], [0, 1], thresholds="observed")
     assert two.n_leaves == 2
     assert certify(two).risk > 0.8
-    assert certify(two, errors=3).vacuous
+    assert certify_tree(two, errors=3).vacuous
     one_leaf = grow_coded(X, y, [column], [0, 1], thresholds="observed", max_leaves=1)
     assert certify(one_leaf).errors == 2
     one_class = grow_coded(X, 0 * y, [column], [0], thresholds="observed")
@@ -245,7 +245,7 @@ def test_declared_columns_name_no_row():
     columns = [Column("o", "ordinal", tuple("abcd"), declared=True),
                Column("n", "nominal", tuple("abcd"), declared=True)]  # fmt: skip
     found = certify(grow_coded(X, y, columns, [0, 1], thresholds="observed"))
-    assert (found.kind, found.named_rows, found.leaves) == ("compression", 0, 2)
+    assert (found.method, found.named_rows, found.leaves) == ("compression", 0, 2)
     price = np.log(np.pi**2 / 6 * 4 * 2 * 2 * 3)  # size, labels, columns, thresholds
     assert found.log_price == pytest.approx(price)
 
@@ -267,9 +267,9 @@ def test_no_certificate_for_weights_and_the_reason_is_told():
     assert reason_against(plain) == ""
     assert certify(plain).m == 60
     with pytest.raises(ValueError, match="'errors' parameter of certify must be an int >= 0"):
-        certify(plain, errors=1.5)
+        certify_tree(plain, errors=1.5)
     with pytest.raises(ValueError, match="'errors' parameter of certify must be at most 60"):
-        certify(plain, errors=61)
+        certify_tree(plain, errors=61)
 
 
 # -- the training rows, given again --------------------------------------------------------------
@@ -279,13 +279,13 @@ def test_training_rows_given_again_change_nothing():
     X, y = random_sample(2, 300)
     clf = tb.BoundTreeClassifier(thresholds="observed").fit(X, y)
     assert certify(clf, X, y) == clf.certificate_
-    assert clf.certificate_.kind == "compression"
+    assert clf.certificate_.method == "compression"
 
 
 def test_answers_stay_those_of_the_model_on_other_rows():
     X, y = random_sample(3, 300)
     tree = tb.BoundTreeClassifier().fit(X, y).tree_
-    found = certify(tree, X[:100], 1 - y[:100])
+    found = certify(tree, X[:100], 1 - y[:100], kind="training")
     wrong = (tree.predict(coded_sample(X[:100], y[:100], tree.columns, [0, 1]).X) == y[:100]).sum()
     assert (found.errors, found.m) == (wrong, 100)
 

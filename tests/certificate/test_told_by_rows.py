@@ -13,9 +13,9 @@ from messages import answer, choices_of, decode, encode, random_matrix
 from treebound.certificate.certificate import _by_compression, _log_splits
 from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions, grow
-from treebound.growing.naming import naming_rows, needs_name, row_numbers
 from treebound.pruning import merge_equal_leaves
 from treebound.tree.model import Tree
+from treebound.tree.naming import naming_rows, needs_name, row_keys
 
 LETTERS = tuple("abcde")
 COLUMNS = {
@@ -62,7 +62,7 @@ def test_the_decoder_gives_the_tree_back(seed, rows, kinds, n_classes, criterion
     hidden = random_matrix(rng, rows, columns)
     for column, values in zip(sample.X.values, hidden.values, strict=True):
         values[names] = column[names]
-    decoded = decode(message, sorted(names), columns, hidden, row_numbers(rows))
+    decoded = decode(message, sorted(names), columns, hidden, row_keys(hidden))
     new = random_matrix(rng, 200, columns, unknown=True)
     for matrix in (sample.X, new):
         found = [answer(decoded, matrix, row) for row in range(matrix.n_rows)]

@@ -164,14 +164,13 @@ def test_the_path_of_a_large_tree_is_kept_in_part(tmp_path):
     np.testing.assert_array_equal(again.predict(X), clf.predict(X))
 
 
-def test_weights_leave_no_certificate(tmp_path):
+def test_a_file_keeps_the_certificate_of_weighted_rows(tmp_path):
     X, y = load_iris(return_X_y=True)
     clf = BoundTreeClassifier().fit(X, y, sample_weight=np.full(150, 2.0))
     clf.save(tmp_path / "model.json")
     again = BoundTreeClassifier.load(tmp_path / "model.json")
-    assert again.certificate_ is None
-    assert again.certificate_reason_ == clf.certificate_reason_
-    assert "weighted" in again.certificate_reason_
+    assert again.certificate_ == clf.certificate_
+    assert clf.certificate_.m == 150
     assert not hasattr(again, "feature_names_in_")
 
 

@@ -55,11 +55,25 @@ def fruit():
         BoundTreeClassifier(),
         BoundTreeClassifier(criterion="gini", unknown="stop"),
         BoundTreeClassifier(pruning=None, growth_order="impurity"),
+        BoundTreeClassifier(size="small"),
+        BoundTreeClassifier(class_weight="balanced"),
         *(BoundTreeClassifier(pruning=name) for name in sorted(PRUNERS)),
     ]
 )
 def test_every_check_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"class_weight": "balanced"}, {"size": "small"}])
+def test_weights_are_repeats_where_the_weight_is_chosen_by_folds(parameters):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 5))
+    y = (rng.random(1500) < 1 / (1 + np.exp(1.5 - 2 * X[:, 0] - X[:, 1]))).astype(int)
+    times = rng.integers(0, 4, 1500)
+    weighted = BoundTreeClassifier(**parameters).fit(X, y, sample_weight=times)
+    repeated = BoundTreeClassifier(**parameters).fit(X.repeat(times, axis=0), y.repeat(times))
+    assert weighted.pruning_result_.choice == repeated.pruning_result_.choice
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X))
 
 
 def test_set_output_makes_frames_of_probabilities(fruit):

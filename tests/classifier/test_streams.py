@@ -9,7 +9,7 @@ from random_samples import ARRAYS
 from treebound import BoundTreeClassifier
 from treebound.classifier import fitting
 from treebound.data import streams
-from treebound.growing.rounds import Limits
+from treebound.growing import Limits
 
 pa = pytest.importorskip("pyarrow")
 pds = pytest.importorskip("pyarrow.dataset")

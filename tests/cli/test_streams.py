@@ -12,7 +12,7 @@ from shell import run
 
 import treebound as tb
 from treebound.cli import streams
-from treebound.growing.rounds import Progress
+from treebound.growing import Progress
 
 pytest.importorskip("pyarrow.dataset")
 
@@ -72,7 +72,7 @@ def test_a_checkpoint_of_another_table_is_refused(folder, tmp_path, capsys):
     path.write_text("{}")
     code, _, err = run(capsys, "fit", folder, "--target", "label", "--checkpoint", path)
     assert code == 2
-    assert "is no checkpoint. Hint: name another file" in err
+    assert "is not a checkpoint. Hint: remove it, or name another file" in err
     assert path.read_text() == "{}"
 
 

@@ -232,7 +232,7 @@ def test_parquet_files_whose_columns_dask_reads_in_other_partitions(client, tmp_
 def test_workers_load_no_scikit_learn():
     code = (
         "import sys, treebound.dask.collections, treebound.dask.tasks\n"
-        "import treebound.growing.rounds.on_dask\n"
+        "import treebound.dask.engine\n"
         "assert not {'sklearn', 'scipy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -15,8 +15,7 @@ from random_samples import (
     random_sample,
 )
 
-from treebound.growing import grow
-from treebound.growing.rounds import grow_in_rounds
+from treebound.growing import grow, grow_on_engine
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
@@ -27,12 +26,12 @@ def same(sample):
 
 
 def grown_on_dask(client, sample, parts, bins, options, limits, finer):
-    from treebound.growing.rounds.on_dask import DaskEngine
+    from treebound.dask.engine import DaskEngine
 
     raw = [(dask.delayed(part),) for part in parts]
     engine = DaskEngine(client, raw, same, bins, sample.n_classes)
     try:
-        return grow_in_rounds(
+        return grow_on_engine(
             engine, sample.columns, sample.classes, options,
             weighted=sample.weight is not None, limits=limits, finer=finer,
         )  # fmt: skip

@@ -12,8 +12,7 @@ import pytest
 from random_samples import ARRAYS
 
 from treebound.data import Sample
-from treebound.growing import GrowOptions, grow
-from treebound.growing.rounds import Limits, grow_in_rounds, make_bins
+from treebound.growing import GrowOptions, Limits, grow, grow_on_engine, make_bins
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -53,7 +52,7 @@ def the_part(sample, part):
 
 
 def engine_of(client, sample, read=the_part, n_parts=6):
-    from treebound.growing.rounds.on_dask import DaskEngine
+    from treebound.dask.engine import DaskEngine
 
     parts = np.array_split(np.arange(sample.n_rows), n_parts)
     raw = [(dask.delayed(sample), part) for part in parts]
@@ -63,7 +62,7 @@ def engine_of(client, sample, read=the_part, n_parts=6):
 
 def grown(engine, sample, progress=None):
     try:
-        return grow_in_rounds(
+        return grow_on_engine(
             engine, sample.columns, sample.classes, OPTIONS, weighted=False, limits=LIMITS,
             progress=progress,
         )  # fmt: skip
@@ -238,7 +237,7 @@ def test_values_read_again_are_on_one_worker_for_each_bundle(sample, expected):
                 client.run(lose_files)
             elif state.passes > 6:
                 bundles = client.gather(engine._bundles)
-                found.append([{os.path.dirname(s.values.path) for s in b[0]} for b in bundles])
+                found.append([{os.path.dirname(s.values.file) for s in b[0]} for b in bundles])
 
         assert_same(grown(engine, sample, progress), expected)
     assert {len(folders) for folders in found[-1]} == {1}

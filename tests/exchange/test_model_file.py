@@ -191,9 +191,9 @@ BROKEN = [
     ("parameters", {"unknown": "stop"}, "parameters.unknown"),
     ("parameters", {"max_leaves": 0}, "parameters"),
     ("no_certificate", None, "no_certificate"),
-    ("class_factors", [1.0], "class_factors"),
-    ("class_factors", [1.0, 0.0, 1.0], "class_factors[1]"),
-    ("class_factors", [1.0, "2", 1.0], "class_factors[1]"),
+    ("nodes/factors", [1.0], "nodes.factors"),
+    ("nodes/factors", [1.0, 0.0, 1.0], "nodes.factors[1]"),
+    ("nodes/factors", [1.0, "2", 1.0], "nodes.factors[1]"),
     ("held_out", {"m": 3, "errors": 1}, "held_out.counts"),
     ("held_out", {"m": 0, "errors": 0, "counts": []}, "held_out.m"),
     ("held_out", {"m": 3, "errors": 1, "counts": [[1, 1, 1]]}, "held_out.counts"),
@@ -408,9 +408,11 @@ def test_the_record_of_rows_is_kept_or_left_out():
 
 
 def test_a_reason_against_a_certificate_and_class_weights_are_kept():
-    model = Model(random_tree(3, 4), no_certificate="Rows were left out.", class_factors=(1, 2, 3))
-    again = loads(dumps(model))
-    assert (again.no_certificate, again.class_factors) == ("Rows were left out.", (1.0, 2.0, 3.0))
+    tree = replace(random_tree(3, 4), weighted=True, factors=(1.0, 2.0, 3.0))
+    again = loads(dumps(Model(tree, no_certificate="Rows were left out.")))
+    assert (again.no_certificate, tuple(again.tree.factors)) == (
+        "Rows were left out.", (1.0, 2.0, 3.0),
+    )  # fmt: skip
     assert again.certificate is None
 
 

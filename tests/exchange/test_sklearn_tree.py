@@ -226,16 +226,17 @@ def test_answers_by_cost_are_refused():
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 1, 1: 7, 2: 0.5, 3: 3}])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_class_weights_of_the_estimator_are_kept(class_weight, weighted):
+@pytest.mark.parametrize("with_weights", [False, True])
+def test_class_weights_of_the_estimator_are_kept(class_weight, with_weights):
     X, y = noisy(4, rows=400)
-    weight = np.random.default_rng(1).integers(1, 4, 400) if weighted else None
+    weight = np.random.default_rng(1).integers(1, 4, 400) if with_weights else None
     estimator = DecisionTreeClassifier(max_leaf_nodes=9, class_weight=class_weight, random_state=0)
     estimator.fit(X, y, weight)
     tree = from_sklearn(estimator, X, y, weight)
     reached = tree.apply(coded_matrix(X, tree.columns))
     np.testing.assert_array_equal(tree.classes[tree.label[reached]], estimator.predict(X))
-    np.testing.assert_allclose(tree.counts.sum(), estimator.tree_.weighted_n_node_samples.sum())
+    weighted = (tree.counts * tree.factors).sum()
+    np.testing.assert_allclose(weighted, estimator.tree_.weighted_n_node_samples.sum())
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])

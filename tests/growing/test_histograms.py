@@ -65,14 +65,13 @@ def random_problem(rng, most_rows):
 
 def assert_same_trees(rng, most_rows):
     arguments, options = random_problem(rng, most_rows)
-    sorted_scan, missing = grow(*arguments, **options, n_threads=1, crossing=2**62)
+    sorted_scan = grow(*arguments, options=options, n_threads=1, crossing=2**62)
     kernel = {
         "crossing": int(rng.choice([2, 2, 10, 50])),
         "most_bins": int(rng.choice([2, 3, 8, 30, 255, 1000])),
         "n_threads": int(rng.choice([1, 1, 2])),
     }
-    histograms, found = grow(*arguments, **options, **kernel)
-    assert missing == found
+    histograms = grow(*arguments, options=options, **kernel)
     for name, array in sorted_scan.items():
         np.testing.assert_array_equal(histograms[name], array, err_msg=f"{name} {kernel}")
     return len(sorted_scan["feature"])
@@ -103,11 +102,11 @@ def test_pure_noise_changes_the_way_and_not_the_tree(n, n_columns):
     options = {
         "criterion": 0, "by_impurity": False, "max_leaves": 12, "max_depth": NO_LIMIT,
         "min_samples_leaf": 1, "min_weight": 0, "min_samples_split": 2, "min_gain": 0.0,
-        "thresholds": 0, "n_threads": 2,
+        "thresholds": 0,
     }  # fmt: skip
     arguments = (columns, y, None, 2, none, none, none)
-    chosen, _ = grow(*arguments, **options)
-    sorted_scan, _ = grow(*arguments, **options, crossing=2**62)
+    chosen = grow(*arguments, options=options)
+    sorted_scan = grow(*arguments, options=options, crossing=2**62)
     for name, array in sorted_scan.items():
         np.testing.assert_array_equal(chosen[name], array, err_msg=name)
 
@@ -127,9 +126,9 @@ def test_threads_count_and_part_rows_of_any_number():
         "thresholds": 0,
     }  # fmt: skip
     arguments = (columns, y, None, 3, none, none, none)
-    expected, _ = grow(*arguments, **options, n_threads=1, crossing=2**62)
+    expected = grow(*arguments, options=options, n_threads=1, crossing=2**62)
     for n_threads in (1, 2, 3):
-        found, _ = grow(*arguments, **options, n_threads=n_threads)
+        found = grow(*arguments, options=options, n_threads=n_threads)
         for name, array in expected.items():
             np.testing.assert_array_equal(found[name], array, err_msg=f"{name} {n_threads}")
 
@@ -140,7 +139,7 @@ def test_columns_side_by_side_in_a_matrix_are_coded_like_columns_apart(dtype):
     options = {
         "criterion": 0, "by_impurity": False, "max_leaves": 30, "max_depth": NO_LIMIT,
         "min_samples_leaf": 1, "min_weight": 0, "min_samples_split": 2, "min_gain": 0.0,
-        "thresholds": 0, "n_threads": 1,
+        "thresholds": 0,
     }  # fmt: skip
     for seed in range(10):
         rng = np.random.default_rng([9, seed])
@@ -154,11 +153,10 @@ def test_columns_side_by_side_in_a_matrix_are_coded_like_columns_apart(dtype):
             X[rng.random(X.shape) < 0.05] = np.nan
         none = [0] * n_columns
         problem = y.astype(np.int32), None, 2, none, none, none
-        expected, missing = grow([*X.T], *problem, **options, crossing=2**62)
+        expected = grow([*X.T], *problem, options=options, crossing=2**62)
         for columns in ([*X.T], [*np.asfortranarray(X).T]):
             kernel = {"crossing": 100, "most_bins": 20 if seed % 3 else 300}
-            found, also_missing = grow(columns, *problem, **options, **kernel)
-            assert missing == also_missing
+            found = grow(columns, *problem, options=options, **kernel)
             for name, array in expected.items():
                 np.testing.assert_array_equal(found[name], array, err_msg=f"{name} {seed}")
 
@@ -182,9 +180,9 @@ def test_threads_gather_the_rows_of_one_column_together(weighted, pure, most_bin
         "thresholds": 0,
     }  # fmt: skip
     arguments = (columns, y, weights, 2, [0, 0], [0, 0], [0, 0])
-    expected, _ = grow(*arguments, **options, n_threads=1, crossing=2**62)
+    expected = grow(*arguments, options=options, n_threads=1, crossing=2**62)
     for n_threads in (2, 3):
         kernel = {"n_threads": n_threads, "crossing": 1000, "most_bins": most_bins}
-        found, _ = grow(*arguments, **options, **kernel)
+        found = grow(*arguments, options=options, **kernel)
         for name, array in expected.items():
             np.testing.assert_array_equal(found[name], array, err_msg=f"{name} {n_threads}")

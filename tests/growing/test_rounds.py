@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from random_samples import (
@@ -13,8 +15,10 @@ from random_samples import (
     random_sample,
 )
 
-from treebound.growing import GrowOptions, grow
-from treebound.growing.rounds import Limits, LocalEngine, grow_in_rounds, stream_engine
+from treebound.data import Sample
+from treebound.growing import GrowOptions, Limits, grow, grow_on_engine, make_bins
+from treebound.growing.engine import LocalEngine, ShardEngine, stream_engine
+from treebound.growing.shard import code_sample
 
 
 def assert_same_tree(seed, most_rows=400):
@@ -24,10 +28,10 @@ def assert_same_tree(seed, most_rows=400):
     n_threads = int(rng.choice([1, 1, 2]))
     expected = grow(sample, options)
     if rng.random() < 0.5:
-        engine = LocalEngine.of_samples(parts, bins, n_threads=n_threads)
+        engine = LocalEngine(parts, bins, sample.n_classes, n_threads=n_threads)
     else:
         engine = stream_engine(parts, bins, n_threads=n_threads)
-    tree = grow_in_rounds(
+    tree = grow_on_engine(
         engine,
         sample.columns,
         sample.classes,
@@ -74,9 +78,11 @@ def test_growth_goes_on_from_a_checkpoint(tmp_path):
                 raise Stop
 
         while True:
-            engine = LocalEngine.of_samples(random_parts(rng, sample), random_bins(rng, sample))
+            engine = LocalEngine(
+                random_parts(rng, sample), random_bins(rng, sample), sample.n_classes
+            )
             try:
-                tree = grow_in_rounds(
+                tree = grow_on_engine(
                     engine, sample.columns, sample.classes, options, checkpoint=path,
                     weighted=sample.weight is not None, limits=Limits(gather_rows=5),
                     progress=progress,
@@ -96,8 +102,8 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
     parts, bins = random_parts(rng, sample), random_bins(rng, sample)
 
     def grown(**options):
-        engine = LocalEngine.of_samples(parts, bins)
-        return grow_in_rounds(
+        engine = LocalEngine(parts, bins, sample.n_classes)
+        return grow_on_engine(
             engine, sample.columns, sample.classes, GrowOptions(**options), checkpoint=path,
             weighted=sample.weight is not None, limits=Limits(gather_rows=0), progress=stop,
         )  # fmt: skip
@@ -110,20 +116,99 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
         grown()
     with pytest.raises(ValueError, match="of other rows, columns or options"):
         grown(min_samples_leaf=2)
-    with np.load(path) as found:
-        kept = dict(found)
-    for name, values in {
-        "left": kept["left"] + 1000,
-        "counts": kept["counts"][:, :0],
-        "feature": kept["feature"] + 1000,
-        "fresh": kept["fresh"] - 1000,
-        "rows": kept["rows"][:-1],
-    }.items():
-        np.savez(path, **kept | {name: values})
-        with pytest.raises(ValueError, match="contradicts itself"):
+    content = path.read_bytes()
+    for at in (40, 200, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        with pytest.raises(ValueError, match="was altered or cut off"):
             grown()
-    for content in (b"not a checkpoint", b"", b"PK\x03\x04"):
-        path.write_bytes(content)
-        with pytest.raises(ValueError, match="is no checkpoint"):
+    path.write_bytes(content[:-1])
+    with pytest.raises(ValueError, match="was altered or cut off"):
+        grown()
+    np.save(tmp_path / "array.npy", np.arange(3))
+    for other in (b"not a checkpoint", b"", b"PK", (tmp_path / "array.npy").read_bytes()):
+        path.write_bytes(other)
+        with pytest.raises(ValueError, match="is not a checkpoint"):
             grown()
-        assert path.read_bytes() == content
+        assert path.read_bytes() == other
+
+
+def test_a_checkpoint_of_other_values_is_refused(tmp_path):
+    """Equal columns, counts and extents, but one value is another."""
+    rng, path = np.random.default_rng(0), tmp_path / "tree"
+    X, y = rng.normal(size=(300, 2)), rng.integers(0, 2, 300)
+
+    def stop(state):
+        if state.rounds == 2:
+            raise Stop
+
+    def grown():
+        sample = Sample.learn(X, y)
+        engine = LocalEngine([sample], make_bins(sample.columns, [*X.T]), 2)
+        return grow_on_engine(
+            engine, sample.columns, sample.classes, GrowOptions(), checkpoint=path,
+            weighted=False, limits=Limits(gather_rows=0), progress=stop,
+        )  # fmt: skip
+
+    with pytest.raises(Stop):
+        grown()
+    X[np.argsort(X[:, 0])[150], 0] += 1e-6
+    with pytest.raises(ValueError, match="of other rows, columns or options"):
+        grown()
+
+
+def test_a_checkpoint_in_a_folder_that_does_not_exist_is_refused_at_the_start(tmp_path):
+    rng = np.random.default_rng(0)
+    sample = random_sample(rng, 100)
+    engine = LocalEngine([sample], random_bins(rng, sample), sample.n_classes)
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        grow_on_engine(
+            engine, sample.columns, sample.classes, GrowOptions(), weighted=False,
+            checkpoint=tmp_path / "none" / "tree",
+        )  # fmt: skip
+
+
+class SendingEngine(ShardEngine):
+    """Everything is sent, as to another machine."""
+
+    def __init__(self, parts, bins, n_classes):
+        super().__init__(bins, n_classes)
+        coded = [code_sample(part, bins) for part in parts]
+        self.start(coded, [one.facts for one in coded], [[i] for i in range(len(coded))])
+
+    def broadcast(self, value):
+        return pickle.dumps(value)
+
+    def map(self, function, items, *args):
+        sent = [pickle.loads(a) if isinstance(a, bytes) else a for a in args]
+        return [pickle.loads(pickle.dumps(function(item, *sent))) for item in items]
+
+    def reduce(self, function, items):
+        return function([function([item]) for item in items])
+
+
+def test_an_engine_of_three_methods_grows_the_tree_of_memory():
+    for seed in range(15):
+        rng = np.random.default_rng([8, seed])
+        sample, options = random_sample(rng, 200), random_options(rng)
+        engine = SendingEngine(
+            random_parts(rng, sample), random_bins(rng, sample), sample.n_classes
+        )
+        tree = grow_on_engine(
+            engine, sample.columns, sample.classes, options,
+            weighted=sample.weight is not None, limits=random_limits(rng),
+        )  # fmt: skip
+        expected = grow(sample, options)
+        for name in ARRAYS:
+            np.testing.assert_array_equal(getattr(tree, name), getattr(expected, name), str(seed))
+
+
+def test_rows_in_memory_as_one_sample_are_not_coded():
+    sample = random_sample(np.random.default_rng(3), 200)
+    engine = LocalEngine([sample], random_bins(np.random.default_rng(3), sample), sample.n_classes)
+    tree = grow_on_engine(
+        engine, sample.columns, sample.classes, GrowOptions(), weighted=sample.weight is not None
+    )
+    expected = grow(sample)
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(tree, name), getattr(expected, name))
+    assert not engine._bundles

@@ -1,36 +1,48 @@
-"""Kernels of growth in rounds, each against a slow and obvious twin."""
+"""What is done with shards, each against a slow and obvious twin."""
 
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from random_samples import KINDS, random_bins, random_sample
+from random_samples import KINDS, random_bins, random_parts, random_sample
 
-from treebound.growing._bins import Bins
-from treebound.growing._judge import Judge, best_first
-from treebound.growing._shard import keys_of, values_of
-from treebound.growing.rounds.looking import Question, look_into
-from treebound.growing.rounds.search import Landmarks
-from treebound.growing.rounds.shard import (
+from treebound.data import Column, Matrix, Sample
+from treebound.growing import GrowOptions, Limits, grow_on_engine, make_bins
+from treebound.growing._bins import Bins, keys_of, values_of
+from treebound.growing.engine import LocalEngine, sum_of
+from treebound.growing.refine import EXACT, KeyRanges, Question, add_answers
+from treebound.growing.shard import (
     Rows,
     ShardSplit,
+    SpillFile,
     code_sample,
-    count_bins,
-    part_rows,
-    weigh,
+    count_rows,
+    digest_of,
+    divide_rows,
+    gather_rows,
+    look_into,
+    make_bundle,
+    recode,
 )
 
-CRITERIA = {"gini": 0, "entropy": 1, "misclassification": 2}
+
+def bundle_of(parts, bins):
+    """Coded rows as one bundle."""
+    coded = [code_sample(part, bins) for part in parts]
+    total = coded[0].facts
+    for one in coded[1:]:
+        total = total + one.facts
+    starts = np.cumsum([0, *(part.n_rows for part in parts[:-1])]).tolist()
+    return make_bundle(coded, bins, total.total, starts, parts[0].n_classes)
 
 
-def coded(rng, n=120):
+def random_bundle(rng, n=120):
     sample = random_sample(rng, n)
     bins = random_bins(rng, sample)
-    shard, facts = code_sample(sample, bins)
-    shard, counts = weigh(shard, facts.total, sample.n_classes)
-    return sample, bins, shard, facts, counts
+    return sample, bins, bundle_of([sample], bins)
 
 
 def codes_of(shard, bins, j):
@@ -41,6 +53,23 @@ def codes_of(shard, bins, j):
 def values_in(sample, j):
     values = sample.X.values[j].astype(float)
     return np.where(values < 0, np.nan, values) if sample.X.values[j].dtype.kind == "i" else values
+
+
+def random_questions(rng, bins, facts):
+    """About every bin of every column: its slices, or its values."""
+    questions = {}
+    for j in range(bins.n_columns):
+        if bins.by_code[j]:
+            continue
+        ranges, n = KeyRanges.of(bins, facts, j), bins.n_bins[j]
+        shift = np.full(n, EXACT, dtype=np.uint8)
+        shift[::2] = rng.integers(0, 60, len(shift[::2]))
+        place = np.where(shift == EXACT, -1, np.cumsum(shift != EXACT) - 1).astype(np.int32)
+        questions[j] = Question(
+            16, np.zeros(1, np.int32), np.arange(n + 1, dtype=np.int32)[None], ranges.low,
+            ranges.high, ranges.guide[:n].copy(), shift, place,
+        )  # fmt: skip
+    return questions
 
 
 def test_keys_are_in_the_order_of_values():
@@ -55,7 +84,8 @@ def test_keys_are_in_the_order_of_values():
 def test_codes_are_monotone_and_bins_are_sent_whole():
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        sample, bins, shard, facts, _ = coded(rng)
+        sample, bins, bundle = random_bundle(rng)
+        [shard], facts = bundle.shards, bundle.facts
         again = pickle.loads(pickle.dumps(bins))
         panels, extents, missing, single = again.code(sample.X.values, sample.n_rows)
         for mine, other in zip(shard.panels, panels, strict=True):
@@ -78,12 +108,13 @@ def test_codes_are_monotone_and_bins_are_sent_whole():
 def test_counts_are_those_of_the_rows():
     for seed in range(30):
         rng = np.random.default_rng([1, seed])
-        sample, bins, shard, _, _ = coded(rng)
+        sample, bins, bundle = random_bundle(rng)
+        [shard] = bundle.shards
         order = rng.permutation(sample.n_rows).astype(np.uint32)
         cut = int(rng.integers(0, sample.n_rows + 1))
         rows = Rows(order, np.array([0, cut, sample.n_rows]))
         slots = np.array([1, 0], dtype=np.int32)
-        table = count_bins(shard, rows, bins, sample.n_classes, slots)
+        table = count_rows(bundle._replace(rows=[rows]), slots, False)
         width = sample.n_classes + (shard.units is not None)
         units = np.ones(sample.n_rows, dtype=int) if shard.units is None else shard.units
         for at, slot in enumerate(slots):
@@ -103,25 +134,14 @@ def test_looking_into_bins_finds_their_values():
     looked = 0
     for seed in range(40):
         rng = np.random.default_rng([2, seed])
-        sample, bins, shard, facts, _ = coded(rng)
-        rows = Rows.all(sample.n_rows)
-        for j in range(bins.n_columns):
-            if bins.by_code[j]:
-                continue
-            marks = Landmarks.of(bins, facts, j)
-            n = bins.n_bins[j]
-            shift = np.full(n, 255, dtype=np.uint8)
-            shift[::2] = rng.integers(0, 60, len(shift[::2]))
-            place = np.where(shift == 255, -1, np.cumsum(shift != 255) - 1).astype(np.int32)
-            question = Question(
-                16, np.zeros(1, np.int32), np.arange(n + 1, dtype=np.int32)[None], marks.low,
-                marks.high, marks.guide[:n].copy(), shift, place,
-            )  # fmt: skip
-            answer = look_into([shard], [rows], bins, sample.n_classes, {j: question})[j]
-            values, codes = values_in(sample, j), codes_of(shard, bins, j)
-            for code in range(n):
+        sample, bins, bundle = random_bundle(rng)
+        questions = random_questions(rng, bins, bundle.facts)
+        for j, answer in look_into(bundle, questions).items():
+            shift, place = questions[j].shift, questions[j].place
+            values, codes = values_in(sample, j), codes_of(bundle.shards[0], bins, j)
+            for code in range(bins.n_bins[j]):
                 inside = codes == code
-                if shift[code] != 255:
+                if shift[code] != EXACT:
                     assert answer.slices[place[code], :, -1].sum() == inside.sum()
                     continue
                 found = answer.intervals == code
@@ -132,20 +152,19 @@ def test_looking_into_bins_finds_their_values():
     assert looked > 500
 
 
-def test_rows_are_parted_by_codes_and_values():
+def test_rows_are_divided_by_codes_and_values():
     for seed in range(30):
         rng = np.random.default_rng([3, seed])
-        sample, bins, shard, _, _ = coded(rng)
+        sample, bins, bundle = random_bundle(rng)
         j = int(rng.integers(bins.n_columns))
-        values = values_in(sample, j)
-        codes = codes_of(shard, bins, j)
-        sides = rng.integers(0, 3, bins.n_bins[j] + 1).astype(np.uint8)
+        values, codes = values_in(sample, j), codes_of(bundle.shards[0], bins, j)
+        sides = rng.integers(0, 2 if bins.by_code[j] else 3, bins.n_bins[j] + 1).astype(np.uint8)
         sides[-1] = rng.integers(0, 2)
-        edge = int(keys_of(np.array([rng.choice(np.append(values[~np.isnan(values)], 0.0))]))[0])
-        expected = np.where(sides[codes] == 2, keys_of(values) <= edge, sides[codes] == 1)
+        edge = float(rng.choice(np.append(values[~np.isnan(values)], 0.0)))
+        expected = np.where(sides[codes] == 2, values <= edge, sides[codes] == 1)
         keep = rng.random(2) < 0.7
         split = ShardSplit(0, j, sides, edge, bool(keep[0]), bool(keep[1]))
-        rows = part_rows(shard, Rows.all(sample.n_rows), bins, [split])
+        [rows] = divide_rows(bundle, [split]).rows
         kept = [
             np.flatnonzero(side) for side, k in zip((expected, ~expected), keep, strict=True) if k
         ]
@@ -154,89 +173,148 @@ def test_rows_are_parted_by_codes_and_values():
             np.testing.assert_array_equal(rows.of(slot), ids)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_a_bin_that_is_not_live_holds_no_better_split(criterion):
+def test_a_bundle_of_parts_answers_like_one_of_all_rows():
+    looked = 0
+    for seed in range(30):
+        rng = np.random.default_rng([5, seed])
+        sample, bins, whole = random_bundle(rng, 150)
+        parts = random_parts(rng, sample)
+        bundle, slots = bundle_of(parts, bins), np.zeros(1, dtype=np.int32)
+        np.testing.assert_array_equal(bundle.counts, whole.counts)
+        np.testing.assert_array_equal(digest_of(bundle), digest_of(whole))
+        expected = count_rows(whole, slots, False)
+        for wide in (False, True):
+            np.testing.assert_array_equal(count_rows(bundle, slots, wide), expected)
+        np.testing.assert_array_equal(sum_of([expected, expected]), 2 * expected)
+        [mine], [piece] = gather_rows(bundle, [0]), gather_rows(whole, [0])
+        np.testing.assert_array_equal(mine.labels, piece.labels)
+        for one, other in zip(mine.columns, piece.columns, strict=True):
+            np.testing.assert_array_equal(one, other)
+        finer = random_bins(rng, sample, 1000)
+        fine, also = recode(bundle, finer), recode(whole, finer)
+        np.testing.assert_array_equal(fine.facts.extents, also.facts.extents)
+        for p, panel in enumerate(also.shards[0].panels):
+            found = np.concatenate([shard.panels[p] for shard in fine.shards])
+            np.testing.assert_array_equal(found, panel)
+        questions = random_questions(rng, bins, whole.facts)
+        apart = add_answers(
+            [
+                look_into(bundle._replace(shards=[shard], rows=[rows]), questions)
+                for shard, rows in zip(bundle.shards, bundle.rows, strict=True)
+            ]
+        )
+        together = look_into(bundle, questions)
+        for j, answer in look_into(whole, questions).items():
+            for found in (together[j], apart[j]):
+                for mine, other in zip(found, answer, strict=True):
+                    np.testing.assert_array_equal(mine, other)
+            looked += len(answer.keys)
+    assert looked > 500
+
+
+@pytest.mark.parametrize("change", ["value", "label", "weight"])
+def test_the_digest_depends_on_values_labels_and_weights(change):
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.normal(size=(50, 2)), rng.integers(0, 2, 50), rng.integers(1, 9, 50)
+
+    def digest():
+        sample = Sample.learn(X, y, weight.astype(float))
+        return LocalEngine([sample], make_bins(sample.columns, [*X.T]), 2)
+
+    before = digest().digest()
+    order = rng.permutation(50)
+    X, y, weight = X[order], y[order], weight[order]
+    assert digest().digest() == before
+    if change == "value":
+        X[7, 1] += 1e-9
+    elif change == "label":
+        y[[np.flatnonzero(y == 0)[0], np.flatnonzero(y == 1)[0]]] = [1, 0]
+    else:
+        weight[[np.argmin(weight), np.argmax(weight)]] = [weight.max(), weight.min()]
+    assert digest().digest() != before
+
+
+def impurity(counts, criterion):
+    """The score that splits maximise, of one side."""
+    total, shares = counts.sum(), counts[counts > 0]
+    if criterion == "gini":
+        return (counts**2).sum() / total
+    if criterion == "entropy":
+        return (shares * np.log2(shares)).sum() - total * np.log2(total)
+    return counts.max()
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "misclassification"])
+def test_a_bin_that_is_not_asked_for_holds_no_better_split(criterion):
     """Every split inside every bin, one by one, with missing rows on either side."""
-    not_live = 0
+    not_asked = 0
     for seed in range(60):
         rng = np.random.default_rng([4, seed])
-        n_classes, n_bins = int(rng.integers(2, 5)), int(rng.integers(1, 6))
-        n = int(rng.integers(6, 60))
-        y, x = rng.integers(0, n_classes, n), np.sort(rng.integers(0, 40, n))
-        y = np.where(rng.random(n) < 0.7, x * n_classes // 40, y)
-        weight = np.ones(n, dtype=np.int64) if rng.random() < 0.5 else rng.integers(1, 50, n)
-        bin_of = np.where(rng.random(n) < 0.2, n_bins, x * n_bins // 40)
-        table = np.zeros((n_bins + 1, n_classes + 1), dtype=np.int64)
-        np.add.at(table, (bin_of, y), weight)
-        np.add.at(table, (bin_of, n_classes), 1)
-        counts = np.ascontiguousarray(table[:, :-1].sum(axis=0))
-        least, heavy = int(rng.choice([1, 3])), int(rng.choice([0, counts.sum() // 8]))
-        judge = Judge(n_classes, CRITERIA[criterion], False, int(counts.sum()), least, heavy, 0.0)
-        judge.take(counts, n)
-        single = np.zeros(n_bins, dtype=np.uint8)
-        best, _, _ = judge.reach(table, single, -np.inf)
-        floor = max(best, judge.least) - 4.0 * judge.tolerance
-        live = judge.live(table, single, floor)
-        missing = table[-1]
-        for t in set(range(n_bins)) - set(live):
-            not_live += 1
-            before = table[:t].sum(axis=0)
-            for value in np.unique(x[bin_of == t])[:-1]:
-                inside = (bin_of == t) & (x <= value)
-                left = before.copy()
-                np.add.at(left, y[inside], weight[inside])
-                left[-1] += inside.sum()
-                for side in [0 * missing, missing] if missing[-1] else [missing]:
-                    both = left + side
-                    total = both[:-1].sum()
-                    if not least <= both[-1] <= n - least or not (
-                        heavy <= total <= counts.sum() - heavy
-                    ):
-                        continue
-                    assert judge.split_score(both[:-1].copy()) <= floor + 1e-9
-    assert not_live > 20
+        n_classes, n = int(rng.integers(2, 5)), int(rng.integers(6, 60))
+        x = np.sort(rng.integers(0, 40, n)).astype(float)
+        y = np.where(rng.random(n) < 0.7, x * n_classes // 40, rng.integers(0, n_classes, n))
+        x[rng.random(n) < 0.2] = np.nan
+        least = int(rng.choice([1, 3]))
+        sample = Sample(
+            Matrix((Column("x", "real", missing=True),), (x,)), y.astype(np.int32), None,
+            np.arange(n_classes),
+        )  # fmt: skip
+        bins = Bins([x], [KINDS["real"]], [0], int(rng.integers(2, 6)))
+        engine = LocalEngine([sample], bins, n_classes)
+        asked, look = set(), engine.look
+
+        def record(questions, asked=asked, look=look):
+            for question in questions.values():
+                asked |= set(np.flatnonzero(np.diff(question.first[0])).tolist())
+            return look(questions)
+
+        engine.look = record
+        options = GrowOptions(criterion=criterion, max_leaves=2, min_samples_leaf=least)
+        tree = grow_on_engine(
+            engine, sample.columns, sample.classes, options, weighted=False,
+            limits=replace(Limits(), gather_rows=0),
+        )  # fmt: skip
+        if tree.n_leaves == 1:
+            continue
+        best = sum(impurity(tree.counts[child], criterion) for child in (1, 2))
+        codes = codes_of(bundle_of([sample], bins).shards[0], bins, 0)
+        for code in set(range(bins.n_bins[0])) - asked:
+            not_asked += 1
+            for value in np.unique(x[codes == code])[:-1]:
+                for missing_left in (False, True):
+                    left = (x <= value) | (np.isnan(x) & missing_left)
+                    if least <= left.sum() <= n - least:
+                        sides = [np.bincount(y[s].astype(int), minlength=n_classes)
+                                 for s in (left, ~left)]  # fmt: skip
+                        score = sum(impurity(side, criterion) for side in sides)
+                        assert score <= best + 1e-9
+    assert not_asked > 20
 
 
-def slow_order(priority, left, right, waits, most, tolerance):
-    """The frontier as a list that is searched from end to end."""
-    order, frontier, made = [], [(0, 0)] if waits[0] else [], 1
-    while frontier and len(order) < most:
-        best = frontier[0]
-        for one in frontier[1:]:
-            difference = priority[one[1]] - priority[best[1]]
-            if difference > tolerance or (difference >= -tolerance and one[0] < best[0]):
-                best = one
-        frontier.remove(best)
-        order.append(best[1])
-        for child in (left[best[1]], right[best[1]]):
-            if child >= 0:
-                if waits[child]:
-                    frontier.append((made, child))
-                made += 1
-    return order
-
-
-def test_the_order_is_that_of_a_slow_frontier():
-    for seed in range(100):
-        rng = np.random.default_rng([5, seed])
-        n = 2 * int(rng.integers(0, 30)) + 1
-        left, right = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
-        leaves, made = [0], 1
-        while made < n:
-            node = leaves.pop(int(rng.integers(len(leaves))))
-            left[node], right[node] = made, made + 1
-            leaves += [made, made + 1]
-            made += 2
-        priority = rng.integers(0, 6, n).astype(float)
-        waits = ((left >= 0) | (rng.random(n) < 0.5)).astype(np.uint8)
-        given = (priority, left, right, waits, int(rng.integers(0, n + 2)), 0.25)
-        assert best_first(*given).tolist() == slow_order(*given)
+def test_a_file_gives_back_columns_of_any_type_and_length():
+    rng = np.random.default_rng(0)
+    file = SpillFile()
+    columns = (
+        Column("a", "real"),
+        Column("b", "nominal", ("u", "v")),
+        Column("c", "real"),
+    )
+    bins = make_bins(columns, [rng.normal(size=9), np.empty(0), rng.normal(size=9)])
+    for n in (5001, 3, 0, 1):
+        values = (
+            rng.normal(size=n).astype(np.float32),
+            rng.integers(0, 2, n).astype(np.int32),
+            rng.normal(size=n),
+        )
+        y = np.zeros(n, dtype=np.int32)
+        kept = file.write(Sample(Matrix(columns, values), y, None, np.arange(2)), bins)
+        for j in (0, 2):
+            found = kept.column(j)
+            assert found.dtype == values[j].dtype
+            np.testing.assert_array_equal(found, values[j])
 
 
 def test_a_column_of_too_many_categories_is_refused():
-    from treebound.data import Column
-    from treebound.growing.rounds import make_bins
-
     column = Column("id", "nominal", tuple(range(70_000)))
     with pytest.raises(ValueError, match=r"'id' has 70000 categories.*at most 65534"):
         make_bins([column], [np.empty(0)])

@@ -5,6 +5,7 @@ import pytest
 from pruning_trees import grown_tree, random_tree, sample_of
 from sklearn.model_selection import StratifiedKFold
 
+from treebound.data import Sample
 from treebound.growing import grow
 from treebound.pruning import (
     BoundPruner,
@@ -96,3 +97,17 @@ def test_a_score_of_ones_own_gets_what_its_documentation_says():
     leaves = np.arange(1, tree.n_leaves + 1)
     expected = zip(objective.log_growth_leaves(leaves), objective.log_prior(leaves), strict=True)
     assert sizes <= {(float(a), float(b)) for a, b in expected}
+
+
+def test_very_uneven_weights_are_those_of_the_tree():
+    """Growing rounds weights by a share of their sum, which may be much for a light class."""
+    rounded = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(50, 300))
+        X, y = rng.normal(size=(n, 3)), rng.integers(0, 4, n)
+        sample = Sample.learn(X, y, np.exp(8 * rng.normal(size=n)))
+        tree = grow(sample)
+        rounded += not np.allclose(sample.counts, tree.counts[0], rtol=1e-9, atol=1e-9)
+        assert BoundPruner(weight=1.0).prune(tree, sample).tree.n_leaves <= tree.n_leaves
+    assert rounded > 0

@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
-from treebound.growing._thresholds cimport Rule, pick
+from treebound.tree._thresholds cimport Rule, pick
 
 cdef enum:
     REAL = 0

@@ -16,11 +16,11 @@ from treebound.bounds import log_growth_leaves, tail_inversion
 from treebound.bounds.compression import log_message_weight
 from treebound.bounds.risk import binomial_upper, log_leaves_prior, risk_upper
 from treebound.data import Column
-from treebound.growing.naming import needs_name
 from treebound.landscape import Landscape
 from treebound.pruning import merge_equal_leaves
 from treebound.pruning.path import count
 from treebound.tree.model import Tree
+from treebound.tree.naming import needs_name
 
 if TYPE_CHECKING:
     from treebound.certificate.by_class import ClassLimit

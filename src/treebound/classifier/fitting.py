@@ -7,11 +7,13 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._files import check_writable
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
 from treebound.certificate import (
@@ -34,16 +36,9 @@ from treebound.data.frames import Table, read_table
 from treebound.data.parts import Schema
 from treebound.data.streams import Batches, TableStream, open_stream
 from treebound.data.weights import heaviest, row_weights, warn_of_common_factor
-from treebound.growing import GrowOptions, grow
-from treebound.growing.rounds import (
-    FINE_BINS,
-    Engine,
-    Limits,
-    Progress,
-    grow_in_rounds,
-    make_bins,
-    stream_engine,
-)
+from treebound.growing import GrowOptions, Limits, Progress, grow, grow_on_engine, make_bins
+from treebound.growing.engine import Engine, stream_engine
+from treebound.growing.grow import FINE_BINS
 from treebound.model import Model, row_counts
 from treebound.parameters import FitParameters
 from treebound.pruning import PRUNERS, BoundPruner, Pruner, PruningResult, make_pruner
@@ -293,6 +288,8 @@ def fit_stream(
     """
     pruner, _ = parameters.checked()
     refuse_what_needs_rows(parameters, pruner)
+    if checkpoint is not None:
+        check_writable(Path(checkpoint))
     say = reading or (lambda _what, _rows: None)
     what = ["learning"]
     stream = TableStream(batches, y, sample_weight, tell=lambda rows: say(what[0], rows))
@@ -334,7 +331,7 @@ def fit_engine(
     if unlimited:
         options = replace(options, max_leaves=MOST_GROWN_LEAVES)
     total = engine.facts.total
-    grown = grow_in_rounds(
+    grown = grow_on_engine(
         engine,
         schema.columns,
         schema.classes,

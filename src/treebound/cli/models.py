@@ -107,7 +107,6 @@ def one_leaf(tree: Tree) -> str:
     return (
         f"The tree has one leaf and always answers {tree.classes.tolist()[int(tree.label[0])]!r} "
         f"({percent(1.0 - tree.errors / float(tree.weight[0]))} of the training examples)."
-        + ("" if tree.weighted else " Hint: if a rarer class matters, use --class-weight balanced.")
     )
 
 

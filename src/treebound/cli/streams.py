@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from treebound.cli.messages import print_message
 
 if TYPE_CHECKING:
-    from treebound.growing.rounds import Progress
+    from treebound.growing import Progress
     from treebound.model import Model
     from treebound.parameters import FitParameters
 

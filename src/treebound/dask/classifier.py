@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from treebound._extras import require
+from treebound._files import check_writable
 from treebound._jobs import effective_jobs
 from treebound.classifier import BoundTreeClassifier
 from treebound.classifier.fitting import fit_engine, refuse_groups, refuse_what_needs_rows
@@ -23,10 +25,11 @@ from treebound.dask.collections import (
     partitions_of,
     plain_numbers,
 )
+from treebound.dask.engine import DaskEngine, PartitionError, in_partition
 from treebound.data import Sample
 from treebound.data.parts import Schema, put_together, with_numbers
-from treebound.growing.rounds import Engine, make_bins, stream_engine
-from treebound.growing.rounds.on_dask import DaskEngine, PartitionError, in_partition
+from treebound.growing import make_bins
+from treebound.growing.engine import Engine, stream_engine
 from treebound.parameters import with_parameters
 
 __all__ = ["DaskBoundTreeClassifier"]
@@ -109,6 +112,8 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             refuse_what_needs_rows(self, pruner)
             if groups is not None:
                 refuse_groups(self, in_memory=False)
+            if self.checkpoint is not None:
+                check_writable(Path(self.checkpoint))
             raw = partitions(X, y, sample_weight)
             client = self._client()
             plain = [c for c in plain_numbers(X) if c not in _names(y, sample_weight)]

@@ -1,6 +1,10 @@
-"""Growing trees: exact best-first CART."""
+"""Growing trees.
 
-from treebound.growing.grow import grow
-from treebound.growing.options import GrowOptions
+``grow`` grows on a sample in memory, ``grow_on_engine`` on the rows of an engine, which may be in
+files or on other machines.
+"""
 
-__all__ = ["GrowOptions", "grow"]
+from treebound.growing.grow import grow, grow_on_engine, make_bins
+from treebound.growing.options import GrowOptions, Limits, Progress
+
+__all__ = ["GrowOptions", "Limits", "Progress", "grow", "grow_on_engine", "make_bins"]

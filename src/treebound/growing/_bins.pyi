@@ -4,6 +4,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+def keys_of(values: NDArray[np.float64]) -> NDArray[np.uint64]: ...
+def values_of(keys: NDArray[np.uint64]) -> NDArray[np.float64]: ...
+
 class Bins:
     n_columns: int
     kinds: list[int]

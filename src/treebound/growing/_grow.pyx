@@ -1,27 +1,621 @@
-"""From Python to the kernel of growing: arrays, options, and where histograms begin to pay."""
+"""Growing in memory: the engine of `Driver` whose rows are arrays of this process.
+
+Large nodes are searched by histograms (`_search`), smaller ones by sorting (`_sorted`). The tree
+does not depend on the crossing. Histograms are kept while useful, in up to eight bytes per row, or
+32 MB; a node without memory for its histogram is counted when it is searched.
+"""
 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdlib cimport free
 
-from treebound.growing._grower cimport Grower
+from treebound.growing._bins cimport BY_CODE, sample_size
+from treebound.growing._categories cimport (
+    best_in_chain, free_chain, new_chain, rows_to_leave, take_category, take_rows,
+)
+from treebound.growing._driver cimport BOUNDED, WAITING, Driver, Node, leave
+from treebound.growing._histogram cimport (
+    Binned, code_sample, count_classes, count_node, discount_node, find_bounds, free_binned,
+    new_binned, part_binned, size_of, subtract_counts,
+)
 from treebound.growing._layout cimport (
-    ENTROPY, FLOAT32, FLOAT64, INT8, INT16, INT32, NOMINAL, Source,
+    ENTROPY, FLOAT32, FLOAT64, INT8, INT16, INT32, NOMINAL, NodeView, Problem, Scratch, Source,
+    Split, allocate, weight_of, zeros,
 )
 from treebound.growing._pool cimport Pool
+from treebound.growing._search cimport (
+    Finder, Reach, best_of_column, free_finder, init_finder, reach_of_column,
+)
+from treebound.growing._sorted cimport (
+    Part, Search, Sorted, Task, enlarge_scratch, enlarge_table, find_neighbours, free_scratch,
+    left_weight, mark, new_sorted, search_sorted,
+)
+
+cdef enum:
+    FINE_ROWS = 400_000   # larger samples get finer bins if the first ones are not informative
+    FINE_BINS = 4095
+    BYTES_A_ROW = 8       # of histograms
+    LEAST_BYTES = 1 << 25
+    THREAD_CELLS = 4096   # fewer counts are searched by one thread
+    # chains of splits that each take away a category of few rows:
+    FEW = 8               # one row in so many, at least 2, so that the right child is the larger,
+    FEWER = 32            # and so many for each other column, where each row is looked up
+    CHAIN = 4             # splits; to count the categories takes as long,
+    BINNED_CHAIN = 16     # and longer for each column if the rows must be sorted first
+    CHAIN_ROWS = 64
+    RETRY = 64            # splits after a chain that had too many groups
+    MOST_ROWS = 1 << 22   # sorted instead of binned: they take many times the memory,
+    MOST_CLASSES = 256    # and codes, rows and labels must fit in their bits
+
+
+cdef struct Columns:
+    # The columns of a large node that threads search.
+    const Binned* data
+    Finder* finders
+    Reach* reaches
+    const void* histogram
+    const NodeView* node
+    Split* splits
+
+
+cdef class Grower(Driver):
+    cdef Pool pool
+    cdef Scratch* scratch       # one per thread
+    cdef Search sorted
+    cdef object arrays          # keeps the memory of the sources alive
+    cdef object spans           # of the columns of the whole sample; None: of this one
+    cdef Py_ssize_t root_crossing, crossing, most_bins, n_nominal
+    cdef bint sorts_when_needed # False: always use histograms above the crossing
+    # large nodes
+    cdef Binned* binned         # the coded sample; NULL: all nodes are sorted
+    cdef Finder* finders        # one per thread
+    cdef Reach* reaches         # one per column
+    cdef void** counters        # one per thread; the first is that of the node
+    cdef void** spare           # unused histograms
+    cdef Py_ssize_t n_spare, n_histograms, most_histograms
+
+    def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, dict options, Pool pool):
+        self.pool = pool
+        self.scratch = <Scratch*>zeros(pool.n_threads, sizeof(Scratch))
+        self.sorted.tasks[0].splits = <Split*>allocate(n_columns, sizeof(Split))
+        self.sorted.tasks[1].splits = <Split*>allocate(n_columns, sizeof(Split))
+        self.sorted.scratch = self.scratch
+
+    def __dealloc__(self):
+        cdef int t
+        self.forget_codes()
+        if self.scratch != NULL:
+            for t in range(self.pool.n_threads):
+                free_scratch(&self.scratch[t])
+        free(self.scratch)
+        free(self.sorted.tasks[0].splits)
+        free(self.sorted.tasks[1].splits)
+
+    # -- the root ----------------------------------------------------------------------------
+
+    cdef int start(self) except -1 nogil:
+        """The root, and the sample as codes if it is large."""
+        cdef Py_ssize_t n = self.problem.n_rows, i
+        cdef int64_t* counts
+        cdef int t
+        for t in range(self.pool.n_threads):
+            enlarge_scratch(&self.scratch[t], &self.problem, 1)
+        self.tree.add(0, n, 0)
+        counts = self.tree.counts_of(0)
+        for i in range(n):
+            counts[self.problem.labels[i]] += weight_of(i, &self.problem)
+        self.set_criterion()
+        self.n_leaves = 1
+        for i in range(self.n_columns):
+            self.n_nominal += self.sources[i].kind == NOMINAL
+        if not self.settle(0) or self.max_leaves == 1 or self.n_columns == 0:
+            return 0
+        if n < self.root_crossing or not self.code(self.most_bins):
+            self.tree.nodes[0].home = new_sorted(
+                &self.problem, self.sources, self.n_columns, NULL, n, self.scratch
+            )
+        self.set_spans()
+        self.wait(0)
+        return 0
+
+    cdef int set_spans(self) except -1 nogil:
+        """The spans of the whole sample, where this one is a part of it."""
+        with gil:
+            if self.spans is not None:
+                for j in range(self.n_columns):
+                    self.sources[j].span = self.spans[j]
+        return 0
+
+    cdef bint code(self, Py_ssize_t most_bins) except -1 nogil:
+        """Code the sample and count the root; return whether that beats sorting all rows.
+
+        For random labels bins are not informative: large samples get finer bins, others are sorted.
+        """
+        cdef Py_ssize_t n = self.problem.n_rows
+        cdef size_t size
+        cdef int t
+        self.forget_codes()
+        enlarge_scratch(self.scratch, &self.problem, sample_size(n, most_bins))
+        self.binned = new_binned(
+            &self.problem, self.sources, self.n_columns, most_bins, self.scratch
+        )
+        if self.sorts_when_needed and most_bins < FINE_BINS and self.is_noise():
+            self.forget_codes()
+            return n >= FINE_ROWS and self.code(FINE_BINS)
+        code_sample(self.binned, self.pool)
+        size = size_of(&self.binned.counted)
+        self.finders = <Finder*>zeros(self.pool.n_threads, sizeof(Finder))
+        self.reaches = <Reach*>allocate(self.n_columns, sizeof(Reach))
+        self.counters = <void**>zeros(self.pool.n_threads, sizeof(void*))
+        for t in range(self.pool.n_threads):
+            init_finder(&self.finders[t], self.binned, &self.scratch[t])
+            if t:
+                self.counters[t] = allocate(size, 1)
+        self.most_histograms = 2 + max(
+            BYTES_A_ROW * n, <Py_ssize_t>LEAST_BYTES
+        ) // <Py_ssize_t>size
+        self.spare = <void**>zeros(4, sizeof(void*))
+        self.tree.nodes[0].histogram = self.take_histogram(True)
+        self.count(0, n, self.tree.nodes[0].histogram)
+        return True
+
+    cdef bint is_noise(self) noexcept nogil:
+        """Whether the best split of a sample of rows gains no more than expected by chance."""
+        cdef Py_ssize_t j
+        for j in range(self.n_columns):
+            if self.binned.columns[j].coder.way == BY_CODE:
+                return False  # there is no sample
+        return self.binned.signal < 1.0
+
+    cdef void forget_codes(self) noexcept nogil:
+        cdef Py_ssize_t i
+        if self.tree.n_nodes and self.tree.nodes[0].histogram != NULL:
+            self.give_histogram(self.tree.nodes[0].histogram)
+            self.tree.nodes[0].histogram = NULL
+        for i in range(self.pool.n_threads):
+            if self.finders != NULL:
+                free_finder(&self.finders[i])
+            if self.counters != NULL and i:
+                free(self.counters[i])
+        for i in range(self.n_spare):
+            free(self.spare[i])
+        self.n_spare = 0
+        free(self.finders)
+        free(self.reaches)
+        free(self.counters)
+        free(self.spare)
+        free_binned(self.binned)
+        self.finders = NULL
+        self.reaches = NULL
+        self.counters = self.spare = NULL
+        self.binned = NULL
+
+    # -- histograms --------------------------------------------------------------------------
+
+    cdef void* take_histogram(self, bint at_once) except? NULL nogil:
+        """Uninitialised memory for counts; NULL if the limit is reached, unless needed at once."""
+        if self.n_histograms >= self.most_histograms and not at_once:
+            return NULL
+        self.n_histograms += 1
+        if self.n_spare:
+            self.n_spare -= 1
+            return self.spare[self.n_spare]
+        return allocate(size_of(&self.binned.counted), 1)
+
+    cdef void give_histogram(self, void* histogram) noexcept nogil:
+        """Return a histogram that a node no longer needs."""
+        if histogram == NULL:
+            return
+        self.n_histograms -= 1
+        if self.n_spare < 4:
+            self.spare[self.n_spare] = histogram
+            self.n_spare += 1
+        else:
+            free(histogram)
+
+    cdef void drop_histogram(self, int32_t index) noexcept nogil:
+        self.give_histogram(self.tree.nodes[index].histogram)
+        self.tree.nodes[index].histogram = NULL
+
+    cdef void count(self, Py_ssize_t start, Py_ssize_t stop, void* histogram) noexcept nogil:
+        self.counters[0] = histogram
+        count_node(self.binned, start, stop, self.counters, self.pool)
+
+    # -- search ------------------------------------------------------------------------------
+
+    cdef int search(self, int32_t index) except -1 nogil:
+        """Find the split of a leaf, or a tighter bound on its gain."""
+        cdef Node* node = &self.tree.nodes[index]
+        cdef Py_ssize_t n_rows = self.tree.rows_in(index)
+        if node.home != NULL:
+            return self.search_alone(index)
+        if n_rows >= self.crossing and not self.leaves_histograms(index):
+            return self.search_histogram(index)
+        self.drop_histogram(index)
+        node.home = new_sorted(
+            &self.problem, self.sources, self.n_columns, self.binned.rows + node.start, n_rows,
+            self.scratch,
+        )
+        node.start = 0
+        node.stop = n_rows
+        node.home.users = 1
+        self.search_alone(index)
+        leave(node.home)
+        return 0
+
+    cdef int search_alone(self, int32_t index) except -1 nogil:
+        """A node whose rows were just sorted."""
+        cdef Sorted* home = self.tree.nodes[index].home
+        cdef int t
+        for t in range(1, self.pool.n_threads):
+            enlarge_scratch(&self.scratch[t], &self.problem, home.problem.n_rows)
+            enlarge_table(&self.scratch[t], self.scratch[0].n_cells)
+        self.sorted.home = home
+        self.sorted.part = NULL
+        self.set_task(&self.sorted.tasks[0], index, True)
+        self.sorted.tasks[1].wanted = False
+        search_sorted(&self.sorted, self.pool)
+        self.conclude(&self.sorted.tasks[0])
+        return 0
+
+    cdef bint conclude(self, const Task* task) noexcept nogil:
+        """Push a leaf on the frontier if a split gains enough."""
+        cdef Node* node = &self.tree.nodes[task.index]
+        if task.wanted and self.choose(node, task):
+            self.tree.push(task.index)
+            return True
+        free_chain(node.chain)
+        node.chain = NULL
+        return False
+
+    cdef int search_histogram(self, int32_t index) except -1 nogil:
+        """Search the histogram of a leaf; its bins are searched only when it is popped again."""
+        cdef Node* node = &self.tree.nodes[index]
+        cdef Task* task = &self.sorted.tasks[0]
+        cdef Columns context
+        cdef Reach reach
+        if node.histogram == NULL:
+            node.histogram = self.take_histogram(True)
+            self.count(node.start, node.stop, node.histogram)
+        self.set_task(task, index, True)
+        reach = self.reach(&context, task, node.histogram)
+        if index == 0 and node.state == WAITING and self.tells_little(reach.live_rows):
+            if self.problem.n_rows < FINE_ROWS:
+                return self.sort_all()
+            self.code(FINE_BINS)
+            reach = self.reach(&context, task, node.histogram)
+        if max(reach.best, reach.bound) <= task.least:
+            self.drop_histogram(index)
+            return 0
+        if self.tree.in_order and node.state == WAITING and reach.live_rows and index:
+            node.state = BOUNDED
+            node.priority = self.priority_with(node, max(reach.best, reach.bound))
+            self.tree.push(index)
+            return 0
+        self.search_columns(&context)
+        if not self.conclude(task):
+            self.drop_histogram(index)
+        return 0
+
+    cdef Reach reach(self, Columns* context, const Task* task, const void* histogram) noexcept nogil:
+        """The best boundary of all columns, and bounds on their bins; sets the floor."""
+        cdef Reach reach
+        cdef Py_ssize_t j
+        cdef int t
+        cdef double floor = task.least
+        context.data = self.binned
+        context.finders = self.finders
+        context.reaches = self.reaches
+        context.histogram = histogram
+        context.node = &task.view
+        context.splits = task.splits
+        for t in range(self.pool.n_threads):
+            self.finders[t].floor = floor
+        if self.binned.counted.n_cells >= THREAD_CELLS:
+            self.pool.run(&reach_column, context, self.n_columns)
+        else:
+            for j in range(self.n_columns):
+                reach_column(context, j, 0)
+        for t in range(self.pool.n_threads):
+            floor = max(floor, self.finders[t].floor)
+        for t in range(self.pool.n_threads):
+            self.finders[t].floor = floor
+        reach.best = reach.bound = -INFINITY
+        reach.live_rows = 0
+        for j in range(self.n_columns):
+            reach.best = max(reach.best, self.reaches[j].best)
+            if self.reaches[j].bound > floor:
+                reach.bound = max(reach.bound, self.reaches[j].bound)
+                reach.live_rows += self.reaches[j].live_rows
+        return reach
+
+    cdef int search_columns(self, Columns* context) except -1 nogil:
+        """The best split of every column, after `reach`.
+
+        Threads search a column each, or one after the other together if fewer can hold the best
+        split.
+        """
+        cdef Py_ssize_t j
+        cdef int t, n_live = 0
+        for j in range(self.n_columns):
+            n_live += is_live(context, j, &self.finders[0])
+        if n_live < self.pool.n_threads:
+            for j in range(self.n_columns):
+                search_one(context, j, &self.finders[0], self.pool)
+        elif self.binned.counted.n_cells >= THREAD_CELLS:
+            self.pool.run(&search_column, context, self.n_columns)
+        else:
+            for j in range(self.n_columns):
+                search_column(context, j, 0)
+        for t in range(self.pool.n_threads):
+            if self.finders[t].failed:
+                with gil:
+                    raise MemoryError
+        return 0
+
+    cdef int sort_all(self) except -1 nogil:
+        """Switch to sorting all rows, if bins are not informative at the root."""
+        cdef Node* root = &self.tree.nodes[0]
+        self.forget_codes()
+        root.home = new_sorted(
+            &self.problem, self.sources, self.n_columns, NULL, self.problem.n_rows, self.scratch
+        )
+        root.home.users = 1
+        self.set_spans()
+        self.search_alone(0)
+        leave(root.home)
+        return 0
+
+    cdef bint tells_little(self, Py_ssize_t live_rows) noexcept nogil:
+        """Whether many rows of the root are in bins that may hold its split, as with noise."""
+        return (
+            self.sorts_when_needed
+            and self.binned.most_codes <= self.most_bins + 1
+            and live_rows > self.problem.n_rows * self.n_columns // 4
+        )
+
+    cdef void find_ends(self, const Node* node, Split* split) noexcept nogil:
+        """The neighbours of a threshold, if they are not known."""
+        if split.known:
+            return
+        if node.home != NULL:
+            find_neighbours(node.home, node.start, split)
+        else:
+            find_bounds(self.binned, node.start, node.stop, split)
+        split.known = True
+
+    cdef int64_t weight_left(self, const Node* node, const Split* split) noexcept nogil:
+        if node.home == NULL:
+            return split.left_weight
+        return left_weight(node.home, node.start, node.stop, split)
+
+    # -- expansion ---------------------------------------------------------------------------
+
+    cdef int expand(self, int32_t index) except -1 nogil:
+        """Partition the rows of a node."""
+        self.add_children(index)
+        self.tree.nodes[index].expanded = True
+        self.n_leaves += 1
+        if self.tree.nodes[index].home == NULL:
+            return self.expand_large(index)
+        if self.renews_chain(index):
+            return self.expand_chain(index)
+        return self.expand_sorted(index)
+
+    cdef bint set_children(self, int32_t index, Py_ssize_t middle, bint* may_split) except -1 nogil:
+        """Set what follows from the left child's counts; whether a child may be split."""
+        cdef Node* node = &self.tree.nodes[index]
+        self.tree.nodes[node.left].stop = self.tree.nodes[node.right].start = middle
+        self.tree.nodes[node.left].home = self.tree.nodes[node.right].home = node.home
+        self.count_right(index)
+        may_split[0] = self.settle(node.left)
+        may_split[1] = self.settle(node.right)
+        self.set_test(node)
+        if self.sources[node.split.column].kind == NOMINAL and self.are_few(
+            middle - node.start, index
+        ):
+            self.tree.nodes[node.right].chained = node.chained + 1
+        return self.n_leaves != self.max_leaves and (may_split[0] or may_split[1])
+
+    cdef int expand_large(self, int32_t index) except -1 nogil:
+        """Count the smaller child and subtract it for the larger one."""
+        cdef Node* node = &self.tree.nodes[index]
+        cdef Py_ssize_t middle, k
+        cdef bint[2] keep
+        if self.sources[node.split.column].kind != NOMINAL:
+            self.find_ends(node, &node.split)
+        middle = node.start + part_binned(
+            self.binned, node.start, node.stop, &node.split, self.pool
+        )
+        if middle - node.start <= node.stop - middle:
+            count_classes(self.binned, node.start, middle, self.tree.counts_of(node.left))
+        else:
+            count_classes(self.binned, middle, node.stop, self.tree.counts_of(node.left))
+            for k in range(self.tree.n_classes):
+                self.tree.counts_of(node.left)[k] = (
+                    self.tree.counts_of(index)[k] - self.tree.counts_of(node.left)[k]
+                )
+        if not self.set_children(index, middle, keep):
+            keep[0] = keep[1] = False
+        if middle - node.start <= node.stop - middle:
+            self.part_histogram(index, node.left, node.right, keep[0], keep[1])
+        else:
+            self.part_histogram(index, node.right, node.left, keep[1], keep[0])
+        # without order the last one pushed is popped first
+        if keep[1]:
+            self.wait(node.right)
+        if keep[0]:
+            self.wait(node.left)
+        return 0
+
+    cdef int part_histogram(
+        self, int32_t index, int32_t small, int32_t large, bint keep_small, bint keep_large
+    ) except -1 nogil:
+        """Make histograms of the large children that may be split; release the node's own."""
+        cdef void* whole = self.tree.nodes[index].histogram
+        cdef void* part = NULL
+        cdef Py_ssize_t start = self.tree.nodes[small].start, stop = self.tree.nodes[small].stop
+        self.tree.nodes[index].histogram = NULL
+        keep_small = keep_small and self.tree.rows_in(small) >= self.crossing
+        keep_large = keep_large and self.tree.rows_in(large) >= self.crossing and whole != NULL
+        if keep_large and not keep_small and discount_node(self.binned, start, stop, whole):
+            self.tree.nodes[large].histogram = whole
+            return 0
+        if keep_small or keep_large:
+            part = self.take_histogram(False)
+        if part != NULL:
+            self.count(start, stop, part)
+        if part != NULL and keep_large:
+            subtract_counts(&self.binned.counted, whole, part)
+            self.tree.nodes[large].histogram = whole
+        else:
+            self.give_histogram(whole)
+        if keep_small:
+            self.tree.nodes[small].histogram = part
+        else:
+            self.give_histogram(part)
+        return 0
+
+    cdef int expand_sorted(self, int32_t index) except -1 nogil:
+        """Partition the rows of a sorted node and search its children if more may follow."""
+        cdef Node* node = &self.tree.nodes[index]
+        cdef int small
+        cdef bint[2] wanted
+        cdef Part part
+        cdef Py_ssize_t middle = node.start + mark(
+            node.home, node.start, node.stop, &node.split, self.tree.counts_of(node.left)
+        )
+        if not self.set_children(index, middle, wanted):
+            return 0
+        part.start = node.start
+        part.stop = node.stop
+        part.goes_left = node.home.goes_left
+        part.keep_left = wanted[0]
+        part.keep_right = wanted[1]
+        small = middle - node.start > node.stop - middle
+        self.sorted.home = node.home
+        self.sorted.part = &part
+        self.set_task(
+            &self.sorted.tasks[0], node.right if small else node.left, wanted[small]
+        )
+        self.set_task(
+            &self.sorted.tasks[1], node.left if small else node.right, wanted[1 - small]
+        )
+        search_sorted(&self.sorted, self.pool)
+        self.conclude(&self.sorted.tasks[0])
+        self.conclude(&self.sorted.tasks[1])
+        return 0
+
+    # -- chains ------------------------------------------------------------------------------
+
+    cdef bint are_few(self, Py_ssize_t n_rows, int32_t index) noexcept nogil:
+        """Whether so few rows of a node leave it that a chain saves time."""
+        return n_rows * (FEW + FEWER * (self.n_nominal - 1)) <= self.tree.rows_in(index)
+
+    cdef bint leaves_histograms(self, int32_t index) noexcept nogil:
+        """Whether a node of the coded sample is sorted because of its chain."""
+        return (
+            self.n_nominal == self.n_columns
+            and self.tree.nodes[index].chained >= BINNED_CHAIN * self.n_nominal
+            and self.tree.rows_in(index) <= MOST_ROWS
+            and self.problem.n_classes <= MOST_CLASSES
+        )
+
+    cdef bint renews_chain(self, int32_t index) except -1 nogil:
+        """Give a node in a chain its counts; whether it has some that save time."""
+        cdef Node* node = &self.tree.nodes[index]
+        if (
+            node.chain == NULL
+            and self.n_nominal == self.n_columns
+            and node.chained >= CHAIN
+            and self.tree.rows_in(index) >= CHAIN_ROWS
+        ):
+            node.chain = new_chain(node.home, node.start, node.stop)
+            if node.chain == NULL:
+                node.chained = -RETRY
+        if node.chain != NULL and not self.are_few(
+            rows_to_leave(node.chain, &node.split), index
+        ):
+            free_chain(node.chain)
+            node.chain = NULL
+        return node.chain != NULL
+
+    cdef int expand_chain(self, int32_t index) except -1 nogil:
+        """Move the rows of a category away; the right child inherits the counts."""
+        cdef Node* node = &self.tree.nodes[index]
+        cdef Task* task = &self.sorted.tasks[1]
+        cdef bint[2] wanted
+        cdef Py_ssize_t j, middle = node.start + take_category(
+            node.chain, node.home, node.start, &node.split, self.tree.counts_of(node.left)
+        )
+        if not self.set_children(index, middle, wanted):
+            free_chain(node.chain)
+            node.chain = NULL
+            return 0
+        self.tree.nodes[node.right].chain = node.chain
+        node.chain = NULL
+        if wanted[0]:
+            self.search_alone(node.left)
+        if wanted[1] and not take_rows(
+            self.tree.nodes[node.right].chain, node.home, node.start, middle, &node.split
+        ):
+            free_chain(self.tree.nodes[node.right].chain)
+            self.tree.nodes[node.right].chain = NULL
+            self.tree.nodes[node.right].chained = -RETRY
+            return self.search_alone(node.right)
+        self.set_task(task, node.right, wanted[1])
+        self.scratch.floor = task.least
+        for j in range(self.n_columns if wanted[1] else 0):
+            task.splits[j] = best_in_chain(
+                self.tree.nodes[node.right].chain, node.home, j, &task.view, self.scratch
+            )
+        self.conclude(task)
+        return 0
+
+
+# -- columns of a large node, one per thread -----------------------------------------------------
+
+
+cdef void reach_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
+    cdef Columns* columns = <Columns*>context
+    columns.reaches[j] = reach_of_column(
+        columns.data, j, columns.histogram, columns.node, &columns.finders[thread]
+    )
+
+
+cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
+    cdef Columns* columns = <Columns*>context
+    search_one(columns, j, &columns.finders[thread], None)
+
+
+cdef inline void search_one(
+    const Columns* columns, Py_ssize_t j, Finder* finder, Pool pool
+) noexcept nogil:
+    columns.splits[j].place = -1
+    if is_live(columns, j, finder):
+        columns.splits[j] = best_of_column(
+            columns.data, j, columns.histogram, columns.node, finder, pool
+        )
+
+
+cdef inline bint is_live(const Columns* columns, Py_ssize_t j, const Finder* finder) noexcept nogil:
+    """Whether a column may hold a split above the floor."""
+    return max(columns.reaches[j].best, columns.reaches[j].bound) > finder.floor
+
+
+# -- from Python ---------------------------------------------------------------------------------
 
 
 def grow(
-    columns, y, weights, n_classes, kinds, n_categories, may_miss, *, criterion, by_impurity,
-    max_leaves, max_depth, min_samples_leaf, min_weight, min_samples_split, min_gain, thresholds,
-    n_threads, crossing=None, most_bins=None, whole=0, spans=None,
-    least_priority=-INFINITY,
+    columns, y, weights, n_classes, kinds, n_categories, may_miss, *, options, n_threads=1,
+    crossing=None, most_bins=None, whole=0, spans=None, least_priority=-INFINITY,
 ):
-    """The arrays of the grown tree, and which columns have missing values.
+    """The arrays of the grown tree.
 
     ``columns`` are one-dimensional arrays of float64, float32, int8, int16 or int32; ``y`` is int32
-    and ``weights`` int64 or None. ``max_leaves`` is -1 for no limit. ``crossing`` is the least
-    number of rows of a node that is searched by histograms, ``most_bins`` the number of bins.
+    and ``weights`` int64 or None; ``options`` come from ``kernel_options``. ``crossing`` is the
+    least number of rows of a node that is searched by histograms, ``most_bins`` the number of bins.
     Where the rows are those of a node of a larger sample, ``whole`` is its weight and ``spans``
     are the spans of its columns: then the tree is what that sample has below the node. Of its leaves
     none is expanded whose priority is below ``least_priority``, if the number of leaves is limited.
@@ -31,7 +625,7 @@ def grow(
     cdef const int64_t[::1] units
     cdef Grower grower
     n_threads = max(1, min(n_threads, len(columns), n // 4096))
-    grower = Grower(len(columns), n_classes, max_leaves >= 0, Pool(n_threads))
+    grower = Grower(len(columns), n_classes, options, Pool(n_threads))
     grower.arrays = (columns, y, weights)
     for j, values in enumerate(columns):
         point_to(&grower.sources[j], values)
@@ -44,23 +638,14 @@ def grow(
         units = weights
         grower.problem.weights = &units[0]
         grower.problem.max_weight = weights.max()
-    grower.problem.criterion = criterion
-    grower.problem.min_leaf = min_samples_leaf
-    grower.problem.min_weight = min_weight
-    grower.by_impurity = by_impurity
-    grower.max_leaves = max_leaves
-    grower.max_depth = max_depth
-    grower.min_split = max(min_samples_split, 2 * min_samples_leaf)
-    grower.min_gain = min_gain
-    grower.thresholds = thresholds
     grower.whole = whole
     grower.spans = spans
     grower.least_priority = least_priority
     set_crossing(grower, crossing, most_bins, n_categories)
     with nogil:
-        grower.grow()
-    missing = [bool(grower.sources[j].may_miss) for j in range(len(columns))]
-    return grower.tree.arrays(), missing
+        grower.start()
+        grower.run()
+    return grower.tree.arrays()
 
 
 cdef int point_to(Source* source, values) except -1:

@@ -1,374 +1,473 @@
-"""The best split of one column at a node that has a histogram.
+"""The sample as codes of one or two bytes, and histograms: the weight of each class in each bin.
 
-First `reach_of_column`: scores between bins, and bounds inside them. Then, if needed,
-`best_of_column`: the rows of bins that may hold the best split are gathered, sorted and scanned by
-the kernel of small nodes, with the lower bins on the left. Splits are visited in the same order as
-in a scan of all rows, so ties are resolved alike.
+Codes are made once, counted and partitioned at large nodes. They are stored in panels of four
+columns, so that a row of a sparse node takes one cache line for four counts. Without weights a
+count has 32 bits and the rows of a bin are the sum over its classes. Memory per row: one or two
+bytes per column, and 10 for the rows, their order and their labels.
 """
 
-from libc.math cimport INFINITY, NAN
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+import numpy as np
 
-from treebound.growing._binned cimport Binned, Bins
-from treebound.growing._bounds cimport Reach, bound_bin, reach_of
-from treebound.growing._layout cimport (
-    NOMINAL, NodeView, Packing, Problem, Scratch, Source, Split, row_of, value_at, zeros,
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memmove, memset
+
+from treebound.growing._bins cimport (
+    Bins, Coder, Extent, code_block, code_four, free_coder, make_coder, side_by_side, source_of,
 )
-from treebound.growing._profile cimport (
-    Family, Profile, free_profile, init_profile, may_stand, read_profile, score_left,
+from treebound.growing._layout cimport (
+    NOMINAL, Problem, Scratch, Source, Split, allocate, allocate_long, value_at, weight_of, zeros,
 )
 from treebound.growing._pool cimport Pool
-from treebound.growing._presort cimport Presorted, key_of, presort
-from treebound.growing._scan cimport Segment, scan
-from treebound.growing._split cimport keep_heavy
+from treebound.growing._sorted cimport key_of
 
 cdef extern from "_loops.h":
     void prefetch(const void* place) noexcept nogil
 
 cdef enum:
     LANES = 4
-    AHEAD = 24         # rows to prefetch ahead
-    GATHERED = 262144   # rows searched at a time, or one bin
-    SHARED_ROWS = 16384 # so many are gathered by several threads, in
-    BLOCKS = 16
-    RARE = 8           # categories with fewer rows of each of two classes share their scores
+    AHEAD = 24           # rows to prefetch ahead,
+    SPARSE = 4           # if the rows of a node are at least this far apart
+    BLOCK = 512          # rows coded together, so that a C-ordered matrix is read only once
+    CODING_ROWS = 8192   # coded by a thread at a time
+    PARTING_ROWS = 8192
+    COUNTING_ROWS = 16384
+    SHARED_ROWS = 65536  # of fewer, threads count a panel of columns each
+    ALONE_ROWS = 1024    # so few are counted by one thread
+    GATHERED_ROWS = 16384   # so many are gathered by several threads, in
+    GATHERED_BLOCKS = 16
+    RIGHT = 0
+    LEFT = 1
+    LOOK = 2             # the side depends on the value
+    EXACT = 255          # the shift of an interval whose values are asked for
+
+ctypedef fused code_t:
+    uint8_t
+    uint16_t
 
 
-cdef int init_finder(Finder* finder, const Binned* data, Scratch* scratch) except -1 nogil:
-    finder.scratch = scratch
-    init_profile(&finder.profile, data.most_codes, data.problem.n_classes)
-    finder.wanted = <uint8_t*>zeros(data.most_codes + 1, 1)
-    finder.counts = <int64_t*>zeros(data.problem.n_classes + 1, sizeof(int64_t))
+# -- the coded sample ----------------------------------------------------------------------
+
+
+cdef Binned* new_binned(
+    const Problem* problem, Source* sources, Py_ssize_t n_columns, Py_ssize_t most_bins,
+    Scratch* scratch,
+) except NULL nogil:
+    """Choose the bins of each column from a sample of the rows; call `code_sample` next."""
+    cdef Binned* data = <Binned*>zeros(1, sizeof(Binned))
+    cdef bint done = False
+    data.problem = problem
+    data.sources = sources
+    data.n_columns = n_columns
+    try:
+        data.columns = <CodedColumn*>zeros(n_columns, sizeof(CodedColumn))
+        data.panels = <Panel*>zeros(n_columns, sizeof(Panel))
+        choose_bins(data, most_bins, scratch)
+        done = True
+    finally:
+        if not done:
+            free_binned(data)
+    return data
+
+
+cdef int code_sample(Binned* data, Pool pool) except -1 nogil:
+    """Code all columns; record their ranges and missing values."""
+    cdef Py_ssize_t n = data.problem.n_rows, n_columns = data.n_columns, i
+    set_panels(data)
+    data.extents = <Extent*>zeros(n_columns * pool.n_threads, sizeof(Extent))
+    data.counted.labels = data.labels
+    for i in range(n):
+        data.rows[i] = <uint32_t>i
+        data.labels[i] = <uint16_t>data.problem.labels[i]
+    for i in range(n_columns * pool.n_threads):
+        data.extents[i].least = data.columns[i % n_columns].coder.least
+        data.extents[i].most = data.columns[i % n_columns].coder.most
+    pool.run(&code_rows, data, (n + CODING_ROWS - 1) // CODING_ROWS)
+    note_extents(data, pool.n_threads)
     return 0
 
 
-cdef void free_finder(Finder* finder) noexcept nogil:
-    free_profile(&finder.profile)
-    free(finder.wanted)
-    free(finder.counts)
-    free(finder.gathered)
-    free(finder.labels)
-    free(finder.weights)
+cdef void free_binned(Binned* data) noexcept nogil:
+    cdef Py_ssize_t j
+    if data == NULL:
+        return
+    if data.columns != NULL:
+        for j in range(data.n_columns):
+            free_coder(&data.columns[j].coder)
+    free(data.columns)
+    free(data.panels)
+    free(data.memory)
+    free(data.sides)
+    free(data.extents)
+    free(data)
 
 
-# -- between bins --------------------------------------------------------------------------
+cdef int choose_bins(Binned* data, Py_ssize_t most_bins, Scratch* scratch) except -1 nogil:
+    """Bins of each column, and the offsets of their counts. Categories have one bin each."""
+    cdef Py_ssize_t j, most
+    cdef Counted* counted = &data.counted
+    counted.weights = data.problem.weights
+    counted.n_classes = data.problem.n_classes
+    counted.stride = data.problem.n_classes + (data.problem.weights != NULL)
+    for j in range(data.n_columns):
+        most = most_bins
+        if data.sources[j].kind == NOMINAL:
+            most = max(most, data.sources[j].n_categories)
+        make_coder(&data.columns[j].coder, &data.sources[j], data.problem, most, scratch)
+        data.signal = max(data.signal, data.columns[j].coder.signal)
+        data.columns[j].width = 1 if data.columns[j].coder.n_bins < 256 else 2
+        data.columns[j].offset = counted.n_cells
+        counted.n_cells += (data.columns[j].coder.n_bins + 1) * counted.stride
+        data.most_codes = max(data.most_codes, data.columns[j].coder.n_bins + 1)
+    data.sides = <uint8_t*>allocate(data.most_codes, 1)
+    return 0
 
 
-cdef Reach reach_of_column(
-    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
-) noexcept nogil:
-    """Best boundary and bounds of a column, from its histogram; raises the floor."""
-    cdef const Bins* column = &data.columns[j]
-    cdef Reach reach
-    cdef Split split
-    if data.sources[j].kind == NOMINAL:
-        split = best_category(data, j, histogram, node, finder)
-        reach.best = split.score
-        reach.bound = -INFINITY
-        reach.live_rows = 0
-    else:
-        read_profile(
-            &finder.profile, histogram, column.offset, column.coder.n_bins, &data.counted, node,
-            data.problem,
-        )
-        reach = reach_of(
-            &finder.profile, column.coder.single, finder.floor, node, data.problem
-        )
-    finder.floor = max(finder.floor, reach.best - 4.0 * node.tolerance)
-    return reach
+cdef int set_panels(Binned* data) except -1 nogil:
+    """Group columns of the same width by four; allocate the codes, the rows and the labels.
 
-
-cdef Split no_split(Py_ssize_t j) noexcept nogil:
-    cdef Split split
-    memset(&split, 0, sizeof(Split))
-    split.score = -INFINITY
-    split.column = j
-    split.place = split.follow = split.bin = -1
-    return split
-
-
-cdef Split best_category(
-    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
-) noexcept nogil:
-    """``x == category`` for every category that occurs; missing is one more."""
-    cdef const Bins* column = &data.columns[j]
-    cdef Py_ssize_t n_classes = data.problem.n_classes, code, k
-    cdef const uint32_t* narrow = <const uint32_t*>histogram + column.offset
-    cdef const int64_t* wide = <const int64_t*>histogram + column.offset
-    cdef bint weighted = data.problem.weights != NULL
-    cdef int64_t* counts = finder.counts
-    cdef int64_t rows
-    cdef double score
-    cdef double* known = NULL
-    cdef double[RARE * RARE] scores  # of two counts; NaN: not yet
-    cdef Split best = no_split(j)
-    if n_classes == 2 and not weighted:
-        for k in range(RARE * RARE):
-            scores[k] = NAN
-    for code in range(column.coder.n_bins + 1):
-        rows = 0
-        for k in range(n_classes):
-            counts[k] = wide[k] if weighted else <int64_t>narrow[k]
-            rows += counts[k]
-        counts[n_classes] = wide[n_classes] if weighted else rows
-        narrow += n_classes
-        wide += n_classes + 1
-        if rows == 0:
-            continue
-        known = NULL
-        if n_classes == 2 and not weighted and counts[0] < RARE and counts[1] < RARE:
-            known = &scores[counts[0] * RARE + counts[1]]
-        if known == NULL or known[0] != known[0]:
-            score = -INFINITY
-            if may_stand(counts, finder.profile.none, node, data.problem):
-                score = score_left(
-                    counts, finder.profile.none, node, data.problem, finder.profile.left
-                )
-            if known != NULL:
-                known[0] = score
-        else:
-            score = known[0]
-        if score > best.score + node.tolerance and score > finder.floor:
-            best.score = score
-            best.place = best.bin = code
-            best.left_weight = rows
-            best.missing_left = code == column.coder.n_bins
-    return best
-
-
-# -- inside bins ---------------------------------------------------------------------------
-
-
-cdef Split best_of_column(
-    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder,
-    Pool pool,
-) noexcept nogil:
-    """The best split of a column; score -inf if there is none above the floor.
-
-    ``pool`` has the threads that share the rows; None if each of them searches a column.
+    They are one block of memory, so that most of it is in large pages.
     """
-    cdef const Bins* column = &data.columns[j]
-    cdef Split found[2]
-    cdef Split best
-    if data.sources[j].kind == NOMINAL:
-        best = best_category(data, j, histogram, node, finder)
-    else:
-        found[0] = found[1] = no_split(j)
-        read_profile(
-            &finder.profile, histogram, column.offset, column.coder.n_bins, &data.counted, node,
-            data.problem,
+    cdef Py_ssize_t j, n = (data.problem.n_rows + 31) // 32 * 32, size = 0
+    cdef int width
+    cdef Panel* panel
+    cdef char* place
+    for width in range(1, 3):
+        panel = NULL
+        for j in range(data.n_columns):
+            if data.columns[j].width != width:
+                continue
+            if panel == NULL or panel.n_columns == LANES:
+                panel = &data.panels[data.n_panels]
+                panel.width = width
+                data.n_panels += 1
+                size += LANES * width
+            data.columns[j].panel = data.n_panels - 1
+            data.columns[j].lane = panel.n_columns
+            panel.columns[panel.n_columns] = j
+            panel.offsets[panel.n_columns] = data.columns[j].offset
+            panel.n_columns += 1
+    size += sizeof(data.rows[0]) + sizeof(data.other[0]) + sizeof(data.labels[0])
+    place = data.memory = <char*>allocate_long(n, size)
+    for j in range(data.n_panels):
+        data.panels[j].codes = place
+        place += LANES * data.panels[j].width * n
+    data.rows = <uint32_t*>place
+    data.other = data.rows + n
+    data.labels = <uint16_t*>(data.other + n)
+    return 0
+
+
+cdef void code_rows(void* context, Py_ssize_t item, int thread) noexcept nogil:
+    cdef Binned* data = <Binned*>context
+    cdef Py_ssize_t start = item * CODING_ROWS, p, next
+    cdef Py_ssize_t stop = min(start + CODING_ROWS, data.problem.n_rows)
+    while start < stop:
+        next = min(start + BLOCK, stop)
+        for p in range(data.n_panels):
+            code_panel(data, &data.panels[p], start, next, thread)
+        start = next
+
+
+cdef void code_panel(
+    Binned* data, const Panel* panel, Py_ssize_t start, Py_ssize_t stop, int thread
+) noexcept nogil:
+    cdef const Coder* coders[LANES]
+    cdef const Source* sources[LANES]
+    cdef Extent* extents[LANES]
+    cdef int lane
+    for lane in range(panel.n_columns):
+        coders[lane] = &data.columns[panel.columns[lane]].coder
+        sources[lane] = &data.sources[panel.columns[lane]]
+        extents[lane] = &data.extents[thread * data.n_columns + panel.columns[lane]]
+    if panel.n_columns == LANES and side_by_side(coders, sources):
+        code_four(coders, sources, start, stop, panel.width, panel.codes, extents)
+        return
+    for lane in range(panel.n_columns):
+        code_block(
+            coders[lane], sources[lane], start, stop, panel.width,
+            <char*>panel.codes + lane * panel.width, extents[lane],
         )
-        walk_bins(data, j, node, finder, found, pool)
-        best = found[0]
-        if found[1].place >= 0 and (
-            found[1].score > best.score + node.tolerance
-            or (found[1].score >= best.score - node.tolerance and found[1].place < best.place)
-        ):
-            best = found[1]
-    finder.floor = max(finder.floor, best.score - 4.0 * node.tolerance)
-    return best
 
 
-cdef void walk_bins(
-    const Binned* data, Py_ssize_t j, const NodeView* node, Finder* finder, Split* found,
-    Pool pool,
+cdef void note_extents(Binned* data, int n_threads) noexcept nogil:
+    cdef Py_ssize_t j
+    cdef int thread
+    cdef double least, most
+    cdef Extent* extent
+    for j in range(data.n_columns):
+        least = INFINITY
+        most = -INFINITY
+        for thread in range(n_threads):
+            extent = &data.extents[thread * data.n_columns + j]
+            least = min(least, extent.least)
+            most = max(most, extent.most)
+            data.sources[j].may_miss |= extent.missing
+        data.sources[j].span = most - least if least <= most else 0.0
+
+
+# -- at every node -------------------------------------------------------------------------
+
+
+cdef Py_ssize_t code_at(const Binned* data, Py_ssize_t column, Py_ssize_t row) noexcept nogil:
+    cdef const CodedColumn* found = &data.columns[column]
+    cdef const void* codes = data.panels[found.panel].codes
+    if found.width == 1:
+        return (<const uint8_t*>codes)[LANES * row + found.lane]
+    return (<const uint16_t*>codes)[LANES * row + found.lane]
+
+
+cdef void find_bounds(
+    const Binned* data, Py_ssize_t start, Py_ssize_t stop, Split* split
 ) noexcept nogil:
-    """Visit all splits that can be above the floor, in order.
+    """The neighbours of a threshold between two bins: their largest and smallest value."""
+    cdef const Source* source = &data.sources[split.column]
+    cdef const Coder* coder = &data.columns[split.column].coder
+    cdef Py_ssize_t i, code
+    split.low = -INFINITY
+    split.high = INFINITY
+    if coder.single[split.bin] and coder.single[split.follow]:
+        split.low = coder.values[split.bin]
+        split.high = coder.values[split.follow]
+        return
+    for i in range(start, stop):
+        code = code_at(data, split.column, data.rows[i])
+        if code == split.bin:
+            split.low = max(split.low, value_at(source, data.rows[i]))
+        elif code == split.follow:
+            split.high = min(split.high, value_at(source, data.rows[i]))
 
-    ``found`` has the best one with missing rows on the right, and on the left. Bins are searched
-    in batches, to limit the number of rows sorted at once.
+
+cdef struct Parting:
+    Binned* data
+    const Split* split
+    Py_ssize_t start
+    Py_ssize_t stop
+    Py_ssize_t size          # of a block
+    Py_ssize_t* n_left       # by block
+
+
+cdef Py_ssize_t part_binned(
+    Binned* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, Pool pool
+) noexcept nogil:
+    """Partition the rows by child, keeping their order; return how many go left.
+
+    Blocks are partitioned independently, left rows in place and right ones in a buffer, then
+    joined.
     """
-    cdef const Profile* profile = &finder.profile
-    cdef Py_ssize_t n_classes = data.problem.n_classes, width = n_classes + 1
-    cdef Py_ssize_t first = 0, t, rows = 0, size
-    cdef const uint8_t* single = data.columns[j].coder.single
-    # invariant: bins before ``first`` are done; from there to ``t`` the wanted ones are marked
-    for t in range(profile.n_bins):
-        size = profile.left[(t + 1) * width + n_classes] - profile.left[t * width + n_classes]
-        if size > 1 and not single[profile.bins[t]] and is_live(data, t, node, finder):
-            if rows and rows + size > GATHERED:
-                meet_bins(data, j, first, t, rows, node, finder, found, pool)
-                first = t
-                rows = 0
-            finder.wanted[profile.bins[t]] = True
-            rows += size
-    meet_bins(data, j, first, profile.n_bins, rows, node, finder, found, pool)
+    cdef Py_ssize_t[64] n_left
+    cdef Py_ssize_t n = stop - start, n_blocks = 1, i, block, left = start, right = 0
+    cdef Parting parting
+    set_sides(data, split)
+    if pool.n_threads > 1 and n >= 2 * PARTING_ROWS:
+        n_blocks = min(64, max(2 * pool.n_threads, n // PARTING_ROWS))
+    parting.data = data
+    parting.split = split
+    parting.start = start
+    parting.stop = stop
+    parting.size = (n + n_blocks - 1) // n_blocks
+    parting.n_left = n_left
+    if n_blocks == 1:
+        part_block(&parting, 0, 0)
+    else:
+        pool.run(&part_block, &parting, n_blocks)
+    for block in range(n_blocks):
+        i = start + block * parting.size
+        if block:
+            memmove(data.rows + left, data.rows + i, n_left[block] * sizeof(uint32_t))
+        left += n_left[block]
+    for block in range(n_blocks):
+        i = block * parting.size
+        n = max(min(parting.size, stop - start - i), 0) - n_left[block]
+        memcpy(data.rows + left + right, data.other + i, n * sizeof(uint32_t))
+        right += n
+    return left - start
 
 
-cdef bint is_live(
-    const Binned* data, Py_ssize_t t, const NodeView* node, Finder* finder
+cdef void set_sides(const Binned* data, const Split* split) noexcept nogil:
+    """The side of each code."""
+    cdef Py_ssize_t missing = data.columns[split.column].coder.n_bins
+    memset(data.sides, RIGHT, missing + 1)
+    if data.sources[split.column].kind == NOMINAL:
+        data.sides[split.bin] = LEFT
+        return
+    memset(data.sides, LEFT, split.bin + 1)
+    if split.inside:
+        data.sides[split.bin] = LOOK
+    data.sides[missing] = LEFT if split.missing_left else RIGHT
+
+
+cdef void part_block(void* context, Py_ssize_t item, int thread) noexcept nogil:
+    cdef Parting* parting = <Parting*>context
+    cdef Binned* data = parting.data
+    cdef const Split* split = parting.split
+    cdef const CodedColumn* column = &data.columns[split.column]
+    cdef const Source* source = &data.sources[split.column]
+    cdef const uint8_t* narrow = <const uint8_t*>data.panels[column.panel].codes + column.lane
+    cdef const uint16_t* wide = <const uint16_t*>data.panels[column.panel].codes + column.lane
+    cdef const uint8_t* sides = data.sides
+    cdef Py_ssize_t start = min(parting.start + item * parting.size, parting.stop)
+    cdef Py_ssize_t stop = min(start + parting.size, parting.stop), i, left = start, right = 0
+    cdef uint32_t* rows = data.rows
+    cdef uint32_t* other = data.other + (start - parting.start)
+    cdef uint32_t row
+    cdef uint8_t side
+    cdef bint is_narrow = column.width == 1
+    # invariant: rows[start:left] and other[:right] hold the rows up to i, each in their order
+    for i in range(start, stop):
+        prefetch(narrow + LANES * column.width * <size_t>rows[min(i + AHEAD, stop - 1)])
+        row = rows[i]
+        side = sides[narrow[LANES * <size_t>row] if is_narrow else wide[LANES * <size_t>row]]
+        if side == LOOK:
+            side = value_at(source, row) <= split.low
+        rows[left] = row
+        other[right] = row
+        left += side
+        right += 1 - side
+    parting.n_left[item] = left - start
+
+
+cdef void count_classes(
+    const Binned* data, Py_ssize_t start, Py_ssize_t stop, int64_t* counts
 ) noexcept nogil:
-    """Whether a bin may hold a split above the floor."""
-    cdef const Profile* profile = &finder.profile
-    cdef int side
-    for side in range(profile.n_families):
-        if bound_bin(
-            profile, &profile.families[side], t, finder.floor, node, data.problem
-        ) > -INFINITY:
-            return True
-    return False
+    cdef Py_ssize_t i
+    for i in range(start, stop):
+        counts[data.labels[data.rows[i]]] += weight_of(data.rows[i], data.problem)
 
 
-cdef void meet_bins(
-    const Binned* data, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t n_rows,
-    const NodeView* node, Finder* finder, Split* found, Pool pool,
+cdef struct Counting:
+    const Binned* data
+    Py_ssize_t start
+    Py_ssize_t stop
+    Py_ssize_t size
+    void** histograms   # one per thread
+
+
+cdef void count_node(
+    const Binned* data, Py_ssize_t start, Py_ssize_t stop, void** histograms, Pool pool
 ) noexcept nogil:
-    """Visit the splits of the bins from ``first`` to ``stop``; wanted bins hold ``n_rows``."""
-    cdef const Profile* profile = &finder.profile
-    cdef Py_ssize_t n_classes = data.problem.n_classes, width = n_classes + 1, t, size
-    cdef Problem local = data.problem[0]
-    cdef const uint64_t* entries = NULL
-    cdef int side
-    if n_rows:
-        entries = gather(data, j, n_rows, node, finder, &local, pool)
-        if entries == NULL:
-            finder.failed = True
-            return
-    for t in range(first, stop):
-        if finder.wanted[profile.bins[t]]:
-            size = profile.left[(t + 1) * width + n_classes] - profile.left[t * width + n_classes]
-            for side in range(profile.n_families):
-                scan_inside(data, j, t, entries, size, &local, side, node, finder, &found[side])
-            entries += size
-            finder.wanted[profile.bins[t]] = False
-        for side in range(profile.n_families):
-            try_boundary(data, t, side, node, finder, &found[side])
-
-
-cdef inline void try_boundary(
-    const Binned* data, Py_ssize_t t, int side, const NodeView* node, Finder* finder, Split* best
-) noexcept nogil:
-    """The split after a bin."""
-    cdef const Profile* profile = &finder.profile
-    cdef const Family* family = &profile.families[side]
-    cdef Py_ssize_t n_classes = data.problem.n_classes, k
-    cdef const int64_t* left = profile.left + (t + 1) * (n_classes + 1)
-    if family.scores[t] <= finder.floor or not family.first <= t <= family.last or (
-        family.scores[t] <= best.score + node.tolerance
+    """Count rows into the first histogram; the others, one per further thread, are scratch."""
+    cdef Counting counting
+    cdef Py_ssize_t n = stop - start, n_blocks, thread
+    cdef int n_threads = 1
+    if pool.n_threads > 1 and n >= SHARED_ROWS and n * data.n_columns >= (
+        data.counted.n_cells * pool.n_threads
     ):
+        n_threads = pool.n_threads
+    n_blocks = (n + COUNTING_ROWS - 1) // COUNTING_ROWS
+    counting.data = data
+    counting.start = start
+    counting.stop = stop
+    counting.histograms = histograms
+    counting.size = COUNTING_ROWS
+    for thread in range(n_threads):
+        memset(histograms[thread], 0, size_of(&data.counted))
+    if n_threads == 1 and pool.n_threads > 1 and n > ALONE_ROWS:
+        pool.run(&count_panel, &counting, data.n_panels)
         return
-    best.score = family.scores[t]
-    best.place = left[n_classes]
-    best.bin = profile.bins[t]
-    best.follow = profile.bins[t + 1] if t + 1 < profile.n_bins else -1
-    best.inside = best.known = False
-    best.missing_left = side
-    best.left_weight = 0
-    for k in range(n_classes):
-        best.left_weight += left[k]
+    if n_threads == 1:
+        for thread in range(n_blocks):
+            count_block(&counting, thread, 0)
+        return
+    pool.run(&count_block, &counting, n_blocks)
+    for thread in range(1, n_threads):
+        add_counts(&data.counted, histograms[0], histograms[thread])
 
 
-cdef void scan_inside(
-    const Binned* data, Py_ssize_t j, Py_ssize_t t, const uint64_t* entries, Py_ssize_t n_rows,
-    const Problem* local, int side, const NodeView* node, Finder* finder, Split* best,
+cdef void count_panel(void* context, Py_ssize_t item, int thread) noexcept nogil:
+    cdef Counting* counting = <Counting*>context
+    cdef const Binned* data = counting.data
+    count_rows(
+        &data.panels[item], &data.counted, data.rows + counting.start,
+        counting.stop - counting.start, counting.histograms[0],
+    )
+
+
+cdef bint discount_node(
+    const Binned* data, Py_ssize_t start, Py_ssize_t stop, void* histogram
 ) noexcept nogil:
-    """The splits between two values of a bin, with the lower bins on the left."""
-    cdef const Profile* profile = &finder.profile
-    cdef Py_ssize_t n_classes = local.n_classes, k, i, n_node = node.stop - node.start
-    cdef const int64_t* left = profile.left + t * (n_classes + 1)
-    cdef const int64_t* base = profile.families[side].base
-    cdef int64_t rows = left[n_classes] + base[n_classes], weight = 0
-    cdef Scratch* scratch = finder.scratch
-    cdef const Source* source = &data.sources[j]
-    cdef Segment segment
-    cdef Split found = no_split(j)
-    for k in range(n_classes):
-        scratch.left[k] = left[k] + base[k]
-        scratch.right[k] = node.counts[k] - scratch.left[k]
-        weight += scratch.left[k]
-    segment.entries = entries
-    segment.present = n_rows
-    segment.first = max(1, local.min_leaf - rows)
-    segment.last = min(n_node - local.min_leaf - rows, n_rows - 1)
-    keep_heavy(&segment, node, local, weight)
-    scratch.floor = max(finder.floor, best.score + node.tolerance)
-    scan(&segment, node, local, scratch, &found)
-    if found.place < 0:
-        return
-    best.score = found.score
-    best.place = found.place + left[n_classes]
-    best.bin = best.follow = profile.bins[t]
-    best.inside = best.known = True
-    best.missing_left = side
-    best.low = value_at(source, finder.gathered[row_of(entries[found.place - 1], &local.packing)])
-    best.high = value_at(source, finder.gathered[row_of(entries[found.place], &local.packing)])
-    best.left_weight = 0
-    for k in range(n_classes):
-        best.left_weight += left[k]
-    for i in range(found.place):
-        k = row_of(entries[i], &local.packing)
-        best.left_weight += 1 if local.weights == NULL else local.weights[k]
+    """Subtract rows from a histogram if they are few; return whether that was done."""
+    cdef Py_ssize_t p
+    if 2 * (stop - start) * data.n_columns > data.counted.n_cells:
+        return False
+    for p in range(data.n_panels):
+        discount_rows(
+            &data.panels[p], &data.counted, data.rows + start, stop - start, histogram
+        )
+    return True
+
+
+cdef void count_block(void* context, Py_ssize_t item, int thread) noexcept nogil:
+    cdef Counting* counting = <Counting*>context
+    cdef const Binned* data = counting.data
+    cdef Py_ssize_t start = counting.start + item * counting.size, p
+    cdef Py_ssize_t stop = min(start + counting.size, counting.stop)
+    for p in range(data.n_panels):
+        count_rows(
+            &data.panels[p], &data.counted, data.rows + start, stop - start,
+            counting.histograms[thread],
+        )
+
+
+# -- rows of some bins -----------------------------------------------------------------------
 
 
 cdef struct Gathering:
     const Binned* data
     const Source* source
-    const Bins* column
+    const CodedColumn* column
     const uint8_t* wanted
-    Problem* problem
     Py_ssize_t start
     Py_ssize_t stop
     Py_ssize_t size           # of a block
     uint32_t* found           # rows, block by block
     Py_ssize_t* n_found       # by block
-    Finder* finder
+    const Gathered* to
 
 
-cdef const uint64_t* gather(
-    const Binned* data, Py_ssize_t j, Py_ssize_t n_rows, const NodeView* node, Finder* finder,
-    Problem* local, Pool pool,
+cdef void gather(
+    const Binned* data, Py_ssize_t j, Py_ssize_t start, Py_ssize_t stop, const uint8_t* wanted,
+    Py_ssize_t n_rows, const Gathered* to, Pool pool,
 ) noexcept nogil:
-    """Entries of the rows of wanted bins, sorted by value; NULL if out of memory."""
-    cdef Scratch* scratch = finder.scratch
+    """The ``n_rows`` rows of wanted bins; ``pool`` is None if threads do not share the work."""
     cdef Gathering gathering
-    cdef Py_ssize_t[BLOCKS] n_found
+    cdef Py_ssize_t[GATHERED_BLOCKS] n_found
     cdef Py_ssize_t n_blocks = 1, block, total = 0
-    if not enlarge_finder(finder, n_rows, local):
-        return NULL
     gathering.data = data
     gathering.source = &data.sources[j]
     gathering.column = &data.columns[j]
-    gathering.wanted = finder.wanted
-    gathering.problem = local
-    gathering.start = node.start
-    gathering.stop = node.stop
-    gathering.finder = finder
+    gathering.wanted = wanted
+    gathering.start = start
+    gathering.stop = stop
+    gathering.to = to
     gathering.n_found = n_found
-    if pool is not None and node.stop - node.start >= SHARED_ROWS:
-        n_blocks = BLOCKS
-    gathering.size = (node.stop - node.start + n_blocks - 1) // n_blocks
+    if pool is not None and stop - start >= GATHERED_ROWS:
+        n_blocks = GATHERED_BLOCKS
+    gathering.size = (stop - start + n_blocks - 1) // n_blocks
     if n_blocks == 1:
-        gathering.found = finder.gathered
+        gathering.found = to.rows
         gather_block(&gathering, 0, 0)
         gathering.size = n_rows
         read_block(&gathering, 0, 0)
-    else:
-        gathering.found = data.other
-        pool.run(&gather_block, &gathering, n_blocks)
-        for block in range(n_blocks):
-            memcpy(
-                finder.gathered + total, data.other + block * gathering.size,
-                n_found[block] * sizeof(uint32_t),
-            )
-            total += n_found[block]
-        gathering.size = (n_rows + n_blocks - 1) // n_blocks
-        gathering.stop = gathering.start + n_rows
-        pool.run(&read_block, &gathering, n_blocks)
-    local.labels = finder.labels
-    if local.weights != NULL:
-        local.weights = finder.weights
-    set_packing(&local.packing, n_rows, local.n_classes)
-    return presort(
-        scratch.keys, n_rows, local.labels, &local.packing, scratch.entries, scratch.other
-    ).entries
+        return
+    gathering.found = data.other
+    pool.run(&gather_block, &gathering, n_blocks)
+    for block in range(n_blocks):
+        memcpy(
+            to.rows + total, data.other + block * gathering.size,
+            n_found[block] * sizeof(uint32_t),
+        )
+        total += n_found[block]
+    gathering.size = (n_rows + n_blocks - 1) // n_blocks
+    gathering.stop = gathering.start + n_rows
+    pool.run(&read_block, &gathering, n_blocks)
 
 
 cdef void gather_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
     """Gather the rows with wanted codes, without branches; needs one extra element."""
     cdef const Gathering* gathering = <const Gathering*>context
-    cdef const Bins* column = gathering.column
+    cdef const CodedColumn* column = gathering.column
     cdef const void* codes = gathering.data.panels[column.panel].codes
     cdef const uint8_t* narrow = <const uint8_t*>codes + column.lane
     cdef const uint16_t* wide = <const uint16_t*>codes + column.lane
@@ -398,61 +497,388 @@ cdef void read_block(void* context, Py_ssize_t block, int thread) noexcept nogil
     """Read the values, labels and weights of gathered rows."""
     cdef const Gathering* gathering = <const Gathering*>context
     cdef const Source* source = gathering.source
-    cdef const Problem* problem = gathering.problem
-    cdef Finder* finder = gathering.finder
+    cdef const Problem* problem = gathering.data.problem
+    cdef const Gathered* to = gathering.to
     cdef Py_ssize_t n_rows = gathering.stop - gathering.start
     cdef Py_ssize_t start = min(block * gathering.size, n_rows), i
     cdef Py_ssize_t stop = min(start + gathering.size, n_rows)
     cdef uint32_t row
     for i in range(start, stop):
-        prefetch(source.first + finder.gathered[min(i + AHEAD, stop - 1)] * source.stride)
-        row = finder.gathered[i]
-        finder.scratch.keys[i] = key_of(value_at(source, row))
-        finder.labels[i] = problem.labels[row]
+        prefetch(source.first + to.rows[min(i + AHEAD, stop - 1)] * source.stride)
+        row = to.rows[i]
+        to.keys[i] = key_of(value_at(source, row))
+        to.labels[i] = problem.labels[row]
         if problem.weights != NULL:
-            finder.weights[i] = problem.weights[row]
+            to.weights[i] = problem.weights[row]
 
 
-cdef void set_packing(
-    Packing* packing, Py_ssize_t n_rows, Py_ssize_t n_classes
+# -- counts ----------------------------------------------------------------------------------
+
+
+cdef size_t size_of(const Counted* counted) noexcept nogil:
+    """Size of a histogram in bytes."""
+    return counted.n_cells * (sizeof(uint32_t) if counted.weights == NULL else sizeof(int64_t))
+
+
+cdef void count_rows(
+    const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
+    void* histogram,
 ) noexcept nogil:
-    packing.row_shift = 0
-    while (n_classes - 1) >> packing.row_shift:
-        packing.row_shift += 1
-    packing.rank_shift = packing.row_shift
-    while n_rows >> (packing.rank_shift - packing.row_shift):
-        packing.rank_shift += 1
-    packing.label_mask = (<uint64_t>1 << packing.row_shift) - 1
-    packing.row_mask = (<uint64_t>1 << (packing.rank_shift - packing.row_shift)) - 1
+    """Add the rows of a panel's columns to a histogram."""
+    if n_rows == 0:
+        return
+    if panel.width == 1:
+        count_codes(panel, counted, rows, n_rows, histogram, <const uint8_t*>panel.codes)
+    else:
+        count_codes(panel, counted, rows, n_rows, histogram, <const uint16_t*>panel.codes)
 
 
-cdef bint enlarge_finder(
-    Finder* finder, Py_ssize_t n_rows, const Problem* problem
+cdef inline void count_codes(
+    const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
+    void* histogram, const code_t* codes,
 ) noexcept nogil:
-    """Allocate memory for ``n_rows`` rows; return whether it succeeded."""
-    cdef Scratch* scratch = finder.scratch
-    if n_rows > finder.n_gathered:
-        free(finder.gathered)
-        free(finder.labels)
-        free(finder.weights)
-        finder.n_gathered = 0
-        finder.gathered = <uint32_t*>malloc((n_rows + 1) * sizeof(uint32_t))
-        finder.labels = <uint32_t*>malloc(n_rows * sizeof(uint32_t))
-        finder.weights = <int64_t*>malloc(
-            (n_rows if problem.weights != NULL else 1) * sizeof(int64_t)
-        )
-        if finder.gathered == NULL or finder.labels == NULL or finder.weights == NULL:
-            return False
-        finder.n_gathered = n_rows
-    if n_rows > scratch.n_entries:
-        free(scratch.keys)
-        free(scratch.entries)
-        free(scratch.other)
-        scratch.n_entries = 0
-        scratch.keys = <uint64_t*>malloc(n_rows * sizeof(uint64_t))
-        scratch.entries = <uint64_t*>malloc(n_rows * sizeof(uint64_t))
-        scratch.other = <uint64_t*>malloc(n_rows * sizeof(uint64_t))
-        if scratch.keys == NULL or scratch.entries == NULL or scratch.other == NULL:
-            return False
-        scratch.n_entries = n_rows
-    return True
+    cdef int lane
+    if counted.weights != NULL:
+        for lane in range(panel.n_columns):
+            count_weights(
+                codes + lane, counted, rows, n_rows, <int64_t*>histogram + panel.offsets[lane]
+            )
+    elif panel.n_columns == LANES:
+        count_four(panel, counted, rows, n_rows, <uint32_t*>histogram, codes)
+    else:
+        for lane in range(panel.n_columns):
+            count_one(
+                codes + lane, counted, rows, n_rows, <uint32_t*>histogram + panel.offsets[lane]
+            )
+
+
+cdef inline void count_four(
+    const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
+    uint32_t* histogram, const code_t* codes,
+) noexcept nogil:
+    cdef uint32_t* a = histogram + panel.offsets[0]
+    cdef uint32_t* b = histogram + panel.offsets[1]
+    cdef uint32_t* c = histogram + panel.offsets[2]
+    cdef uint32_t* d = histogram + panel.offsets[3]
+    cdef const uint16_t* labels = counted.labels
+    cdef const code_t* code
+    cdef Py_ssize_t n_classes = counted.n_classes, label, i, stop = n_rows
+    cdef size_t row
+    if rows[n_rows - 1] - rows[0] > SPARSE * n_rows:
+        stop = max(n_rows - AHEAD, 0)
+        for i in range(stop):
+            prefetch(codes + LANES * <size_t>rows[i + AHEAD])
+            prefetch(labels + rows[i + AHEAD])
+            row = rows[i]
+            label = labels[row]
+            code = codes + LANES * row
+            a[code[0] * n_classes + label] += 1
+            b[code[1] * n_classes + label] += 1
+            c[code[2] * n_classes + label] += 1
+            d[code[3] * n_classes + label] += 1
+    else:
+        stop = 0
+    for i in range(stop, n_rows):
+        row = rows[i]
+        label = labels[row]
+        code = codes + LANES * row
+        a[code[0] * n_classes + label] += 1
+        b[code[1] * n_classes + label] += 1
+        c[code[2] * n_classes + label] += 1
+        d[code[3] * n_classes + label] += 1
+
+
+cdef inline void count_one(
+    const code_t* codes, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
+    uint32_t* table,
+) noexcept nogil:
+    cdef Py_ssize_t n_classes = counted.n_classes, i
+    cdef const uint16_t* labels = counted.labels
+    cdef size_t row
+    for i in range(n_rows):
+        row = rows[i]
+        table[codes[LANES * row] * n_classes + labels[row]] += 1
+
+
+cdef inline void count_weights(
+    const code_t* codes, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
+    int64_t* table,
+) noexcept nogil:
+    cdef Py_ssize_t n_classes = counted.n_classes, i
+    cdef const uint16_t* labels = counted.labels
+    cdef int64_t* cell
+    cdef size_t row
+    for i in range(n_rows):
+        row = rows[i]
+        cell = table + codes[LANES * row] * (n_classes + 1)
+        cell[labels[row]] += counted.weights[row]
+        cell[n_classes] += 1
+
+
+cdef void discount_rows(
+    const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
+    void* histogram,
+) noexcept nogil:
+    """Take a few rows out of a histogram."""
+    cdef Py_ssize_t n_classes = counted.n_classes, i, lane, code
+    cdef size_t row
+    cdef int64_t* cell
+    for i in range(n_rows):
+        row = rows[i]
+        for lane in range(panel.n_columns):
+            if panel.width == 1:
+                code = (<const uint8_t*>panel.codes)[LANES * row + lane]
+            else:
+                code = (<const uint16_t*>panel.codes)[LANES * row + lane]
+            if counted.weights == NULL:
+                (<uint32_t*>histogram)[
+                    panel.offsets[lane] + code * n_classes + counted.labels[row]
+                ] -= 1
+            else:
+                cell = <int64_t*>histogram + panel.offsets[lane] + code * (n_classes + 1)
+                cell[counted.labels[row]] -= counted.weights[row]
+                cell[n_classes] -= 1
+
+
+cdef void add_counts(const Counted* counted, void* to, const void* what) noexcept nogil:
+    cdef Py_ssize_t i
+    if counted.weights == NULL:
+        for i in range(counted.n_cells):
+            (<uint32_t*>to)[i] += (<const uint32_t*>what)[i]
+    else:
+        for i in range(counted.n_cells):
+            (<int64_t*>to)[i] += (<const int64_t*>what)[i]
+
+
+cdef void subtract_counts(const Counted* counted, void* of, const void* what) noexcept nogil:
+    cdef Py_ssize_t i
+    if counted.weights == NULL:
+        for i in range(counted.n_cells):
+            (<uint32_t*>of)[i] -= (<const uint32_t*>what)[i]
+    else:
+        for i in range(counted.n_cells):
+            (<int64_t*>of)[i] -= (<const int64_t*>what)[i]
+
+
+# -- one shard -------------------------------------------------------------------------------
+# The rows of a node stand side by side in ``rows``, those of slot ``s`` from ``starts[s]`` on.
+
+
+cdef const char* codes_of(panels, Bins bins, Py_ssize_t column, int* width) except NULL:
+    """The code of the first row; those of other rows are four codes apart."""
+    cdef size_t first, lane
+    for panel, group in zip(panels, bins.panels):
+        if column in group:
+            width[0] = panel.itemsize
+            first = panel.ctypes.data
+            lane = group.index(column)
+            return <const char*>first + lane * width[0]
+    raise IndexError(column)
+
+
+cdef inline Py_ssize_t shard_code(const char* codes, int width, size_t row) noexcept nogil:
+    if width == 1:
+        return (<const uint8_t*>codes)[LANES * row]
+    return (<const uint16_t*>codes)[LANES * row]
+
+
+def count_shard(
+    Bins bins, list panels, const uint16_t[::1] labels, units, const uint32_t[::1] rows,
+    const int64_t[::1] starts, const int32_t[::1] slots, Py_ssize_t n_classes, table,
+):
+    """Add the rows of some nodes to their histograms, the rows of ``table``.
+
+    Counts are of 32 bits without weights; else of 64, and after the classes of a bin stand its
+    rows.
+    """
+    cdef Panel panel
+    cdef Counted counted
+    cdef const int64_t[::1] weights
+    cdef Py_ssize_t stride, offset = 0, i, s, lane
+    cdef char* cells = <char*><size_t>table.ctypes.data
+    cdef size_t size = table.strides[0]
+    cdef list offsets = []
+    if len(labels) == 0 or len(rows) == 0:
+        return
+    counted.labels = &labels[0]
+    counted.weights = NULL
+    counted.n_classes = n_classes
+    counted.stride = stride = n_classes + (units is not None)
+    counted.n_cells = table.shape[1]
+    if units is not None:
+        weights = units
+        counted.weights = &weights[0]
+    for j in range(bins.n_columns):
+        offsets.append(offset)
+        offset += (bins.n_bins[j] + 1) * stride
+    if offset != counted.n_cells:
+        raise ValueError("the table has not one cell for each bin and class")
+    for codes, group in zip(panels, bins.panels):
+        panel.width = codes.itemsize
+        panel.codes = <void*><size_t>codes.ctypes.data
+        panel.n_columns = len(group)
+        for lane, j in enumerate(group):
+            panel.columns[lane] = j
+            panel.offsets[lane] = offsets[j]
+        with nogil:
+            for i in range(slots.shape[0]):
+                s = slots[i]
+                if starts[s + 1] > starts[s]:
+                    count_rows(
+                        &panel, &counted, &rows[0] + starts[s], starts[s + 1] - starts[s],
+                        cells + i * size,
+                    )
+
+
+cdef inline Py_ssize_t last_from(
+    const uint64_t[::1] low, Py_ssize_t start, Py_ssize_t stop, uint64_t key
+) noexcept nogil:
+    """The last interval that does not begin after a key, or the first."""
+    cdef Py_ssize_t middle
+    # invariant: intervals from ``stop`` on begin after the key, ``start`` does not or is the first
+    while stop - start > 1:
+        middle = (start + stop) // 2
+        if low[middle] <= key:
+            start = middle
+        else:
+            stop = middle
+    return start
+
+
+def look_into_shard(
+    Bins bins, list panels, const uint16_t[::1] labels, units, const uint32_t[::1] rows,
+    const int64_t[::1] starts, Py_ssize_t column, values,
+    const int32_t[::1] slots, const int32_t[:, ::1] first, const uint64_t[::1] low,
+    const uint64_t[::1] high, const uint64_t[::1] guide, const uint8_t[::1] shift,
+    const int32_t[::1] place, int64_t[:, :, ::1] slices,
+):
+    """Rows of intervals of a column: counted by slices of the interval, or with their values.
+
+    Parameters
+    ----------
+    values : ndarray
+        Of all rows of the shard.
+    slots : ndarray of int32
+        Nodes.
+    first : ndarray of shape (n_nodes, n_bins + 1)
+        The intervals of a node in a bin, from ``first[node, bin]`` to ``first[node, bin + 1]``,
+        ascending.
+    low, high : ndarray of uint64
+        The first and the last key of each interval.
+    guide, shift
+        A key is in slice ``(key - guide) >> shift`` of its interval, or in the first or the last
+        one; a shift of 255 asks for the values.
+    place : ndarray of int32
+        Where the slices of an interval stand in ``slices``, or -1.
+
+    Returns
+    -------
+    intervals, keys, rows : ndarray
+        Of the rows in intervals whose values were asked for.
+    """
+    cdef int width = 1
+    cdef const char* codes = codes_of(panels, bins, column, &width)
+    cdef Py_ssize_t n_classes = slices.shape[2] - 1, most = 0, found = 0, g, i, code, at, slice
+    cdef uint64_t last_slice = slices.shape[1] - 1
+    cdef Source source = source_of(values, 0)
+    cdef bint weighted = units is not None
+    cdef const int64_t[::1] weights = units if weighted else np.empty(0, dtype=np.int64)
+    cdef uint64_t key
+    cdef uint32_t row
+    for g in range(slots.shape[0]):
+        most += starts[slots[g] + 1] - starts[slots[g]]
+    cdef int32_t[::1] intervals = np.empty(most, dtype=np.int32)
+    cdef uint64_t[::1] keys = np.empty(most, dtype=np.uint64)
+    cdef uint32_t[::1] ids = np.empty(most, dtype=np.uint32)
+    cdef Py_ssize_t n_bins = first.shape[1] - 1
+    with nogil:
+        for g in range(slots.shape[0]):
+            for i in range(starts[slots[g]], starts[slots[g] + 1]):
+                row = rows[i]
+                code = shard_code(codes, width, row)
+                if code >= n_bins or first[g, code] == first[g, code + 1]:
+                    continue
+                key = key_of(value_at(&source, row))
+                at = last_from(low, first[g, code], first[g, code + 1], key)
+                if key < low[at] or key > high[at]:
+                    continue
+                if shift[at] == EXACT:
+                    intervals[found] = <int32_t>at
+                    keys[found] = key
+                    ids[found] = row
+                    found += 1
+                    continue
+                slice = 0
+                if key > guide[at]:
+                    slice = <Py_ssize_t>min((key - guide[at]) >> shift[at], last_slice)
+                slices[place[at], slice, labels[row]] += weights[row] if weighted else 1
+                slices[place[at], slice, n_classes] += 1
+    return np.asarray(intervals)[:found], np.asarray(keys)[:found], np.asarray(ids)[:found]
+
+
+def divide_shard(
+    Bins bins, list panels, const uint32_t[::1] rows, const int64_t[::1] starts, splits, values,
+):
+    """Rows of the children of nodes that are split; rows of other nodes are gone.
+
+    Parameters
+    ----------
+    splits : sequence of (slot, column, sides, edge, keep_left, keep_right)
+        ``sides`` tells for each code where its rows go: 0 right, 1 left, 2 left if the value is at
+        most ``edge``. A child that is kept has the next number as its slot.
+    values : mapping of column to ndarray
+        Of all rows of the shard, for columns with a side of 2.
+
+    Returns
+    -------
+    rows, starts : ndarray
+    """
+    cdef Py_ssize_t total = 0, out = 0, aside, i, n_slots = 0, child
+    cdef const uint8_t[::1] sides
+    cdef Source source
+    cdef const char* codes
+    cdef int width = 1
+    cdef double edge
+    cdef uint8_t side, keep_left, keep_right
+    cdef uint32_t row
+    cdef Py_ssize_t start, stop
+    memset(&source, 0, sizeof(Source))
+    for slot, _, _, _, left, right in splits:
+        total += starts[slot + 1] - starts[slot]
+        n_slots += bool(left) + bool(right)
+    cdef uint32_t[::1] divided = np.empty(total + 1, dtype=np.uint32)
+    cdef uint32_t[::1] other = np.empty(total + 1, dtype=np.uint32)
+    cdef int64_t[::1] bounds = np.zeros(n_slots + 1, dtype=np.int64)
+    child = 0
+    for slot, column, table, last, left, right in splits:
+        codes = codes_of(panels, bins, column, &width)
+        sides = table
+        edge = last
+        keep_left = left
+        keep_right = right
+        if column in values:
+            source = source_of(values[column], 0)
+        start = starts[slot]
+        stop = starts[slot + 1]
+        aside = 0
+        with nogil:
+            # invariant: divided[:out] has the kept rows of the left side so far
+            for i in range(start, stop):
+                row = rows[i]
+                side = sides[shard_code(codes, width, row)]
+                if side == LOOK:
+                    side = value_at(&source, row) <= edge
+                divided[out] = row
+                other[aside] = row
+                out += side & keep_left
+                aside += (side ^ 1) & keep_right
+        if keep_left:
+            child += 1
+            bounds[child] = out
+        if keep_right:
+            if aside:
+                memcpy(&divided[out], &other[0], aside * sizeof(uint32_t))
+            out += aside
+            child += 1
+            bounds[child] = out
+    return np.asarray(divided)[:out].copy(), np.asarray(bounds)

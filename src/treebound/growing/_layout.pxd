@@ -1,11 +1,11 @@
-"""Shared by the kernels: columns, splits, the rows of a node, and the criterion.
+"""Shared by the kernels: columns, splits, the rows of a node, the criterion, and its rules.
 
 Weights are integers here. Unit and integer weights are used unchanged; other weights are scaled by
 a power of two (see ``grow.py``). So class counts and their sums are exact and do not depend on the
 order of the rows.
 """
 
-from libc.math cimport NAN, log2
+from libc.math cimport NAN, ceil, log2
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, malloc
 
@@ -34,10 +34,6 @@ cdef enum Type:
     INT16 = 3
     INT32 = 4
 
-cdef enum Form:
-    SORTED = 0  # entries sorted by value, moved by partitions
-    CODED = 1   # one code per row, not moved
-
 
 cdef struct Source:
     # An input column: NaN is missing in floats, -1 in codes.
@@ -59,28 +55,28 @@ cdef struct Packing:
 
 
 cdef struct Column:
+    # A column of sorted rows.
     Kind kind
-    Form form
-    uint64_t* entries   # SORTED: sorted by value, missing last
-    uint32_t* cells     # CODED: for each row, code * (n_classes + 1) + label
-    double* values      # CODED: the value of a code
-    Py_ssize_t n_codes  # distinct values here
-    Py_ssize_t offset   # CODED: of its table in the tables of a node
-    bint has_missing    # missing rows have the code (or rank) n_codes
+    uint64_t* entries   # thresholds: sorted by value, missing last; moved by partitions
+    uint32_t* cells     # categories: for each row, code * (n_classes + 1) + label; not moved
+    Py_ssize_t n_codes  # distinct values, or categories
+    bint has_missing    # missing rows have the rank (or code) n_codes
 
 
 cdef struct Split:
     double score        # purity of the two children; -inf for no split
     Py_ssize_t column
-    Py_ssize_t place    # CODED: last code on the left, or the category; else present rows there
-    Py_ssize_t follow   # codes or bins: the first on the right; -1: only missing rows there
+    Py_ssize_t place    # present rows on the left, or the category; -1 for no split
     bint missing_left
-    Py_ssize_t bin      # with a histogram: the last bin on the left; with a ledger: the slot
-    # Of nodes with histograms only:
-    bint inside         # whether the split lies inside that bin
-    bint known          # whether low and high are set
-    double low          # the neighbours of a threshold
+    bint misses         # thresholds: whether a row of the node is missing
+    bint known          # whether the next three are set
+    bint bounded        # thresholds: whether there are values on the right, not only missing rows
+    double low          # the neighbours of a threshold that is bounded
     double high
+    # Of nodes with histograms only:
+    Py_ssize_t bin      # the last bin on the left, or the category
+    Py_ssize_t follow   # the first bin on the right; -1: only missing rows there
+    bint inside         # whether the split lies inside the bin
     int64_t left_weight # weight on the left that is not missing
 
 
@@ -107,8 +103,7 @@ cdef struct NodeView:
     int64_t weight
     double purity
     const int64_t* counts
-    const int64_t* tables  # counts per code of every column that has codes; NULL: not kept
-    const uint32_t* rows   # the node's rows, from start to stop
+    const uint32_t* rows   # the rows of a sorted node, from start to stop
     double tolerance       # scores closer than this are tied
     double rise            # the most that a row can raise the score by changing sides
 
@@ -137,7 +132,31 @@ cdef inline void* allocate(Py_ssize_t count, size_t size) except NULL nogil:
     return memory
 
 
-cdef extern from "_memory.h":
+cdef extern from *:
+    """
+    /* Memory for arrays as long as the sample, in large pages if the system offers them: random access
+       to rows then causes fewer TLB misses. */
+    #include <stdlib.h>
+    #if defined(__linux__)
+    #include <sys/mman.h>
+    #endif
+    #define LARGE_PAGE ((size_t)1 << 21)
+
+    static void *malloc_long(size_t bytes)
+    {
+    #if defined(__linux__) && defined(MADV_HUGEPAGE)
+        void *memory;
+        if (bytes >= LARGE_PAGE) {
+            bytes = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+            if (posix_memalign(&memory, LARGE_PAGE, bytes))
+                return NULL;
+            madvise(memory, bytes, MADV_HUGEPAGE); /* may be ignored */
+            return memory;
+        }
+    #endif
+        return malloc(bytes);
+    }
+    """
     void* malloc_long(size_t size) nogil
 
 
@@ -227,3 +246,81 @@ cdef inline double purity_of(
     for k in range(problem.n_classes):
         total = max(total, counts[k])
     return <double>total
+
+
+# -- what is a tie, what is a gain, and which leaf comes first -------------------------------
+
+cdef extern from *:
+    """
+    #define TOLERANCE 0x1p-45
+    """
+    # Scores closer than this share of a node's weight are tied; a gain below it is a rounding error.
+    const double TOLERANCE
+
+
+cdef inline void set_scale(Problem* problem, int64_t whole) noexcept nogil:
+    """The width of sums of squares and the unit of c log c, for a sample of this weight."""
+    cdef double largest
+    problem.wide = whole >= <int64_t>1 << 31
+    problem.xlogx_unit = 1.0
+    if problem.criterion == ENTROPY:
+        # a sum of c log c is at most whole log2 whole: leave it 60 bits
+        largest = <double>whole * max(1.0, log2(<double>whole))
+        problem.xlogx_unit = 2.0 ** (60.0 - ceil(log2(largest)))
+
+
+cdef inline double tolerance_of(int64_t weight, const Problem* problem) noexcept nogil:
+    """Scores closer than this are a tie: rounding of floats, and of c log c to integers."""
+    cdef double tolerance = TOLERANCE * <double>weight
+    if problem.criterion == ENTROPY:
+        tolerance += (2 * problem.n_classes + 2) / problem.xlogx_unit
+    return tolerance
+
+
+cdef inline double order_tolerance(int64_t whole, bint by_impurity) noexcept nogil:
+    """Priorities closer than this are a tie.
+
+    The paper's priorities are impurities, at most a few units; gains are weights.
+    """
+    return TOLERANCE * (1.0 if by_impurity else <double>whole)
+
+
+cdef inline double least_gain(
+    double min_gain, int64_t whole, double tolerance, bint by_impurity, const Problem* problem
+) noexcept nogil:
+    """What a split must gain, in the unit of scores.
+
+    A split without gain may lead to splits that gain (exclusive or); if impurities are not strictly
+    concave, or leaves are ordered by impurity, it would only delay them.
+    """
+    cdef double least = min_gain * <double>whole - tolerance
+    if by_impurity or problem.criterion == MISCLASSIFICATION:
+        least = max(least, tolerance)
+    return least
+
+
+cdef inline double priority_of(
+    double score, int64_t weight, double purity, bint by_impurity, const Problem* problem
+) noexcept nogil:
+    """The gain, or in the paper's order minus the mean impurity of the children (ERRATA 15)."""
+    if not by_impurity:
+        return score - purity
+    if problem.criterion == ENTROPY:
+        return score / <double>weight
+    return score / <double>weight - 1.0
+
+
+cdef inline double most_priority(
+    int64_t weight, double purity, bint by_impurity, const Problem* problem
+) noexcept nogil:
+    """The priority of a node whose children would both be pure."""
+    if by_impurity:
+        return 0.0
+    if problem.criterion == ENTROPY:
+        return -purity
+    return <double>weight - purity
+
+
+cdef inline bint left_is_heavier(int64_t left, int64_t weight) noexcept nogil:
+    """Where an unseen missing value goes; rounded weights may miss a tie by a few units."""
+    return <double>(2 * left - weight) >= -TOLERANCE * <double>weight

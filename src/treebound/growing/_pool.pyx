@@ -50,13 +50,6 @@ cdef extern from *:
     void rest() noexcept nogil
     long long run_time() noexcept nogil
 
-cdef extern from "time.h" nogil:
-    cdef struct timespec:
-        long tv_sec
-        long tv_nsec
-    int TIME_UTC
-    int timespec_get(timespec* time, int base)
-
 cdef enum:
     PATIENCE = 5000      # polls for a new loop before a thread sleeps: some 50 microseconds
     LATE = 200_000       # nanoseconds of waiting that are too long
@@ -71,7 +64,7 @@ cdef struct Worker:
 
 
 cdef struct State:
-    Task task
+    Work task
     void* context
     long n_items
     long next            # item
@@ -134,7 +127,7 @@ cdef class Pool:
         free(state.workers)
         free(state)
 
-    cdef void run(self, Task task, void* context, Py_ssize_t n_items) noexcept nogil:
+    cdef void run(self, Work task, void* context, Py_ssize_t n_items) noexcept nogil:
         """Call ``task(context, item, thread)`` for every item, in any order."""
         cdef State* state = <State*>self.state
         cdef Py_ssize_t item
@@ -161,7 +154,7 @@ cdef long long now() noexcept nogil:
     return <long long>time.tv_sec * 1_000_000_000 + time.tv_nsec
 
 
-cdef void share(State* state, Task task, void* context, Py_ssize_t n_items) noexcept nogil:
+cdef void share(State* state, Work task, void* context, Py_ssize_t n_items) noexcept nogil:
     cdef long long started = now(), worked, waited
     cdef int i
     state.task = task

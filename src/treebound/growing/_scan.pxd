@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t, uint64_t
 
-from treebound.growing._layout cimport GINI, NodeView, Problem, Scratch, Split, xlogx
+from treebound.growing._layout cimport GINI, Column, NodeView, Problem, Scratch, Split, xlogx
 
 
 cdef struct Segment:
@@ -10,6 +10,26 @@ cdef struct Segment:
     Py_ssize_t first       # minimum and
     Py_ssize_t last        # maximum number of present rows on the left
 
+
+cdef Split best_split(
+    const Column* column, Py_ssize_t index, const NodeView* node, const Problem* problem,
+    Scratch* scratch,
+) noexcept nogil
+
+cdef Split no_split(Py_ssize_t column) noexcept nogil
+
+cdef void try_counts(
+    const Column* column, const NodeView* node, const Problem* problem, const int64_t* counts,
+    Py_ssize_t code, Split* best,
+) noexcept nogil
+
+cdef double score_of(
+    const int64_t* left, const NodeView* node, const Problem* problem
+) noexcept nogil
+
+cdef void keep_heavy(
+    Segment* segment, const NodeView* node, const Problem* problem, int64_t weight
+) noexcept nogil
 
 cdef void scan(
     const Segment* segment, const NodeView* node, const Problem* problem, Scratch* scratch,

@@ -1,4 +1,7 @@
-"""The best boundary of a sorted column at one node.
+"""The best split of one column at one node whose rows are sorted.
+
+Ties go to the lowest threshold or category, then to missing on the right. Scores that differ by
+less than ``NodeView.tolerance`` are ties.
 
 A scan moves rows one by one from the right side to the left and updates the score in O(1),
 independent of the number of classes. If the score is far below the best one, not every boundary
@@ -11,12 +14,13 @@ this reduces the scans from a half of the growing time to a seventh. How many ro
   weight log weight): w (log2(weight / w) + log2 e), as only the side a row leaves becomes purer.
 """
 
-from libc.math cimport floor
+from libc.math cimport INFINITY, floor
 from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memset
 
 from treebound.growing._layout cimport (
-    ENTROPY, GINI, MISCLASSIFICATION, NodeView, Packing, Problem, Scratch, Split, int128_t,
-    label_of, row_of, square_t, weight_of, xlogx,
+    ENTROPY, GINI, MISCLASSIFICATION, NOMINAL, Column, NodeView, Packing, Problem, Scratch, Split,
+    int128_t, label_of, rank_of, row_of, square_t, weight_of, xlogx,
 )
 
 cdef enum:
@@ -24,6 +28,239 @@ cdef enum:
     FIRST_LEAP = 64
     FIRST_WALK = 16  # boundaries scored before the next skip is tried, doubled
     LAST_WALK = 128  # after each failure up to this
+
+
+cdef Split best_split(
+    const Column* column, Py_ssize_t index, const NodeView* node, const Problem* problem,
+    Scratch* scratch,
+) noexcept nogil:
+    """The best split of a column; score -inf if there is none above the floor."""
+    cdef Split best = no_split(index)
+    if column.kind == NOMINAL:
+        search_categories(column, node, problem, scratch, &best)
+    else:
+        search_sorted(column, node, problem, scratch, &best)
+    # the first column wins ties, but with threads it may be searched last
+    scratch.floor = max(scratch.floor, best.score - 4.0 * node.tolerance)
+    return best
+
+
+cdef Split no_split(Py_ssize_t column) noexcept nogil:
+    cdef Split split
+    memset(&split, 0, sizeof(Split))
+    split.score = -INFINITY
+    split.column = column
+    split.place = split.follow = split.bin = -1
+    return split
+
+
+cdef void offer(
+    Split* best, double score, double tolerance, Py_ssize_t place, bint missing_left
+) noexcept nogil:
+    """Keep a candidate that is better, or equal and of a lower place."""
+    if score > best.score + tolerance or (
+        score >= best.score - tolerance and place < best.place
+    ):
+        best.score = score
+        best.place = place
+        best.missing_left = missing_left
+
+
+cdef void start_left(
+    const NodeView* node, const Problem* problem, const int64_t* missing, Scratch* scratch
+) noexcept nogil:
+    """Start with everything on the right, except missing rows if their counts are given."""
+    cdef Py_ssize_t k
+    for k in range(problem.n_classes):
+        scratch.left[k] = 0 if missing == NULL else missing[k]
+        scratch.right[k] = node.counts[k] - scratch.left[k]
+
+
+# -- thresholds ----------------------------------------------------------------------------
+
+
+cdef void search_sorted(
+    const Column* column, const NodeView* node, const Problem* problem, Scratch* scratch,
+    Split* best,
+) noexcept nogil:
+    """Scan with missing on the right and, if rows are missing, with missing on the left."""
+    cdef Packing packing = problem.packing
+    cdef Py_ssize_t n_rows = node.stop - node.start
+    cdef Py_ssize_t i, missing
+    cdef int64_t weight, missing_weight = 0
+    cdef Segment segment
+    cdef Split other = best[0]
+    segment.entries = column.entries + node.start
+    segment.present = present_rows(column, node, &packing)
+    missing = n_rows - segment.present
+    best.misses = missing > 0
+    if segment.present == 0 or (
+        missing == 0
+        and rank_of(segment.entries[0], &packing) == rank_of(segment.entries[n_rows - 1], &packing)
+    ):
+        return
+    segment.first = problem.min_leaf
+    segment.last = min(n_rows - problem.min_leaf, segment.present - (missing == 0))
+    keep_heavy(&segment, node, problem, 0)
+    start_left(node, problem, NULL, scratch)
+    scan(&segment, node, problem, scratch, best)
+    if missing == 0:
+        return
+    memset(scratch.missing, 0, problem.n_classes * sizeof(int64_t))
+    for i in range(segment.present, n_rows):
+        weight = weight_of(row_of(segment.entries[i], &packing), problem)
+        scratch.missing[label_of(segment.entries[i], &packing)] += weight
+        missing_weight += weight
+    segment.first = max(1, problem.min_leaf - missing)
+    segment.last = min(n_rows - problem.min_leaf - missing, segment.present - 1)
+    keep_heavy(&segment, node, problem, missing_weight)
+    start_left(node, problem, scratch.missing, scratch)
+    scan(&segment, node, problem, scratch, &other)
+    if other.place >= 0:
+        offer(best, other.score, node.tolerance, other.place, True)
+
+
+cdef void keep_heavy(
+    Segment* segment, const NodeView* node, const Problem* problem, int64_t weight
+) noexcept nogil:
+    """Drop the boundaries with too little weight on a side; ``weight`` is left of the first.
+
+    The weight on the left is monotone, so the remaining ones are contiguous.
+    """
+    cdef Packing packing = problem.packing
+    cdef Py_ssize_t i
+    if problem.min_weight == 0:
+        return
+    for i in range(segment.last):
+        weight += weight_of(row_of(segment.entries[i], &packing), problem)
+        if weight < problem.min_weight:
+            segment.first = max(segment.first, i + 2)
+        elif node.weight - weight < problem.min_weight:
+            segment.last = i
+            return
+
+
+cdef Py_ssize_t present_rows(
+    const Column* column, const NodeView* node, const Packing* packing
+) noexcept nogil:
+    """Number of present rows of the node, by binary search: missing has the last rank."""
+    cdef Py_ssize_t low = node.start, high = node.stop, middle
+    if not column.has_missing:
+        return high - low
+    while low < high:
+        middle = (low + high) // 2
+        if rank_of(column.entries[middle], packing) < column.n_codes:
+            low = middle + 1
+        else:
+            high = middle
+    return low - node.start
+
+
+# -- categories ----------------------------------------------------------------------------
+
+
+cdef void search_categories(
+    const Column* column, const NodeView* node, const Problem* problem, Scratch* scratch,
+    Split* best,
+) noexcept nogil:
+    """``x == category`` for every category that occurs; missing is one more.
+
+    The table has, for each category, the weight of each class and then the number of rows.
+    """
+    cdef Py_ssize_t stride = problem.n_classes + 1, n_rows = node.stop - node.start
+    cdef Py_ssize_t n_codes = column.n_codes + column.has_missing, i, row
+    cdef int64_t* table = scratch.table
+    if problem.weights == NULL:
+        for i in range(node.start, node.stop):
+            table[column.cells[node.rows[i]]] += 1
+    else:
+        for i in range(node.start, node.stop):
+            row = node.rows[i]
+            table[column.cells[row]] += problem.weights[row]
+            table[column.cells[row] + problem.n_classes - <Py_ssize_t>problem.labels[row]] += 1
+    # invariant: the cells of categories that were tried are zero again
+    for i in range(min(n_codes, n_rows)):
+        row = i if n_codes <= n_rows else column.cells[node.rows[node.start + i]] // stride
+        try_cell(column, node, problem, table + row * stride, row, best)
+
+
+cdef inline void try_cell(
+    const Column* column, const NodeView* node, const Problem* problem, int64_t* cell,
+    Py_ssize_t code, Split* best,
+) noexcept nogil:
+    cdef Py_ssize_t k
+    if problem.weights == NULL:
+        for k in range(problem.n_classes):
+            cell[problem.n_classes] += cell[k]
+    if cell[problem.n_classes]:
+        try_counts(column, node, problem, cell, code, best)
+        memset(cell, 0, (problem.n_classes + 1) * sizeof(int64_t))
+
+
+cdef double score_of(
+    const int64_t* left, const NodeView* node, const Problem* problem
+) noexcept nogil:
+    """Purity of the rows counted on the left plus that of all others; see ``purity_of``."""
+    cdef const int64_t* counts = node.counts
+    cdef int64_t weight = 0, most_left = 0, most_right = 0
+    cdef int64_t left_sum = 0, right_sum = 0
+    cdef int128_t left_squares = 0, right_squares = 0
+    cdef Py_ssize_t k
+    for k in range(problem.n_classes):
+        weight += left[k]
+    if problem.criterion == GINI and problem.wide:
+        for k in range(problem.n_classes):
+            left_squares += <int128_t>left[k] * left[k]
+            right_squares += <int128_t>(counts[k] - left[k]) * (counts[k] - left[k])
+        return <double>left_squares / <double>weight + (
+            <double>right_squares / <double>(node.weight - weight)
+        )
+    if problem.criterion == GINI:
+        for k in range(problem.n_classes):
+            left_sum += left[k] * left[k]
+            right_sum += (counts[k] - left[k]) * (counts[k] - left[k])
+        return <double>left_sum / <double>weight + (
+            <double>right_sum / <double>(node.weight - weight)
+        )
+    if problem.criterion == ENTROPY:
+        for k in range(problem.n_classes):
+            left_sum += xlogx(left[k], problem) + xlogx(counts[k] - left[k], problem)
+        left_sum -= xlogx(weight, problem) + xlogx(node.weight - weight, problem)
+        return <double>left_sum / problem.xlogx_unit
+    for k in range(problem.n_classes):
+        most_left = max(most_left, left[k])
+        most_right = max(most_right, counts[k] - left[k])
+    return <double>(most_left + most_right)
+
+
+cdef inline bint is_heavy(
+    const int64_t* left, const NodeView* node, const Problem* problem
+) noexcept nogil:
+    """Whether both sides have enough weight."""
+    cdef int64_t weight = 0
+    cdef Py_ssize_t k
+    if problem.min_weight == 0:
+        return True
+    for k in range(problem.n_classes):
+        weight += left[k]
+    return problem.min_weight <= weight <= node.weight - problem.min_weight
+
+
+cdef void try_counts(
+    const Column* column, const NodeView* node, const Problem* problem, const int64_t* counts,
+    Py_ssize_t code, Split* best,
+) noexcept nogil:
+    """``x == code``; missing is a code too."""
+    cdef int64_t rows = counts[problem.n_classes]
+    cdef int64_t most = node.stop - node.start - problem.min_leaf
+    if problem.min_leaf <= rows <= most and is_heavy(counts, node, problem):
+        offer(
+            best, score_of(counts, node, problem), node.tolerance, code,
+            column.has_missing and code == column.n_codes,
+        )
+
+
+# -- scans ---------------------------------------------------------------------------------
 
 
 cdef void scan(

@@ -1,29 +1,102 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from treebound.growing._layout cimport NodeView, Scratch, Split
-from treebound.growing._ledger cimport Ledger
-from treebound.growing._partition cimport Part
+from treebound.growing._histogram cimport Binned, Counted, Gathered
+from treebound.growing._layout cimport NodeView, Problem, Scratch, Split
 from treebound.growing._pool cimport Pool
-from treebound.growing._sorted cimport Sorted
 
 
-cdef struct Quest:
-    # A node to search for its best split.
-    int32_t index
-    bint wanted         # whether it may be split at all
-    NodeView view
-    double least        # the score that a split must beat
-    Split* splits       # the best of each column
+cdef struct Family:
+    # The splits of a column with missing rows on one side.
+    const int64_t* base     # counts on the left besides the bins: class counts, then rows
+    double* scores          # after each bin
+    double* bounds          # inside it, if known
+    Py_ssize_t first        # the boundaries from here
+    Py_ssize_t last         # to here have enough on both sides
 
 
-cdef struct Search:
-    # The smaller and the larger child of an expanded node, or a single node.
-    Sorted* home
-    Quest quests[2]
-    const Part* part    # how the rows of the node are partitioned; NULL: they are not
-    int64_t* tables     # of the node, to be reduced to those of the larger child
-    Ledger* ledger      # the same, instead of tables; or NULL
-    Scratch* scratch    # one per thread
+cdef struct Profile:
+    # A threshold column at a node: counts left of each bin that holds rows.
+    Py_ssize_t n_bins
+    int32_t* bins           # their codes
+    int64_t* left           # (n_bins + 1) times class counts, then rows
+    int64_t* missing        # class counts, then rows, of the rows without a value
+    int64_t* none           # the same of no rows
+    int n_families          # 2 where rows are missing: on the right, on the left
+    Family families[2]
+    double* a               # two classes: the counts left of each bin as floats, base included
+    double* b
+    int64_t* scratch        # n_classes
 
 
-cdef void search_sorted(Search* search, Pool pool) noexcept nogil
+cdef int init_profile(Profile* profile, Py_ssize_t most_bins, Py_ssize_t n_classes) except -1 nogil
+
+cdef void free_profile(Profile* profile) noexcept nogil
+
+cdef void read_profile(
+    Profile* profile, const void* histogram, Py_ssize_t offset, Py_ssize_t n_bins,
+    const Counted* counted, const NodeView* node, const Problem* problem,
+) noexcept nogil
+
+cdef bint may_stand(
+    const int64_t* left, const int64_t* base, const NodeView* node, const Problem* problem
+) noexcept nogil
+
+cdef double score_left(
+    const int64_t* left, const int64_t* base, const NodeView* node, const Problem* problem,
+    int64_t* total,
+) noexcept nogil
+
+
+cdef struct Reach:
+    # Scores and bounds of the bins of a column.
+    double best             # the best score between two bins
+    double bound            # on the splits inside bins; -inf if none can win
+    Py_ssize_t live_rows    # in bins that may hold the best split
+
+
+cdef double bound_bin(
+    const Profile* profile, const Family* family, Py_ssize_t t, double bar, const NodeView* node,
+    const Problem* problem,
+) noexcept nogil
+
+cdef Reach reach_of(
+    const Profile* profile, const uint8_t* single, double bar, const NodeView* node,
+    const Problem* problem,
+) noexcept nogil
+
+
+cdef struct Finder:
+    # The state of one thread.
+    Profile profile
+    Scratch* scratch
+    uint8_t* wanted        # by code
+    int64_t* counts        # n_classes + 1
+    Gathered gathered      # rows of the bins being searched
+    Py_ssize_t n_gathered  # capacity
+    double floor
+    bint failed            # memory ran out
+
+
+cdef int init_finder(Finder* finder, const Binned* data, Scratch* scratch) except -1 nogil
+
+cdef void free_finder(Finder* finder) noexcept nogil
+
+cdef Split best_category(
+    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
+) noexcept nogil
+
+cdef Split better_side(const Split* found, const NodeView* node) noexcept nogil
+
+cdef void try_boundary(
+    const Profile* profile, Py_ssize_t t, int side, double floor, const NodeView* node,
+    const Problem* problem, Split* best,
+) noexcept nogil
+
+cdef Reach reach_of_column(
+    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
+) noexcept nogil
+
+cdef Split best_of_column(
+    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder,
+    Pool pool,
+) noexcept nogil

@@ -1,83 +1,860 @@
-"""The best split of every column for one or two nodes whose rows are sorted."""
+"""The best split of one column at a node that has a histogram.
 
-from libc.stdint cimport int64_t
+First `reach_of_column`: scores between bins, and bounds inside them. Then, if needed,
+`best_of_column`: the rows of bins that may hold the best split are gathered, sorted and scanned by
+the kernel of small nodes, with the lower bins on the left. Splits are visited in the same order as
+in a scan of all rows, so ties are resolved alike.
 
-from treebound.growing._layout cimport CODED, Column, NodeView
-from treebound.growing._ledger cimport best_in_book, strike
+Bounds on the score of splits inside a bin come from the counts on both sides of the bin.
+The score f is convex in the class weights x of the left side. Inside a bin they lie in a box, from
+the weights ``left`` of it to those up to its end, ``right``; so f is at most its value at the best
+corner of the box. With two classes there are four corners, and two of them are boundaries between
+bins, which are scored anyway. With more classes:
+
+- gini: f is a sum over classes of terms that are convex in (x_k, sum of x), each largest in one of
+  four corners; a cheaper bound is tried first: a row that changes sides raises f by at most twice
+  its weight;
+- entropy: f = sum of g_k(x_k) - h(sum of x) with g and h convex. A line of any slope may be
+  subtracted from both; with the slope of h in the middle of the bin, h minus the line is smallest
+  there, and g_k minus the line is largest at an end;
+- misclassification: the largest count of each side, each in its best corner.
+
+Bounds are compared with a bar that lies a few tolerances below the best score, so rounding errors
+do not matter. A skipped bin holds no split that could win, or tie with one that could.
+"""
+
+from libc.math cimport INFINITY, NAN, log2
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+from treebound.growing._histogram cimport Binned, CodedColumn, Counted, Gathered, gather
+from treebound.growing._layout cimport (
+    ENTROPY, GINI, MISCLASSIFICATION, NOMINAL, NodeView, Packing, Problem, Scratch, Source, Split,
+    allocate, row_of, value_at, xlogx, zeros,
+)
 from treebound.growing._pool cimport Pool
-from treebound.growing._sorted cimport part_column
-from treebound.growing._split cimport best_split, fill_table
+from treebound.growing._scan cimport (
+    Pair, Segment, keep_heavy, left_and_right, no_split, pair_of, scale, scan, score_of,
+)
+from treebound.growing._sorted cimport presort
+
+cdef extern from "_loops.h":
+    double greatest(const double* values, Py_ssize_t n) noexcept nogil
+    void gini_of_pairs(
+        const double* a, const double* b, Py_ssize_t n, double all_a, double all_b,
+        double* scores, double* bounds,
+    ) noexcept nogil
 
 cdef enum:
-    THREAD_ROWS = 4096  # with fewer rows, threads cost more than they save
+    GATHERED = 262144   # rows searched at a time, or one bin
+    RARE = 8            # categories with fewer rows of each of two classes share their scores
+
+ctypedef fused count_t:
+    uint32_t
+    int64_t
+
+cdef double EXACT = 2.0**26  # sums of squares of smaller weights are exact in floats
 
 
-cdef void search_sorted(Search* search, Pool pool) noexcept nogil:
-    """One column per thread; it is partitioned and searched while it is in the cache."""
-    cdef Py_ssize_t n_rows = 0, j
-    cdef int q, t
-    for q in range(2):
-        if search.quests[q].wanted and not (q == 1 and is_short(search)):
-            n_rows += search.quests[q].view.stop - search.quests[q].view.start
-        for t in range(pool.n_threads):
-            search.scratch[t].floors[q] = search.quests[q].least
-    if n_rows >= THREAD_ROWS:
-        pool.run(&search_column, search, search.home.n_columns)
-        return
-    for j in range(search.home.n_columns):
-        search_column(search, j, 0)
+# -- the counts of a column ------------------------------------------------------------------
 
 
-cdef bint is_short(const Search* search) noexcept nogil:
-    """Whether the search of the larger child does not pass over its rows."""
-    cdef Py_ssize_t j
-    if search.ledger == NULL:
+cdef int init_profile(
+    Profile* profile, Py_ssize_t most_bins, Py_ssize_t n_classes
+) except -1 nogil:
+    cdef Py_ssize_t width = n_classes + 1
+    cdef int side
+    profile.bins = <int32_t*>allocate(most_bins + 1, sizeof(int32_t))
+    profile.left = <int64_t*>allocate((most_bins + 1) * width, sizeof(int64_t))
+    profile.missing = <int64_t*>zeros(width, sizeof(int64_t))
+    profile.none = <int64_t*>zeros(width, sizeof(int64_t))
+    profile.scratch = <int64_t*>zeros(width, sizeof(int64_t))
+    profile.a = <double*>allocate(most_bins + 2, sizeof(double))
+    profile.b = <double*>allocate(most_bins + 2, sizeof(double))
+    for side in range(2):
+        profile.families[side].base = profile.missing if side else profile.none
+        profile.families[side].scores = <double*>allocate(most_bins + 1, sizeof(double))
+        profile.families[side].bounds = <double*>allocate(most_bins + 1, sizeof(double))
+    return 0
+
+
+cdef void free_profile(Profile* profile) noexcept nogil:
+    cdef int side
+    free(profile.bins)
+    free(profile.left)
+    free(profile.missing)
+    free(profile.none)
+    free(profile.scratch)
+    free(profile.a)
+    free(profile.b)
+    for side in range(2):
+        free(profile.families[side].scores)
+        free(profile.families[side].bounds)
+
+
+cdef void read_profile(
+    Profile* profile, const void* histogram, Py_ssize_t offset, Py_ssize_t n_bins,
+    const Counted* counted, const NodeView* node, const Problem* problem,
+) noexcept nogil:
+    """Accumulate the counts of a column over its bins, and score the boundaries.
+
+    Empty bins are skipped.
+    """
+    cdef int side
+    if counted.weights == NULL:
+        add_bins(profile, <const uint32_t*>histogram + offset, n_bins, counted.n_classes)
+    else:
+        add_bins(profile, <const int64_t*>histogram + offset, n_bins, counted.n_classes)
+    profile.n_families = 2 if profile.missing[counted.n_classes] > 0 else 1
+    for side in range(profile.n_families):
+        limit_boundaries(profile, side, node, problem)
+        score_boundaries(profile, &profile.families[side], node, problem)
+
+
+cdef inline void add_bins(
+    Profile* profile, const count_t* table, Py_ssize_t n_bins, Py_ssize_t n_classes
+) noexcept nogil:
+    cdef Py_ssize_t width = n_classes + 1, bin, k, found = 0
+    cdef int64_t* sums = profile.left
+    cdef int64_t rows, zeros = 0, ones = 0
+    cdef int32_t* bins = profile.bins
+    cdef double* a = profile.a
+    cdef double* b = profile.b
+    for k in range(width):
+        sums[k] = 0
+    if count_t is uint32_t and n_classes == 2:
+        a[0] = b[0] = 0.0
+        # invariant: ``found`` bins below this one hold rows
+        for bin in range(n_bins):
+            rows = <int64_t>table[2 * bin] + table[2 * bin + 1]
+            zeros += table[2 * bin]
+            ones += table[2 * bin + 1]
+            sums[3 * found + 3] = zeros
+            sums[3 * found + 4] = ones
+            sums[3 * found + 5] = zeros + ones
+            a[found + 1] = <double>zeros
+            b[found + 1] = <double>ones
+            bins[found] = <int32_t>bin
+            found += rows > 0
+        table += 2 * n_bins
+    else:
+        for bin in range(n_bins):
+            rows = rows_in(table, n_classes)
+            if rows:
+                for k in range(n_classes):
+                    sums[width + k] = sums[k] + table[k]
+                sums[width + n_classes] = sums[n_classes] + rows
+                sums += width
+                bins[found] = <int32_t>bin
+                found += 1
+            table += n_classes if count_t is uint32_t else width
+        if n_classes == 2:
+            for k in range(found + 1):
+                a[k] = <double>profile.left[3 * k]
+                b[k] = <double>profile.left[3 * k + 1]
+    profile.n_bins = found
+    for k in range(n_classes):
+        profile.missing[k] = table[k]
+    profile.missing[n_classes] = rows_in(table, n_classes)
+
+
+cdef inline int64_t rows_in(const count_t* cell, Py_ssize_t n_classes) noexcept nogil:
+    cdef int64_t rows = 0
+    cdef Py_ssize_t k
+    if count_t is int64_t:
+        rows = cell[n_classes]
+    else:
+        for k in range(n_classes):
+            rows += cell[k]
+    return rows
+
+
+cdef int64_t weight_in(
+    const int64_t* left, const int64_t* base, Py_ssize_t n_classes
+) noexcept nogil:
+    cdef int64_t weight = 0
+    cdef Py_ssize_t k
+    for k in range(n_classes):
+        weight += left[k] + base[k]
+    return weight
+
+
+# -- boundaries ----------------------------------------------------------------------------
+
+
+cdef bint may_stand(
+    const int64_t* left, const int64_t* base, const NodeView* node, const Problem* problem
+) noexcept nogil:
+    """Whether both sides have enough rows and weight."""
+    cdef Py_ssize_t n_classes = problem.n_classes
+    cdef int64_t rows = left[n_classes] + base[n_classes], weight
+    if not problem.min_leaf <= rows <= node.stop - node.start - problem.min_leaf:
         return False
-    for j in range(search.home.n_columns):
-        if search.home.columns[j].form != CODED:
+    if problem.min_weight == 0:
+        return True
+    weight = weight_in(left, base, n_classes)
+    return problem.min_weight <= weight <= node.weight - problem.min_weight
+
+
+cdef double score_left(
+    const int64_t* left, const int64_t* base, const NodeView* node, const Problem* problem,
+    int64_t* total,
+) noexcept nogil:
+    """The score with these counts on the left, with the same arithmetic as the scans."""
+    cdef Pair pair
+    cdef int64_t ones, weight
+    cdef Py_ssize_t k
+    if problem.n_classes == 2 and problem.criterion != MISCLASSIFICATION:
+        pair = pair_of(node)
+        ones = left[1] + base[1]
+        weight = left[0] + base[0] + ones
+        if not 0 < weight < node.weight:
+            return node.purity
+        return left_and_right(&pair, weight, ones, problem) / scale(&pair, weight, problem)
+    weight = 0
+    for k in range(problem.n_classes):
+        total[k] = left[k] + base[k]
+        weight += total[k]
+    if not 0 < weight < node.weight:
+        return node.purity
+    return score_of(total, node, problem)
+
+
+cdef void limit_boundaries(
+    Profile* profile, int side, const NodeView* node, const Problem* problem
+) noexcept nogil:
+    """The range of boundaries with enough on both sides; it is contiguous, as counts only grow.
+
+    After the last bin only missing rows are left, if any.
+    """
+    cdef Family* family = &profile.families[side]
+    cdef Py_ssize_t width = problem.n_classes + 1
+    family.first = 0
+    family.last = profile.n_bins - 2
+    if profile.n_families == 2 and side == 0:
+        family.last += 1
+    if problem.min_leaf == 1 and problem.min_weight == 0:
+        return
+    while family.first <= family.last and not may_stand(
+        profile.left + (family.first + 1) * width, family.base, node, problem
+    ):
+        family.first += 1
+    while family.first <= family.last and not may_stand(
+        profile.left + (family.last + 1) * width, family.base, node, problem
+    ):
+        family.last -= 1
+
+
+cdef void score_boundaries(
+    Profile* profile, Family* family, const NodeView* node, const Problem* problem
+) noexcept nogil:
+    """Scores after each bin, and cheap bounds on the splits inside."""
+    cdef Py_ssize_t t
+    if problem.n_classes == 2 and problem.criterion == GINI:
+        if family.base != profile.none:
+            for t in range(profile.n_bins + 1):
+                profile.a[t] = <double>(profile.left[3 * t] + family.base[0])
+                profile.b[t] = <double>(profile.left[3 * t + 1] + family.base[1])
+        gini_of_pairs(
+            profile.a, profile.b, profile.n_bins, <double>node.counts[0], <double>node.counts[1],
+            family.scores, family.bounds,
+        )
+    elif problem.n_classes == 2 and problem.criterion == ENTROPY:
+        entropy_of_pairs(profile, family, node, problem)
+    elif problem.criterion == GINI and <double>node.weight < EXACT:
+        score_gini(profile, family, node, problem)
+    else:
+        for t in range(profile.n_bins):
+            family.bounds[t] = INFINITY
+            family.scores[t] = score_left(
+                profile.left + (t + 1) * (problem.n_classes + 1), family.base, node, problem,
+                profile.scratch,
+            )
+
+
+cdef void entropy_of_pairs(
+    const Profile* profile, Family* family, const NodeView* node, const Problem* problem
+) noexcept nogil:
+    """The same for two classes and entropy, in fixed point; each logarithm is computed once."""
+    cdef const int64_t* left = profile.left
+    cdef int64_t a = family.base[0], b = family.base[1], next_a, next_b, weight = node.weight
+    cdef int64_t all_a = node.counts[0], all_b = node.counts[1], low, high
+    cdef int64_t g_a = xlogx(a, problem) + xlogx(all_a - a, problem), next_g_a
+    cdef int64_t g_b = xlogx(b, problem) + xlogx(all_b - b, problem), next_g_b
+    cdef double unit = 1.0 / problem.xlogx_unit  # a power of two
+    cdef Py_ssize_t t
+    for t in range(profile.n_bins):
+        left += 3
+        next_a = left[0] + family.base[0]
+        next_b = left[1] + family.base[1]
+        next_g_a = xlogx(next_a, problem) + xlogx(all_a - next_a, problem)
+        next_g_b = xlogx(next_b, problem) + xlogx(all_b - next_b, problem)
+        family.scores[t] = unit * <double>(
+            next_g_a + next_g_b - xlogx(next_a + next_b, problem)
+            - xlogx(weight - next_a - next_b, problem)
+        )
+        family.bounds[t] = -INFINITY
+        if next_a > a and next_b > b:
+            low = next_g_a + g_b - xlogx(next_a + b, problem) - xlogx(weight - next_a - b, problem)
+            high = g_a + next_g_b - xlogx(a + next_b, problem) - xlogx(weight - a - next_b, problem)
+            family.bounds[t] = unit * <double>max(low, high)
+        a = next_a
+        b = next_b
+        g_a = next_g_a
+        g_b = next_g_b
+
+
+cdef void score_gini(
+    const Profile* profile, Family* family, const NodeView* node, const Problem* problem
+) noexcept nogil:
+    """Many classes; a row that changes sides raises the score by at most twice its weight."""
+    cdef Py_ssize_t n_classes = problem.n_classes, t, k
+    cdef const int64_t* left = profile.left
+    cdef double weight, low, high, count, rest, all_weight = <double>node.weight
+    cdef double before = <double>weight_in(left, family.base, n_classes)
+    cdef double previous = score_left(left, family.base, node, problem, profile.scratch)
+    for t in range(profile.n_bins):
+        left += n_classes + 1
+        weight = low = high = 0.0
+        for k in range(n_classes):
+            count = <double>(left[k] + family.base[k])
+            rest = <double>node.counts[k] - count
+            weight += count
+            low += count * count
+            high += rest * rest
+        rest = all_weight - weight
+        family.scores[t] = (low * rest + high * weight) / (weight * rest if rest > 0.0 else 1.0)
+        if rest <= 0.0:
+            family.scores[t] = node.purity
+        family.bounds[t] = 0.5 * (previous + family.scores[t]) + (weight - before)
+        previous = family.scores[t]
+        before = weight
+
+
+# -- bounds inside bins -----------------------------------------------------------------------
+
+
+cdef inline int straddles(
+    const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node,
+    const Problem* problem,
+) noexcept nogil:
+    """-1: no split inside leaves enough on both sides; 1: an end of the bin does not; 0: all do.
+
+    With nothing on one side the score is lowest, so such an end does not matter.
+    """
+    cdef Py_ssize_t n_classes = problem.n_classes
+    cdef int64_t first = left[n_classes] + base[n_classes]
+    cdef int64_t last = right[n_classes] + base[n_classes]
+    cdef int64_t n_rows = node.stop - node.start, most = n_rows - problem.min_leaf
+    if last - 1 < problem.min_leaf or first + 1 > most:
+        return -1
+    if 0 < first < problem.min_leaf or most < last < n_rows:
+        return 1
+    if problem.min_weight == 0:
+        return 0
+    return (
+        weight_in(left, base, n_classes) < problem.min_weight
+        or node.weight - weight_in(right, base, n_classes) < problem.min_weight
+    )
+
+
+cdef double bound_bin(
+    const Profile* profile, const Family* family, Py_ssize_t t, double bar, const NodeView* node,
+    const Problem* problem,
+) noexcept nogil:
+    """An upper bound on the splits inside a bin; -inf if none reaches the bar.
+
+    In a bin of one class the score is largest at an end, that is at a boundary, unless that
+    boundary is not allowed.
+    """
+    cdef Py_ssize_t n_classes = problem.n_classes, k, classes = 0
+    cdef const int64_t* left = profile.left + t * (n_classes + 1)
+    cdef const int64_t* right = left + n_classes + 1
+    cdef double bound
+    cdef int limits = 0
+    if family.first > 0 or family.last < profile.n_bins - 2:
+        limits = straddles(left, right, family.base, node, problem)
+    if limits < 0:
+        return -INFINITY
+    if t == 0 and family.base[n_classes] > 0:
+        limits = 1  # only missing rows on the left is a split of the other family, at its end
+    if limits == 0:
+        if family.bounds[t] <= bar:
+            return -INFINITY
+        if n_classes == 2 and problem.criterion != MISCLASSIFICATION:
+            return family.bounds[t]
+        for k in range(n_classes):
+            classes += right[k] > left[k]
+        if classes == 1:
+            return -INFINITY
+    if problem.criterion == GINI:
+        bound = bound_gini(left, right, family.base, node, problem)
+    elif problem.criterion == ENTROPY:
+        bound = bound_entropy(left, right, family.base, node, problem)
+    else:
+        bound = bound_errors(left, right, family.base, node, problem)
+    return bound if bound > bar else -INFINITY
+
+
+cdef double bound_gini(
+    const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node,
+    const Problem* problem,
+) noexcept nogil:
+    cdef Py_ssize_t n_classes = problem.n_classes, k
+    cdef double before = <double>weight_in(left, base, n_classes)
+    cdef double inside = <double>weight_in(right, base, n_classes) - before
+    cdef double weight = <double>node.weight, after = before + inside
+    cdef double total = 0.0, low, own, whole, part
+    # a side without weight has no counts
+    cdef double left_first = 1.0 / before if before > 0.0 else 0.0
+    cdef double left_last = 1.0 / after
+    cdef double right_first = 1.0 / (weight - before)
+    cdef double right_last = 1.0 / (weight - after) if after < weight else 0.0
+    for k in range(n_classes):
+        low = <double>(left[k] + base[k])
+        own = <double>(right[k] - left[k])
+        whole = <double>node.counts[k]
+        if own == 0.0:
+            whole -= low
+            total += max(
+                low * low * left_first + whole * whole * right_first,
+                low * low * left_last + whole * whole * right_last,
+            )
+            continue
+        part = low * low * left_first + (whole - low) * (whole - low) * right_first
+        part = max(part, gini_part(low, after - own, whole, weight))
+        low += own
+        part = max(part, gini_part(low, before + own, whole, weight))
+        total += max(
+            part, low * low * left_last + (whole - low) * (whole - low) * right_last
+        )
+    return total
+
+
+cdef inline double gini_part(
+    double count, double weight, double all_of_class, double all_weight
+) noexcept nogil:
+    """The term of a class in the score with this count and this weight on the left."""
+    cdef double rest = all_of_class - count, part = 0.0
+    if weight > 0.0:
+        part = count * count / weight
+    if weight < all_weight:
+        part += rest * rest / (all_weight - weight)
+    return part
+
+
+cdef double bound_entropy(
+    const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node,
+    const Problem* problem,
+) noexcept nogil:
+    cdef Py_ssize_t k, n_classes = problem.n_classes
+    cdef double weight = <double>node.weight
+    cdef double middle = 0.5 * (
+        <double>weight_in(left, base, n_classes) + <double>weight_in(right, base, n_classes)
+    )
+    cdef double low = log2(middle), high = log2(weight - middle), slope = low - high
+    cdef double total = slope * middle - middle * low - (weight - middle) * high
+    cdef int64_t first, last, whole
+    for k in range(n_classes):
+        first = left[k] + base[k]
+        last = right[k] + base[k]
+        whole = node.counts[k]
+        total += max(
+            <double>(xlogx(first, problem) + xlogx(whole - first, problem)) / problem.xlogx_unit
+            - slope * <double>first,
+            <double>(xlogx(last, problem) + xlogx(whole - last, problem)) / problem.xlogx_unit
+            - slope * <double>last,
+        )
+    return total + node.tolerance
+
+
+cdef double bound_errors(
+    const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node,
+    const Problem* problem,
+) noexcept nogil:
+    cdef int64_t most_left = 0, most_right = 0
+    cdef Py_ssize_t k
+    for k in range(problem.n_classes):
+        most_left = max(most_left, right[k] + base[k])
+        most_right = max(most_right, node.counts[k] - left[k] - base[k])
+    return <double>(most_left + most_right)
+
+
+cdef Reach reach_of(
+    const Profile* profile, const uint8_t* single, double bar, const NodeView* node,
+    const Problem* problem,
+) noexcept nogil:
+    """The best boundary of a column, and the bound of its bins above the bar."""
+    cdef const Family* family
+    cdef Reach reach
+    cdef int side
+    reach.best = reach.bound = -INFINITY
+    reach.live_rows = 0
+    for side in range(profile.n_families):
+        family = &profile.families[side]
+        if family.first <= family.last:
+            reach.best = max(
+                reach.best,
+                greatest(family.scores + family.first, family.last - family.first + 1),
+            )
+    bar = max(bar, reach.best - 4.0 * node.tolerance)
+    for side in range(profile.n_families):
+        bound_bins(profile, &profile.families[side], single, bar, node, problem, &reach)
+    return reach
+
+
+cdef void bound_bins(
+    const Profile* profile, const Family* family, const uint8_t* single, double bar,
+    const NodeView* node, const Problem* problem, Reach* reach,
+) noexcept nogil:
+    cdef Py_ssize_t width = problem.n_classes + 1, t
+    cdef const int64_t* rows = profile.left + problem.n_classes
+    cdef bint all_may_stand = (
+        family.first == 0
+        and family.last >= profile.n_bins - 2
+        and family.base[problem.n_classes] == 0
+    )
+    cdef double bound
+    if all_may_stand and greatest(family.bounds, profile.n_bins) <= bar:
+        return
+    for t in range(profile.n_bins):
+        if all_may_stand and family.bounds[t] <= bar:
+            continue
+        if rows[(t + 1) * width] - rows[t * width] > 1 and not single[profile.bins[t]]:
+            bound = bound_bin(profile, family, t, bar, node, problem)
+            if bound > -INFINITY:
+                reach.live_rows += rows[(t + 1) * width] - rows[t * width]
+                reach.bound = max(reach.bound, bound)
+
+
+# -- the search of a column --------------------------------------------------------------------
+
+
+cdef int init_finder(Finder* finder, const Binned* data, Scratch* scratch) except -1 nogil:
+    finder.scratch = scratch
+    init_profile(&finder.profile, data.most_codes, data.problem.n_classes)
+    finder.wanted = <uint8_t*>zeros(data.most_codes + 1, 1)
+    finder.counts = <int64_t*>zeros(data.problem.n_classes + 1, sizeof(int64_t))
+    return 0
+
+
+cdef void free_finder(Finder* finder) noexcept nogil:
+    free_profile(&finder.profile)
+    free(finder.wanted)
+    free(finder.counts)
+    free(finder.gathered.rows)
+    free(finder.gathered.labels)
+    free(finder.gathered.weights)
+
+
+cdef Reach reach_of_column(
+    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
+) noexcept nogil:
+    """Best boundary and bounds of a column, from its histogram; raises the floor."""
+    cdef const CodedColumn* column = &data.columns[j]
+    cdef Reach reach
+    cdef Split split
+    if data.sources[j].kind == NOMINAL:
+        split = best_category(data, j, histogram, node, finder)
+        reach.best = split.score
+        reach.bound = -INFINITY
+        reach.live_rows = 0
+    else:
+        read_profile(
+            &finder.profile, histogram, column.offset, column.coder.n_bins, &data.counted, node,
+            data.problem,
+        )
+        reach = reach_of(
+            &finder.profile, column.coder.single, finder.floor, node, data.problem
+        )
+    finder.floor = max(finder.floor, reach.best - 4.0 * node.tolerance)
+    return reach
+
+
+cdef Split best_category(
+    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
+) noexcept nogil:
+    """``x == category`` for every category that occurs; missing is one more."""
+    cdef const CodedColumn* column = &data.columns[j]
+    cdef Py_ssize_t n_classes = data.problem.n_classes, code, k
+    cdef const uint32_t* narrow = <const uint32_t*>histogram + column.offset
+    cdef const int64_t* wide = <const int64_t*>histogram + column.offset
+    cdef bint weighted = data.counted.weights != NULL
+    cdef int64_t* counts = finder.counts
+    cdef int64_t rows
+    cdef double score
+    cdef double* known = NULL
+    cdef double[RARE * RARE] scores  # of two counts; NaN: not yet
+    cdef Split best = no_split(j)
+    if n_classes == 2 and not weighted:
+        for k in range(RARE * RARE):
+            scores[k] = NAN
+    for code in range(column.coder.n_bins + 1):
+        rows = 0
+        for k in range(n_classes):
+            counts[k] = wide[k] if weighted else <int64_t>narrow[k]
+            rows += counts[k]
+        counts[n_classes] = wide[n_classes] if weighted else rows
+        narrow += n_classes
+        wide += n_classes + 1
+        if rows == 0:
+            continue
+        known = NULL
+        if n_classes == 2 and not weighted and counts[0] < RARE and counts[1] < RARE:
+            known = &scores[counts[0] * RARE + counts[1]]
+        if known == NULL or known[0] != known[0]:
+            score = -INFINITY
+            if may_stand(counts, finder.profile.none, node, data.problem):
+                score = score_left(
+                    counts, finder.profile.none, node, data.problem, finder.profile.left
+                )
+            if known != NULL:
+                known[0] = score
+        else:
+            score = known[0]
+        if score > best.score + node.tolerance and score > finder.floor:
+            best.score = score
+            best.place = best.bin = code
+            best.left_weight = rows
+            best.missing_left = code == column.coder.n_bins
+    return best
+
+
+# -- inside bins ---------------------------------------------------------------------------
+
+
+cdef Split best_of_column(
+    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder,
+    Pool pool,
+) noexcept nogil:
+    """The best split of a column; score -inf if there is none above the floor.
+
+    ``pool`` has the threads that share the rows; None if each of them searches a column.
+    """
+    cdef const CodedColumn* column = &data.columns[j]
+    cdef Split found[2]
+    cdef Split best
+    if data.sources[j].kind == NOMINAL:
+        best = best_category(data, j, histogram, node, finder)
+    else:
+        found[0] = found[1] = no_split(j)
+        read_profile(
+            &finder.profile, histogram, column.offset, column.coder.n_bins, &data.counted, node,
+            data.problem,
+        )
+        walk_bins(data, j, node, finder, found, pool)
+        best = better_side(found, node)
+    finder.floor = max(finder.floor, best.score - 4.0 * node.tolerance)
+    return best
+
+
+cdef Split better_side(const Split* found, const NodeView* node) noexcept nogil:
+    """The better of the splits with missing rows on the right and on the left."""
+    if found[1].place >= 0 and (
+        found[1].score > found[0].score + node.tolerance
+        or (found[1].score >= found[0].score - node.tolerance and found[1].place < found[0].place)
+    ):
+        return found[1]
+    return found[0]
+
+
+cdef void walk_bins(
+    const Binned* data, Py_ssize_t j, const NodeView* node, Finder* finder, Split* found,
+    Pool pool,
+) noexcept nogil:
+    """Visit all splits that can be above the floor, in order.
+
+    ``found`` has the best one with missing rows on the right, and on the left. Bins are searched
+    in batches, to limit the number of rows sorted at once.
+    """
+    cdef const Profile* profile = &finder.profile
+    cdef Py_ssize_t n_classes = data.problem.n_classes, width = n_classes + 1
+    cdef Py_ssize_t first = 0, t, rows = 0, size
+    cdef const uint8_t* single = data.columns[j].coder.single
+    # invariant: bins before ``first`` are done; from there to ``t`` the wanted ones are marked
+    for t in range(profile.n_bins):
+        size = profile.left[(t + 1) * width + n_classes] - profile.left[t * width + n_classes]
+        if size > 1 and not single[profile.bins[t]] and is_live(data, t, node, finder):
+            if rows and rows + size > GATHERED:
+                meet_bins(data, j, first, t, rows, node, finder, found, pool)
+                first = t
+                rows = 0
+            finder.wanted[profile.bins[t]] = True
+            rows += size
+    meet_bins(data, j, first, profile.n_bins, rows, node, finder, found, pool)
+
+
+cdef bint is_live(
+    const Binned* data, Py_ssize_t t, const NodeView* node, Finder* finder
+) noexcept nogil:
+    """Whether a bin may hold a split above the floor."""
+    cdef const Profile* profile = &finder.profile
+    cdef int side
+    for side in range(profile.n_families):
+        if bound_bin(
+            profile, &profile.families[side], t, finder.floor, node, data.problem
+        ) > -INFINITY:
+            return True
+    return False
+
+
+cdef void meet_bins(
+    const Binned* data, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t n_rows,
+    const NodeView* node, Finder* finder, Split* found, Pool pool,
+) noexcept nogil:
+    """Visit the splits of the bins from ``first`` to ``stop``; wanted bins hold ``n_rows``."""
+    cdef const Profile* profile = &finder.profile
+    cdef Py_ssize_t n_classes = data.problem.n_classes, width = n_classes + 1, t, size
+    cdef Problem local = data.problem[0]
+    cdef const uint64_t* entries = NULL
+    cdef int side
+    if n_rows:
+        entries = gather_entries(data, j, n_rows, node, finder, &local, pool)
+        if entries == NULL:
+            finder.failed = True
+            return
+    for t in range(first, stop):
+        if finder.wanted[profile.bins[t]]:
+            size = profile.left[(t + 1) * width + n_classes] - profile.left[t * width + n_classes]
+            for side in range(profile.n_families):
+                scan_inside(data, j, t, entries, size, &local, side, node, finder, &found[side])
+            entries += size
+            finder.wanted[profile.bins[t]] = False
+        for side in range(profile.n_families):
+            try_boundary(
+                profile, t, side, finder.floor, node, data.problem, &found[side]
+            )
+
+
+cdef void try_boundary(
+    const Profile* profile, Py_ssize_t t, int side, double floor, const NodeView* node,
+    const Problem* problem, Split* best,
+) noexcept nogil:
+    """The split after a bin."""
+    cdef const Family* family = &profile.families[side]
+    cdef Py_ssize_t n_classes = problem.n_classes, k
+    cdef const int64_t* left = profile.left + (t + 1) * (n_classes + 1)
+    if family.scores[t] <= floor or not family.first <= t <= family.last or (
+        family.scores[t] <= best.score + node.tolerance
+    ):
+        return
+    best.score = family.scores[t]
+    best.place = left[n_classes]
+    best.bin = profile.bins[t]
+    best.follow = profile.bins[t + 1] if t + 1 < profile.n_bins else -1
+    best.inside = False
+    best.bounded = best.follow >= 0
+    best.known = not best.bounded
+    best.missing_left = side
+    best.misses = profile.n_families == 2
+    best.left_weight = 0
+    for k in range(n_classes):
+        best.left_weight += left[k]
+
+
+cdef void scan_inside(
+    const Binned* data, Py_ssize_t j, Py_ssize_t t, const uint64_t* entries, Py_ssize_t n_rows,
+    const Problem* local, int side, const NodeView* node, Finder* finder, Split* best,
+) noexcept nogil:
+    """The splits between two values of a bin, with the lower bins on the left."""
+    cdef const Profile* profile = &finder.profile
+    cdef Py_ssize_t n_classes = local.n_classes, k, i, n_node = node.stop - node.start
+    cdef const int64_t* left = profile.left + t * (n_classes + 1)
+    cdef const int64_t* base = profile.families[side].base
+    cdef int64_t rows = left[n_classes] + base[n_classes], weight = 0
+    cdef Scratch* scratch = finder.scratch
+    cdef const Source* source = &data.sources[j]
+    cdef Segment segment
+    cdef Split found = no_split(j)
+    for k in range(n_classes):
+        scratch.left[k] = left[k] + base[k]
+        scratch.right[k] = node.counts[k] - scratch.left[k]
+        weight += scratch.left[k]
+    segment.entries = entries
+    segment.present = n_rows
+    segment.first = max(1, local.min_leaf - rows)
+    segment.last = min(n_node - local.min_leaf - rows, n_rows - 1)
+    keep_heavy(&segment, node, local, weight)
+    scratch.floor = max(finder.floor, best.score + node.tolerance)
+    scan(&segment, node, local, scratch, &found)
+    if found.place < 0:
+        return
+    best.score = found.score
+    best.place = found.place + left[n_classes]
+    best.bin = best.follow = profile.bins[t]
+    best.inside = best.known = best.bounded = True
+    best.missing_left = side
+    best.misses = profile.n_families == 2
+    best.low = value_at(source, finder.gathered.rows[row_of(entries[found.place - 1], &local.packing)])
+    best.high = value_at(source, finder.gathered.rows[row_of(entries[found.place], &local.packing)])
+    best.left_weight = 0
+    for k in range(n_classes):
+        best.left_weight += left[k]
+    for i in range(found.place):
+        k = row_of(entries[i], &local.packing)
+        best.left_weight += 1 if local.weights == NULL else local.weights[k]
+
+
+cdef const uint64_t* gather_entries(
+    const Binned* data, Py_ssize_t j, Py_ssize_t n_rows, const NodeView* node, Finder* finder,
+    Problem* local, Pool pool,
+) noexcept nogil:
+    """Entries of the rows of wanted bins, sorted by value; NULL if out of memory."""
+    cdef Scratch* scratch = finder.scratch
+    if not enlarge_finder(finder, n_rows, local):
+        return NULL
+    finder.gathered.keys = scratch.keys
+    gather(data, j, node.start, node.stop, finder.wanted, n_rows, &finder.gathered, pool)
+    local.labels = finder.gathered.labels
+    if local.weights != NULL:
+        local.weights = finder.gathered.weights
+    set_packing(&local.packing, n_rows, local.n_classes)
+    return presort(
+        scratch.keys, n_rows, local.labels, &local.packing, scratch.entries, scratch.other
+    ).entries
+
+
+cdef void set_packing(
+    Packing* packing, Py_ssize_t n_rows, Py_ssize_t n_classes
+) noexcept nogil:
+    packing.row_shift = 0
+    while (n_classes - 1) >> packing.row_shift:
+        packing.row_shift += 1
+    packing.rank_shift = packing.row_shift
+    while n_rows >> (packing.rank_shift - packing.row_shift):
+        packing.rank_shift += 1
+    packing.label_mask = (<uint64_t>1 << packing.row_shift) - 1
+    packing.row_mask = (<uint64_t>1 << (packing.rank_shift - packing.row_shift)) - 1
+
+
+cdef bint enlarge_finder(
+    Finder* finder, Py_ssize_t n_rows, const Problem* problem
+) noexcept nogil:
+    """Allocate memory for ``n_rows`` rows; return whether it succeeded."""
+    cdef Scratch* scratch = finder.scratch
+    cdef Gathered* found = &finder.gathered
+    if n_rows > finder.n_gathered:
+        free(found.rows)
+        free(found.labels)
+        free(found.weights)
+        finder.n_gathered = 0
+        found.rows = <uint32_t*>malloc((n_rows + 1) * sizeof(uint32_t))
+        found.labels = <uint32_t*>malloc(n_rows * sizeof(uint32_t))
+        found.weights = <int64_t*>malloc(
+            (n_rows if problem.weights != NULL else 1) * sizeof(int64_t)
+        )
+        if found.rows == NULL or found.labels == NULL or found.weights == NULL:
             return False
+        finder.n_gathered = n_rows
+    if n_rows > scratch.n_entries:
+        free(scratch.keys)
+        free(scratch.entries)
+        free(scratch.other)
+        scratch.n_entries = 0
+        scratch.keys = <uint64_t*>malloc(n_rows * sizeof(uint64_t))
+        scratch.entries = <uint64_t*>malloc(n_rows * sizeof(uint64_t))
+        scratch.other = <uint64_t*>malloc(n_rows * sizeof(uint64_t))
+        if scratch.keys == NULL or scratch.entries == NULL or scratch.other == NULL:
+            return False
+        scratch.n_entries = n_rows
     return True
-
-
-cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
-    cdef Search* search = <Search*>context
-    cdef const Column* column = &search.home.columns[j]
-    cdef Quest* quest
-    cdef int q
-    cdef bint in_book = search.ledger != NULL and column.form == CODED
-    if search.part != NULL:
-        part_column(search.home, j, search.part, &search.scratch[thread])
-    if column.form == CODED and search.quests[0].view.tables != NULL:
-        count_codes(search, column)
-    if in_book:
-        quest = &search.quests[0]
-        strike(search.ledger, search.home, j, quest.view.start, quest.view.stop)
-    for q in range(2):
-        quest = &search.quests[q]
-        if quest.wanted:
-            search.scratch[thread].floor = search.scratch[thread].floors[q]
-            if q == 1 and in_book and not search.ledger.books[j].full:
-                quest.splits[j] = best_in_book(
-                    search.ledger, search.home, j, &quest.view, &search.scratch[thread]
-                )
-            else:
-                quest.splits[j] = best_split(
-                    column, j, &quest.view, &search.home.problem, &search.scratch[thread]
-                )
-            search.scratch[thread].floors[q] = search.scratch[thread].floor
-
-
-cdef void count_codes(Search* search, const Column* column) noexcept nogil:
-    """Count the codes of the first quest, and subtract them from the tables of the second."""
-    cdef const NodeView* view = &search.quests[0].view
-    cdef int64_t* table = <int64_t*>view.tables + column.offset
-    cdef Py_ssize_t size = (column.n_codes + column.has_missing) * (
-        search.home.problem.n_classes + 1
-    )
-    cdef Py_ssize_t cell
-    fill_table(
-        column, view.rows + view.start, view.stop - view.start, &search.home.problem, table
-    )
-    if search.tables != NULL:
-        for cell in range(size):
-            search.tables[column.offset + cell] -= table[cell]

@@ -2,26 +2,50 @@
 
 All rows of a small sample, or those of one node of a large one. Each column is sorted once; an
 expansion partitions it, keeping the order. Memory per row: 8 bytes per column, and about 20 more.
+
+An entry of a sorted column has rank, row and label of a value in 64 bits. To sort them, the bits
+of a float, as an integer in the same order, are cut to 33 bits. They occupy the place of
+the rank, above row and label, while three radix passes of 11 bits sort them (few rows: three of 8,
+for 24 bits). Values that agree in these bits are then sorted by all their bits. O(n) time, unless
+very many different values agree in these bits; then O(n log n).
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from treebound.growing._layout cimport (
-    CODED, FLOAT64, NOMINAL, REAL, SORTED, Column, Packing, Problem, Scratch, Source, Split,
-    allocate, allocate_long, label_of, rank_of, row_of, value_at, weight_of, zeros,
+    FLOAT64, NOMINAL, Column, Packing, Problem, Scratch, Source, Split, allocate, allocate_long,
+    label_of, rank_of, row_of, value_at, weight_of, zeros,
 )
-from treebound.growing._partition cimport Part, partition_entries, partition_rows
-from treebound.growing._presort cimport (
-    MISSING_KEY, Presorted, key_of, ordered_keys, presort, value_of,
-)
+from treebound.growing._pool cimport Pool
+from treebound.growing._scan cimport best_split
 
 cdef enum:
-    FEW_VALUES = 256     # a threshold column of at most this many values is kept as codes,
-    ROWS_A_VALUE = 8     # if it has this many rows per value
-    CLOSE = 256          # integers in a range below this are counted, not sorted
-    TILE = 64            # rows read together, so that a C-ordered matrix is read only once
+    TILE = 64             # rows read together, so that a C-ordered matrix is read only once
+    THREAD_ROWS = 4096    # with fewer rows, threads cost more than they save
+    DIGIT_BITS = 11
+    BUCKETS = 2048
+    PASSES = 3
+    FEW_ROWS = 3072       # fewer rows have
+    SHORT_DIGIT_BITS = 8  # shorter digits
+    SHORT_RUN = 16
+    FEW_KEYS = 96  # fewer keys use insertion sort: clearing the buckets would take longer
+
+ctypedef fused item_t:
+    uint32_t  # a row
+    uint64_t  # an entry
+
+
+cdef struct KeyRange:
+    uint64_t low        # the least key
+    int shift           # low bits to drop
+    int digit_bits
+    bint cut            # whether two different keys may agree after that
+    Py_ssize_t present  # keys that are not missing
+
+
+# -- the sample ----------------------------------------------------------------------------
 
 
 cdef Sorted* new_sorted(
@@ -49,12 +73,13 @@ cdef Sorted* new_sorted(
         if ids != NULL:
             copy_rows(data, problem)
         for j in range(n_columns):
-            data.columns[j].kind = sources[j].kind
-            data.columns[j].entries = data.entries + j * n_rows
-        load_keys(data)
+            start_column(data, j, scratch)
+        load_columns(data)
         for j in range(n_columns):
-            sort_column(data, j, scratch)
-        set_tables(data, scratch)
+            if data.columns[j].kind != NOMINAL:
+                sort_column(data, j, scratch)
+            if ids == NULL:
+                sources[j].may_miss |= data.columns[j].has_missing
         done = True
     finally:
         if not done:
@@ -63,20 +88,14 @@ cdef Sorted* new_sorted(
 
 
 cdef void free_sorted(Sorted* data) noexcept nogil:
-    cdef Py_ssize_t j
     if data == NULL:
         return
-    if data.columns != NULL:
-        for j in range(data.n_columns):
-            free(data.columns[j].values)
     free(data.columns)
     free(data.rows)
     free(data.goes_left)
     free(data.labels)
     free(data.weights)
     free(data.entries)
-    free(data.spare)
-    free(data.links)
     free(data)
 
 
@@ -122,8 +141,29 @@ cdef inline Py_ssize_t id_of(const Sorted* data, Py_ssize_t row) noexcept nogil:
     return row if data.ids == NULL else <Py_ssize_t>data.ids[row]
 
 
-cdef void load_keys(Sorted* data) noexcept nogil:
-    """Write the sort keys of each column in place of its entries."""
+cdef int start_column(Sorted* data, Py_ssize_t j, Scratch* scratch) except -1 nogil:
+    """Set the memory of a column; one of categories has cells in place of the entries."""
+    cdef Column* column = &data.columns[j]
+    cdef Py_ssize_t n_cells
+    column.kind = data.sources[j].kind
+    column.entries = data.entries + j * data.problem.n_rows
+    if column.kind != NOMINAL:
+        return 0
+    column.cells = <uint32_t*>column.entries
+    column.n_codes = data.sources[j].n_categories
+    n_cells = (column.n_codes + 1) * (data.problem.n_classes + 1)
+    if n_cells >= <Py_ssize_t>1 << 32:
+        with gil:
+            raise ValueError(
+                "The number of categories times classes must fit in 32 bits. "
+                f"Got {column.n_codes} categories of column {j} and {data.problem.n_classes} "
+                "classes instead."
+            )
+    return enlarge_table(scratch, n_cells)
+
+
+cdef void load_columns(Sorted* data) noexcept nogil:
+    """Write the sort keys of each column in place of its entries, or its cells."""
     cdef Py_ssize_t n = data.problem.n_rows, start = 0, stop, i, j
     cdef const Source* source
     cdef uint64_t* keys
@@ -132,14 +172,39 @@ cdef void load_keys(Sorted* data) noexcept nogil:
         for j in range(data.n_columns):
             source = &data.sources[j]
             keys = data.columns[j].entries
-            if data.ids == NULL and source.type == FLOAT64:
-                ordered_keys(
+            if source.kind == NOMINAL:
+                load_cells(data, &data.columns[j], source, start, stop)
+            elif data.ids == NULL and source.type == FLOAT64:
+                load_floats(
                     source.first + start * source.stride, source.stride, stop - start, keys + start
                 )
-                continue
-            for i in range(start, stop):
-                keys[i] = key_of(value_at(source, id_of(data, i)))
+            else:
+                for i in range(start, stop):
+                    keys[i] = key_of(value_at(source, id_of(data, i)))
         start = stop
+
+
+cdef void load_floats(
+    const char* first, Py_ssize_t stride, Py_ssize_t n, uint64_t* keys
+) noexcept nogil:
+    """The keys of floats at a distance of ``stride`` bytes."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        keys[i] = key_of((<const double*>(first + i * stride))[0])
+
+
+cdef void load_cells(
+    const Sorted* data, Column* column, const Source* source, Py_ssize_t start, Py_ssize_t stop
+) noexcept nogil:
+    cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1)
+    cdef Py_ssize_t i
+    cdef double value
+    for i in range(start, stop):
+        value = value_at(source, id_of(data, i))
+        if value != value:
+            column.has_missing = True
+            value = <double>column.n_codes
+        column.cells[i] = <uint32_t>value * stride + data.problem.labels[i]
 
 
 cdef int sort_column(Sorted* data, Py_ssize_t j, Scratch* scratch) except -1 nogil:
@@ -148,143 +213,19 @@ cdef int sort_column(Sorted* data, Py_ssize_t j, Scratch* scratch) except -1 nog
     cdef Source* source = &data.sources[j]
     cdef Py_ssize_t n = data.problem.n_rows
     cdef Packing packing = data.problem.packing
-    cdef Presorted result
-    if count_whole(data, j, <uint16_t*>scratch.other):
-        return 0
-    result = presort(
+    cdef Presorted result = presort(
         column.entries, n, data.problem.labels, &packing, scratch.entries, scratch.other
     )
     column.n_codes = result.n_values
     column.has_missing = result.n_present < n
-    column.form = SORTED
     if data.ids == NULL:
-        source.may_miss |= column.has_missing
         source.span = 0.0
         if result.n_present:
             source.span = value_at(
                 source, row_of(result.entries[result.n_present - 1], &packing)
             ) - value_at(source, row_of(result.entries[0], &packing))
-    if is_coded(data, j):
-        code_values(data, j, result.entries)
-    else:
-        memcpy(column.entries, result.entries, n * sizeof(uint64_t))
+    memcpy(column.entries, result.entries, n * sizeof(uint64_t))
     return 0
-
-
-cdef bint is_coded(const Sorted* data, Py_ssize_t j) noexcept nogil:
-    """Whether a column whose values were counted is kept as codes."""
-    cdef const Column* column = &data.columns[j]
-    return column.kind == NOMINAL or (
-        column.n_codes <= FEW_VALUES and ROWS_A_VALUE * column.n_codes <= data.problem.n_rows
-    )
-
-
-cdef inline bint is_whole(double value) noexcept nogil:
-    """Whether a value is an integer that fits in an int."""
-    return -1e9 < value < 1e9 and <double><int>value == value
-
-
-cdef bint count_whole(Sorted* data, Py_ssize_t j, uint16_t* numbers) except -1 nogil:
-    """Code a column of integers in a small range without sorting; return whether it is one.
-
-    ``numbers`` has one element per row. If it is not, nothing is changed.
-    """
-    cdef Column* column = &data.columns[j]
-    cdef const uint64_t* keys = column.entries
-    cdef Py_ssize_t n = data.problem.n_rows, i
-    cdef uint32_t counts[CLOSE + 1]
-    cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1)
-    cdef uint64_t low = MISSING_KEY, high = 0
-    cdef double value
-    cdef int least, whole
-    if keys[0] != MISSING_KEY and not is_whole(value_of(keys[0])):
-        return False  # as in most columns of real numbers
-    for i in range(n):
-        low = min(low, keys[i])
-        high = max(high, keys[i] if keys[i] != MISSING_KEY else 0)
-    if low == MISSING_KEY or not (
-        is_whole(value_of(low))
-        and is_whole(value_of(high))
-        and value_of(high) - value_of(low) < CLOSE
-    ):
-        return False
-    least = <int>value_of(low)
-    memset(counts, 0, sizeof(counts))
-    for i in range(n):
-        whole = CLOSE
-        if keys[i] != MISSING_KEY:
-            value = value_of(keys[i])
-            if <double><int>value != value:
-                return False
-            whole = <int>value - least
-        numbers[i] = <uint16_t>whole
-        counts[whole] += 1
-    column.n_codes = 0
-    for whole in range(CLOSE):
-        column.n_codes += counts[whole] > 0
-    if not is_coded(data, j):
-        return False
-    column.has_missing = counts[CLOSE] > 0
-    if data.ids == NULL:
-        data.sources[j].may_miss |= column.has_missing
-        data.sources[j].span = value_of(high) - value_of(low)
-    start_codes(data, j)
-    i = 0
-    for whole in range(CLOSE + 1):
-        if counts[whole]:
-            if whole < CLOSE:
-                column.values[i] = <double>(least + whole)
-            counts[whole] = <uint32_t>i * stride
-            i += 1
-    for i in range(n):
-        column.cells[i] = counts[numbers[i]] + data.problem.labels[i]
-    return True
-
-
-cdef int code_values(Sorted* data, Py_ssize_t j, const uint64_t* entries) except -1 nogil:
-    """Code a column of few values or categories: one code per row instead of sorted entries."""
-    cdef Column* column = &data.columns[j]
-    cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1)
-    cdef Packing packing = data.problem.packing
-    cdef Py_ssize_t i, row, code
-    start_codes(data, j)
-    for i in range(data.problem.n_rows):
-        row = row_of(entries[i], &packing)
-        code = rank_of(entries[i], &packing)
-        column.cells[row] = <uint32_t>code * stride + data.problem.labels[row]
-        if code < column.n_codes:
-            column.values[code] = value_at(&data.sources[j], id_of(data, row))
-    return 0
-
-
-cdef int start_codes(Sorted* data, Py_ssize_t j) except -1 nogil:
-    """Make a column coded: cells in place of the entries, and memory for the values."""
-    cdef Column* column = &data.columns[j]
-    if (column.n_codes + 1) * (data.problem.n_classes + 1) >= <Py_ssize_t>1 << 32:
-        with gil:
-            raise ValueError(
-                "The number of categories times classes must fit in 32 bits. "
-                f"Got {column.n_codes} categories of column {j} and {data.problem.n_classes} "
-                "classes instead."
-            )
-    column.form = CODED
-    column.cells = <uint32_t*>column.entries
-    column.entries = NULL
-    column.values = <double*>allocate(column.n_codes + 1, sizeof(double))
-    column.values[column.n_codes] = <double>data.sources[j].n_categories  # missing, if nominal
-    return 0
-
-
-cdef int set_tables(Sorted* data, Scratch* scratch) except -1 nogil:
-    """Set the offsets of the columns' tables, and allocate those of the threads."""
-    cdef Py_ssize_t stride = data.problem.n_classes + 1, size, largest = 0, j
-    for j in range(data.n_columns):
-        if data.columns[j].form == CODED:
-            size = (data.columns[j].n_codes + data.columns[j].has_missing) * stride
-            data.columns[j].offset = data.table_size
-            data.table_size += size
-            largest = max(largest, size)
-    return enlarge_table(scratch, largest)
 
 
 cdef int enlarge_table(Scratch* scratch, Py_ssize_t n_cells) except -1 nogil:
@@ -333,46 +274,17 @@ cdef void free_scratch(Scratch* scratch) noexcept nogil:
 # -- at every split ------------------------------------------------------------------------
 
 
-cdef bint ends_of(
-    const Sorted* data, Py_ssize_t start, const Split* split, double* low, double* high
-) noexcept nogil:
-    """The neighbours of a threshold split; False if only missing rows go right."""
+cdef void find_neighbours(const Sorted* data, Py_ssize_t start, Split* split) noexcept nogil:
+    """The neighbours of a threshold, if it has two."""
     cdef const Column* column = &data.columns[split.column]
     cdef const Source* source = &data.sources[split.column]
     cdef const uint64_t* entries = column.entries + start
     cdef const Packing* packing = &data.problem.packing
-    if column.form == SORTED:
-        if rank_of(entries[split.place], packing) == column.n_codes:
-            return False
-        low[0] = value_at(source, id_of(data, row_of(entries[split.place - 1], packing)))
-        high[0] = value_at(source, id_of(data, row_of(entries[split.place], packing)))
-        return True
-    if split.follow < 0:
-        return False
-    low[0] = column.values[split.place]
-    high[0] = column.values[split.follow]
-    return True
-
-
-cdef Py_ssize_t category_of(const Sorted* data, const Split* split) noexcept nogil:
-    return <Py_ssize_t>data.columns[split.column].values[split.place]
-
-
-cdef bint has_missing_rows(
-    const Sorted* data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t column
-) noexcept nogil:
-    """Whether a row of a node is missing in a column."""
-    cdef const Column* found = &data.columns[column]
-    cdef uint32_t least = <uint32_t>(found.n_codes * (data.problem.n_classes + 1))
-    cdef Py_ssize_t i
-    if not found.has_missing:
-        return False
-    if found.form == SORTED:
-        return rank_of(found.entries[stop - 1], &data.problem.packing) == found.n_codes
-    for i in range(start, stop):
-        if found.cells[data.rows[i]] >= least:
-            return True
-    return False
+    split.bounded = rank_of(entries[split.place], packing) != column.n_codes
+    if not split.bounded:
+        return
+    split.high = value_at(source, id_of(data, row_of(entries[split.place], packing)))
+    split.low = value_at(source, id_of(data, row_of(entries[split.place - 1], packing)))
 
 
 cdef int64_t left_weight(
@@ -380,21 +292,16 @@ cdef int64_t left_weight(
 ) noexcept nogil:
     """Weight of the present rows that go left: the tie-breaker of the paper's code."""
     cdef const Column* column = &data.columns[split.column]
-    cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1), cell
-    cdef uint32_t high = <uint32_t>(split.place + 1) * stride
-    cdef uint32_t low = high - stride if column.kind == NOMINAL else 0
+    cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1)
     cdef Py_ssize_t i
     cdef int64_t weight = 0
-    if column.form == SORTED:
-        if data.problem.weights == NULL:
-            return split.place
-        for i in range(start, start + split.place):
-            weight += data.problem.weights[row_of(column.entries[i], &data.problem.packing)]
+    if column.kind == NOMINAL:
+        for i in range(start, stop):
+            if column.cells[data.rows[i]] // stride == <uint32_t>split.place:
+                weight += weight_of(data.rows[i], &data.problem)
         return weight
-    for i in range(start, stop):
-        cell = column.cells[data.rows[i]]
-        if low <= cell < high:
-            weight += weight_of(data.rows[i], &data.problem)
+    for i in range(start, start + split.place):
+        weight += weight_of(row_of(column.entries[i], &data.problem.packing), &data.problem)
     return weight
 
 
@@ -402,9 +309,9 @@ cdef Py_ssize_t mark(
     Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
 ) noexcept nogil:
     """Mark the rows of a node that go left, and count them."""
-    if data.columns[split.column].form == SORTED:
-        return mark_sorted(data, start, stop, split, left_counts)
-    return mark_coded(data, start, stop, split, left_counts)
+    if data.columns[split.column].kind == NOMINAL:
+        return mark_category(data, start, stop, split, left_counts)
+    return mark_sorted(data, start, stop, split, left_counts)
 
 
 cdef Py_ssize_t mark_sorted(
@@ -425,38 +332,371 @@ cdef Py_ssize_t mark_sorted(
     return split.place + stop - missing
 
 
-cdef Py_ssize_t mark_coded(
+cdef Py_ssize_t mark_category(
     Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
 ) noexcept nogil:
-    """Mark cells in [low, high), and missing ones if the split sends them left."""
+    """Mark the rows whose cells are those of the category; missing is one more."""
     cdef const Column* column = &data.columns[split.column]
-    cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1), cell
-    cdef uint32_t high = <uint32_t>(split.place + 1) * stride
-    cdef uint32_t low = high - stride if column.kind == NOMINAL else 0
-    cdef uint32_t width = high - low
-    cdef uint32_t missing = <uint32_t>column.n_codes * stride
-    cdef uint8_t missing_left = split.missing_left, to_left
+    cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1)
+    cdef uint32_t low = <uint32_t>split.place * stride
+    cdef uint8_t to_left
     cdef Py_ssize_t i, row, n_left = 0
     for i in range(start, stop):
         row = data.rows[i]
-        cell = column.cells[row]
-        to_left = (cell - low < width) | (missing_left & (cell >= missing))
+        to_left = column.cells[row] - low < stride
         data.goes_left[row] = to_left
         n_left += to_left
         left_counts[data.problem.labels[row]] += to_left * weight_of(row, &data.problem)
     return n_left
 
 
-cdef void part_column(
-    Sorted* data, Py_ssize_t j, const Part* part, Scratch* scratch
+cdef inline Py_ssize_t row_in(item_t item, const Packing* packing) noexcept nogil:
+    if item_t is uint32_t:
+        return <Py_ssize_t>item
+    else:
+        return row_of(item, packing)
+
+
+cdef void partition(
+    item_t* items, const Part* part, const Packing* packing, item_t* scratch
 ) noexcept nogil:
-    """Partition the entries by child; codes are not moved."""
-    if data.columns[j].form == SORTED:
-        partition_entries(
-            data.columns[j].entries, part, &data.problem.packing, scratch.entries
+    """Stable partition by a byte mask; a child that is not kept is not written."""
+    cdef const uint8_t* goes_left = part.goes_left
+    cdef Py_ssize_t i, left = part.start, right = 0
+    cdef item_t item
+    cdef Packing form = packing[0]
+    cdef uint8_t to_left
+    if not part.keep_left:
+        # from the end, so that no item is overwritten before it is read
+        right = part.stop
+        for i in range(part.stop - 1, part.start - 1, -1):
+            item = items[i]
+            items[right - 1] = item
+            right -= 1 - goes_left[row_in(item, &form)]
+        return
+    if not part.keep_right:
+        for i in range(part.start, part.stop):
+            item = items[i]
+            items[left] = item
+            left += goes_left[row_in(item, &form)]
+        return
+    # invariant: items[start:left] and scratch[:right] hold items[start:i], each in their order.
+    # Both positions are written and one advances, to avoid a branch.
+    for i in range(part.start, part.stop):
+        item = items[i]
+        to_left = goes_left[row_in(item, &form)]
+        items[left] = item
+        scratch[right] = item
+        left += to_left
+        right += 1 - to_left
+    memcpy(items + left, scratch, right * sizeof(item_t))
+
+
+# -- search --------------------------------------------------------------------------------
+
+
+cdef void search_sorted(Search* search, Pool pool) noexcept nogil:
+    """The best split of every column for one or two nodes.
+
+    One column per thread; it is partitioned and searched while it is in the cache.
+    """
+    cdef Py_ssize_t n_rows = 0, j
+    cdef int q, t
+    for q in range(2):
+        if search.tasks[q].wanted:
+            n_rows += search.tasks[q].view.stop - search.tasks[q].view.start
+        for t in range(pool.n_threads):
+            search.scratch[t].floors[q] = search.tasks[q].least
+    if search.part != NULL:
+        partition(
+            search.home.rows, search.part, &search.home.problem.packing,
+            <uint32_t*>search.scratch.entries,
         )
+    if n_rows >= THREAD_ROWS:
+        pool.run(&search_column, search, search.home.n_columns)
+        return
+    for j in range(search.home.n_columns):
+        search_column(search, j, 0)
 
 
-cdef void part_rows(Sorted* data, const Part* part, Scratch* scratch) noexcept nogil:
-    """Partition the rows by child."""
-    partition_rows(data.rows, part, <uint32_t*>scratch.entries)
+cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
+    cdef Search* search = <Search*>context
+    cdef const Column* column = &search.home.columns[j]
+    cdef Scratch* scratch = &search.scratch[thread]
+    cdef int q
+    if search.part != NULL and column.kind != NOMINAL:
+        partition(column.entries, search.part, &search.home.problem.packing, scratch.entries)
+    for q in range(2):
+        if search.tasks[q].wanted:
+            scratch.floor = scratch.floors[q]
+            search.tasks[q].splits[j] = best_split(
+                column, j, &search.tasks[q].view, &search.home.problem, scratch
+            )
+            scratch.floors[q] = scratch.floor
+
+
+# -- sorting -------------------------------------------------------------------------------
+
+
+cdef Presorted presort(
+    const uint64_t* keys, Py_ssize_t n_rows, const uint32_t* labels, const Packing* packing,
+    uint64_t* buffer, uint64_t* other,
+) noexcept nogil:
+    """Entries sorted by key, missing last, in one of the two buffers.
+
+    The rank of a value is the number of distinct values below it; missing has the rank after them.
+    """
+    cdef uint32_t starts[PASSES * BUCKETS]
+    cdef KeyRange span
+    cdef Presorted result
+    cdef uint64_t rank
+    cdef Py_ssize_t i
+    if n_rows < FEW_KEYS:
+        return insert_keys(keys, n_rows, labels, packing, buffer, other)
+    span = key_range(keys, n_rows, packing)
+    memset(starts, 0, (<size_t>PASSES << span.digit_bits) * sizeof(uint32_t))
+    pack_keys(keys, n_rows, &span, labels, packing, buffer, starts)
+    if radix_sort(buffer, other, &span, packing.rank_shift, starts):
+        memcpy(
+            other + span.present, buffer + span.present, (n_rows - span.present) * sizeof(uint64_t)
+        )
+        buffer = other
+    if span.cut:
+        repair_runs(buffer, span.present, keys, packing)
+    rank = replace_keys(buffer, span.present, keys, packing, span.cut)
+    for i in range(span.present, n_rows):
+        buffer[i] |= rank << packing.rank_shift
+    result.entries = buffer
+    result.n_values = <Py_ssize_t>rank
+    result.n_present = span.present
+    return result
+
+
+cdef Presorted insert_keys(
+    const uint64_t* keys, Py_ssize_t n_rows, const uint32_t* labels, const Packing* packing,
+    uint64_t* buffer, uint64_t* other,
+) noexcept nogil:
+    """Insertion sort of few keys, which are in ``other``, together with the entries."""
+    cdef Presorted result
+    cdef Py_ssize_t i, j
+    cdef uint64_t key, rank = 0
+    result.entries = buffer
+    result.n_present = 0
+    for i in range(n_rows):
+        key = keys[i]
+        result.n_present += key != MISSING_KEY
+        j = i
+        # invariant: other[:i] is sorted, equal keys by row
+        while j > 0 and other[j - 1] > key:
+            other[j] = other[j - 1]
+            buffer[j] = buffer[j - 1]
+            j -= 1
+        other[j] = key
+        buffer[j] = <uint64_t>i << packing.row_shift | labels[i]
+    for i in range(n_rows):
+        rank += i > 0 and other[i] != other[i - 1]
+        buffer[i] |= rank << packing.rank_shift
+    result.n_values = <Py_ssize_t>rank + 1 - (result.n_present < n_rows)
+    if n_rows == 0:
+        result.n_values = 0
+    return result
+
+
+cdef KeyRange key_range(
+    const uint64_t* keys, Py_ssize_t n_rows, const Packing* packing
+) noexcept nogil:
+    cdef KeyRange span
+    cdef uint64_t high = 0, different = 0, any_key = MISSING_KEY, key
+    cdef int room
+    cdef Py_ssize_t i
+    span.digit_bits = SHORT_DIGIT_BITS if n_rows < FEW_ROWS else DIGIT_BITS
+    room = min(PASSES * span.digit_bits, 64 - packing.rank_shift)
+    span.low = MISSING_KEY
+    span.present = 0
+    span.shift = 0
+    span.cut = False
+    for i in range(n_rows):
+        if keys[i] != MISSING_KEY:
+            any_key = keys[i]
+            break
+    for i in range(n_rows):
+        key = keys[i]
+        if key != MISSING_KEY:
+            span.low = min(span.low, key)
+            high = max(high, key)
+            different |= key ^ any_key
+            span.present += 1
+    if different == 0:
+        return span
+    # drop the bits in which no two keys differ: integers and float32 then lose nothing
+    while not (different >> span.shift) & 1 and (high - span.low) >> span.shift >> room:
+        span.shift += 1
+    while (high - span.low) >> span.shift >> room:
+        span.shift += 1
+        span.cut = True
+    return span
+
+
+cdef void pack_keys(
+    const uint64_t* keys, Py_ssize_t n_rows, const KeyRange* span, const uint32_t* labels,
+    const Packing* packing, uint64_t* entries, uint32_t* starts,
+) noexcept nogil:
+    """Write cut key, row and label of the present rows, then row and label of the missing ones.
+
+    ``starts`` counts the digits of the cut keys, one table after the other.
+    """
+    cdef Py_ssize_t i, present = 0, missing = span.present
+    cdef int row_shift = packing.row_shift, rank_shift = packing.rank_shift, shift = span.shift
+    cdef int bits = span.digit_bits
+    cdef uint64_t entry, key, low = span.low, mask = (<uint64_t>1 << bits) - 1
+    for i in range(n_rows):
+        entry = <uint64_t>i << row_shift | labels[i]
+        if keys[i] != MISSING_KEY:
+            key = (keys[i] - low) >> shift
+            starts[key & mask] += 1
+            starts[mask + 1 + ((key >> bits) & mask)] += 1
+            starts[2 * (mask + 1) + (key >> (2 * bits))] += 1
+            entries[present] = entry | key << rank_shift
+            present += 1
+        else:
+            entries[missing] = entry
+            missing += 1
+
+
+cdef bint radix_sort(
+    uint64_t* entries, uint64_t* other, const KeyRange* span, int shift, uint32_t* starts
+) noexcept nogil:
+    """Stable sort by the digits above ``shift``; return whether the result is in ``other``.
+
+    A digit that all entries share costs nothing.
+    """
+    cdef uint64_t* source = entries
+    cdef uint64_t* target = other
+    cdef Py_ssize_t n = span.present
+    cdef uint32_t mask = (<uint32_t>1 << span.digit_bits) - 1
+    cdef int p
+    for p in range(PASSES if n else 0):
+        if starts[(source[0] >> shift) & mask] < <uint32_t>n:
+            scatter(source, target, n, shift, mask, starts)
+            source, target = target, source
+        shift += span.digit_bits
+        starts += mask + 1
+    return source != entries
+
+
+cdef inline void scatter(
+    const uint64_t* source, uint64_t* target, Py_ssize_t n, int shift, uint32_t mask,
+    uint32_t* starts,
+) noexcept nogil:
+    """Move entries to the place of their digit.
+
+    From both ends at once, for independent memory accesses.
+    """
+    cdef uint32_t stops[BUCKETS]
+    cdef uint32_t total = 0, count, digit, last
+    cdef Py_ssize_t i
+    cdef uint64_t entry, back
+    for digit in range(mask + 1):
+        count = starts[digit]
+        starts[digit] = total
+        total += count
+        stops[digit] = total
+    # invariant: the free places of a digit are [starts, stops)
+    for i in range(n // 2):
+        entry = source[i]
+        back = source[n - 1 - i]
+        digit = <uint32_t>(entry >> shift) & mask
+        last = <uint32_t>(back >> shift) & mask
+        target[starts[digit]] = entry
+        starts[digit] += 1
+        stops[last] -= 1
+        target[stops[last]] = back
+    if n % 2:
+        entry = source[n // 2]
+        target[starts[<uint32_t>(entry >> shift) & mask]] = entry
+
+
+cdef void repair_runs(
+    uint64_t* entries, Py_ssize_t n, const uint64_t* keys, const Packing* packing
+) noexcept nogil:
+    """Sort each run of entries with equal cut keys by the full keys."""
+    cdef Py_ssize_t start = 0, stop
+    cdef bint ordered
+    while start < n:
+        stop = start + 1
+        ordered = True
+        while stop < n and entries[stop] >> packing.rank_shift == (
+            entries[start] >> packing.rank_shift
+        ):
+            ordered = ordered and not after(entries[stop - 1], entries[stop], keys, packing)
+            stop += 1
+        if not ordered:
+            sort_run(entries + start, stop - start, keys, packing)
+        start = stop
+
+
+cdef inline bint after(
+    uint64_t a, uint64_t b, const uint64_t* keys, const Packing* packing
+) noexcept nogil:
+    """Whether ``a`` comes after ``b``: by key, then by row."""
+    cdef uint64_t key_a = keys[row_of(a, packing)], key_b = keys[row_of(b, packing)]
+    return key_a > key_b or (key_a == key_b and a > b)
+
+
+cdef void sort_run(
+    uint64_t* run, Py_ssize_t n, const uint64_t* keys, const Packing* packing
+) noexcept nogil:
+    """Insertion sort of a short run; heap sort of a long one."""
+    cdef Py_ssize_t i, j
+    cdef uint64_t entry
+    if n > SHORT_RUN:
+        for i in range(n // 2 - 1, -1, -1):
+            sift_down(run, i, n, keys, packing)
+        for i in range(n - 1, 0, -1):
+            run[0], run[i] = run[i], run[0]
+            sift_down(run, 0, i, keys, packing)
+        return
+    for i in range(1, n):
+        entry = run[i]
+        j = i
+        while j > 0 and after(run[j - 1], entry, keys, packing):
+            run[j] = run[j - 1]
+            j -= 1
+        run[j] = entry
+
+
+cdef void sift_down(
+    uint64_t* run, Py_ssize_t root, Py_ssize_t n, const uint64_t* keys, const Packing* packing
+) noexcept nogil:
+    cdef Py_ssize_t child = 2 * root + 1
+    while child < n:
+        if child + 1 < n and after(run[child + 1], run[child], keys, packing):
+            child += 1
+        if not after(run[child], run[root], keys, packing):
+            return
+        run[root], run[child] = run[child], run[root]
+        root = child
+        child = 2 * root + 1
+
+
+cdef uint64_t replace_keys(
+    uint64_t* entries, Py_ssize_t n, const uint64_t* keys, const Packing* packing, bint cut
+) noexcept nogil:
+    """Replace the cut keys by ranks; return the number of ranks."""
+    cdef uint64_t low_bits = (<uint64_t>1 << packing.rank_shift) - 1
+    cdef uint64_t rank = 0, entry, previous
+    cdef Py_ssize_t i
+    cdef bint differs
+    if n == 0:
+        return 0
+    previous = entries[0]
+    entries[0] = previous & low_bits
+    for i in range(1, n):
+        entry = entries[i]
+        differs = (entry ^ previous) > low_bits
+        if cut and not differs:
+            differs = keys[row_of(entry, packing)] != keys[row_of(previous, packing)]
+        rank += differs
+        previous = entry
+        entries[i] = rank << packing.rank_shift | (entry & low_bits)
+    return rank + 1

@@ -1,38 +1,47 @@
 """Growing a tree: exact best-first CART.
 
-The compiled modules. Small nodes: ``_sorted`` keeps the rows sorted by every column, with
-``_presort`` to sort and ``_partition`` to split them; ``_split`` finds the best split of a column
-at a node, with ``_scan`` for sorted columns; ``_search`` does so for all columns. Where splits take
-away one category after the other, ``_peels`` gives the nodes a ``_ledger`` of the rows of each
-category, with ``_groups`` of categories that have equal counts. Large nodes: ``_coder`` chooses
-bins, ``_coding`` maps values to them, ``_binned`` keeps the codes, ``_counting`` counts them,
-``_bounds`` bounds the score of splits inside a bin, ``_histogram`` searches the bins that matter,
-``_large`` does so for all columns. ``_nodes`` keeps the nodes and the frontier, ``_grow`` expands
-the leaves, ``_pool`` has the threads.
+``_driver`` has the best-first loop, the nodes and the rules. Engines of it know the rows: ``_grow``
+those in memory, ``_shards`` those of an ``engine``, which are in parts. Two kernels search a node.
+Small nodes: ``_sorted`` keeps the rows sorted by every column, ``_scan`` finds the best split of a
+column, ``_categories`` shortens chains of splits on a column of very many categories. Large nodes:
+``_bins`` maps values to bins, ``_histogram`` counts them, ``_search`` bounds the scores of splits
+inside a bin and searches the bins that matter.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
-from treebound.data import Sample
+from treebound.data import Column, Sample
+from treebound.data.units import WeightTotal
+from treebound.growing._bins import Bins
 from treebound.growing._grow import grow as grow_arrays
-from treebound.growing.naming import naming_rows
-from treebound.growing.options import GrowOptions
-from treebound.growing.units import WeightTotal
+from treebound.growing.options import GrowOptions, Limits, Progress
 from treebound.tree.model import Tree
+from treebound.tree.naming import naming_rows
 
-__all__ = ["grow"]
+if TYPE_CHECKING:
+    from treebound.growing.engine import Engine
+
+__all__ = ["FINE_BINS", "grow", "grow_on_engine", "make_bins"]
 
 _CRITERIA = {"gini": 0, "entropy": 1, "misclassification": 2}
 KINDS = {"real": 0, "ordinal": 1, "nominal": 2}
 _THRESHOLDS = {"decimal": 0, "midpoint": 1, "observed": 2}
 _NO_LIMIT = 2**31 - 1
+# Bins of a column, and if they exclude few splits.
+MOST_BINS = 255
+FINE_BINS = 4095
+# Codes have 16 bits, and one of them is for missing values.
+_MOST_CATEGORIES = 65534
 
 
 def grow(
@@ -99,7 +108,7 @@ def grow(
     units = total.integers(masses, sample.n_rows)
     whole = sample.n_rows if units is None else int(units.sum())
     columns = sample.columns
-    arrays, _ = grow_arrays(
+    arrays = grow_arrays(
         sample.X.values,
         np.ascontiguousarray(sample.y, dtype=np.int32),
         units,
@@ -107,8 +116,7 @@ def grow(
         [KINDS[column.kind] for column in columns],
         [len(column.categories or ()) for column in columns],
         [column.missing for column in columns],
-        **kernel_options(options, whole, weighted=units is not None),
-        max_leaves=-1 if options.max_leaves is None else options.max_leaves,
+        options=kernel_options(options, whole, weighted=units is not None),
         n_threads=effective_jobs(options.n_jobs),
         crossing=crossing,
     )
@@ -125,6 +133,117 @@ def grow(
     return tree
 
 
+def grow_on_engine(
+    engine: Engine,
+    columns: Sequence[Column],
+    classes: NDArray[Any],
+    options: GrowOptions,
+    *,
+    weighted: bool,
+    limits: Limits | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    finer: Callable[[], Bins] | None = None,
+) -> Tree:
+    """Grow a tree on the rows of an engine.
+
+    It is the tree that :func:`treebound.growing.grow` grows in memory.
+
+    Parameters
+    ----------
+    engine : Engine
+        The rows.
+    columns : sequence of Column
+        The columns of the rows.
+    classes : ndarray
+        The class labels, sorted.
+    options : GrowOptions
+        How to grow.
+    weighted : bool
+        Whether rows have weights.
+    limits : Limits, optional
+        How much is done and kept in memory at a time.
+    progress : callable, optional
+        Called with a :class:`Progress` after every pass over the rows.
+    checkpoint : str or path-like, optional
+        A file in which the unfinished tree is saved. If it exists, growth continues from it.
+    finer : callable, optional
+        Makes finer bins, for data on which those of the engine exclude few splits.
+
+    Returns
+    -------
+    Tree
+    """
+    from treebound.growing._shards import grow as grow_on_shards
+    from treebound.growing.checkpoint import Checkpoint
+
+    if engine.sample is not None and limits is None and checkpoint is None:
+        return grow(engine.sample, options)
+    facts = engine.facts
+    columns = tuple(
+        column.with_missing(column.missing or bool(missing))
+        for column, missing in zip(columns, facts.missing, strict=True)
+    )
+    kept = None
+    if checkpoint is not None:
+        of = (columns, options, facts.n_rows, engine.counts.tolist(), engine.digest())
+        kept = Checkpoint(checkpoint, of)
+    whole = int(engine.counts.sum())
+    arrays = grow_on_shards(
+        engine,
+        columns,
+        len(classes),
+        options=kernel_options(options, whole, weighted=not facts.total.ones),
+        limits=limits or Limits(),
+        finer=finer,
+        progress=progress,
+        checkpoint=kept,
+    )
+    arrays["counts"] = arrays["counts"] * facts.total.unit
+    tree = Tree(**arrays, columns=columns, classes=classes, weighted=weighted)
+    if options.thresholds == "observed":
+        return replace(tree, names=engine.name(tree))
+    return tree
+
+
+def make_bins(
+    columns: Sequence[Column], sample: Sequence[NDArray[Any]], most_bins: int = MOST_BINS
+) -> Bins:
+    """The bins of a table.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        The columns of the table.
+    sample : sequence of ndarray
+        Values of some rows, for each real column; ignored for the others.
+    most_bins : int
+        Maximum number of bins of a real or ordinal column.
+
+    Returns
+    -------
+    Bins
+
+    Raises
+    ------
+    ValueError
+        If a column has too many categories.
+    """
+    for column in columns:
+        if len(column.categories or ()) > _MOST_CATEGORIES:
+            raise ValueError(
+                f"Column {column.name!r} has {len(column.categories or ())} categories. Growing in "
+                f"rounds takes at most {_MOST_CATEGORIES}. Hint: leave the column out, or put rare "
+                "categories together."
+            )
+    values = [
+        some if column.kind == "real" else np.arange(len(column.categories or ()), dtype=float)
+        for column, some in zip(columns, sample, strict=True)
+    ]
+    sizes = [len(column.categories or ()) for column in columns]
+    return Bins(values, [KINDS[column.kind] for column in columns], sizes, most_bins)
+
+
 def kernel_options(options: GrowOptions, whole: int, *, weighted: bool) -> dict[str, Any]:
     """The options as the kernels take them; ``whole`` is the weight of all rows."""
     least = _least_weight(options.min_weight_fraction_leaf, whole)
@@ -132,6 +251,7 @@ def kernel_options(options: GrowOptions, whole: int, *, weighted: bool) -> dict[
     return {
         "criterion": _CRITERIA[options.criterion],
         "by_impurity": options.growth_order == "impurity",
+        "max_leaves": -1 if options.max_leaves is None else options.max_leaves,
         "max_depth": min(options.max_depth or _NO_LIMIT, _NO_LIMIT),
         "min_samples_leaf": min(leaf_rows, _NO_LIMIT),
         "min_weight": least if weighted else 0,

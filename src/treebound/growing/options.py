@@ -1,4 +1,4 @@
-"""The options of growing."""
+"""The options of growing; how much growing on shards holds at a time, and how far it is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from typing import Any, Literal, Self, get_args
 from treebound._validation import Constraint, Jobs, Number, OneOf, Whole, check
 from treebound.tree.impurity import CRITERIA, Criterion
 
-__all__ = ["GROWTH_ORDERS", "THRESHOLDS", "GrowOptions", "GrowthOrder", "Thresholds"]
+__all__ = [
+    "GROWTH_ORDERS",
+    "THRESHOLDS",
+    "GrowOptions",
+    "GrowthOrder",
+    "Limits",
+    "Progress",
+    "Thresholds",
+]
 
 GrowthOrder = Literal["gain", "impurity"]
 GROWTH_ORDERS: tuple[GrowthOrder, ...] = get_args(GrowthOrder)
@@ -99,3 +107,56 @@ class GrowOptions:
         made = object.__new__(cls)  # already checked, under the name of the estimator
         vars(made).update(values)
         return made
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is done and kept in memory at a time. The tree does not depend on it.
+
+    Attributes
+    ----------
+    gather_rows : int, optional
+        Nodes of at most this many rows are finished in one place, as in memory; by default as
+        many as the engine says.
+    gather_values : int
+        Approximate number of values of such nodes in memory at a time, in each place.
+    most_values : int
+        Approximate number of values inside bins that are requested at a time.
+    few_values : int
+        Intervals of at most this many rows are not divided further.
+    most_cells : int
+        Maximum number of counts of histograms that are requested at a time.
+    most_live : float
+        If a larger share of the root's values is in bins that may contain its split, for example
+        because the labels are noise, all rows are coded again in finer bins.
+    """
+
+    gather_rows: int | None = None
+    gather_values: int = 1 << 23
+    most_values: int = 1 << 20
+    few_values: int = 256
+    most_cells: int = 1 << 25
+    most_live: float = 0.1
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The progress of growing.
+
+    Attributes
+    ----------
+    rounds, passes : int
+        Rounds so far, and passes over the rows.
+    leaves : int
+        Leaves so far.
+    open_rows : int
+        Rows of leaves that may be split further.
+    rows : int
+        All rows.
+    """
+
+    rounds: int
+    passes: int
+    leaves: int
+    open_rows: int
+    rows: int

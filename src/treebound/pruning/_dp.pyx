@@ -86,13 +86,7 @@ def collapsed_before(const int32_t[::1] left, const int32_t[::1] right, const in
 
 
 class Plan:
-    """Least cost of a pruning with 1, 2, ..., cap leaves, and the choices to reconstruct it.
-
-    Attributes
-    ----------
-    best : ndarray of int64
-        ``best[j]`` is the least cost with ``j`` leaves; ``best[0]`` is unused.
-    """
+    """Least cost ``best[j]`` of a pruning with j leaves, up to cap, and how to reconstruct it."""
 
     def __init__(self, left, right, best, held, offset, choice):
         self.left, self.right, self.best = left, right, best
@@ -111,14 +105,7 @@ def best_prunings(const int32_t[::1] left, const int32_t[::1] right, const int64
     plus its own cost as a leaf. Two leaves of the tree meet in the convolution of one node only,
     so all convolutions together touch at most L^2 / 2 pairs: O(L min(L, cap)) time. The choices
     take four bytes per (node, size), O(L height) in total; a node with a leaf as a child stores
-    none, so that long chains are cheap.
-
-    Parameters
-    ----------
-    cost : ndarray of int64
-        Cost of each node as a leaf. The sum over all nodes must be below 2^62.
-    cap : int
-        Maximum number of leaves.
+    none, so that long chains are cheap. The costs of all nodes must add up to less than 2^62.
     """
     cdef Py_ssize_t node, n = left.shape[0]
     cdef int64_t end = 0

@@ -37,22 +37,10 @@ cdef inline uint64_t joined(uint64_t one, uint64_t other) noexcept nogil:
 
 
 cdef class Raiser:
-    """The mutable tree.
+    """The mutable tree, with rows and splits in the layout of routing.
 
-    Parameters
-    ----------
-    X : ndarray of float64
-        The rows, in the layout of routing.
-    splits : ndarray
-        The splits of the nodes, in the layout of routing.
-    y : ndarray of int32
-    learn, judge : ndarray of float64
-        The weights that determine the labels, and those that count errors.
-    left, right, label : ndarray of int32
-    costs : ndarray of shape (n_classes, n_classes)
-        Cost of predicting a class (column) for a true class (row).
-    relabel : bool
-        Whether a node that gets other examples is relabelled.
+    ``learn`` are the weights that determine the labels, ``judge`` those that count errors;
+    ``costs`` of predicting a class (column) for a true class (row).
     """
 
     cdef const double[:, :] X

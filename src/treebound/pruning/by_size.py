@@ -26,12 +26,6 @@ class BestBySize:
 
     On ties, the one that collapses the shallower nodes (least total depth of the new leaves).
     Computed on demand, up to the requested size, in O(L^2) time at most.
-
-    Parameters
-    ----------
-    tree : Tree
-    errors : ndarray of float, one per node
-        Errors of each node as a leaf.
     """
 
     def __init__(self, tree: Tree, errors: Floats) -> None:

@@ -23,20 +23,11 @@ class Costs:
     """What each error costs, scaled so that the worst predictions cost the effective examples.
 
     With equal costs and no class weights, the cost of a tree is its number of errors.
-
-    Attributes
-    ----------
-    matrix : ndarray of shape (n_classes, n_classes)
-        Cost of a row of sample weight one. Row: true class, column: predicted class.
-    m : float
-        The effective number of examples.
-    given : bool
-        Whether the user chose costs; then they decide the labels.
     """
 
-    matrix: Floats
-    m: float
-    given: bool
+    matrix: Floats  # of a row of sample weight one; true class, predicted class
+    m: float  # the effective number of examples
+    given: bool  # whether the user chose costs, which then decide the labels
 
     @classmethod
     def of(cls, tree: Tree, costs: Any) -> Costs:

@@ -50,17 +50,8 @@ def least_cost(
 ) -> Found:
     """Collapse, bottom-up, each node that costs no more as a leaf than its pruned subtree.
 
-    The steps of the path are the collapses in order. Without slack the pruning has the least cost
-    of all; on ties, the smallest.
-
-    Parameters
-    ----------
-    as_leaf, as_node : ndarray of float, one per node
-        Cost as a leaf and as an inner node.
-    errors : ndarray of float, one per node
-        Errors shown by the path; by default the training errors of the tree.
-    slack : float
-        How much more a leaf may cost.
+    The steps of the path are the collapses in order. Without ``slack``, which a leaf may cost
+    more, the pruning has the least cost of all; on ties, the smallest.
     """
     inside = np.zeros(tree.n_nodes) if as_node is None else as_node
     leaf_cost = np.ascontiguousarray(as_leaf, dtype=np.float64)

@@ -317,19 +317,9 @@ class PruningPath(ABC):
 
 
 class NestedPath(PruningPath):
-    """A path of nested trees: each step turns one or more nodes into leaves.
+    """A path of nested trees: ``when`` is the step at which each inner node becomes a leaf.
 
-    Parameters
-    ----------
-    tree : Tree
-    when : ndarray of int
-        The step at which each inner node becomes a leaf, or ``NEVER``. Leaves are ignored.
-    errors : ndarray of float, one per node
-        Errors of each node as a leaf.
-    scores : ndarray of float, one per step, or None
-        None uses the errors as scores.
-    chosen : int
-    unit : str
+    ``errors`` are those of each node as a leaf; without ``scores``, errors are the scores.
     """
 
     def __init__(
@@ -427,16 +417,9 @@ def weakest_link_steps(tree: Tree, risk: Floats) -> tuple[NestedPath, Floats]:
 
 
 class ListedPath(PruningPath):
-    """A path of given prunings, which need not be nested.
+    """A path of listed prunings, which need not be nested, with errors and scores.
 
-    Parameters
-    ----------
-    tree : Tree
-    steps : list of ndarray or Tree
-        The nodes that become leaves at each step, or the tree itself if a subtree was raised.
-    errors, scores : ndarray of float, one per step
-    n_considered : int, optional
-        Number of steps the pruner considered, if not all are listed.
+    A step is the nodes that become leaves, or the tree itself if a subtree was raised.
     """
 
     def __init__(

@@ -78,7 +78,7 @@ class Tree:
         without a sample to recount; such a tree predicts, but has no certificate.
     names : ndarray of int64, or None
         The training row that names the split of each node: the last one of its left child,
-        by value and row number; -1 if there is none. None if not known.
+        by value, then by a hash of all values; -1 if there is none. None if not known.
     factors : ndarray of float64, or None
         The class weights: ``masses`` are the counts times them.
 

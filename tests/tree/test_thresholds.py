@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from slow_tree import shortest_decimal
 
-from treebound.growing._thresholds import threshold_between
+from treebound.tree._thresholds import threshold_between
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 short = st.builds(lambda k, e: k / 10**e, st.integers(-5000, 5000), st.integers(0, 4))

@@ -6,12 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
+from treebound.data.row_hashes import row_hashes
 from treebound.tree.model import Tree
 
-__all__ = ["naming_rows", "naming_rows_of_part", "needs_name", "row_numbers"]
-
-# Seed of the shuffle that numbers the rows: a table may be sorted by its values.
-_SEED = 20_220
+__all__ = ["naming_rows", "naming_rows_of_part", "needs_name", "row_keys"]
 
 
 def needs_name(tree: Tree) -> NDArray[np.bool_]:
@@ -24,16 +22,21 @@ def needs_name(tree: Tree) -> NDArray[np.bool_]:
     return ~np.array([*countable, True])[tree.feature] & ~np.isinf(tree.threshold)
 
 
-def row_numbers(rows: int) -> NDArray[np.int64]:
-    """The shuffled row numbers that order rows with equal values."""
-    return np.random.default_rng(_SEED).permutation(rows)
+def row_keys(X: Matrix) -> NDArray[np.int64]:
+    """A number for each row that orders rows with equal values, by all of their values alone.
+
+    The order of a table must not tell which of them names a split: it may be sorted.
+    """
+    nobody = np.zeros(X.n_rows, dtype=np.int32)
+    hashes = row_hashes(X, np.zeros(1), nobody, names=None)
+    return (hashes >> np.uint64(1)).astype(np.int64)
 
 
 def naming_rows(tree: Tree, sample: Sample) -> NDArray[np.int64]:
     """The row that names the split of each node; -1 if there is none.
 
-    A split ``x <= t`` is named by the last row of its left child by value, then by shuffled row
-    number, without missing values; ``x == c`` by the last row of its left child by number. Splits
+    A split ``x <= t`` is named by the last row of its left child by value, then by key, without
+    missing values; ``x == c`` by the last row of its left child by key. Splits
     of missing against present values and of declared columns need no name. There is none if t is
     not a value of the left child: no row determines such a threshold.
 
@@ -43,13 +46,13 @@ def naming_rows(tree: Tree, sample: Sample) -> NDArray[np.int64]:
         Grown on the sample.
     sample : Sample
     """
-    return naming_rows_of_part(tree, sample.X, row_numbers(sample.n_rows))
+    return naming_rows_of_part(tree, sample.X, row_keys(sample.X))
 
 
-def naming_rows_of_part(tree: Tree, X: Matrix, number: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same where only these rows are known, whose shuffled numbers are given.
+def naming_rows_of_part(tree: Tree, X: Matrix, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same where only these rows are known, whose keys are given.
 
-    Of the rows that parts of a sample give for a node, the one of the greatest number names it.
+    Of the rows that parts of a sample give for a node, the first one of the greatest key names it.
     """
     reached = tree.apply(X)
     order = np.argsort(reached, kind="stable")  # the rows of a subtree lie side by side
@@ -62,5 +65,5 @@ def naming_rows_of_part(tree: Tree, X: Matrix, number: NDArray[np.int64]) -> NDA
             values = X.values[tree.feature[node]][rows]
             rows = rows[values == tree.threshold[node]]
         if len(rows):
-            names[node] = rows[np.argmax(number[rows])]
+            names[node] = rows[np.argmax(keys[rows])]
     return names

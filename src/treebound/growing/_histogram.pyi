@@ -6,9 +6,7 @@ from numpy.typing import NDArray
 
 from treebound.growing._bins import Bins
 
-def keys_of(values: NDArray[np.float64]) -> NDArray[np.uint64]: ...
-def values_of(keys: NDArray[np.uint64]) -> NDArray[np.float64]: ...
-def count(
+def count_shard(
     bins: Bins,
     panels: list[NDArray[Any]],
     labels: NDArray[np.uint16],
@@ -19,10 +17,7 @@ def count(
     n_classes: int,
     table: NDArray[Any],
 ) -> None: ...
-def count_classes(
-    labels: NDArray[np.uint16], units: NDArray[np.int64] | None, n_classes: int
-) -> NDArray[np.int64]: ...
-def look(
+def look_into_shard(
     bins: Bins,
     panels: list[NDArray[Any]],
     labels: NDArray[np.uint16],
@@ -30,7 +25,7 @@ def look(
     rows: NDArray[np.uint32],
     starts: NDArray[np.int64],
     column: int,
-    values: NDArray[np.float64],
+    values: NDArray[Any],
     slots: NDArray[np.int32],
     first: NDArray[np.int32],
     low: NDArray[np.uint64],
@@ -40,11 +35,11 @@ def look(
     place: NDArray[np.int32],
     slices: NDArray[np.int64],
 ) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.uint32]]: ...
-def part(
+def divide_shard(
     bins: Bins,
     panels: list[NDArray[Any]],
     rows: NDArray[np.uint32],
     starts: NDArray[np.int64],
-    splits: Sequence[tuple[int, int, NDArray[np.uint8], int, bool, bool]],
-    values: Mapping[int, NDArray[np.float64]],
+    splits: Sequence[tuple[int, int, NDArray[np.uint8], float, bool, bool]],
+    values: Mapping[int, NDArray[Any]],
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...

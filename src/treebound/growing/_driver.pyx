@@ -1,0 +1,428 @@
+"""Best-first growing: the nodes, the frontier, and the rules that all engines share.
+
+A leaf waits on the frontier with its gain, or a bound on it. When it is popped, it is searched if
+its split is not known yet, else expanded. An engine, a class below `Driver`, knows the rows: it
+searches a node and splits its rows. Ties, limits, thresholds and the side of missing values are
+settled here.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, NAN, floor, log2
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memset
+
+from treebound.growing._categories cimport free_chain
+from treebound.growing._layout cimport (
+    ENTROPY, GINI, NOMINAL, REAL, Problem, Source, Split, allocate, least_gain, left_is_heavier,
+    most_priority, order_tolerance, priority_of, purity_of, set_scale, tolerance_of, xlogx, zeros,
+)
+from treebound.growing._pool cimport look_for_signals
+from treebound.growing._sorted cimport Sorted, Task, free_sorted
+from treebound.tree._thresholds cimport OBSERVED, pick
+
+cdef double LOG2_E = 1.4426950408889634
+
+cdef enum:
+    MOST_LOGARITHMS = 65536  # in the table, or four per row
+
+
+cdef class Nodes:
+    """Nodes in order of creation; `arrays` gives them in pre-order."""
+
+    def __cinit__(self, Py_ssize_t n_classes, bint in_order):
+        self.nodes = NULL
+        self.counts = NULL
+        self.frontier = NULL
+        self.n_classes = n_classes
+        self.in_order = in_order
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.n_nodes):
+            free_chain(self.nodes[i].chain)
+            free(self.nodes[i].histogram)
+        for i in range(self.n_frontier):
+            leave(self.nodes[self.frontier[i]].home)
+        free(self.nodes)
+        free(self.counts)
+        free(self.frontier)
+
+    cdef int32_t add(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth) except -1 nogil:
+        """Add a leaf with zero counts. Invalidates pointers to nodes and counts."""
+        cdef Node* node
+        cdef int32_t index = <int32_t>self.n_nodes
+        if self.n_nodes == self.capacity:
+            self.enlarge(max(2 * self.capacity, 64))
+        node = &self.nodes[index]
+        memset(node, 0, sizeof(Node))
+        node.start = start
+        node.stop = stop
+        node.depth = depth
+        node.left = node.right = node.category = -1
+        node.age = index
+        node.split.column = -1
+        node.threshold = NAN
+        memset(self.counts_of(index), 0, self.n_classes * sizeof(int64_t))
+        self.n_nodes += 1
+        return index
+
+    cdef int enlarge(self, Py_ssize_t capacity) except -1 nogil:
+        self.nodes = <Node*>enlarged(self.nodes, capacity * sizeof(Node))
+        self.counts = <int64_t*>enlarged(self.counts, capacity * self.n_classes * sizeof(int64_t))
+        self.frontier = <int32_t*>enlarged(self.frontier, capacity * sizeof(int32_t))
+        self.capacity = capacity
+        return 0
+
+    cdef int64_t* counts_of(self, int32_t index) noexcept nogil:
+        return self.counts + index * self.n_classes
+
+    cdef Py_ssize_t rows_in(self, int32_t index) noexcept nogil:
+        return self.nodes[index].stop - self.nodes[index].start
+
+    # -- the frontier ------------------------------------------------------------------------
+
+    cdef bint before(self, int32_t a, int32_t b) noexcept nogil:
+        """Whether leaf ``a`` comes before ``b``: the better one, else the older one.
+
+        One whose priority is only a bound comes before all it may tie with.
+        """
+        cdef double difference = self.nodes[a].priority - self.nodes[b].priority
+        cdef bint a_found = self.nodes[a].state == FOUND, b_found = self.nodes[b].state == FOUND
+        if difference > self.tolerance:
+            return True
+        if difference < -self.tolerance:
+            return False
+        return self.nodes[a].age < self.nodes[b].age if a_found == b_found else b_found
+
+    cdef void swap(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        self.frontier[i], self.frontier[j] = self.frontier[j], self.frontier[i]
+
+    cdef void push(self, int32_t index) noexcept nogil:
+        cdef Py_ssize_t i = self.n_frontier
+        if self.nodes[index].home != NULL:
+            self.nodes[index].home.users += 1
+        self.frontier[i] = index
+        self.n_frontier += 1
+        while self.in_order and i > 0 and self.before(index, self.frontier[(i - 1) // 2]):
+            self.swap(i, (i - 1) // 2)
+            i = (i - 1) // 2
+
+    cdef int32_t pop(self) noexcept nogil:
+        """Pop the next leaf; without order the last one, whose rows are in the cache.
+
+        The caller must `leave` its sorted rows.
+        """
+        cdef Py_ssize_t i = 0, child = 1
+        self.n_frontier -= 1
+        if not self.in_order:
+            return self.frontier[self.n_frontier]
+        self.swap(0, self.n_frontier)
+        # invariant: the frontier is a heap but for place i
+        while child < self.n_frontier:
+            if child + 1 < self.n_frontier and self.before(
+                self.frontier[child + 1], self.frontier[child]
+            ):
+                child += 1
+            if not self.before(self.frontier[child], self.frontier[i]):
+                break
+            self.swap(i, child)
+            i = child
+            child = 2 * i + 1
+        return self.frontier[self.n_frontier]
+
+    # -- the result --------------------------------------------------------------------------
+
+    def arrays(self):
+        """The nodes as the arrays of a ``Tree``; counts are integers."""
+        cdef int32_t[::1] order = np.empty(self.n_nodes, dtype=np.int32)
+        cdef int32_t[::1] place = np.empty(self.n_nodes, dtype=np.int32)
+        cdef Py_ssize_t n = self.preorder(order, place), new, k
+        cdef int32_t[::1] feature = np.empty(n, dtype=np.int32)
+        cdef double[::1] threshold = np.empty(n)
+        cdef int32_t[::1] category = np.empty(n, dtype=np.int32)
+        cdef uint8_t[::1] missing_left = np.empty(n, dtype=np.uint8)
+        cdef int32_t[::1] left = np.full(n, -1, dtype=np.int32)
+        cdef int32_t[::1] right = np.full(n, -1, dtype=np.int32)
+        cdef int64_t[:, ::1] counts = np.empty((n, self.n_classes), dtype=np.int64)
+        cdef int64_t[::1] rows = np.empty(n, dtype=np.int64)
+        cdef const Node* node
+        for new in range(n):
+            node = &self.nodes[order[new]]
+            rows[new] = node.stop - node.start
+            for k in range(self.n_classes):
+                counts[new, k] = self.counts_of(order[new])[k]
+            threshold[new] = NAN
+            category[new] = feature[new] = -1
+            missing_left[new] = 0
+            if node.expanded:
+                threshold[new] = node.threshold
+                category[new] = node.category
+                feature[new] = <int32_t>node.split.column
+                missing_left[new] = node.split.missing_left
+                left[new] = place[node.left]
+                right[new] = place[node.right]
+        return {
+            "feature": np.asarray(feature), "threshold": np.asarray(threshold),
+            "category": np.asarray(category), "missing_left": np.asarray(missing_left, dtype=bool),
+            "left": np.asarray(left), "right": np.asarray(right),
+            "counts": np.asarray(counts), "rows": np.asarray(rows),
+        }
+
+    cdef Py_ssize_t preorder(self, int32_t[::1] order, int32_t[::1] place):
+        """The inner nodes and leaves in pre-order, and the position of each; how many they are."""
+        cdef int32_t[::1] stack = np.zeros(self.n_nodes + 1, dtype=np.int32)
+        cdef Py_ssize_t new = 0, depth = 1
+        cdef int32_t old
+        while depth:
+            depth -= 1
+            old = stack[depth]
+            order[new] = old
+            place[old] = <int32_t>new
+            new += 1
+            if self.nodes[old].expanded:
+                stack[depth] = self.nodes[old].right
+                stack[depth + 1] = self.nodes[old].left
+                depth += 2
+        return new
+
+
+cdef void leave(Sorted* home) noexcept nogil:
+    """Release a leaf's reference to its sorted rows; the last one frees them."""
+    if home != NULL:
+        home.users -= 1
+        if home.users == 0:
+            free_sorted(home)
+
+
+cdef void* enlarged(void* memory, size_t size) except NULL nogil:
+    memory = realloc(memory, size)
+    if memory == NULL:
+        with gil:
+            raise MemoryError
+    return memory
+
+
+cdef class Driver:
+    """Grows a tree; the options, its nodes, and what an engine must do."""
+
+    def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, dict options, *others):
+        self.n_columns = n_columns
+        self.sources = <Source*>zeros(n_columns, sizeof(Source))
+        self.problem.n_classes = n_classes
+        self.problem.max_weight = 1
+        self.least_priority = -INFINITY
+        self.tree = Nodes(n_classes, options["max_leaves"] >= 0)
+        self.set_options(options)
+
+    def __dealloc__(self):
+        free(self.sources)
+        free(self.xlogx_table)
+
+    cdef int set_options(self, dict options) except -1:
+        """Take the options as ``kernel_options`` gives them."""
+        self.problem.criterion = options["criterion"]
+        self.problem.min_leaf = options["min_samples_leaf"]
+        self.problem.min_weight = options["min_weight"]
+        self.by_impurity = options["by_impurity"]
+        self.max_leaves = options["max_leaves"]
+        self.max_depth = options["max_depth"]
+        self.min_split = max(options["min_samples_split"], 2 * options["min_samples_leaf"])
+        self.min_gain = options["min_gain"]
+        self.thresholds = options["thresholds"]
+        return 0
+
+    cdef int set_criterion(self) except -1 nogil:
+        """From the counts of the root: tolerances, the width of sums, the table of c log c."""
+        cdef int64_t total = 0, count
+        cdef Py_ssize_t k
+        for k in range(self.problem.n_classes):
+            total += self.tree.counts_of(0)[k]
+        self.whole = max(self.whole, total)
+        self.tree.tolerance = order_tolerance(self.whole, self.by_impurity)
+        self.problem.xlogx = NULL
+        set_scale(&self.problem, self.whole)
+        if self.problem.criterion != ENTROPY or total > max(
+            MOST_LOGARITHMS, 4 * <int64_t>self.problem.n_rows
+        ):
+            return 0
+        self.xlogx_table = <int64_t*>allocate(total + 1, sizeof(int64_t))
+        for count in range(total + 1):
+            self.xlogx_table[count] = xlogx(count, &self.problem)
+        self.problem.xlogx = self.xlogx_table
+        return 0
+
+    # -- the loop ----------------------------------------------------------------------------
+
+    cdef int run(self) except -1 nogil:
+        """Expand leaves until no split gains or the maximum number of leaves is reached."""
+        cdef int32_t index
+        cdef Sorted* home
+        while self.tree.n_frontier and self.n_leaves != self.max_leaves:
+            look_for_signals(&self.watch)
+            index = self.tree.pop()
+            home = self.tree.nodes[index].home
+            try:
+                if self.tree.in_order and self.tree.nodes[index].priority < self.least_priority:
+                    return 0
+                if self.tree.nodes[index].state == FOUND:
+                    self.expand(index)
+                else:
+                    self.search(index)
+            finally:
+                leave(home)
+        return 0
+
+    # -- verbs of an engine ------------------------------------------------------------------
+
+    cdef int search(self, int32_t index) except -1 nogil:
+        """Push a leaf with its split, or with a tighter bound on its gain."""
+        return 0
+
+    cdef int expand(self, int32_t index) except -1 nogil:
+        """Make an inner node of a leaf, and push the children that may be split."""
+        return 0
+
+    cdef void find_ends(self, const Node* node, Split* split) noexcept nogil:
+        """Set the neighbours of a threshold, if they are not known."""
+
+    cdef int64_t weight_left(self, const Node* node, const Split* split) noexcept nogil:
+        """The weight of the present rows that go left."""
+        return split.left_weight
+
+    # -- leaves ------------------------------------------------------------------------------
+
+    cdef bint settle(self, int32_t index) noexcept nogil:
+        """Weight and purity from the counts; whether the node may be split at all."""
+        cdef Node* node = &self.tree.nodes[index]
+        cdef const int64_t* counts = self.tree.counts_of(index)
+        cdef Py_ssize_t k, classes = 0
+        node.weight = 0
+        for k in range(self.tree.n_classes):
+            node.weight += counts[k]
+            classes += counts[k] > 0
+        node.purity = purity_of(counts, node.weight, &self.problem)
+        return (
+            classes > 1
+            and self.tree.rows_in(index) >= self.min_split
+            and node.depth < self.max_depth
+        )
+
+    cdef int add_children(self, int32_t index) except -1 nogil:
+        """Add two leaves with all rows of the node and zero counts."""
+        cdef Node node = self.tree.nodes[index]
+        cdef int32_t left = self.tree.add(node.start, node.stop, node.depth + 1)
+        cdef int32_t right = self.tree.add(node.start, node.stop, node.depth + 1)
+        self.tree.nodes[index].left = left
+        self.tree.nodes[index].right = right
+        return 0
+
+    cdef void count_right(self, int32_t index) noexcept nogil:
+        """Set the counts of the right child to those of the node minus the left child's."""
+        cdef const Node* node = &self.tree.nodes[index]
+        cdef Py_ssize_t k
+        for k in range(self.tree.n_classes):
+            self.tree.counts_of(node.right)[k] = (
+                self.tree.counts_of(index)[k] - self.tree.counts_of(node.left)[k]
+            )
+
+    cdef void wait(self, int32_t index) noexcept nogil:
+        """Push a leaf on the frontier with its gain if both children were pure."""
+        self.tree.nodes[index].state = WAITING
+        self.tree.nodes[index].priority = self.most_priority(index)
+        self.tree.push(index)
+
+    cdef double most_priority(self, int32_t index) noexcept nogil:
+        cdef const Node* node = &self.tree.nodes[index]
+        return most_priority(node.weight, node.purity, self.by_impurity, &self.problem)
+
+    cdef double priority_with(self, const Node* node, double score) noexcept nogil:
+        return priority_of(score, node.weight, node.purity, self.by_impurity, &self.problem)
+
+    # -- the split ---------------------------------------------------------------------------
+
+    cdef int set_test(self, Node* node) except -1 nogil:
+        """Set threshold or category; without missing rows, missing goes to the heavier child."""
+        cdef const Source* source = &self.sources[node.split.column]
+        cdef Split* split = &node.split
+        cdef bint learned = source.may_miss
+        if source.kind == NOMINAL:
+            node.category = <int32_t>split.place
+        else:
+            self.find_ends(node, split)
+            learned = learned and split.misses
+            if not split.bounded:
+                node.threshold = INFINITY
+            elif source.kind == REAL or self.thresholds == OBSERVED:
+                node.threshold = pick(split.low, split.high, self.thresholds)
+            else:
+                node.threshold = floor(0.5 * split.low + 0.5 * split.high)
+        if not learned:
+            split.missing_left = left_is_heavier(self.tree.nodes[node.left].weight, node.weight)
+        return 0
+
+    cdef void set_task(self, Task* task, int32_t index, bint wanted) noexcept nogil:
+        """Prepare the search of a node."""
+        cdef const Node* node = &self.tree.nodes[index]
+        cdef double tolerance = tolerance_of(node.weight, &self.problem)
+        task.index = index
+        task.wanted = wanted
+        task.view.start = node.start
+        task.view.stop = node.stop
+        task.view.weight = node.weight
+        task.view.purity = node.purity
+        task.view.counts = self.tree.counts_of(index)
+        task.view.rows = NULL if node.home == NULL else node.home.rows
+        task.view.tolerance = tolerance
+        task.view.rise = rise_of(node.weight, &self.problem)
+        task.least = node.purity + least_gain(
+            self.min_gain, self.whole, tolerance, self.by_impurity, &self.problem
+        )
+
+    cdef bint choose(self, Node* node, const Task* task) noexcept nogil:
+        """Take the best of the columns' splits; whether it gains enough."""
+        cdef Py_ssize_t j
+        node.split.score = -INFINITY
+        for j in range(self.n_columns):
+            if task.splits[j].place >= 0 and self.wins(
+                node, &task.splits[j], task.view.tolerance
+            ):
+                node.split = task.splits[j]
+        if not node.split.score > task.least:
+            node.split.column = -1
+            return False
+        node.priority = self.priority_with(node, node.split.score)
+        node.state = FOUND
+        return True
+
+    cdef bint wins(self, Node* node, Split* split, double tolerance) noexcept nogil:
+        """Whether a column's split is better than that of the previous columns."""
+        if split.score > node.split.score + tolerance:
+            return True
+        if split.score < node.split.score - tolerance:
+            return False
+        if self.by_impurity:
+            return self.weight_left(node, split) < self.weight_left(node, &node.split)
+        return self.gap_of(node, split) > self.gap_of(node, &node.split)
+
+    cdef double gap_of(self, const Node* node, Split* split) noexcept nogil:
+        """Gap between the two sides of a split, relative to the column's range.
+
+        1 for a category, 0 if only missing rows go right. On ties the widest gap wins, so that the
+        order of the columns does not matter.
+        """
+        if self.sources[split.column].kind == NOMINAL:
+            return 1.0
+        self.find_ends(node, split)
+        if not split.bounded:
+            return 0.0
+        return (split.high - split.low) / self.sources[split.column].span
+
+
+cdef double rise_of(int64_t weight, const Problem* problem) noexcept nogil:
+    """The most that a row can raise the score by changing sides (see ``_scan.pyx``)."""
+    cdef double heaviest = <double>min(problem.max_weight, weight)
+    if problem.criterion == GINI:
+        return 2.0 * heaviest
+    return heaviest * (log2(<double>weight / heaviest) + LOG2_E)

@@ -1,0 +1,774 @@
+"""Growing on shards: the engine of `Driver` whose rows are in parts, on this machine or others.
+
+It grows in rounds: a round expands every leaf that best-first growth reaches as
+far as nodes are known. A leaf that it does not reach within the limit of leaves is never reached
+later, as what is not known yet only adds competitors. So there are about as many rounds as the tree
+has levels, and in each of them the rows are counted, looked into and divided for all nodes at once.
+"""
+
+import numpy as np
+
+from treebound.growing.options import Progress
+from treebound.growing.refine import KeyRanges, ask, refined
+from treebound.growing.shard import ShardSplit, Subtree
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free
+from libc.string cimport memset
+
+from treebound.growing._bins cimport Bins
+from treebound.growing._driver cimport FOUND, WAITING, Driver, Node
+from treebound.growing._histogram cimport Binned, CodedColumn, Counted, set_sides
+from treebound.growing._layout cimport NOMINAL, Split, allocate, zeros
+from treebound.growing._scan cimport no_split
+from treebound.growing._search cimport (
+    Finder, Profile, Reach, best_category, better_side, bound_bin, free_finder, free_profile,
+    init_finder, init_profile, reach_of, read_profile, score_left, try_boundary,
+)
+from treebound.growing._sorted cimport Task, value_of
+
+cdef enum:
+    LOOK = 2        # the value says on which side a row is
+
+
+cdef class Leaf:
+    """A leaf that may be split: its slot, its histogram, and its columns whose bins were refined."""
+
+    cdef readonly int32_t node
+    cdef public Py_ssize_t slot
+    cdef object table
+    cdef dict refined
+    cdef object left        # class weights and rows on the left of its split
+
+    def __init__(self, node, slot, table=None):
+        self.node, self.slot, self.table = node, slot, table
+        self.refined = {}
+
+
+cdef class ShardDriver(Driver):
+    """Grows one tree on the rows of an engine.
+
+    Parameters
+    ----------
+    n_columns, n_classes : int
+    options : dict
+        As ``kernel_options`` gives them.
+    engine : Engine
+    columns : sequence of Column
+    limits : Limits
+    finer : callable or None
+        Makes finer bins than those of the engine.
+    progress : callable or None
+    checkpoint : Checkpoint or None
+    """
+
+    cdef object engine, columns, limits, finer, progress, checkpoint
+    cdef dict options, open
+    cdef list ranges, held, reached, small
+    cdef Binned binned          # the bins; its rows are elsewhere
+    cdef Counted wide           # counts of refined columns: 64 bits, with rows
+    cdef int64_t unit
+    cdef Finder finder
+    cdef Py_ssize_t room        # bins of the profile
+    cdef const uint8_t* single  # of the column that was read last
+    cdef Reach* reaches
+    cdef Task task
+    cdef int32_t ages
+    cdef double least_popped
+    cdef Py_ssize_t rounds, passes
+
+    def __init__(
+        self, n_columns, n_classes, options, engine, columns, limits, finer, progress, checkpoint
+    ):
+        self.engine, self.columns, self.limits, self.finer = engine, columns, limits, finer
+        self.progress, self.checkpoint, self.options = progress, checkpoint, options
+        self.open, self.small = {}, []
+        self.reaches = <Reach*>allocate(n_columns, sizeof(Reach))
+        self.task.splits = <Split*>allocate(n_columns, sizeof(Split))
+        self.wide.weights = &self.unit
+        self.wide.n_classes = n_classes
+        self.wide.stride = n_classes + 1
+        self.set_bins()
+
+    def __dealloc__(self):
+        free_finder(&self.finder)
+        free(self.binned.columns)
+        free(self.binned.sides)
+        free(self.reaches)
+        free(self.task.splits)
+
+    cdef int set_bins(self) except -1:
+        """Take the bins of the engine."""
+        cdef Bins bins = self.engine.bins
+        cdef const uint8_t[::1] single
+        cdef Counted* counted = &self.binned.counted
+        cdef CodedColumn* column
+        cdef Py_ssize_t j
+        facts = self.engine.facts
+        free_finder(&self.finder)
+        free(self.binned.columns)
+        free(self.binned.sides)
+        memset(&self.finder, 0, sizeof(Finder))
+        memset(&self.binned, 0, sizeof(Binned))
+        counted.n_classes = self.problem.n_classes
+        if not facts.total.ones or facts.n_rows >= 2**32:
+            counted.weights = &self.unit
+        counted.stride = counted.n_classes + (counted.weights != NULL)
+        self.binned.problem = &self.problem
+        self.binned.sources = self.sources
+        self.binned.n_columns = self.n_columns
+        self.binned.columns = <CodedColumn*>zeros(self.n_columns, sizeof(CodedColumn))
+        self.ranges = [KeyRanges.of(bins, facts, j) for j in range(self.n_columns)]
+        self.held = [np.append(ranges.single, 0).astype(np.uint8) for ranges in self.ranges]
+        for j in range(self.n_columns):
+            least, most = facts.extents[j]
+            self.sources[j].kind = bins.kinds[j]
+            self.sources[j].may_miss = self.columns[j].missing or facts.missing[j]
+            self.sources[j].span = most - least if least <= most else 0.0
+            column = &self.binned.columns[j]
+            column.coder.n_bins = bins.n_bins[j]
+            single = self.held[j]
+            column.coder.single = <uint8_t*>&single[0]
+            column.offset = counted.n_cells
+            counted.n_cells += (bins.n_bins[j] + 1) * counted.stride
+            self.binned.most_codes = max(self.binned.most_codes, <Py_ssize_t>bins.n_bins[j] + 1)
+        self.binned.sides = <uint8_t*>zeros(self.binned.most_codes, 1)
+        init_finder(&self.finder, &self.binned, NULL)
+        self.room = self.binned.most_codes
+        return 0
+
+    def grow(self):
+        """The arrays of the tree, as the growth in memory gives them."""
+        cdef list fresh = self.begin()
+        while True:
+            self.settle_leaves(fresh)
+            self.replay()
+            if not self.reached and self.small:
+                self.finish()
+                self.replay()
+            if not self.reached:
+                break
+            self.rounds += 1
+            fresh = self.divide()
+            if self.checkpoint is not None:
+                self.checkpoint.write(self.state(), [leaf.node for leaf in fresh + self.small])
+        if self.checkpoint is not None:
+            self.checkpoint.remove()
+        return self.tree.arrays()
+
+    cdef list begin(self):
+        """The leaves whose splits are searched first: the root, or those of a checkpoint."""
+        cdef int64_t[::1] counts = self.engine.counts
+        cdef Py_ssize_t k
+        cdef bint may_split
+        self.tree.add(0, self.engine.facts.n_rows, 0)
+        for k in range(self.tree.n_classes):
+            self.tree.counts_of(0)[k] = counts[k]
+        self.set_criterion()
+        may_split = self.settle(0) and self.max_leaves != 1 and self.n_columns > 0
+        resumed = None
+        if self.checkpoint is not None:
+            resumed = self.checkpoint.read(self.tree.n_classes, self.n_columns)
+        if resumed is not None:
+            return self.resume(resumed[0], resumed[1])
+        return [Leaf(0, 0)] if may_split else []
+
+    cdef int passed(self, list leaves) except -1:
+        """After every pass over the rows."""
+        cdef Py_ssize_t i, inner = 0
+        self.passes += 1
+        if self.progress is None:
+            return 0
+        for i in range(self.tree.n_nodes):
+            inner += self.tree.nodes[i].left >= 0
+        rows = sum([self.tree.rows_in(leaf.node) for leaf in leaves])
+        self.progress(
+            Progress(self.rounds, self.passes, inner + 1, rows, self.engine.facts.n_rows)
+        )
+        return 0
+
+    # -- best-first growth as far as nodes are known -----------------------------------------
+
+    cdef int replay(self) except -1:
+        """Run the loop from the root; ``reached`` are the leaves that it expands next."""
+        cdef Py_ssize_t i
+        for i in range(self.tree.n_nodes):
+            self.tree.nodes[i].expanded = False
+        self.reached = []
+        self.tree.n_frontier = 0
+        self.n_leaves = self.ages = 1
+        self.least_popped = INFINITY
+        if self.tree.nodes[0].state == FOUND:
+            self.tree.push(0)
+        with nogil:
+            self.run()
+        return 0
+
+    cdef int expand(self, int32_t index) except -1 nogil:
+        cdef Node* node = &self.tree.nodes[index]
+        cdef int32_t child
+        cdef int side
+        self.n_leaves += 1
+        self.least_popped = min(self.least_popped, node.priority)
+        if node.left < 0:
+            with gil:
+                self.reached.append(index)
+            return 0
+        node.expanded = True
+        for side in range(2):
+            child = node.right if side else node.left
+            self.tree.nodes[child].age = self.ages
+            self.ages += 1
+            if self.tree.nodes[child].state == FOUND:
+                self.tree.push(child)
+        return 0
+
+    cdef double cutoff(self) noexcept:
+        """A node of a priority below this is never expanded."""
+        if self.n_leaves != self.max_leaves:
+            return -INFINITY
+        return self.least_popped - 2.0 * self.tree.tolerance
+
+    # -- a round -----------------------------------------------------------------------------
+
+    cdef list divide(self):
+        """Divide the rows of the leaves that were reached; the children to search."""
+        cdef list splits = [], fresh = []
+        cdef double cutoff = self.cutoff()
+        cdef Py_ssize_t kept_tables = self.limits.most_cells // max(1, self.binned.counted.n_cells)
+        cdef int32_t index
+        cdef Leaf leaf
+        n_slots = 0
+        for number, index in enumerate(self.reached):
+            leaf = self.open[index]
+            pair = self.add_leaves(index, leaf.left)
+            kept = [
+                may_split and self.most_priority(child) >= cutoff for child, may_split in pair
+            ]
+            if any(kept):
+                splits.append(self.shard_split(leaf, kept))
+            table = leaf.table if number < kept_tables else None
+            for (child, _), keep in zip(pair, kept):
+                if keep:
+                    fresh.append(Leaf(child, n_slots, table))
+                    n_slots += 1
+        self.open = {}
+        self.small = [one for one in self.small if self.most_priority(one.node) >= cutoff]
+        for one in self.small:
+            splits.append(self.all_left(one.slot))
+            one.slot = n_slots
+            n_slots += 1
+        if splits:
+            self.engine.divide(splits)
+            self.passed(fresh)
+        return fresh
+
+    cdef list add_leaves(self, int32_t index, const int64_t[::1] left):
+        """Add the children of a node, from the counts on the left; each with whether it may split."""
+        cdef Py_ssize_t k, n_left = left[self.tree.n_classes]
+        cdef Node* node
+        self.add_children(index)
+        node = &self.tree.nodes[index]
+        self.tree.nodes[node.left].stop = n_left
+        self.tree.nodes[node.right].stop = node.stop - n_left
+        for k in range(self.tree.n_classes):
+            self.tree.counts_of(node.left)[k] = left[k]
+        self.count_right(index)
+        found = [(node.left, self.settle(node.left)), (node.right, self.settle(node.right))]
+        self.set_test(node)
+        return found
+
+    cdef object shard_split(self, Leaf leaf, list kept):
+        """Where the rows of each code go."""
+        cdef const Split* split = &self.tree.nodes[leaf.node].split
+        cdef Py_ssize_t n_codes = self.binned.columns[split.column].coder.n_bins + 1
+        set_sides(&self.binned, split)
+        sides = np.frombuffer((<const char*>self.binned.sides)[:n_codes], dtype=np.uint8)
+        return ShardSplit(leaf.slot, split.column, sides, split.low, kept[0], kept[1])
+
+    cdef object all_left(self, slot):
+        """All rows to the left, and no right."""
+        sides = np.ones(self.engine.bins.n_bins[0] + 1, dtype=np.uint8)
+        return ShardSplit(slot, 0, sides, 0.0, True, False)
+
+    # -- search ------------------------------------------------------------------------------
+
+    cdef int settle_leaves(self, list leaves) except -1:
+        """Find the splits of leaves; one that has none, or is never reached, stays a leaf."""
+        cdef list large
+        most = self.limits.gather_rows
+        if most is None:
+            most = self.engine.gather_rows
+        self.small += [leaf for leaf in leaves if self.tree.rows_in(leaf.node) <= most]
+        large = [leaf for leaf in leaves if self.tree.rows_in(leaf.node) > most]
+        self.count(large)
+        if self.finer is not None and large and large[0].node == 0 and self.tells_little(large[0]):
+            self.engine.recode(self.finer())
+            self.passed(large)
+            self.set_bins()
+            (<Leaf>large[0]).table = None
+            self.count(large)
+        self.resolve(large)
+        return 0
+
+    cdef bint tells_little(self, Leaf root) except -1:
+        """Whether many rows of the root are in bins that may hold its split."""
+        values = self.engine.facts.n_rows * self.n_columns
+        return self.reach(root).live_rows > self.limits.most_live * values
+
+    cdef int count(self, list leaves) except -1:
+        """Histograms; of two children only the smaller one is counted."""
+        cdef Leaf leaf, other
+        cdef dict pairs = {}
+        cdef list counted = [], rest = []
+        for leaf in leaves:
+            other = None if leaf.table is None else pairs.pop(id(leaf.table), None)
+            if other is None:
+                if leaf.table is not None:
+                    pairs[id(leaf.table)] = leaf
+                counted.append(leaf)
+            elif self.tree.rows_in(leaf.node) < self.tree.rows_in(other.node):
+                counted[counted.index(other)] = leaf
+                rest.append((other, leaf))
+            else:
+                rest.append((leaf, other))
+        at_once = max(1, self.limits.most_cells // max(1, self.binned.counted.n_cells))
+        tables = {}
+        for start in range(0, len(counted), at_once):
+            some = counted[start : start + at_once]
+            found = self.engine.count(np.array([one.slot for one in some], dtype=np.int32))
+            tables.update(zip(some, found))
+            self.passed(leaves)
+        for leaf, other in rest:
+            tables[leaf] = leaf.table - tables[other]
+        for leaf, table in tables.items():
+            leaf.table = table
+        return 0
+
+    cdef int resolve(self, list leaves) except -1:
+        """Look into bins until the splits of all leaves that may be reached are known."""
+        cdef list pending = self.promising(leaves)
+        cdef dict groups
+        cdef Leaf leaf
+        limits = self.limits
+        while pending:
+            groups, waiting = {}, []
+            for leaf in pending:
+                wanted = self.wanted(leaf)
+                for j, ats in wanted.items():
+                    groups.setdefault(j, []).append((leaf, ats))
+                if wanted:
+                    waiting.append(leaf)
+            pending = waiting
+            if not pending:
+                break
+            n = sum([len(ats) for some in groups.values() for _, ats in some])
+            most = max(limits.most_values // n, limits.few_values)
+            # slices of an interval: a power of two, fewer where there are many intervals
+            bits = min(max(int(8 * limits.most_values // n).bit_length() - 1, 2), 8)
+            asked = {
+                j: [(leaf.slot, self.intervals(leaf, j), ats) for leaf, ats in some]
+                for j, some in groups.items()
+            }
+            questions = {j: ask(some, self.ranges[j], most, bits) for j, some in asked.items()}
+            answers = self.engine.look(questions)
+            for j, some in groups.items():
+                found = refined(asked[j], questions[j], answers[j])
+                for (leaf, _), intervals in zip(some, found):
+                    leaf.refined[j] = intervals
+            self.passed(pending)
+        return 0
+
+    cdef list promising(self, list leaves):
+        """Leaves with a split, as far as bins tell, that best-first growth may reach."""
+        cdef list upper = []
+        cdef Reach reach
+        cdef Node* node
+        cdef Leaf leaf
+        for leaf in leaves:
+            reach = self.reach(leaf)
+            node = &self.tree.nodes[leaf.node]
+            most = max(reach.best, reach.bound)
+            upper.append(
+                self.priority_with(node, most) if most > self.task.least else -INFINITY
+            )
+            if reach.best > self.task.least:
+                node.state = FOUND
+                node.priority = self.priority_with(node, reach.best)
+        self.replay()
+        cutoff = self.cutoff()
+        for leaf in leaves:
+            self.tree.nodes[leaf.node].state = WAITING
+        return [
+            leaf for leaf, most in zip(leaves, upper) if most > -INFINITY and most >= cutoff
+        ]
+
+    # -- the search of one leaf --------------------------------------------------------------
+
+    cdef const void* histogram(self, Leaf leaf) except NULL:
+        """The counts of a leaf; those of 64 bits have rows after the classes."""
+        cdef size_t place
+        table, n_classes = leaf.table, self.problem.n_classes
+        if self.binned.counted.weights != NULL and table.size < self.binned.counted.n_cells:
+            table = table.reshape(-1, n_classes)
+            table = np.column_stack([table, table.sum(axis=1)]).ravel()
+        leaf.table = np.ascontiguousarray(table)
+        place = leaf.table.ctypes.data
+        return <const void*>place
+
+    cdef object intervals(self, Leaf leaf, Py_ssize_t j):
+        """What the leaf has of a column so far."""
+        if j in leaf.refined:
+            return leaf.refined[j]
+        cdef const CodedColumn* column = &self.binned.columns[j]
+        cdef Py_ssize_t stride = self.binned.counted.stride, n = column.coder.n_bins + 1
+        part = leaf.table[column.offset : column.offset + n * stride].reshape(n, stride)
+        table = np.empty((n, self.problem.n_classes + 1), dtype=np.int64)
+        table[:, :stride] = part
+        if stride == self.problem.n_classes:
+            np.sum(part, axis=1, out=table[:, stride], dtype=np.int64)
+        return self.ranges[j].intervals(table)
+
+    cdef int read(self, Leaf leaf, Py_ssize_t j) except -1:
+        """Read the counts of a column with an order."""
+        cdef const CodedColumn* column = &self.binned.columns[j]
+        cdef const int64_t[:, ::1] table
+        cdef const uint8_t[::1] single
+        cdef Py_ssize_t n_bins
+        if j not in leaf.refined:
+            self.single = column.coder.single
+            read_profile(
+                &self.finder.profile, self.histogram(leaf), column.offset, column.coder.n_bins,
+                &self.binned.counted, &self.task.view, &self.problem,
+            )
+            return 0
+        table, single = leaf.refined[j].table, leaf.refined[j].single
+        n_bins = table.shape[0] - 1
+        self.single = &single[0]
+        if n_bins + 1 > self.room:
+            free_profile(&self.finder.profile)
+            memset(&self.finder.profile, 0, sizeof(Profile))
+            self.room = 2 * (n_bins + 1)
+            init_profile(&self.finder.profile, self.room, self.problem.n_classes)
+        read_profile(
+            &self.finder.profile, &table[0, 0], 0, n_bins, &self.wide, &self.task.view,
+            &self.problem,
+        )
+        return 0
+
+    cdef Reach reach(self, Leaf leaf) except *:
+        """The best split known, and bounds on what is inside intervals; sets the floor."""
+        cdef Reach reach
+        cdef Py_ssize_t j
+        cdef Finder* finder = &self.finder
+        self.set_task(&self.task, leaf.node, True)
+        finder.floor = self.task.least
+        for j in range(self.n_columns):
+            if self.sources[j].kind == NOMINAL:
+                self.reaches[j].best = self.best(leaf, j).score
+                self.reaches[j].bound = -INFINITY
+                self.reaches[j].live_rows = 0
+            else:
+                self.read(leaf, j)
+                self.reaches[j] = reach_of(
+                    &finder.profile, self.single, finder.floor, &self.task.view, &self.problem
+                )
+            finder.floor = max(
+                finder.floor, self.reaches[j].best - 4.0 * self.task.view.tolerance
+            )
+        reach.best = reach.bound = -INFINITY
+        reach.live_rows = 0
+        for j in range(self.n_columns):
+            reach.best = max(reach.best, self.reaches[j].best)
+            if self.reaches[j].bound > finder.floor:
+                reach.bound = max(reach.bound, self.reaches[j].bound)
+                reach.live_rows += self.reaches[j].live_rows
+        return reach
+
+    cdef Split best(self, Leaf leaf, Py_ssize_t j) except *:
+        """The best split between intervals above the floor; its bins are their numbers."""
+        cdef const Profile* profile = &self.finder.profile
+        cdef Split[2] found
+        cdef Py_ssize_t t
+        cdef int side
+        if self.sources[j].kind == NOMINAL:
+            return best_category(
+                &self.binned, j, self.histogram(leaf), &self.task.view, &self.finder
+            )
+        self.read(leaf, j)
+        found[0] = found[1] = no_split(j)
+        for side in range(profile.n_families):
+            for t in range(profile.families[side].first, profile.families[side].last + 1):
+                try_boundary(
+                    profile, t, side, self.finder.floor, &self.task.view, &self.problem,
+                    &found[side],
+                )
+        return better_side(found, &self.task.view)
+
+    cdef dict wanted(self, Leaf leaf):
+        """Intervals to look into, by column; where there are none the split is chosen, if any."""
+        cdef Split* splits = self.task.splits
+        cdef double top = -INFINITY
+        cdef Py_ssize_t j
+        cdef dict found = {}
+        self.reach(leaf)
+        for j in range(self.n_columns):
+            if self.reaches[j].bound > self.finder.floor:
+                found[j] = self.live(leaf, j)
+            splits[j] = self.best(leaf, j)
+            top = max(top, splits[j].score)
+        if not top > self.task.least:
+            top = INFINITY
+        for j in range(self.n_columns):
+            if splits[j].score < top - 2.0 * self.task.view.tolerance:
+                splits[j].place = -1  # cannot tie for the first place
+            elif splits[j].place >= 0 and self.sources[j].kind != NOMINAL and splits[j].bounded:
+                single = self.intervals(leaf, j).single
+                for at in (splits[j].bin, splits[j].follow):
+                    if not single[at]:
+                        found.setdefault(j, set()).add(at)
+        found = {j: sorted(ats) for j, ats in found.items() if ats}
+        if not found and top < INFINITY:
+            self.take(leaf)
+        return found
+
+    cdef set live(self, Leaf leaf, Py_ssize_t j):
+        """The intervals that may hold a split above the floor."""
+        cdef const Profile* profile = &self.finder.profile
+        cdef Py_ssize_t width = self.problem.n_classes + 1, t
+        cdef const int64_t* rows
+        cdef int side
+        cdef set found = set()
+        self.read(leaf, j)
+        rows = profile.left + self.problem.n_classes
+        for t in range(profile.n_bins):
+            if rows[(t + 1) * width] - rows[t * width] < 2 or self.single[profile.bins[t]]:
+                continue
+            for side in range(profile.n_families):
+                if bound_bin(
+                    profile, &profile.families[side], t, self.finder.floor, &self.task.view,
+                    &self.problem,
+                ) > -INFINITY:
+                    found.add(profile.bins[t])
+        return found
+
+    cdef int take(self, Leaf leaf) except -1:
+        """Choose between the columns; note the counts on the left of the split."""
+        cdef Node* node = &self.tree.nodes[leaf.node]
+        cdef Split* split
+        cdef Py_ssize_t j, bin
+        cdef dict bins = {}
+        for j in range(self.n_columns):
+            split = &self.task.splits[j]
+            if split.place < 0:
+                continue
+            bins[j] = split.bin
+            if self.sources[j].kind != NOMINAL and split.bounded:
+                mine = self.intervals(leaf, j)
+                split.low = value_of(mine.high[split.bin])
+                split.high = value_of(mine.low[split.follow])
+                split.known = True
+                split.inside = mine.code[split.bin] == mine.code[split.follow]
+            if self.sources[j].kind != NOMINAL:
+                split.bin = self.intervals(leaf, j).code[split.bin]
+        if not self.choose(node, &self.task):
+            return 0
+        j = node.split.column
+        bin = bins[j]
+        table = self.intervals(leaf, j).table
+        if self.sources[j].kind == NOMINAL:
+            leaf.left = table[bin].copy()
+        else:
+            leaf.left = table[: bin + 1].sum(axis=0)
+            if node.split.missing_left:
+                leaf.left += table[table.shape[0] - 1]
+        leaf.refined = {}
+        self.open[leaf.node] = leaf
+        return 0
+
+    # -- small nodes -------------------------------------------------------------------------
+
+    cdef int finish(self) except -1:
+        """Grow what is below small leaves in one place, some at a time."""
+        cdef list some = []
+        cdef double cutoff = self.cutoff()
+        held = 0
+        most = self.limits.gather_values * self.engine.places // max(1, self.n_columns)
+        for leaf in [*self.small, None]:
+            rows = 0 if leaf is None else self.tree.rows_in(leaf.node)
+            if some and (leaf is None or held + rows > most):
+                found = self.engine.finish([self.subtree(one, cutoff) for one in some])
+                self.passed(some)
+                for one, arrays in zip(some, found):
+                    self.attach(one.node, arrays)
+                some, held = [], 0
+            some.append(leaf)
+            held += rows
+        self.small = []
+        return 0
+
+    cdef object subtree(self, Leaf leaf, double cutoff):
+        depth = self.options["max_depth"] - self.tree.nodes[leaf.node].depth
+        return Subtree(
+            leaf.slot,
+            {
+                "n_classes": self.problem.n_classes,
+                "kinds": self.engine.bins.kinds,
+                "n_categories": [len(column.categories or ()) for column in self.columns],
+                "may_miss": [bool(self.sources[j].may_miss) for j in range(self.n_columns)],
+                "options": {**self.options, "max_depth": depth},
+                "whole": self.whole,
+                "spans": [self.sources[j].span for j in range(self.n_columns)],
+                "least_priority": cutoff,
+            },
+        )
+
+    cdef int attach(self, int32_t index, dict arrays) except -1:
+        """Put a subtree, as the growth in memory gives it, in the place of a leaf."""
+        cdef const int32_t[::1] feature = arrays["feature"], category = arrays["category"]
+        cdef const int32_t[::1] left = arrays["left"], right = arrays["right"]
+        cdef const double[::1] threshold = arrays["threshold"]
+        cdef const uint8_t[::1] missing_left = arrays["missing_left"].view(np.uint8)
+        cdef const int64_t[:, ::1] counts = arrays["counts"]
+        cdef const int64_t[::1] rows = arrays["rows"]
+        cdef int32_t[::1] numbers = np.empty(len(feature), dtype=np.int32)
+        cdef Py_ssize_t i
+        numbers[0] = index
+        for i in range(feature.shape[0]):
+            if feature[i] < 0:
+                continue
+            self.add_children(numbers[i])
+            numbers[left[i]] = self.tree.nodes[numbers[i]].left
+            numbers[right[i]] = self.tree.nodes[numbers[i]].right
+            self.set_counts(numbers[left[i]], counts[left[i]], rows[left[i]])
+            self.set_counts(numbers[right[i]], counts[right[i]], rows[right[i]])
+            self.set_split(
+                numbers[i], feature[i], threshold[i], category[i], missing_left[i], counts[left[i]]
+            )
+        return 0
+
+    cdef int set_counts(
+        self, int32_t index, const int64_t[::1] counts, Py_ssize_t rows
+    ) except -1:
+        cdef Py_ssize_t k
+        self.tree.nodes[index].start = 0
+        self.tree.nodes[index].stop = rows
+        for k in range(self.tree.n_classes):
+            self.tree.counts_of(index)[k] = counts[k]
+        self.settle(index)
+        return 0
+
+    cdef int set_split(
+        self, int32_t index, Py_ssize_t feature, double threshold, int32_t category,
+        bint missing_left, const int64_t[::1] left,
+    ) except -1:
+        """Set a split that is known, and the priority that its left counts give."""
+        cdef Node* node = &self.tree.nodes[index]
+        cdef Profile* profile = &self.finder.profile
+        self.set_task(&self.task, index, True)
+        node.split.column = feature
+        node.split.missing_left = missing_left
+        node.threshold = threshold
+        node.category = category
+        node.state = FOUND
+        node.priority = self.priority_with(
+            node,
+            score_left(&left[0], profile.none, &self.task.view, &self.problem, profile.scratch),
+        )
+        return 0
+
+    # -- checkpoints -------------------------------------------------------------------------
+
+    cdef dict state(self):
+        """The nodes, as the arrays of a checkpoint: those with children, and their children."""
+        cdef Py_ssize_t i, k, n = self.tree.n_nodes
+        cdef Node* node
+        found = {
+            "counts": np.empty((n, self.tree.n_classes), dtype=np.int64),
+            "rows": np.empty(n, dtype=np.int64),
+            "left": np.empty(n, dtype=np.int32),
+            "right": np.empty(n, dtype=np.int32),
+            "feature": np.empty(n, dtype=np.int32),
+            "threshold": np.empty(n),
+            "category": np.empty(n, dtype=np.int32),
+            "missing_left": np.empty(n, dtype=bool),
+        }
+        cdef int64_t[:, ::1] counts = found["counts"]
+        for i in range(n):
+            node = &self.tree.nodes[i]
+            for k in range(self.tree.n_classes):
+                counts[i, k] = self.tree.counts_of(i)[k]
+            found["rows"][i] = node.stop
+            found["left"][i], found["right"][i] = node.left, node.right
+            found["feature"][i] = node.split.column if node.left >= 0 else -1
+            found["threshold"][i], found["category"][i] = node.threshold, node.category
+            found["missing_left"][i] = node.split.missing_left
+        return found
+
+    cdef list resume(self, dict arrays, list fresh):
+        """Take the nodes of a checkpoint, and divide the rows down to some leaves."""
+        cdef dict parent = {}
+        cdef int32_t node
+        self.attach_in_order(arrays)
+        for node in range(self.tree.n_nodes):
+            if self.tree.nodes[node].left >= 0:
+                parent[self.tree.nodes[node].left] = parent[self.tree.nodes[node].right] = node
+        wanted = set(fresh)
+        for child in fresh:
+            while child in parent:
+                child = parent[child]
+                wanted.add(child)
+        level = [0] if fresh else []
+        while any([node not in fresh for node in level]):
+            splits, below = [], []
+            for slot, node in enumerate(level):
+                if node in fresh:
+                    splits.append(self.all_left(slot))
+                    below.append(node)
+                    continue
+                pair = (self.tree.nodes[node].left, self.tree.nodes[node].right)
+                kept = [child in wanted for child in pair]
+                splits.append(self.known_split(slot, node, kept))
+                below += [child for child, keep in zip(pair, kept) if keep]
+            self.engine.divide(splits)
+            level = below
+        return [Leaf(node, slot) for slot, node in enumerate(level)]
+
+    cdef int attach_in_order(self, dict arrays) except -1:
+        """Add nodes in the order in which they were added before."""
+        cdef const int32_t[::1] left = arrays["left"], right = arrays["right"]
+        cdef const int64_t[:, ::1] counts = arrays["counts"]
+        cdef int32_t i
+        for i in np.argsort(arrays["left"], kind="stable"):
+            if left[i] < 0:
+                continue
+            self.add_children(i)
+            for child in (left[i], right[i]):
+                self.set_counts(child, counts[child], arrays["rows"][child])
+            self.set_split(
+                i, arrays["feature"][i], arrays["threshold"][i], arrays["category"][i],
+                arrays["missing_left"][i], counts[left[i]],
+            )
+        return 0
+
+    cdef object known_split(self, Py_ssize_t slot, int32_t index, list kept):
+        """By the values: bins may be others than they were."""
+        cdef const Node* node = &self.tree.nodes[index]
+        cdef Py_ssize_t j = node.split.column, n_bins = self.engine.bins.n_bins[j]
+        if node.category >= 0:
+            sides = np.arange(n_bins + 1) == node.category
+        elif self.engine.bins.by_code[j]:
+            sides = np.arange(n_bins + 1) <= node.threshold
+        else:
+            sides = np.full(n_bins + 1, LOOK)
+        if node.category < 0:
+            sides[n_bins] = node.split.missing_left
+        return ShardSplit(slot, j, sides.astype(np.uint8), node.threshold, kept[0], kept[1])
+
+
+def grow(engine, columns, n_classes, *, options, limits, finer, progress, checkpoint):
+    """The arrays of the tree that grows on the rows of an engine."""
+    return ShardDriver(
+        len(columns), n_classes, options, engine, columns, limits, finer, progress, checkpoint
+    ).grow()

@@ -1,0 +1,101 @@
+"""The tree as far as it is grown, in a file: growth continues from there after a stop."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._files import check_writable, write_bytes
+
+__all__ = ["Checkpoint"]
+
+_MAGIC = b"treebound checkpoint "
+_KINDS = {
+    "counts": "i", "rows": "i", "left": "i", "right": "i", "feature": "i", "threshold": "f",
+    "category": "i", "missing_left": "b", "leaves": "i",
+}  # fmt: skip
+
+
+class Checkpoint:
+    """A file that is written after every round, and removed when the tree is grown.
+
+    It begins with a digest of the rest, so an altered file is refused.
+
+    Parameters
+    ----------
+    path : str or path-like
+    of : sequence
+        What the tree is grown on and how; a file of something else is refused.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], of: Sequence[Any]) -> None:
+        self._path = Path(path)
+        check_writable(self._path)
+        self._print = hashlib.sha256(repr(tuple(of)).encode()).hexdigest()
+
+    def write(self, nodes: Mapping[str, NDArray[Any]], leaves: Sequence[int]) -> None:
+        """Keep the nodes, and the leaves whose splits are searched next."""
+        buffer = io.BytesIO()
+        arrays: dict[str, Any] = {**nodes, "leaves": np.array(leaves, dtype=np.int64)}
+        np.savez(buffer, **arrays)
+        data = self._print.encode() + buffer.getvalue()
+        digest = hashlib.sha256(data).hexdigest().encode()
+        write_bytes(self._path, _MAGIC + digest + b"\n" + data)
+
+    def read(self, n_classes: int, n_columns: int) -> tuple[dict[str, Any], list[int]] | None:
+        """The nodes and the leaves; None if there is no file."""
+        try:
+            head, _, data = self._path.read_bytes().partition(b"\n")
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._refused("cannot be read") from error
+        if not head.startswith(_MAGIC):
+            raise self._refused("is not a checkpoint")
+        if head != _MAGIC + hashlib.sha256(data).hexdigest().encode():
+            raise self._refused("was altered or cut off")
+        if data[: len(self._print)] != self._print.encode():
+            raise self._refused("is of other rows, columns or options")
+        with np.load(io.BytesIO(data[len(self._print) :]), allow_pickle=False) as found:
+            arrays = dict(found)
+        if not _is_consistent(arrays, n_classes, n_columns):
+            raise self._refused("is not consistent")
+        return arrays, arrays.pop("leaves").tolist()
+
+    def _refused(self, what: str) -> ValueError:
+        return ValueError(
+            f"The checkpoint {str(self._path)!r} {what}. Hint: remove it, or name another file."
+        )
+
+    def remove(self) -> None:
+        """The tree is grown."""
+        self._path.unlink(missing_ok=True)
+
+
+def _is_consistent(arrays: Mapping[str, NDArray[Any]], n_classes: int, n_columns: int) -> bool:
+    """Whether there is an entry for each node, and children, columns and leaves exist."""
+    if set(arrays) != set(_KINDS) or any(arrays[k].dtype.kind != v for k, v in _KINDS.items()):
+        return False
+    n, leaves = len(arrays["rows"]), arrays["leaves"]
+    for name in set(_KINDS) - {"leaves"}:
+        if arrays[name].shape != ((n, n_classes) if name == "counts" else (n,)):
+            return False
+    left, right, feature = arrays["left"], arrays["right"], arrays["feature"]
+    inner = left >= 0
+    children = np.sort(np.concatenate([left[inner], right[inner]]))
+    return bool(
+        n > 0
+        and (right[inner] == left[inner] + 1).all()
+        and (left[inner] > np.flatnonzero(inner)).all()
+        and np.array_equal(children, np.arange(1, n))
+        and ((feature >= 0) == inner).all()
+        and (feature < n_columns).all()
+        and ((leaves >= 0) & (leaves < n)).all()
+    )

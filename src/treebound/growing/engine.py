@@ -1,0 +1,368 @@
+"""Engines: where the rows are, and the few operations that growing needs.
+
+An engine for another system is a :class:`ShardEngine` that says how a value is sent to all shards,
+how a function is called on each of them, and how the results are put together.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data import Sample
+from treebound.growing._bins import Bins
+from treebound.growing.refine import Answer, Question, add_answers
+from treebound.growing.shard import (
+    Coded,
+    Facts,
+    ShardSplit,
+    SpillFile,
+    Subtree,
+    code_sample,
+    count_rows,
+    digest_of,
+    divide_rows,
+    gather_rows,
+    grow_subtree,
+    join_pieces,
+    last_names,
+    look_into,
+    make_bundle,
+    name_splits,
+    recode,
+)
+from treebound.tree.model import Tree
+
+__all__ = ["Engine", "LocalEngine", "ShardEngine", "stream_engine"]
+
+
+class Engine(Protocol):
+    """The rows in shards, as codes, and the operations that growing needs.
+
+    Nodes are known by their slots: at first all rows are in slot 0; after :meth:`divide` the
+    children that were kept have the slots 0, 1, ... in the order of the splits.
+
+    Attributes
+    ----------
+    bins : Bins
+        The bins of all shards.
+    gather_rows : int
+        Nodes of at most this many rows are finished in one place, unless limits say otherwise.
+    """
+
+    bins: Bins
+    gather_rows: int
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of all rows."""
+        ...
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The weight of every class, as integers."""
+        ...
+
+    @property
+    def sample(self) -> Sample | None:
+        """All rows, if they are one sample in memory."""
+        ...
+
+    @property
+    def places(self) -> int:
+        """In how many places small nodes are finished at the same time."""
+        ...
+
+    def recode(self, bins: Bins) -> None:
+        """Code all rows in other bins; only before the first split."""
+        ...
+
+    def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
+        """Count the rows of some nodes, by bin and class; one histogram for each node."""
+        ...
+
+    def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
+        """Count what is inside some intervals of columns, by the number of the column."""
+        ...
+
+    def divide(self, splits: Sequence[ShardSplit]) -> None:
+        """Split nodes; the slots are now those of the children that are kept."""
+        ...
+
+    def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
+        """Grow all of the tree below some small nodes; the arrays of each subtree."""
+        ...
+
+    def name(self, tree: Tree) -> NDArray[np.int64]:
+        """The training row that names the split of each node of a tree, or -1."""
+        ...
+
+    def digest(self) -> list[int]:
+        """A number for every column that depends on its values and labels, not on their order."""
+        ...
+
+
+class ShardEngine:
+    """An engine whose operations are functions of bundles of shards.
+
+    A bundle is what one thread or worker works on. Subclasses override :meth:`broadcast`,
+    :meth:`map` and :meth:`reduce`, and call :meth:`start` with the rows.
+
+    Parameters
+    ----------
+    bins : Bins
+        The bins of all shards, as made by :func:`treebound.growing.make_bins`.
+    n_classes : int
+        Number of classes.
+    """
+
+    gather_rows = 1 << 16
+
+    def __init__(self, bins: Bins, n_classes: int) -> None:
+        self.bins, self._n_classes = bins, n_classes
+        self._bundles: list[Any] = []
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of all rows."""
+        self.ready()
+        return self._facts
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The weight of every class, as integers."""
+        self.ready()
+        return self._counts
+
+    @property
+    def bundles(self) -> list[Any]:
+        """The rows, as :meth:`map` takes them."""
+        self.ready()
+        return self._bundles
+
+    @property
+    def sample(self) -> Sample | None:
+        """All rows, if they are one sample in memory."""
+        return None
+
+    @property
+    def places(self) -> int:
+        """In how many places small nodes are finished at the same time."""
+        return 1
+
+    def ready(self) -> None:
+        """Called before the rows are used."""
+
+    # -- how functions are run -------------------------------------------------------------------
+
+    def broadcast(self, value: Any) -> Any:
+        """Send a value to where the bundles are; what is passed to :meth:`map`."""
+        return value
+
+    def map(self, function: Callable[..., Any], items: Sequence[Any], *args: Any) -> list[Any]:
+        """Call a function with each item and the other arguments; the results stay there."""
+        return [function(item, *args) for item in items]
+
+    def reduce(self, function: Callable[[Sequence[Any]], Any], items: Sequence[Any]) -> Any:
+        """Put results of :meth:`map` together; the function takes a list of any of them, in order.
+
+        It also takes what it returned for others, so the results can be combined some at a time.
+        """
+        return function(items)
+
+    def keep(self, items: list[Any]) -> list[Any]:
+        """Bundles that :meth:`map` made, when they are there."""
+        return items
+
+    # -- the operations --------------------------------------------------------------------------
+
+    def start(
+        self, coded: Sequence[Any], facts: Sequence[Facts], groups: Sequence[Sequence[int]]
+    ) -> None:
+        """Make bundles of coded rows; ``groups`` are the numbers of those in each bundle."""
+        self._facts: Facts = reduce(add, facts)
+        starts = np.cumsum([0, *(one.n_rows for one in facts)]).tolist()
+        bins, total = self.broadcast(self.bins), self._facts.total
+        self._groups = groups
+        self._starts = starts
+        self._bundles = [
+            self.map(
+                make_bundle, [[coded[i] for i in group]], bins, total, [starts[i] for i in group],
+                self._n_classes,
+            )[0]
+            for group in groups
+        ]  # fmt: skip
+        self._counts: NDArray[np.int64] = self.reduce(sum_of, self.map(_counts_of, self._bundles))
+
+    def recode(self, bins: Bins) -> None:
+        """Code all rows in other bins; only before the first split."""
+        self.bins = bins
+        self._bundles = self.keep(self.map(recode, self.bundles, self.broadcast(bins)))
+        facts = self.reduce(_add_facts, self.map(_facts_of, self._bundles))
+        self._facts = replace(facts, total=self._facts.total)
+
+    def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
+        """Count the rows of some nodes, by bin and class; one histogram for each node."""
+        wide = self.facts.n_rows >= 2**32
+        asked = self.broadcast(slots)
+        table: NDArray[Any] = self.reduce(sum_of, self.map(count_rows, self.bundles, asked, wide))
+        return table
+
+    def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
+        """Count what is inside some intervals of columns, by the number of the column."""
+        asked = self.broadcast(dict(questions))
+        found: dict[int, Answer] = self.reduce(
+            add_answers, self.map(look_into, self.bundles, asked)
+        )
+        return found
+
+    def divide(self, splits: Sequence[ShardSplit]) -> None:
+        """Split nodes; the slots are now those of the children that are kept."""
+        asked = self.broadcast(list(splits))
+        self._bundles = self.keep(self.map(divide_rows, self.bundles, asked))
+
+    def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
+        """Grow all of the tree below some small nodes; the arrays of each subtree."""
+        slots = [subtree.slot for subtree in subtrees]
+        pieces = self.reduce(join_pieces, self.map(gather_rows, self.bundles, slots))
+        return [
+            grow_subtree([piece], subtree.kernel)
+            for piece, subtree in zip(pieces, subtrees, strict=True)
+        ]
+
+    def name(self, tree: Tree) -> NDArray[np.int64]:
+        """The training row that names the split of each node of a tree, or -1."""
+        names = self.map(name_splits, self.bundles, self.broadcast(tree))
+        rows: NDArray[np.int64] = self.reduce(last_names, names).rows
+        return rows
+
+    def digest(self) -> list[int]:
+        """A number for every column that depends on its values and labels, not on their order."""
+        numbers: list[int] = self.reduce(sum_of, self.map(digest_of, self.bundles)).tolist()
+        return numbers
+
+
+def sum_of(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The sum of arrays; none of them is changed."""
+    total: NDArray[Any] = reduce(np.add, tables)
+    return total
+
+
+def _counts_of(bundle: Any) -> NDArray[np.int64]:
+    counts: NDArray[np.int64] = bundle.counts
+    return counts
+
+
+def _facts_of(bundle: Any) -> Facts:
+    facts: Facts = bundle.facts
+    return facts
+
+
+def _add_facts(many: Sequence[Facts]) -> Facts:
+    return reduce(add, many)
+
+
+# -- in this process -------------------------------------------------------------------------------
+
+
+class LocalEngine(ShardEngine):
+    """Shards in this process, handled by threads.
+
+    Parameters
+    ----------
+    coded : sequence of Coded or Sample
+        The parts of the rows, in their order; samples are coded when needed.
+    bins : Bins
+        The bins of all shards.
+    n_classes : int
+        Number of classes.
+    n_threads : int
+        Maximum number of threads.
+    """
+
+    def __init__(
+        self, coded: Sequence[Coded | Sample], bins: Bins, n_classes: int, *, n_threads: int = 1
+    ) -> None:
+        super().__init__(bins, n_classes)
+        self._n_threads = max(1, min(n_threads, len(coded)))
+        self._parts = coded
+
+    def ready(self) -> None:
+        """Code the rows, if that was not done."""
+        if not self._bundles:
+            n, bins = self._n_threads, self.bins
+            coded = [p if isinstance(p, Coded) else code_sample(p, bins) for p in self._parts]
+            groups = [list(range(k, len(coded), n)) for k in range(n)]
+            self.start(coded, [one.facts for one in coded], groups)
+
+    @property
+    def sample(self) -> Sample | None:
+        """All rows, if they are one sample in memory."""
+        first = self._parts[0]
+        return first if len(self._parts) == 1 and isinstance(first, Sample) else None
+
+    def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
+        """Grow all of the tree below some small nodes; the arrays of each subtree."""
+        pieces = self.map(gather_rows, self.bundles, [subtree.slot for subtree in subtrees])
+        tasks = [(parts, one.kernel) for *parts, one in zip(*pieces, subtrees, strict=True)]
+        return self.map(lambda task: grow_subtree(*task), tasks)
+
+    def map(self, function: Callable[..., Any], items: Sequence[Any], *args: Any) -> list[Any]:
+        """Call a function with each item, in threads."""
+        if self._n_threads == 1 or len(items) == 1:
+            return super().map(function, items, *args)
+        with ThreadPoolExecutor(self._n_threads) as pool:
+            return list(pool.map(lambda item: function(item, *args), items))
+
+
+def stream_engine(
+    samples: Iterable[Sample],
+    bins: Bins,
+    *,
+    n_threads: int = 1,
+    folder: str | None = None,
+) -> LocalEngine:
+    """An engine for rows that are read in batches: codes in memory, values in a temporary file.
+
+    At most one batch more than there are threads is in memory at a time.
+
+    Parameters
+    ----------
+    samples : iterable of Sample
+        All rows, in their order.
+    bins : Bins
+        As made by :func:`treebound.growing.make_bins`.
+    n_threads : int
+        Maximum number of threads.
+    folder : str, optional
+        The folder of the temporary file with the values; by default that of the system.
+
+    Returns
+    -------
+    LocalEngine
+    """
+    file = SpillFile(folder)
+
+    def code(sample: Sample) -> Coded:
+        return code_sample(sample, bins, file.write(sample, bins))
+
+    coded: list[Coded] = []
+    n_classes = 0
+    waiting: deque[Future[Coded]] = deque()
+    with ThreadPoolExecutor(n_threads) as pool:
+        for sample in samples:
+            n_classes = sample.n_classes
+            waiting.append(pool.submit(code, sample))
+            del sample
+            if len(waiting) > n_threads:
+                coded.append(waiting.popleft().result())
+        coded += [future.result() for future in waiting]
+    return LocalEngine(coded, bins, n_classes, n_threads=n_threads)

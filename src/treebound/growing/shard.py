@@ -1,0 +1,477 @@
+"""One part of the rows: its codes in memory, its values at hand, and what is asked of it.
+
+Everything here is a pure function of a bundle, some shards that one thread works on, and of a
+question. So an engine may run it anywhere, and again if a result was lost.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from threading import Lock
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data import Matrix, Sample
+from treebound.data.units import WeightTotal
+from treebound.growing._bins import Bins, keys_of
+from treebound.growing._grow import grow as grow_arrays
+from treebound.growing._histogram import count_shard, divide_shard, look_into_shard
+from treebound.growing.refine import Answer, Question, distinct
+from treebound.tree.model import Tree
+from treebound.tree.naming import naming_rows_of_part, row_keys
+
+__all__ = [
+    "Bundle",
+    "Coded",
+    "Facts",
+    "FileValues",
+    "Names",
+    "Piece",
+    "Rows",
+    "Shard",
+    "ShardSplit",
+    "SpillFile",
+    "Subtree",
+    "Values",
+    "ValuesLost",
+    "code_sample",
+    "count_rows",
+    "digest_of",
+    "divide_rows",
+    "gather_rows",
+    "grow_subtree",
+    "join_pieces",
+    "last_names",
+    "look_into",
+    "make_bundle",
+    "name_splits",
+    "recode",
+]
+
+
+# -- values --------------------------------------------------------------------------------------
+
+
+class Values(Protocol):
+    """The values of a shard, wherever they are kept."""
+
+    def column(self, j: int) -> NDArray[Any]:
+        """The values of a column, as a ``Matrix`` has them."""
+        ...
+
+
+class ValuesLost(Exception):
+    """The file with the values of a shard is not on this machine."""
+
+
+@dataclass(frozen=True)
+class ArrayValues:
+    """Values in memory."""
+
+    columns: Sequence[NDArray[Any]]
+
+    def column(self, j: int) -> NDArray[Any]:
+        """The values of a column."""
+        return self.columns[j]
+
+
+@dataclass(frozen=True)
+class FileValues:
+    """Values in a file: its path, or a file that is open; and where each column begins."""
+
+    file: Any
+    n_rows: int
+    places: tuple[tuple[int, str] | None, ...]
+
+    def column(self, j: int) -> NDArray[Any]:
+        """The values of a column; only those that are used are read."""
+        place = self.places[j]
+        assert place is not None
+        start, dtype = place[0], np.dtype(place[1])
+        if not self.n_rows:
+            return np.empty(0, dtype=dtype)
+        if not isinstance(self.file, str):
+            return self._mapped(self.file, start, dtype)
+        try:
+            with open(self.file, "rb", buffering=0) as file:
+                return self._mapped(file, start, dtype)
+        except FileNotFoundError:
+            raise ValuesLost(self.file) from None
+
+    def _mapped(self, file: Any, start: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """As ``numpy.memmap``, at a tenth of its cost."""
+        skip = start % mmap.ALLOCATIONGRANULARITY
+        size = skip + self.n_rows * dtype.itemsize
+        pages = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ, offset=start - skip)
+        return np.frombuffer(pages, dtype, self.n_rows, skip)
+
+
+class SpillFile:
+    """A file for the values of shards: without a name, or of a new name in a folder.
+
+    A file without a name is removed with the process that wrote it.
+
+    Parameters
+    ----------
+    folder : str, optional
+        By default where temporary files are.
+    named : bool
+    """
+
+    def __init__(self, folder: str | None = None, *, named: bool = False) -> None:
+        if named:
+            assert folder is not None
+            os.makedirs(folder, exist_ok=True)
+            self._file: Any = open(os.path.join(folder, uuid.uuid4().hex), "wb", buffering=0)  # noqa: SIM115
+        else:
+            self._file = tempfile.TemporaryFile(  # noqa: SIM115 (open as long as values are read)
+                dir=folder, prefix="treebound-", buffering=0
+            )
+        self._named = named
+        self._lock = Lock()
+
+    def write(self, sample: Sample, bins: Bins) -> FileValues:
+        """Write the values of columns whose codes are not their values."""
+        places: list[tuple[int, str] | None] = []
+        with self._lock:
+            for by_code, values in zip(bins.by_code, sample.X.values, strict=True):
+                places.append(None if by_code else (self._file.tell(), values.dtype.str))
+                if not by_code:
+                    np.ascontiguousarray(values).tofile(self._file)
+        if self._named:
+            self._file.close()
+        file = self._file.name if self._named else self._file
+        return FileValues(file, sample.n_rows, tuple(places))
+
+
+# -- shards --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Rows as codes: a byte or two a value, two bytes a row for the label, eight for a weight.
+
+    Attributes
+    ----------
+    panels : list of ndarray
+        The codes, as :meth:`Bins.code` gives them.
+    labels : ndarray of uint16
+    units : ndarray of int64 or None
+        Weights as integers; None if every weight is one.
+    values : Values
+        The values of columns whose codes do not tell them.
+    start : int
+        The number of its first row in the table.
+    """
+
+    panels: list[NDArray[Any]]
+    labels: NDArray[np.uint16]
+    units: NDArray[np.int64] | None
+    values: Values
+    start: int = 0
+
+    def column(self, j: int, bins: Bins) -> NDArray[Any]:
+        """The values of a column, as a ``Matrix`` has them."""
+        if not bins.by_code[j]:
+            return self.values.column(j)
+        panel = next(p for p, group in enumerate(bins.panels) if j in group)
+        codes = self.panels[panel][:, bins.panels[panel].index(j)].astype(np.int32)
+        codes[codes == bins.n_bins[j]] = -1
+        return codes
+
+
+class Rows(NamedTuple):
+    """Which rows each node has: those of slot s from ``starts[s]`` to ``starts[s + 1]``."""
+
+    rows: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def all(cls, n: int) -> Rows:
+        """All rows in one node."""
+        return cls(np.arange(n, dtype=np.uint32), np.array([0, n], dtype=np.int64))
+
+    def of(self, slot: int) -> NDArray[np.uint32]:
+        """The rows of a node."""
+        return self.rows[self.starts[slot] : self.starts[slot + 1]]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of some rows once they are coded; those of several shards can be added.
+
+    Attributes
+    ----------
+    n_rows : int
+    total : WeightTotal
+    extents : ndarray of shape (n_columns, 2)
+        The least and the greatest value of every column.
+    missing : ndarray of bool
+        Which columns have missing values.
+    single : list of ndarray
+        Which bins hold one value only.
+    """
+
+    n_rows: int
+    total: WeightTotal
+    extents: NDArray[np.float64]
+    missing: NDArray[np.bool_]
+    single: list[NDArray[np.uint8]]
+
+    def __add__(self, other: Facts) -> Facts:
+        ends = (
+            np.minimum(self.extents[:, 0], other.extents[:, 0]),
+            np.maximum(self.extents[:, 1], other.extents[:, 1]),
+        )
+        return Facts(
+            self.n_rows + other.n_rows,
+            self.total + other.total,
+            np.column_stack(ends),
+            self.missing | other.missing,
+            [a & b for a, b in zip(self.single, other.single, strict=True)],
+        )
+
+
+class Coded(NamedTuple):
+    """Rows as codes, with their weights as they were given."""
+
+    shard: Shard
+    weight: NDArray[np.float64] | None
+    facts: Facts
+
+
+class Bundle(NamedTuple):
+    """Shards that one thread works on, and which rows of each the nodes have."""
+
+    shards: list[Shard]
+    rows: list[Rows]
+    bins: Bins
+    facts: Facts
+    counts: NDArray[np.int64]
+
+
+def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> Coded:
+    """Code some rows, of the columns and classes of all; ``values`` is where they are kept."""
+    panels, extents, missing, single = bins.code(sample.X.values, sample.n_rows)
+    total = WeightTotal.of(sample.weight, sample.n_rows)
+    facts = Facts(sample.n_rows, total, extents, np.array(missing, dtype=bool), single)
+    kept = ArrayValues(sample.X.values) if values is None else values
+    return Coded(Shard(panels, sample.y.astype(np.uint16), None, kept), sample.weight, facts)
+
+
+def make_bundle(
+    coded: Sequence[Coded],
+    bins: Bins,
+    total: WeightTotal,
+    starts: Sequence[int],
+    n_classes: int,
+) -> Bundle:
+    """Shards with weights as integers; ``total`` is that of all rows, and a shard has a start."""
+    counts = np.zeros(n_classes, dtype=np.int64)
+    shards = []
+    for (shard, weight, facts), start in zip(coded, starts, strict=True):
+        units = total.integers(weight, facts.n_rows)
+        # sums of integers below 2^53 are exact in floats
+        weights = None if units is None else units.astype(np.float64)
+        counts += np.bincount(shard.labels, weights, n_classes).astype(np.int64)
+        shards.append(replace(shard, units=units, start=start))
+    rows = [Rows.all(one.facts.n_rows) for one in coded]
+    return Bundle(shards, rows, bins, reduce(add, [one.facts for one in coded]), counts)
+
+
+def recode(bundle: Bundle, bins: Bins) -> Bundle:
+    """The bundle in finer bins; values are read again."""
+    shards, found = [], []
+    for shard in bundle.shards:
+        columns = [shard.column(j, bundle.bins) for j in range(bins.n_columns)]
+        panels, extents, missing, single = bins.code(columns, len(shard.labels))
+        total = WeightTotal()
+        found.append(Facts(len(shard.labels), total, extents, np.array(missing), single))
+        shards.append(replace(shard, panels=panels))
+    facts = replace(reduce(add, found), total=bundle.facts.total)
+    return bundle._replace(shards=shards, bins=bins, facts=facts)
+
+
+def digest_of(bundle: Bundle) -> NDArray[np.uint64]:
+    """A sum over rows for every column, of numbers mixed from value, label and weight."""
+    sums = np.zeros(bundle.bins.n_columns, dtype=np.uint64)
+    for shard in bundle.shards:
+        salt = shard.labels.astype(np.uint64) + np.uint64(1)
+        if shard.units is not None:
+            salt += shard.units.astype(np.uint64) << np.uint64(16)
+        for j in range(bundle.bins.n_columns):
+            keys = keys_of(shard.column(j, bundle.bins).astype(np.float64))
+            mixed = (keys ^ (salt * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xD6E8FEB86659FD93)
+            sums[j : j + 1] += (mixed ^ (mixed >> np.uint64(32))).sum(dtype=np.uint64)
+    return sums
+
+
+def count_rows(bundle: Bundle, slots: NDArray[np.int32], wide: bool) -> NDArray[Any]:
+    """The histograms of some nodes: weight by bin and class, one node a row.
+
+    Without weights they are numbers of rows; else the rows of a bin stand after its classes.
+    ``wide`` tells that 32 bits may be too few for the rows of all shards, of these or of others.
+    """
+    n_classes, bins = len(bundle.counts), bundle.bins
+    weighted = any(shard.units is not None for shard in bundle.shards)
+    size = sum((n + 1) * (n_classes + weighted) for n in bins.n_bins)
+    table = np.zeros((len(slots), size), dtype=np.int64 if weighted else np.uint32)
+    for shard, (rows, starts) in zip(bundle.shards, bundle.rows, strict=True):
+        count_shard(
+            bins, shard.panels, shard.labels, shard.units, rows, starts, slots, n_classes, table
+        )
+    return table.astype(np.int64) if wide else table
+
+
+def look_into(bundle: Bundle, questions: Mapping[int, Question]) -> dict[int, Answer]:
+    """What is inside some intervals of columns.
+
+    Slices are counted in one table, and equal values put together once for all shards.
+    """
+    n_classes, answers = len(bundle.counts), {}
+    intervals: Any
+    keys: Any
+    labels: Any
+    for j, question in questions.items():
+        sliced = int((question.place >= 0).sum())
+        slices = np.zeros((sliced, question.n_slices, n_classes + 1), dtype=np.int64)
+        found: list[list[Any]] = [[], [], [], []]
+        for shard, (rows, starts) in zip(bundle.shards, bundle.rows, strict=True):
+            intervals, keys, ids = look_into_shard(
+                bundle.bins, shard.panels, shard.labels, shard.units, rows, starts, j,
+                shard.column(j, bundle.bins), *question[1:], slices,
+            )  # fmt: skip
+            units = None if shard.units is None else shard.units[ids]
+            for arrays, more in zip(
+                found, (intervals, keys, shard.labels[ids], units), strict=True
+            ):
+                arrays.append(more)
+        intervals, keys, labels, weights = (
+            None if arrays[0] is None else np.concatenate(arrays) for arrays in found
+        )
+        answers[j] = distinct(slices, intervals, keys, labels, weights)
+    return answers
+
+
+class ShardSplit(NamedTuple):
+    """Where the rows of a node go; see :func:`treebound.growing._histogram.divide_shard`."""
+
+    slot: int
+    column: int
+    sides: NDArray[np.uint8]
+    edge: float
+    keep_left: bool
+    keep_right: bool
+
+
+def divide_rows(bundle: Bundle, splits: Sequence[ShardSplit]) -> Bundle:
+    """The rows of the children that are kept, which are numbered in the order of the splits."""
+    looks = {split.column for split in splits if (split.sides == 2).any()}
+    rows = []
+    for shard, mine in zip(bundle.shards, bundle.rows, strict=True):
+        values = {j: shard.column(j, bundle.bins) for j in looks}
+        rows.append(
+            Rows(*divide_shard(bundle.bins, shard.panels, mine.rows, mine.starts, splits, values))
+        )
+    return bundle._replace(rows=rows)
+
+
+# -- small nodes -------------------------------------------------------------------------------
+
+
+class Piece(NamedTuple):
+    """The rows that a bundle has of a node."""
+
+    columns: list[NDArray[Any]]
+    labels: NDArray[np.int32]
+    units: NDArray[np.int64] | None
+
+
+class Subtree(NamedTuple):
+    """What is grown below a small node: its slot, and what the in-memory kernel takes."""
+
+    slot: int
+    kernel: dict[str, Any]
+
+
+def gather_rows(bundle: Bundle, slots: Sequence[int]) -> list[Piece]:
+    """The values of the rows of some nodes, as the in-memory growth takes them."""
+    found: list[list[Piece]] = [[] for _ in slots]
+    for shard, rows in zip(bundle.shards, bundle.rows, strict=True):
+        columns = [shard.column(j, bundle.bins) for j in range(bundle.bins.n_columns)]
+        for pieces, slot in zip(found, slots, strict=True):
+            ids: Any = rows.of(slot)
+            if len(ids) == len(shard.labels):
+                ids = slice(None)  # all rows, in their order: nothing is copied
+            units = None if shard.units is None else shard.units[ids]
+            labels = shard.labels[ids].astype(np.int32)
+            pieces.append(Piece([values[ids] for values in columns], labels, units))
+    return [_joined(pieces) for pieces in found]
+
+
+def join_pieces(many: Sequence[Sequence[Piece]]) -> list[Piece]:
+    """The rows of some nodes that several bundles have."""
+    return [_joined(pieces) for pieces in zip(*many, strict=True)]
+
+
+def grow_subtree(pieces: Sequence[Piece], kernel: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays of the tree below a node, of which bundles have these rows."""
+    piece = _joined(pieces)
+    return grow_arrays(piece.columns, piece.labels, piece.units, **kernel)
+
+
+def _joined(pieces: Sequence[Piece]) -> Piece:
+    """The rows of several pieces; a float64 among float32 makes all of a column float64."""
+    if len(pieces) == 1:
+        return pieces[0]
+    units = [piece.units for piece in pieces if piece.units is not None]
+    return Piece(
+        [np.concatenate(column) for column in zip(*(p.columns for p in pieces), strict=True)],
+        np.concatenate([piece.labels for piece in pieces]),
+        np.concatenate(units) if units else None,
+    )
+
+
+# -- names -------------------------------------------------------------------------------------
+
+
+class Names(NamedTuple):
+    """The row that names each split as far as some rows tell, and its key; or -1."""
+
+    rows: NDArray[np.int64]
+    keys: NDArray[np.int64]
+
+
+def name_splits(bundle: Bundle, tree: Tree) -> Names:
+    """The rows of a bundle that may name splits."""
+    none = np.full(tree.n_nodes, -1, dtype=np.int64)
+    found = [Names(none, none)]
+    for shard in bundle.shards:
+        columns = range(bundle.bins.n_columns)
+        X = Matrix(tree.columns, tuple(shard.column(j, bundle.bins) for j in columns))
+        if not X.n_rows:
+            continue
+        keys = row_keys(X)
+        rows = naming_rows_of_part(tree, X, keys)
+        named, at = rows >= 0, np.maximum(rows, 0)
+        found.append(Names(np.where(named, shard.start + at, -1), np.where(named, keys[at], -1)))
+    return last_names(found)
+
+
+def last_names(many: Sequence[Names]) -> Names:
+    """Of the rows that bundles give, the first ones of the greatest keys."""
+    rows = np.array([names.rows for names in many])
+    keys = np.array([names.keys for names in many])
+    last = keys.argmax(axis=0)[None]
+    return Names(
+        np.take_along_axis(rows, last, axis=0)[0], np.take_along_axis(keys, last, axis=0)[0]
+    )

@@ -176,11 +176,14 @@ def test_compression_survives_while_thresholds_are_training_values(fitted) -> No
     assert done.certificate_.risk == alone.risk  # the share of delta stays
 
 
-def test_rows_in_another_order_name_no_split(fitted) -> None:
+def test_compression_does_not_depend_on_the_order_of_the_rows(fitted) -> None:
     clf, X, y = fitted(thresholds="observed")
-    editor = clf.edit(X[::-1], y[::-1])
-    editor.collapse("")
-    assert (editor.done().tree_.names == -1).all()
+    limits = []
+    for order in (slice(None), slice(None, None, -1)):
+        editor = clf.edit(X[order], y[order])
+        editor.split("", "x0 <= 3")
+        limits.append(editor.done().certificate_.risk)
+    assert limits[0] == limits[1]
 
 
 def test_a_prior_certifies_an_edit_only_with_the_rows_in_order(fitted) -> None:

@@ -142,11 +142,11 @@ def test_collapse_grow_and_answer(editor, rows) -> None:
 def test_an_answer_by_hand_survives_other_edits(editor) -> None:
     editor.answer("L", "ill")
     editor.collapse("R")
-    assert editor.done().predict([[30.0, "male", "low", 0.0]]).tolist() == ["ill"]
+    two = pd.DataFrame({"age": [30.0, 70.0], "sex": "male", "stage": "low", "dose": 0.0})
+    assert editor.done().predict(two)[0] == "ill"
     editor.answer("R", "well")
     editor.split("", "age <= 40")  # the leaves below it are counted again
-    labels = editor.done().predict([[30.0, "male", "low", 0.0], [70.0, "male", "low", 0.0]])
-    assert labels.tolist() == ["ill", "well"]
+    assert editor.done().predict(two).tolist() == ["ill", "well"]
 
 
 def test_keep_leaves_out_splits_that_part_no_rows(clf, rows) -> None:

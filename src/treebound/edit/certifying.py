@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from weakref import WeakSet
 
-import numpy as np
-
 from treebound.certificate import HeldOut, Prior, PriorOptions
 from treebound.edit.rows import EditedRows
 from treebound.model import Model, row_counts
@@ -60,9 +58,6 @@ class Certifier:
             reason = reason or ("" if proof is not None else _OTHER_ORDER)
         if start.held_out is not None:
             reason = reason or "The rows that fit held out are counted when the edits end."
-        if tree.names is not None and not self._rows.in_order:
-            # the rows of a table in another order name no split
-            tree = replace(tree, names=np.full(tree.n_nodes, -1))
         return replace(
             start,
             tree=tree,

@@ -20,11 +20,11 @@ from treebound.edit.certifying import Certifier
 from treebound.edit.figures import Figures, as_frame, figures_of
 from treebound.edit.nodes import Nodes, planted, rows_at, sides
 from treebound.edit.parsing import SplitTest, column_named, parse_split
+from treebound.edit.places import node_at, path_of, question, where
 from treebound.edit.rows import read_rows
 from treebound.model import Model, as_model
-from treebound.show.words import answer, class_and_counts, counted, one_line
+from treebound.show.words import class_and_counts, counted, one_line
 from treebound.tree import Tree
-from treebound.tree.split import split_of, splits_of
 
 __all__ = ["Editor", "Step"]
 
@@ -146,12 +146,11 @@ class Editor:
         return self._states[0].figures
 
     def __str__(self) -> str:
-        splits = splits_of(self.tree, unknown=self._start.unknown)
         lines = [self.figures.beside(self.figures_before)]
-        for node, split in enumerate(splits):
+        for node in range(self.tree.n_nodes):
             words = class_and_counts(self.tree, node)
-            if split is not None:
-                words = f"{one_line(split.column.name)} {answer(split, left=True)}?"
+            if self.tree.feature[node] >= 0:
+                words = f"{self._asked(self.tree, node)}?"
             lines.append(f"{node:>4}  {'|   ' * int(self.tree.node_depth[node])}{words}")
         return "\n".join([*lines, *self.history])
 
@@ -198,7 +197,7 @@ class Editor:
             numbers = self._rows.numbers
             entry = {
                 "leaf": end,
-                "path": self._path(end),
+                "path": path_of(tree, end),
                 "before": labels[was],
                 "now": labels[tree.label[end]],
                 "rows": len(there),
@@ -355,9 +354,7 @@ class Editor:
             )
         edited = planted(tree, at, nodes, self._rows.sample)
         words = f"{counted(grown.n_leaves, 'leaf')} grown"
-        if columns is not None:
-            words += f" on {', '.join(one_line(tree.columns[place].name) for place in places)}"
-        return self._did(edited, at, words)
+        return self._did(edited, at, words + self._chosen(places))
 
     def answer(self, node: int | str, label: Any) -> Step:
         """Let a leaf answer a class, whatever its majority.
@@ -446,60 +443,26 @@ class Editor:
 
     def _did(self, tree: Tree, node: int, words: str) -> Step:
         """Take a step; steps that were undone are forgotten."""
-        state = _State(tree, self._figures(tree), f"{self._where(node)}: {words}.")
+        state = _State(
+            tree, self._figures(tree), f"{where(self.tree, node, self._start.unknown)}: {words}."
+        )
         before = self.figures
         self._states[self._at + 1 :] = [state]
         self._at += 1
         return Step(state.sentence, before, state.figures)
 
     def _node(self, node: int | str) -> int:
-        """The number of a node."""
-        tree = self.tree
-        if isinstance(node, str):
-            at = 0
-            for place, side in enumerate(node):
-                if side not in "LR":
-                    raise invalid("node", "the editor", "a number or a text of L and R", node)
-                if tree.feature[at] < 0:
-                    raise ValueError(
-                        f"There is no node {node!r}: {node[:place]!r} is a leaf of the tree as it "
-                        "is now."
-                    )
-                at = int(tree.left[at] if side == "L" else tree.right[at])
-            return at
-        if not Whole(0).allows(node):
-            raise invalid("node", "the editor", "a number or a text of L and R", node)
-        if node >= tree.n_nodes:
-            raise ValueError(
-                f"There is no node {node}: the tree as it is now has the nodes 0 to "
-                f"{tree.n_nodes - 1}. Hint: numbers change with every step, paths only below it; "
-                "print the editor to see them."
-            )
-        return int(node)
+        return node_at(self.tree, node)
 
-    def _turns(self, node: int) -> list[tuple[int, bool]]:
-        """The inner nodes above a node, and whether the way goes left."""
-        tree, at, turns = self.tree, 0, []
-        while at != node:
-            right = int(tree.right[at])
-            turns.append((at, node < right))
-            at = int(tree.left[at]) if node < right else right
-        return turns
-
-    def _path(self, node: int) -> str:
-        return "".join("L" if left else "R" for _, left in self._turns(node))
-
-    def _where(self, node: int) -> str:
-        """The conditions of a node in words."""
-        sides_in_words = [
-            f"{one_line(split.column.name)} {answer(split, left=left)}"
-            for split, left in (
-                (split_of(self.tree, at, unknown=self._start.unknown), left)
-                for at, left in self._turns(node)
-            )
-        ]
-        return f"Where {' and '.join(sides_in_words)}" if sides_in_words else "At the root"
+    def _chosen(self, places: list[int]) -> str:
+        """The columns that a subtree was grown on, or those it was not, in words."""
+        names = [one_line(column.name) for column in self.tree.columns]
+        others = [name for at, name in enumerate(names) if at not in places]
+        if not others:
+            return ""
+        if len(others) < len(places):
+            return f" without {', '.join(others)}"
+        return f" on {', '.join(names[at] for at in places)}"
 
     def _asked(self, tree: Tree, node: int) -> str:
-        split = split_of(tree, node, unknown=self._start.unknown)
-        return f"{one_line(split.column.name)} {answer(split, left=True)}"
+        return question(tree, node, self._start.unknown)

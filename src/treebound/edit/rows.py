@@ -17,7 +17,6 @@ from treebound.data.frames import Table, read_table
 from treebound.data.sample import same_length
 from treebound.data.targets import learn_classes
 from treebound.data.weights import row_weights
-from treebound.growing.naming import naming_rows
 from treebound.model import Model
 from treebound.pruning import make_pruner
 from treebound.pruning.base import BasePruner
@@ -40,8 +39,6 @@ class EditedRows:
         The training rows.
     numbers : ndarray of int or None
         The number of each training row in the table; None if the pruner kept rows back.
-    in_order : bool
-        Whether the rows that name splits are the same as in fitting, so that the order is.
     test : Sample or None
         Test rows, each counted once.
     aside : Sample or None
@@ -54,7 +51,6 @@ class EditedRows:
 
     sample: Sample
     numbers: NDArray[np.intp] | None
-    in_order: bool
     test: Sample | None = None
     aside: Sample | None = None
     record: RowRecord | None = None
@@ -126,13 +122,7 @@ def _trained(model: Model, rows: _Rows) -> Iterator[EditedRows]:
             aside = reader.read_sample(*rows.part(rows.numbers[fold]), whole=True)
         for kept in (sample, _without_validation(model, sample)):
             if kept is not None and _counts_agree(model, kept):
-                names = model.tree.names
-                yield EditedRows(
-                    kept,
-                    numbers if kept is sample else None,
-                    names is None or np.array_equal(naming_rows(model.tree, kept), names),
-                    aside=aside,
-                )
+                yield EditedRows(kept, numbers if kept is sample else None, aside=aside)
 
 
 def _folds(model: Model, m: int) -> list[NDArray[np.intp]]:

@@ -13,6 +13,8 @@ other work on the machine disturbs least; only the comparison of threads is by t
 - kinds of data: ten classes, pure noise, integers, heavy ties, missing values, weights, mixed
   columns, against the sorted scan of all rows, which is the same kernel with histograms left out;
 - shards in this process, one and four, against memory;
+- labels and tables: texts, categories, booleans, of numpy, pandas, polars and pyarrow, against an
+  array of numpy with integers;
 - the physical limit: one copy of the matrix for each level of the tree, as the machine copies;
 - 5 real and 5 nominal columns of 10, 100 and 1,000 categories, against one-hot columns and
   scikit-learn, sparse or dense, whichever is faster there;
@@ -210,6 +212,41 @@ def real_columns(rows: list[int]) -> Table:
                 jobs |= light_gbm(X, y)
             found[f"{n:,} rows, {criterion}"] = seconds(jobs)
     return found
+
+
+def labels_and_tables(rows: int) -> Table:
+    """The same rows and classes in every library and type, beside numpy with integers."""
+    import polars as pl
+    import pyarrow as pa
+
+    X, y = real_sample(rows)
+    names = [f"x{i}" for i in range(X.shape[1])]
+    texts = np.array(["no", "perhaps", "yes"])[y]
+    frame = pd.DataFrame(X, columns=names)
+    apart = {name: np.ascontiguousarray(X[:, i]) for i, name in enumerate(names)}
+    cases: dict[str, tuple[Any, Any]] = {
+        "numpy, integers": (X, y),
+        "numpy, booleans": (X, y > 0),
+        "numpy, texts": (X, texts),
+        "numpy, objects": (X, texts.astype(object)),
+        "pandas, texts": (frame, pd.Series(texts.astype(object)).astype("str")),
+        "pandas, categorical": (frame, pd.Series(texts).astype("category")),
+        "pandas by column, integers": (pd.DataFrame(apart, copy=False), pd.Series(y)),
+        "polars, texts": (pl.DataFrame(apart), pl.Series(texts.tolist())),
+        "polars, categorical": (
+            pl.DataFrame(apart),
+            pl.Series(texts.tolist(), dtype=pl.Categorical),
+        ),
+        "pyarrow, texts": (pa.table(apart), pa.chunked_array([texts.tolist()])),
+        "pyarrow, booleans": (pa.table(apart), pa.chunked_array([(y > 0).tolist()])),
+        "pyarrow, dictionary": (
+            pa.table(apart),
+            pa.chunked_array([texts.tolist()]).dictionary_encode(),
+        ),
+    }
+    took = seconds({name: ours(*case) for name, case in cases.items()})
+    plain = took["numpy, integers"]
+    return {name: {"treebound": time, "numpy, integers": plain} for name, time in took.items()}
 
 
 def against_sorted(rows: int) -> Table:
@@ -433,6 +470,8 @@ def main() -> None:
     print_times("growing alone, 75 leaves", found["kinds of data"])
     found["shards"] = shards([10**5] if asked.quick else [10**5, 10**6])
     print_times("growing on shards in this process, 75 leaves", found["shards"])
+    found["labels and tables"] = labels_and_tables(rows_of_kinds)
+    print_times("fit, other labels and tables", found["labels and tables"])
     found["limit"] = limit(rows_of_kinds)
     print(
         f"\ngrowing takes as long as {found['limit']['copies']:.1f} copies of the matrix; "

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Helpers of tests; the root too, as workers in other processes import the test modules by name.
@@ -12,3 +13,14 @@ settings.register_profile(
     "treebound", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.load_profile("treebound")
+
+
+@pytest.fixture(scope="session")
+def raw_files() -> Path:
+    """The folder with the raw files; tests that need it are skipped where there is none."""
+    import support
+
+    folder = support.data_folder()
+    if folder is None:
+        pytest.skip("needs the raw data files: name their folder with TREEBOUND_DATA")
+    return folder

@@ -92,7 +92,7 @@ def test_options_win_over_the_schema(table, tmp_path, capsys):
     ("options", "said"),
     [
         (["--sep", ";;"], "The option --sep must be one character, 'tab' or 'whitespace'"),
-        (["--encoding", "klingon"], "The option --encoding must be a known text encoding"),
+        (["--encoding", "klingon"], "The option --encoding must be a text encoding"),
         (["--ignore", "nope"], "has no column 'nope'"),
         (["--ignore", "n,,code"], "The option --ignore must name columns"),
         (["--nominal", "y"], "The target 'y' is named in"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -79,14 +80,14 @@ def test_a_checkpoint_of_another_table_is_refused(folder, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        ([], "needs --target"),
-        (["--target", "label", "--schema", "x.toml"], "neither --cv nor options"),
-        (["--target", "nothing"], "one of its columns"),
+        ([], "Which column is to be predicted?"),
+        (["--target", "label", "--cv", "3"], "cannot be cross-validated"),
+        (["--target", "nothing"], "has no column 'nothing'"),
         (["--target", "label", "--pruning", "reduced-error"], "looks at the rows again"),
     ],
 )
 def test_what_is_refused(folder, capsys, argv, words):
-    code, out, err = run(capsys, "fit", folder, *argv)
+    code, out, err = run(capsys, "fit", folder, "--stream", *argv)
     assert (code, out) == (2, "")
     assert words in " ".join(err.split())
 
@@ -95,7 +96,7 @@ def test_files_must_be_of_one_kind(frame, folder, capsys):
     frame.to_csv(folder / "more.csv", index=False)
     code, _, err = run(capsys, "fit", folder, "--target", "label")
     assert code == 2
-    assert "CSV and Parquet files together" in " ".join(err.split())
+    assert "parquet and text files together" in " ".join(err.split())
 
 
 def test_lines_tell_speed_leaves_and_what_is_left():
@@ -136,3 +137,29 @@ def test_files_of_other_columns_are_named(frame, folder, capsys, change, words):
     assert (code, out) == (2, "")
     assert "must have the same columns" in err
     assert words in err
+
+
+def test_options_of_reading_work_in_memory_and_streamed(tmp_path, capsys):
+    path = tmp_path / "rows.txt"
+    rows = "\n".join(f"{i};{i % 7},5;{'-' if i % 5 else 'red'};{'no' if i % 7 < 3 else 'yes'}"
+                     for i in range(200))  # fmt: skip
+    path.write_text(rows)
+    how = ["--names", "id,x,c,label", "--sep", ";", "--decimal", ",", "--missing", "-",
+           "--ignore", "id", "--target", "label", "--quiet"]  # fmt: skip
+    models = [tmp_path / "memory.json", tmp_path / "stream.json"]
+    assert run(capsys, "fit", path, *how, "-o", models[0]) == (0, "", "")
+    assert run(capsys, "fit", path, *how, "-o", models[1], "--stream") == (0, "", "")
+    memory, stream = (tb.BoundTreeClassifier.load(model) for model in models)
+    assert memory.columns_ == stream.columns_
+    assert [column.name for column in memory.columns_] == ["x", "c"]
+    assert memory.columns_[1].missing
+    np.testing.assert_array_equal(memory.tree_.threshold, stream.tree_.threshold)
+    assert memory.tree_.errors == 0
+
+
+def test_a_packed_file_is_streamed_by_the_size_of_its_content(tmp_path, monkeypatch):
+    path = tmp_path / "rows.csv.gz"
+    path.write_bytes(gzip.compress(b"x,y\n" + b"1,2\n" * 100_000))
+    monkeypatch.setattr(streams, "_free_memory", lambda: 1e6)
+    assert path.stat().st_size < 10_000
+    assert streams.must_stream([path], False)

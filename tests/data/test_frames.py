@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 from library_tables import BACKENDS, encode, learned
 from scipy import sparse
@@ -108,6 +109,15 @@ def test_other_numbers_become_floats(dtype, kept):
     np.testing.assert_array_equal(np.column_stack(matrix.values), [[1, 2], [3, 4]])
 
 
+def test_masked_values_are_missing():
+    numbers = np.ma.masked_array([[1, 2], [3, 4]], mask=[[False, True], [False, False]])
+    np.testing.assert_array_equal(learned(numbers)[1], [[1, np.nan], [3, 4]])
+    texts = np.ma.masked_array([["a"], ["b"]], mask=[[False], [True]])
+    columns, encoded = learned(texts)
+    assert columns == (Column("x0", "nominal", ("a",), missing=True),)
+    np.testing.assert_array_equal(encoded, [[0], [np.nan]])
+
+
 def test_boolean_and_text_arrays_are_nominal():
     columns, encoded = learned(np.array([[True, False], [True, True]]))
     assert columns[0] == Column("x0", "nominal", (False, True), declared=True)
@@ -173,6 +183,9 @@ def test_columns_named_by_numbers_are_named_by_position():
         (pl.LazyFrame({"a": [1]}), TypeError, "Hint: collect it first"),
         (pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"]), ValueError, "more than once: 'a'"),
         (pa.table([[1], [2]], names=["a", "a"]), ValueError, "more than once: 'a'"),
+        (pd.Series([1.0, 2.0]), ValueError, r"Expected 2D array.*X\.iloc\[\[0\]\]"),
+        ([{"a": 1}, {"a": 2}], ValueError, "list of dictionaries.*pandas.DataFrame"),
+        (ds.dataset(pa.table({"a": [1]})), TypeError, "Got InMemoryDataset.*in batches"),
         ("text", ValueError, "X must be a data frame.*Got 'text'"),
         (None, ValueError, "X must be a data frame.*Got None"),
     ],

@@ -133,3 +133,13 @@ def test_an_exact_sum_does_not_depend_on_the_order():
     assert exact_sum(weight) == slow == exact_sum(weight[::-1])
     assert exact_sum(weight[:100]) + exact_sum(weight[100:]) == slow
     assert exact_sum(np.empty(0)) == 0
+
+
+def test_categories_are_declared_only_if_every_part_declares_them():
+    declared = pd.DataFrame({"c": pd.Categorical(["a", "b"])})
+    texts = pd.DataFrame({"c": ["a", "b"]})
+    for frames in ([declared, texts], [texts, declared], [declared, declared]):
+        parts = [learn_part(X, ["u", "v"], number=at) for at, X in enumerate(frames)]
+        (column,) = put_together(parts).columns
+        assert column.categories == ("a", "b")
+        assert column.declared == (frames[0] is frames[1])

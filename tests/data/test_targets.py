@@ -66,6 +66,9 @@ def test_a_column_vector_is_flattened_with_a_warning():
         ([1j, 2j], ValueError, "Complex data not supported"),
         (np.zeros((3, 2)), ValueError, "should be a 1d array"),
         (7, ValueError, "should be a 1d array"),
+        (np.ma.masked_array([1, 2], mask=[True, False]), ValueError, "Input y contains NaN"),
+        (np.array([1, 2], dtype="m8[D]"), ValueError, "y must hold numbers, text.*Got timedelta"),
+        (pd.Series(pd.to_timedelta([1, 2])), ValueError, "y must hold numbers.*Got Duration"),
         ("label", ValueError, "Got the text 'label'.*leave this column out of X"),
         (sparse.csr_array(np.eye(2)), TypeError, "Sparse data"),
     ],
@@ -73,3 +76,43 @@ def test_a_column_vector_is_flattened_with_a_warning():
 def test_trouble_with_a_target(y, error, message):
     with pytest.raises(error, match=message):
         learn_classes(y)
+
+
+def test_classes_that_do_not_occur_are_left_out():
+    texts = ["b", "a", "c", "b"]
+    for y in (
+        pd.Series(texts, dtype="category")[:2],
+        pa.chunked_array([texts]).dictionary_encode()[:2],
+        pl.Series(texts, dtype=pl.Categorical)[:2],
+        pl.Series(texts, dtype=pl.Enum(["a", "b", "c"]))[:2],
+    ):
+        classes, codes = learn_classes(y)
+        assert (classes.tolist(), codes.tolist()) == (["a", "b"], [1, 0])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_texts_of_every_library_have_the_classes_of_numpy(seed):
+    rng = np.random.default_rng(seed)
+    size = [1, 3, 8, 9, 20][seed % 5]
+    words = [
+        "".join(rng.choice(list("ab\u00e9\u20ac"), rng.integers(0, size + 1))) for _ in range(9)
+    ]
+    words += [str(i) for i in range(200 * (seed % 2))]  # more than the quick way takes
+    texts = rng.choice(words, 500)
+    expected, inverse = np.unique(texts, return_inverse=True)
+    listed = texts.tolist()
+    tables = [
+        texts,
+        texts.astype(object),
+        listed,
+        pl.Series(listed)[3:],
+        pd.Series(listed, dtype="str"),
+        pa.chunked_array([listed]),
+        pa.chunked_array([listed[:100], listed[100:]], pa.large_string()),
+    ]
+    for y in tables:
+        classes, codes = learn_classes(y)
+        assert classes[codes].tolist() == texts.tolist()[-len(codes) :]
+        if len(codes) == len(texts):
+            assert classes.tolist() == expected.tolist()
+            assert codes.tolist() == inverse.tolist()

@@ -9,7 +9,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-import support
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -63,12 +62,3 @@ def mirror(monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
     monkeypatch.setenv("TREEBOUND_MIRROR", server.url)
     yield server
     server.close()
-
-
-@pytest.fixture(scope="session")
-def raw_files() -> Path:
-    """The folder with the raw files; tests that need it are skipped where there is none."""
-    folder = support.data_folder()
-    if folder is None:
-        pytest.skip("needs the raw data files: name their folder with TREEBOUND_DATA")
-    return folder

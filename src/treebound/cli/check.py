@@ -44,7 +44,7 @@ def check(
     from treebound.cli.findings import remedy
     from treebound.data.check import check_sample
 
-    table = read_training(data, options, target)
+    table = read_training([data], options, target)
     report = check_sample(table.sample(), str(table.schema.target))
     if json:
         document = {

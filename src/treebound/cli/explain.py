@@ -50,7 +50,7 @@ def explain(
     import numpy as np
 
     from treebound.cli.models import loaded_model, schema_of
-    from treebound.datasets.reading import iter_raw
+    from treebound.data.files import iter_raw
     from treebound.show import explain as explain_row
 
     for name, value in (("row", row), ("rows", rows)):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from treebound.data.targets import read_classes
 
 if TYPE_CHECKING:
-    from treebound.datasets.reading import RawTable
+    from treebound.data.files import RawTable
     from treebound.model import Model
 
 __all__ = ["figures_of", "quality_line", "quality_words"]

@@ -81,7 +81,8 @@ def fit(
 ) -> None:
     """Fit a tree to a table: a CSV or Parquet file, or '-' for standard input.
 
-    Several files, a folder, and a file that does not fit in memory are read batch by batch.
+    Several files and folders may be parts of one table. What does not fit in memory is read batch
+    by batch.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def fit(
     page
         Where to write an HTML page that shows the tree.
     stream
-        Read a single file batch by batch too.
+        Read batch by batch even if it fits in memory.
     checkpoint
         A file that keeps the tree as far as it is grown, for tables that are read batch by batch:
         the same command goes on from it.
@@ -161,23 +162,19 @@ def fit(
     )
     parameters.checked()  # before the table is read
     if must_stream([data, *more], stream or checkpoint is not None):
-        if target is None or cv is not None or options != TableOptions():
-            raise ValueError(
-                "A table that is read batch by batch needs --target, and takes neither --cv nor "
-                "options that say how to read it. Hint: write it as Parquet, with the types it "
-                "should have."
-            )
+        if cv is not None:
+            raise ValueError("A table that is read batch by batch cannot be cross-validated.")
         if weights.needs_labels:
             raise ValueError(
                 "A table that is read batch by batch takes neither --costs, --weight-column nor "
                 "--class-weight LABEL=WEIGHT. Hint: --class-weight balanced."
             )
         with progress(f"fitting {data}", quiet) as tell, warnings_as_lines(quiet):
-            model = fit_files(parameters, [data, *more], target, tell, checkpoint)
+            model = fit_files(parameters, [data, *more], target, options, tell, checkpoint)
         sample = table = None
     else:
         model, sample, table = _fit_in_memory(
-            parameters, data, options, weights, target, cv, verbose, quiet
+            parameters, [data, *more], options, weights, target, cv, verbose, quiet
         )
     if not quiet:
         print_message(summary(model))
@@ -221,7 +218,7 @@ def _facts(paths: Sequence[Path], model: Model) -> dict[str, str]:
 
 def _fit_in_memory(
     parameters: FitParameters,
-    data: Path,
+    paths: list[Path],
     options: TableOptions,
     weights: WeightOptions,
     target: str | None,
@@ -234,8 +231,8 @@ def _fit_in_memory(
     from treebound.classifier.fitting import fit_sample, fit_table
     from treebound.cli.findings import brief_lines
 
-    with progress(f"reading {data}", quiet):
-        table = read_training(data, options, target)
+    with progress(f"reading {paths[0]}", quiet):
+        table = read_training(paths, options, target)
         sample = weights.applied(table.sample(), parameters)
     if folds is not None and folds > sample.n_rows:
         raise ValueError(
@@ -247,7 +244,7 @@ def _fit_in_memory(
     if not quiet:
         names = f"{len(sample.columns):,} column{'s' * (len(sample.columns) != 1)}"
         print_message(
-            f"{data}: {sample.n_rows:,} rows, {names}, target {table.schema.target!r} with "
+            f"{paths[0]}: {sample.n_rows:,} rows, {names}, target {table.schema.target!r} with "
             f"{sample.n_classes:,} classes."
         )
         for line in brief_lines(sample, str(table.schema.target)):

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treebound.cli.output import write_result
-from treebound.datasets.reading import read_raw
-from treebound.datasets.schema import Schema
+from treebound.data.schema import Schema
 from treebound.model import Model
 
 if TYPE_CHECKING:
     from treebound.cli.options import FileOptions
-    from treebound.datasets.reading import RawTable
+    from treebound.data.files import RawTable
     from treebound.tree import Tree
 
 __all__ = ["constant_error", "labelled_rows", "leaves", "loaded_model", "one_leaf", "percent",
@@ -47,6 +46,8 @@ def schema_of(model: Model, options: FileOptions, target: str | None = None) -> 
 
 def labelled_rows(model: Model, data: Path, options: FileOptions, target: str | None) -> RawTable:
     """Rows with their labels, in the columns and classes of a model."""
+    from treebound.data.files import read_raw
+
     name = target or model.target
     if name is None:
         raise ValueError("The model does not name its target. Hint: name the column with --target.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,8 +11,8 @@ from cyclopts import Group, Parameter
 
 if TYPE_CHECKING:
     from treebound.data import Column, Sample
-    from treebound.datasets.reading import RawTable
-    from treebound.datasets.schema import Layout, Schema
+    from treebound.data.files import RawTable
+    from treebound.data.schema import Layout, Schema
 
 __all__ = ["Data", "FileOptions", "Force", "Model", "Output", "Quiet", "Switch", "TableOptions",
            "Target", "TrainingTable", "read_training"]  # fmt: skip
@@ -59,6 +58,14 @@ class FileOptions:
         str | None,
         Parameter(group=_reading, help="The text encoding, such as latin-1; by default UTF-8."),
     ] = None
+    decimal: Annotated[
+        str | None,
+        Parameter(group=_reading, help="The decimal mark; by default a point."),
+    ] = None
+    names: Annotated[
+        list[str],
+        _many("The names of the columns, NAME,NAME, of a file without a line of names."),
+    ] = ()  # type: ignore[assignment]
     missing: Annotated[
         list[str],
         _many("A text that stands for a missing value, beside the usual ones; may be repeated."),
@@ -66,9 +73,11 @@ class FileOptions:
 
     def as_schema(self) -> Schema:
         """What the options say, on top of the schema file."""
-        from treebound.datasets.schema import Schema, read_schema
+        from treebound.data.schema import Schema, read_schema
 
         given = Schema() if self.schema is None else read_schema(self.schema)
+        if self.names:
+            given = replace(given, order=tuple(_names(self.names, "names")))
         missing = (*given.missing, *(text for text in self.missing if text not in given.missing))
         return replace(given, layout=self._layout(given.layout), missing=missing)
 
@@ -82,16 +91,14 @@ class FileOptions:
                     f"Got {self.sep!r} instead."
                 )
             layout = replace(layout, separator=separator)
-        if self.encoding is not None:
+        for option in ("encoding", "decimal"):
+            value = getattr(self, option)
             try:
-                codecs.lookup(self.encoding)
-            except LookupError:
-                raise ValueError(
-                    "The option --encoding must be a known text encoding, such as utf-8, latin-1 "
-                    f"or cp1252. Got {self.encoding!r} instead."
-                ) from None
-            layout = replace(layout, encoding=self.encoding)
-        return layout
+                layout = layout if value is None else replace(layout, **{option: value})
+            except ValueError as error:
+                words = str(error).replace(f"The {option!r} of [read]", f"The option --{option}")
+                raise ValueError(words) from None
+        return replace(layout, header=False) if self.names else layout
 
 
 @Parameter(name="*")
@@ -132,6 +139,14 @@ class TableOptions(FileOptions):
             else:  # numbers; which, is known when they are read
                 schema = _with(schema, name, Column(name))
         return schema
+
+    def checked_schema(self, target: str | None) -> Schema:
+        """The same, with the column to predict, which must not be named as another one."""
+        given = self.as_schema()
+        wanted = target or given.target
+        if wanted != given.target and wanted in (*given.names, *given.ignored):
+            raise ValueError(f"The target {wanted!r} is named in --ignore, --nominal or --ordinal.")
+        return given.with_target(target)
 
     @property
     def ordered(self) -> list[str]:
@@ -204,31 +219,33 @@ class TrainingTable:
         )
 
 
-def read_training(data: Path, options: TableOptions, target: str | None) -> TrainingTable:
+def read_training(
+    paths: Sequence[Path], options: TableOptions, target: str | None
+) -> TrainingTable:
     """Read a table to learn from; a ValueError says what is wrong with it."""
-    from treebound.datasets.reading import read_raw
+    from treebound.data.files import read_raw
 
-    given = options.as_schema()
-    wanted = target or given.target
-    for name in (*given.names, *given.ignored):
-        if name == wanted and name not in (given.target,):
-            raise ValueError(f"The target {name!r} is named in --ignore, --nominal or --ordinal.")
-    raw = read_raw(str(data), given, target=target)
+    raw = read_raw([str(path) for path in paths], options.checked_schema(target))
     if not len(raw):
-        raise ValueError(f"{data} has no rows, only the names of its columns.")
+        raise ValueError(f"{raw.name} has no rows, only the names of its columns.")
     if raw.schema.target is None:
-        names = ", ".join(map(repr, raw.schema.names[:20]))
-        raise ValueError(
-            f"Which column is to be predicted? Hint: name it with --target, one of {names}."
-        )
+        raise no_target(raw.schema.names)
     if not raw.schema.columns:
-        raise ValueError(f"{data} has no column to learn from beside {raw.schema.target!r}.")
+        raise ValueError(f"{raw.name} has no column to learn from beside {raw.schema.target!r}.")
     _check_classes(raw)
     shown = tuple(
         _ordered_column(raw, column.name) if column.name in options.ordered else column
         for column in raw.schema.columns
     )
     return TrainingTable(raw, replace(raw.schema, columns=shown), options.ordered)
+
+
+def no_target(names: Sequence[str]) -> ValueError:
+    """The error for a table of which it is not said what to predict."""
+    listed = ", ".join(map(repr, names[:20]))
+    return ValueError(
+        f"Which column is to be predicted? Hint: name it with --target, one of {listed}."
+    )
 
 
 def _check_classes(raw: RawTable) -> None:
@@ -248,10 +265,10 @@ def _ordered_column(raw: RawTable, name: str) -> Column:
     import numpy as np
 
     from treebound.data import Column
-    from treebound.datasets.convert import numbers
+    from treebound.data.typed import numbers
 
     try:
-        values = numbers(raw.raw[name], name, raw.schema)
+        values = numbers(raw.values(name), name, raw.schema)
     except ValueError:
         raise ValueError(
             f"Column {name!r} holds texts, whose order only you know. Hint: list them, least "

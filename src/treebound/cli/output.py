@@ -5,19 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound._files import atomic_write
 from treebound.data.raw import is_missing
-from treebound.datasets.reading import RawTable
-from treebound.datasets.text_column import TextColumn
+
+if TYPE_CHECKING:
+    from treebound.data.files import RawTable
 
 __all__ = ["Answers", "TableWriter", "table_form", "table_writer", "write_result"]
 
@@ -57,9 +58,9 @@ class _CsvWriter:
         self.started = False
 
     def write(self, answers: Answers, kept: RawTable | None) -> None:
-        raw = {} if kept is None else kept.raw
+        names = [] if kept is None else kept.names
         if not self.started:
-            self.rows.writerow([*raw, *answers.columns])
+            self.rows.writerow([*names, *answers.columns])
             self.started = True
         if answers.nodes is None:
             return
@@ -68,7 +69,8 @@ class _CsvWriter:
             lines = np.array([_csv_line(row) for row in each], dtype=object)
             self.stream.writelines(lines[answers.nodes])
             return
-        columns = [_texts(values) for values in raw.values()]
+        table = kept.native()
+        columns = [_texts(table.column(name), name) for name in names]
         rows = zip(*columns, (each[node] for node in answers.nodes.tolist()), strict=True)
         self.rows.writerows((*row[:-1], *row[-1]) for row in rows)
 
@@ -79,11 +81,21 @@ def _csv_line(row: Iterable[Any]) -> str:
     return line.getvalue()
 
 
-def _texts(values: Sequence[Any]) -> list[Any]:
-    """Texts of a file as they are; values of a frame, nothing where they are missing."""
-    if isinstance(values, TextColumn):
-        return list(values)
-    return ["" if is_missing(value) else value for value in values]
+def _texts(column: Any, name: str) -> list[Any]:
+    """The values of a column of the table, nothing where they are missing."""
+    import pyarrow
+
+    if pyarrow.types.is_nested(column.type):
+        raise ValueError(
+            f"Column {name!r} is {column.type}, which cannot be written as CSV. Hint: write "
+            "Parquet, or leave out --keep."
+        )
+    values: list[Any] = column.to_pylist()
+    return (
+        values
+        if pyarrow.types.is_string(column.type)
+        else ["" if is_missing(v) else v for v in values]
+    )
 
 
 class _ParquetWriter:
@@ -99,23 +111,13 @@ class _ParquetWriter:
         columns = {name: self.arrow.array(values) for name, values in answers.rows().items()}
         table = self.arrow.table(columns)
         if kept is not None:
-            table = self._kept(kept)
+            table = kept.arrow()
             for name in columns:
                 table = table.append_column(name, columns[name])
         # The first chunk fixes the types.
         if self.file is None:
             self.file = self.parquet.ParquetWriter(self.stream, table.schema)
         self.file.write_table(table.cast(self.file.schema))
-
-    def _kept(self, rows: RawTable) -> Any:
-        """The columns of the table that was read."""
-        try:
-            return self.arrow.Table.from_pandas(rows.frame(others=True), preserve_index=False)
-        except self.arrow.ArrowException as error:
-            raise ValueError(
-                f"The columns of {rows.name} cannot all be written as Parquet: {error}. Hint: "
-                "leave out --keep, or write a .csv file."
-            ) from None
 
     def close(self) -> None:
         if self.file is not None:

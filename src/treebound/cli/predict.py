@@ -11,7 +11,7 @@ from treebound.cli.overwrite import check_output
 
 if TYPE_CHECKING:
     from treebound.cli.output import Answers
-    from treebound.datasets.reading import RawTable
+    from treebound.data.files import RawTable
     from treebound.model import Model as FittedModel
 
 __all__ = ["predict"]
@@ -60,7 +60,7 @@ def predict(
     from treebound.cli.models import loaded_model, schema_of
     from treebound.cli.output import table_form, table_writer
     from treebound.cli.weighting import with_threshold
-    from treebound.datasets.reading import iter_raw
+    from treebound.data.files import iter_raw
 
     check_output(output, table_form(output), reads=[model, data, options.schema], force=force)
     if chunk_rows < 1:
@@ -81,7 +81,7 @@ def _answers(model: FittedModel, chunk: RawTable, proba: bool, keep: bool) -> An
 
     tree = model.tree
     name = model.target or "prediction"
-    if keep and name in chunk.raw:
+    if keep and name in chunk.names:
         name = f"predicted {name}"
     columns = {name: tree.classes[tree.label]}
     if proba:

@@ -8,11 +8,12 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treebound.cli.messages import print_message
 
 if TYPE_CHECKING:
+    from treebound.cli.options import TableOptions
     from treebound.growing import Progress
     from treebound.model import Model
     from treebound.parameters import FitParameters
@@ -24,17 +25,11 @@ _TIMES_IN_MEMORY = 6
 
 
 def must_stream(paths: Sequence[Path], asked: bool) -> bool:
-    """Whether files are read batch by batch: if asked for, several of them, a folder, or large.
+    """Whether files are read batch by batch: if asked for, or too large for the free memory."""
+    from treebound.data.formats import files_of, size_in_memory
 
-    Parameters
-    ----------
-    paths : sequence of Path
-    asked : bool
-    """
-    if asked or len(paths) > 1 or any(path.is_dir() for path in paths):
-        return True
-    size = sum(path.stat().st_size for path in paths if path.is_file())
-    return _TIMES_IN_MEMORY * size > _free_memory()
+    limit = _free_memory() / _TIMES_IN_MEMORY
+    return asked or size_in_memory(files_of(paths), limit) >= limit
 
 
 def _free_memory() -> float:
@@ -47,35 +42,40 @@ def _free_memory() -> float:
 def fit_files(
     parameters: FitParameters,
     paths: Sequence[Path],
-    target: str,
+    target: str | None,
+    options: TableOptions,
     tell: Callable[[str], None],
     checkpoint: Path | None = None,
 ) -> Model:
-    """Fit a classifier to CSV or Parquet files.
+    """Fit a tree to files that are read batch by batch.
 
     Parameters
     ----------
     parameters : FitParameters
     paths : sequence of Path
         Files of one kind, or folders of such.
-    target : str
-        The column to predict.
+    target : str, optional
+        The column to predict; by default the one the schema names.
+    options : TableOptions
+        How the files are read.
     tell : callable
         Called with a line that says how far it is.
     checkpoint : Path, optional
         A file that keeps the tree as far as it is grown.
     """
     from treebound.classifier.fitting import fit_stream
-    from treebound.data.streams import open_stream
+    from treebound.cli.options import no_target
+    from treebound.data.files import Source, SourceBatches
 
-    dataset = _dataset(paths)
-    batches = open_stream(dataset)
-    assert batches is not None
-    lines = ProgressLines(tell, _rows_of(dataset))
+    schema = options.checked_schema(target)
+    source = Source([str(path) for path in paths], schema)
+    if schema.target is None:
+        raise no_target(source.names)
+    lines = ProgressLines(tell, source.reader.n_rows())
     return fit_stream(
         parameters,
-        batches,
-        target,
+        SourceBatches(source),
+        schema.target,
         None,
         progress=lines.grown,
         reading=lines.read,
@@ -91,49 +91,6 @@ def warnings_as_lines(quiet: bool) -> Iterator[None]:
         yield
     for warning in () if quiet else caught:
         print_message(f"Warning: {warning.message}")
-
-
-def _dataset(paths: Sequence[Path]) -> Any:
-    from treebound._extras import require
-
-    datasets = require("pyarrow.dataset", extra="study", why="Reading files batch by batch")
-    files = sorted(
-        str(file)
-        for path in paths
-        for file in (path.rglob("*") if path.is_dir() else [path])
-        if not file.is_dir() and not file.name.startswith((".", "_"))
-    )
-    kinds = {"parquet" if file.endswith((".parquet", ".pq")) else "csv" for file in files}
-    if len(kinds) != 1:
-        found = "no file" if not kinds else "CSV and Parquet files together"
-        raise ValueError(
-            f"A table that is read batch by batch must be CSV files or Parquet files. Got {found} "
-            f"in {', '.join(map(str, paths[:5]))}."
-        )
-    dataset = datasets.dataset(files, format=kinds.pop())
-    _check_columns(dataset)
-    return dataset
-
-
-def _check_columns(dataset: Any) -> None:
-    """Raise a ValueError if a file lacks a column of the first one: it would be read as missing."""
-    for file in dataset.get_fragments():
-        has = set(file.physical_schema.names)
-        lacks = [name for name in dataset.schema.names if name not in has]
-        more = [name for name in file.physical_schema.names if name not in dataset.schema.names]
-        if lacks or more:
-            found = f"lacks {lacks[0]!r}" if lacks else f"has {more[0]!r} besides"
-            raise ValueError(
-                f"The files of a table must have the same columns. {file.path} {found}. "
-                "Hint: leave it out, or write it again with the columns of the others."
-            )
-
-
-def _rows_of(dataset: Any) -> int | None:
-    """The number of rows where the files tell it without being read."""
-    if dataset.format.default_extname != "parquet":
-        return None
-    return int(dataset.count_rows())
 
 
 class ProgressLines:

@@ -1,6 +1,6 @@
 """Tables to samples: the only place where values are read, typed and checked."""
 
-from treebound.data.columns import Column, Kind, Unknown, has_names, landscape_of
+from treebound.data.columns import Column, Kind, Unknown, landscape_of
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.matrix import Matrix
 from treebound.data.sample import Sample
@@ -11,7 +11,6 @@ __all__ = [
     "Matrix",
     "Sample",
     "Unknown",
-    "has_names",
     "landscape_of",
     "learn_matrix",
     "read_matrix",

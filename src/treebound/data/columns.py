@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from treebound.landscape import Landscape
 
-__all__ = ["KINDS", "UNKNOWNS", "Column", "Kind", "Unknown", "has_names", "landscape_of"]
+__all__ = ["KINDS", "UNKNOWNS", "Column", "Kind", "Unknown", "landscape_of"]
 
 Kind = Literal["real", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -64,11 +64,6 @@ class Column:
         Column
         """
         return replace(self, missing=missing)
-
-
-def has_names(columns: Sequence[Column]) -> bool:
-    """Whether columns have other names than those of a table without names, x0, x1, ..."""
-    return any(column.name != f"x{at}" for at, column in enumerate(columns))
 
 
 def landscape_of(columns: Sequence[Column], *, observed: bool = False) -> Landscape:

@@ -6,6 +6,7 @@ that identifiers are compared exactly.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.data._factorize import factorize_bytes
 from treebound.data.raw import (
     MISSING,
+    Family,
     RawColumn,
     boolean_column,
     coded_column,
@@ -27,7 +30,7 @@ from treebound.data.raw import (
     number_column,
 )
 
-__all__ = ["Table", "read_columns", "read_table"]
+__all__ = ["Table", "frame_of", "read_columns", "read_series", "read_table"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,10 @@ class Table:
             return self.matrix
         return self.matrix.astype(np.float32 if self.matrix.dtype == np.float16 else np.float64)
 
+    def row(self, at: int) -> Table:
+        """The table restricted to one row."""
+        return self.rows(np.arange(self.shape[0]) == at)
+
     def select(self, names: Sequence[str]) -> Table:
         """The table restricted to columns with these names, in this order."""
         if tuple(names) == self.labels:
@@ -107,16 +114,33 @@ def read_table(X: Any) -> Table:
         return X
     if type(X) is np.ndarray and X.dtype in (np.float64, np.float32) and X.ndim == 2 and X.size:
         return Table(None, X.shape, X)
+    if isinstance(X, np.ma.MaskedArray):
+        return _read_array(_unmasked(X))
     if not isinstance(X, np.ndarray | list | tuple):
         import narwhals as nw
 
         if nw.dependencies.is_into_dataframe(X) or isinstance(X, nw.DataFrame):
-            return _read_frame(_frame(X))
+            return _read_frame(frame_of(X))
         if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
             raise TypeError(
                 f"A lazy table has no rows to learn from yet. Got {type(X).__name__} instead of a "
                 "data frame. Hint: collect it first."
             )
+        if nw.dependencies.is_into_series(X):
+            raise ValueError(
+                "X must be a table of rows. Expected 2D array, got a series instead. Hint: a table "
+                "of one row is X.iloc[[0]]; explain takes a single row."
+            )
+        if hasattr(X, "scanner") or hasattr(X, "to_batches"):
+            raise TypeError(
+                f"X must be a table in memory. Got {type(X).__name__} instead, which is read in "
+                "batches. Hint: give each of its batches, or X.to_table()."
+            )
+    elif isinstance(X, list | tuple) and any(isinstance(row, dict) for row in X):
+        raise ValueError(
+            "X must be a data frame, a two-dimensional array or nested lists. Got a list of "
+            "dictionaries instead. Hint: make a data frame of it, such as pandas.DataFrame(X)."
+        )
     return _read_array(X)
 
 
@@ -138,8 +162,18 @@ def _read_array(X: Any) -> Table:
     if array.dtype.kind == "b":
         raw = tuple(boolean_column(array[:, i]) for i in range(array.shape[1]))
     else:
-        raw = tuple(column_of(array[:, i].tolist(), f"x{i}") for i in range(array.shape[1]))
+        raw = tuple(
+            column_of(array[:, i].tolist(), f"Column 'x{i}'") for i in range(array.shape[1])
+        )
     return Table(None, array.shape, raw=raw)
+
+
+def _unmasked(X: Any) -> NDArray[Any]:
+    """The values of a masked array; NaN or None where masked."""
+    number = X.dtype.kind in "iuf"
+    values = np.array(X.data, dtype=np.float64 if number else object)
+    values[np.ma.getmaskarray(X)] = np.nan if number else None
+    return values
 
 
 def _numeric(X: Any, array: NDArray[Any] | None) -> NDArray[Any]:
@@ -178,7 +212,8 @@ def _not_empty(shape: tuple[int, ...]) -> None:
 # -- data frames -------------------------------------------------------------------------------
 
 
-def _frame(X: Any) -> Any:
+def frame_of(X: Any) -> Any:
+    """A data frame of any library as narwhals' own; names must be unique."""
     import narwhals as nw
 
     try:
@@ -186,7 +221,7 @@ def _frame(X: Any) -> Any:
         names = list(frame.columns)
     except nw.exceptions.DuplicateError:
         names = list(getattr(X, "column_names", None) or X.columns)
-    twice = sorted({repr(name) for name in names if names.count(name) > 1})
+    twice = sorted(repr(name) for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(
             f"Column names must be unique. Found more than once: {', '.join(twice)}. "
@@ -197,7 +232,7 @@ def _frame(X: Any) -> Any:
 
 def read_columns(X: Any) -> Table:
     """Read a data frame column by column, without making one array of them."""
-    return _read_frame(_frame(X), as_matrix=False)
+    return _read_frame(frame_of(X), as_matrix=False)
 
 
 def _read_frame(frame: Any, *, as_matrix: bool = True) -> Table:
@@ -207,21 +242,30 @@ def _read_frame(frame: Any, *, as_matrix: bool = True) -> Table:
     strings = all(isinstance(name, str) for name in names)
     labels = tuple(names) if strings else tuple(f"x{i}" for i in range(len(names)))
     known = tuple(names) if strings else None
-    if as_matrix and all(dtype.is_float() for dtype in dtypes) and len(set(dtypes)) == 1:
+    if as_matrix and _is_one_array(frame, dtypes):
         numbers = frame.to_numpy()
         if numbers.dtype in (np.float64, np.float32):
             return Table(known, frame.shape, numbers)
     raw = tuple(
-        _read_series(frame.get_column(name), dtype, label)
-        for name, dtype, label in zip(names, dtypes, labels, strict=True)
+        read_series(frame.get_column(name), f"Column {label!r}")
+        for name, label in zip(names, labels, strict=True)
     )
     return Table(known, frame.shape, raw=raw)
 
 
-def _read_series(series: Any, dtype: Any, label: str) -> RawColumn:
+def _is_one_array(frame: Any, dtypes: list[Any]) -> bool:
+    """Whether a frame of floats is one array, row by row; other frames are read by column."""
+    if not (frame.implementation.is_pandas() and dtypes[0].is_float() and len(set(dtypes)) == 1):
+        return False
+    first = frame.to_native().iloc[:, 0].to_numpy()
+    return bool(first.strides[0] != first.itemsize)
+
+
+def read_series(series: Any, label: str = "y") -> RawColumn:
+    """Read one column of a data frame; ``label`` is its name in errors."""
     import narwhals as nw
 
-    native = series.to_native()
+    native, dtype = series.to_native(), series.dtype
     if str(getattr(native, "dtype", "")) == "object":
         return column_of(native.tolist(), label)
     if dtype.is_numeric():
@@ -235,11 +279,11 @@ def _read_series(series: Any, dtype: Any, label: str) -> RawColumn:
     if dtype == nw.Categorical or dtype == nw.Enum:
         return _categorical(series, dtype, label)
     if dtype in (nw.Date, nw.Datetime, nw.Duration, nw.Time):
-        raise ValueError(no_dates(f"Column {label!r}", str(dtype)))
+        raise ValueError(no_dates(label, str(dtype)))
     if bool(series.is_null().all()):
         return empty_column(len(series))
     raise ValueError(
-        f"Column {label!r} must hold numbers, text, booleans or categories. Got {dtype} instead. "
+        f"{label} must hold numbers, text, booleans or categories. Got {dtype} instead. "
         "Hint: drop it, or make such columns from it."
     )
 
@@ -258,21 +302,40 @@ def _numbers(series: Any) -> RawColumn:
 
 
 def _text(series: Any, label: str) -> RawColumn:
-    """A text column, factorized by the library that holds it."""
+    """A text column, factorized by Arrow or by the library that holds it."""
     native = series.to_native()
     library = series.implementation
+    if library.is_pyarrow():
+        return _arrow_text(native, label)
+    if library.is_polars():
+        return _arrow_text(native.to_arrow(), label)
     if library.is_pandas_like():
+        if getattr(native.dtype, "storage", "") == "pyarrow":
+            return _arrow_text(native.array.__arrow_array__(), label)
         codes, found = native.factorize()
         return found_column("text", np.asarray(codes), list(found))
-    if library.is_pyarrow():
-        return _arrow_codes(native.dictionary_encode(), label)
-    if library.is_polars():
-        import narwhals as nw
-
-        found = series.drop_nulls().unique().to_list()
-        codes = series.cast(nw.Enum(found)).to_native().to_physical()
-        return found_column("text", _physical(codes), found)
     return column_of(series.to_list(), label)
+
+
+def _arrow_text(texts: Any, label: str) -> RawColumn:
+    """Texts of pyarrow; a few distinct ones are found faster than by its dictionaries."""
+    import pyarrow as pa
+
+    array = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    if isinstance(array, pa.ChunkedArray):  # no rows, or too many bytes for one array
+        return _arrow_codes(array.dictionary_encode(), label)
+    wide = pa.types.is_large_string(array.type)
+    if not array.null_count and (wide or pa.types.is_string(array.type)):
+        _, ends, data = array.buffers()
+        last = array.offset + len(array) + 1
+        places: NDArray[Any] = np.frombuffer(ends, np.int64 if wide else np.int32, last)[
+            array.offset :
+        ]
+        held = np.frombuffer(b"" if data is None else data, dtype=np.uint8)
+        coded = factorize_bytes(places, held)
+        if coded is not None:
+            return found_column("text", coded[1], array.take(pa.array(coded[0])).to_pylist())
+    return _arrow_codes(pa.chunked_array([array.dictionary_encode()]), label)
 
 
 def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
@@ -292,7 +355,11 @@ def _categorical(series: Any, dtype: Any, label: str) -> RawColumn:
     categories = tuple(getattr(dtype, "categories", None) or ())
     if library.is_polars() and categories:
         return coded_column(_physical(native.to_physical()), categories, ordered=True)
-    # A polars Categorical shares its categories with other columns: keep only those found.
+    if library.is_polars():
+        # A Categorical shares its categories with other columns: keep only those found.
+        array = native.to_arrow()
+        indices = array.indices.cast("int64").fill_null(MISSING)
+        return _used("text", indices.to_numpy(zero_copy_only=False), array.dictionary)
     import narwhals as nw
 
     return _text(series.cast(nw.String), label)
@@ -310,7 +377,18 @@ def _arrow_codes(chunked: Any, label: str) -> RawColumn:
         return coded_column(codes, tuple(found), ordered=True)
     if family == "other":
         raise ValueError(mixed_types(label, found))
-    return found_column(family, codes, found)
+    return _used(family, codes, array.dictionary)
+
+
+def _used(family: Family, codes: NDArray[Any], dictionary: Any) -> RawColumn:
+    """A column with those values of a dictionary of pyarrow that occur."""
+    counts = np.bincount(codes.astype(np.int64) + 1, minlength=len(dictionary) + 1)[1:]
+    if counts.all():
+        return found_column(family, codes, dictionary.to_pylist())
+    used = np.flatnonzero(counts)
+    rank = np.full(len(counts) + 1, MISSING)
+    rank[used] = np.arange(len(used))
+    return found_column(family, rank[codes], dictionary.take(used).to_pylist())
 
 
 def _physical(codes: Any) -> NDArray[np.int64]:

@@ -11,6 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.data._factorize import factorize_objects
+
 __all__ = [
     "Family", "RawColumn", "boolean_column", "coded_column", "column_of", "empty_column",
     "family_of", "found_column", "is_missing", "mixed_types", "no_dates", "number_column",
@@ -133,9 +135,13 @@ def coded_column(codes: NDArray[Any], categories: tuple[Any, ...], *, ordered: b
 def found_column(family: Family, codes: NDArray[Any], found: Sequence[Any]) -> RawColumn:
     """A column with categories found in the data, sorted: row order must not matter."""
     order = sorted(range(len(found)), key=found.__getitem__)
+    inside = len(codes) == 0 or (codes.min() >= MISSING and codes.max() < len(found))
+    if inside and order == list(range(len(found))):
+        return RawColumn(family if found else "empty", _narrow(codes, len(found)), tuple(found))
     rank = np.full(len(found) + 1, MISSING, dtype=smallest_ints(len(found)))
     rank[order] = np.arange(len(found))
-    codes = np.where((codes < 0) | (codes >= len(found)), len(found), codes)
+    if not inside:
+        codes = np.where((codes < 0) | (codes >= len(found)), len(found), codes)
     categories = tuple(found[i] for i in order)
     return RawColumn(family if found else "empty", rank[codes], categories)
 
@@ -155,6 +161,9 @@ def empty_column(rows: int) -> RawColumn:
 
 def column_of(values: list[Any], label: str) -> RawColumn:
     """A column of Python objects: numbers, text or booleans, but not a mix."""
+    coded = factorize_objects(values)
+    if coded is not None:
+        return found_column("text", coded[1], coded[0])
     types = set(map(type, values))
     if not types <= {str}:
         values = [None if is_missing(v) else v for v in values]
@@ -217,7 +226,7 @@ def mixed_types(label: str, values: Iterable[Any]) -> str:
         examples.setdefault(type(value).__name__, value)
     found = ", ".join(f"{name} ({value!r})" for name, value in sorted(examples.items()))
     return (
-        f"Column {label!r} must hold numbers, text, booleans or categories, of one type only. "
+        f"{label} must hold numbers, text, booleans or categories, of one type only. "
         f"Got {found} instead. Hint: convert it to one type, for example with astype(str)."
     )
 

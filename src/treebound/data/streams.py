@@ -25,12 +25,20 @@ from treebound.data.parts import (
 )
 from treebound.data.sample import Sample
 
-__all__ = ["Batches", "TableStream", "open_stream"]
+__all__ = ["BATCH_ROWS", "Batch", "Batches", "TableStream", "TypesChanged", "open_stream"]
+
+# Columns (None without rows), labels and weights of some rows.
+Batch = tuple[Table | None, Any, Any]
 
 # Rows of a batch: enough that a batch costs little beside its rows.
 BATCH_ROWS = 1 << 17
+
 # Row groups that values are taken from to choose bins, and values of each.
 _PIECES, _PIECE_ROWS = 16, 4096
+
+
+class TypesChanged(Exception):
+    """A later batch showed that columns have other types; all batches must be read again."""
 
 
 class Batches(Protocol):
@@ -42,7 +50,11 @@ class Batches(Protocol):
         ...
 
     def read(self, columns: list[str] | None = None) -> Iterator[Any]:
-        """Data frames with some of the rows each."""
+        """Some of the rows each."""
+        ...
+
+    def split(self, batch: Any, columns: list[str], target: str, weight: str | None) -> Batch:
+        """The columns of a batch, its labels and its weights."""
         ...
 
     def plain_numbers(self) -> list[str]:
@@ -54,7 +66,24 @@ class Batches(Protocol):
         ...
 
 
-class DatasetBatches:
+class _FrameBatches:
+    """Batches that are data frames."""
+
+    def split(self, batch: Any, columns: list[str], target: str, weight: str | None) -> Batch:
+        """The columns of a batch, its labels and its weights."""
+        import narwhals as nw
+
+        table = nw.from_native(batch, eager_only=True)
+        labels = table.get_column(target)
+        weights = None if weight is None else table.get_column(weight).to_numpy()
+        return (
+            read_columns(table.select(columns)) if len(labels) and columns else None,
+            labels,
+            weights,
+        )
+
+
+class DatasetBatches(_FrameBatches):
     """A ``pyarrow.dataset.Dataset``."""
 
     def __init__(self, dataset: Any) -> None:
@@ -131,7 +160,7 @@ class DatasetBatches:
             yield scanner.head(_PIECE_ROWS)
 
 
-class LazyBatches:
+class LazyBatches(_FrameBatches):
     """A lazy frame of polars."""
 
     def __init__(self, frame: Any) -> None:
@@ -218,6 +247,13 @@ class TableStream:
             See :func:`learn_matrix`.
         class_weight : "balanced", mapping of class to weight, or None
         """
+        while True:
+            try:
+                return self._learn(categorical_features, ordinal_features, class_weight)
+            except TypesChanged:  # a later batch showed other types: learn again with these
+                continue
+
+    def _learn(self, categorical_features: Any, ordinal_features: Any, class_weight: Any) -> Schema:
         by_type = ordinal_features is None and isinstance(categorical_features, str)
         plain = [c for c in self._batches.plain_numbers() if c in self.columns] if by_type else []
         if plain:
@@ -243,16 +279,8 @@ class TableStream:
             rows += len(frame)
             self._tell(rows)
 
-    def _apart(self, frame: Any, columns: list[str]) -> tuple[Table | None, Any, Any]:
-        """The columns of a batch, its labels and its weights."""
-        import narwhals as nw
-
-        table = nw.from_native(frame, eager_only=True)
-        labels = table.get_column(self.target)
-        weights = None if self.weight is None else table.get_column(self.weight).to_numpy()
-        rows = len(labels)
-        X = read_columns(table.select(columns)) if rows and columns else None
-        return X, labels, weights
+    def _apart(self, batch: Any, columns: list[str]) -> Batch:
+        return self._batches.split(batch, columns, self.target, self.weight)
 
     def _learn_rest(self, plain: list[str], class_weight: Any) -> Schema:
         """Learn from the columns that are not plain numbers; those are known by their type."""

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data.raw import is_missing
+from treebound.data._factorize import factorize_objects, factorize_words
+from treebound.data.frames import read_series
+from treebound.data.raw import is_missing, no_dates
 
 __all__ = ["Labels", "learn_classes", "read_classes"]
 
@@ -54,14 +56,23 @@ def learn_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
     >>> classes.tolist(), codes.tolist()
     (['no', 'yes'], [0, 1, 0])
     """
-    if isinstance(y, Labels):
-        classes, code_of = learn_classes(y.distinct)
-        return classes, code_of[y.codes]
-    labels = _as_labels(y)
+    labels = _labels(y)
+    if isinstance(labels, Labels):
+        classes, code_of = _in_order(_checked(labels.distinct))
+        if code_of.tolist() == list(range(len(code_of))):
+            return classes, labels.codes.astype(np.int32, copy=False)
+        return classes, code_of[labels.codes]
+    return _in_order(_checked(labels))
+
+
+def _in_order(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The sorted classes, and codes."""
     if labels.dtype.kind in "iu" and len(labels):
         low, high = int(labels.min()), int(labels.max())
         if high - low < _SPAN and high < 2**63:
             return _looked_up(labels, low, high)
+    if labels.dtype.kind == "b" and len(labels):
+        return _looked_up(labels, int(labels.min()), int(labels.max()))
     try:
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError:
@@ -118,8 +129,10 @@ def shortened(classes: NDArray[Any]) -> str:
     return ", ".join(map(repr, labels[:10])) + (", ..." if len(labels) > 10 else "")
 
 
-def _as_labels(y: Any) -> NDArray[Any]:
-    """The labels as a flat array of a sortable type."""
+def _labels(y: Any) -> Labels | NDArray[Any]:
+    """The labels as a flat array of a sortable type; texts and categories by distinct label."""
+    if isinstance(y, Labels):
+        return y
     if y is None:
         raise ValueError("y must hold a label for every row. Got None instead.")
     if isinstance(y, str):
@@ -127,7 +140,21 @@ def _as_labels(y: Any) -> NDArray[Any]:
             f"y must hold a label for every row. Got the text {y!r} instead. Hint: give X[{y!r}], "
             "and leave this column out of X."
         )
-    labels = _flat(_values(y))
+    values = _values(y)
+    if isinstance(values, Labels):
+        return values
+    labels = _flat(values)
+    if labels.dtype.kind in "mM":
+        raise ValueError(no_dates("y", str(labels.dtype)))
+    if labels.dtype.kind in "OU" and len(labels):
+        coded = _coded_texts(labels)
+        if coded is not None:
+            return coded
+    return labels
+
+
+def _checked(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels of a sortable type that can be classes."""
     if labels.dtype.kind == "O":
         labels = _plain(labels)
     if labels.dtype.kind == "f":
@@ -145,10 +172,36 @@ def _as_labels(y: Any) -> NDArray[Any]:
     return labels
 
 
-def _values(y: Any) -> NDArray[Any]:
+def _coded_texts(labels: NDArray[Any]) -> Labels | None:
+    """Texts by distinct label; None if not all are texts, or (in an array of texts) too many."""
+    if labels.dtype.kind == "U":
+        words = np.ascontiguousarray(labels).view(np.uint32).reshape(len(labels), -1)
+        found = factorize_words(words)
+        return None if found is None else Labels(labels[found[0]], found[1])
+    coded = factorize_objects(labels)
+    if coded is None:
+        return None
+    return _complete(np.array(coded[0], dtype=object), coded[1], all_used=True)
+
+
+def _complete(distinct: NDArray[Any], codes: NDArray[Any], *, all_used: bool) -> Labels:
+    """Labels of which those that do not occur are left out; none may be missing."""
+    if len(codes) and int(codes.min()) < 0:
+        raise ValueError(_MISSING)
+    if all_used:
+        return Labels(distinct, codes)
+    used = np.bincount(codes, minlength=len(distinct)) > 0
+    if used.all():
+        return Labels(distinct, codes)
+    return Labels(distinct[used], (np.cumsum(used) - 1)[codes])
+
+
+def _values(y: Any) -> Labels | NDArray[Any]:
     """Values of a list, array or series of any library; missing labels are None or NaN."""
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        raise ValueError(_MISSING)
     if isinstance(y, np.ndarray):
-        return y
+        return np.asarray(y)
     if isinstance(y, list | tuple):
         array = np.asarray(y)
         # numpy would silently turn the numbers of [1, "a"] into text
@@ -163,12 +216,25 @@ def _values(y: Any) -> NDArray[Any]:
     import narwhals as nw
 
     if nw.dependencies.is_into_series(y) or isinstance(y, nw.Series):
-        series = nw.from_native(y, series_only=True)
-        values = series.to_numpy()
-        if values.dtype.kind == "f" and series.dtype.is_integer():
-            raise ValueError(_MISSING)
-        return values
+        return _of_series(nw.from_native(y, series_only=True))
     return np.asarray(y)
+
+
+def _of_series(series: Any) -> Labels | NDArray[Any]:
+    """Texts and categories factorized by the library that holds them; others as an array."""
+    raw = None if str(getattr(series.to_native(), "dtype", "")) == "object" else read_series(series)
+    if raw is None:
+        values: NDArray[Any] = series.to_numpy()
+        return values
+    if raw.missing is not None and raw.missing.any():
+        raise ValueError(_MISSING)
+    if raw.categories is None:
+        return raw.values
+    distinct = np.array(raw.categories)
+    if raw.family == "text" or distinct.ndim != 1:
+        distinct = np.empty(len(raw.categories), dtype=object)
+        distinct[:] = raw.categories
+    return _complete(distinct, raw.values, all_used=not raw.declared)
 
 
 def _flat(labels: NDArray[Any]) -> NDArray[Any]:

@@ -4,12 +4,12 @@
 ``iter_table`` read any CSV file, Parquet file or frame, with an optional schema file.
 """
 
+from treebound.data.schema import Schema, SchemaError, read_schema
 from treebound.datasets.dataset import Dataset
 from treebound.datasets.loaders import load
 from treebound.datasets.reading import infer_schema, iter_table, read_table
 from treebound.datasets.registry import DatasetInfo, info
 from treebound.datasets.registry import names as _names
-from treebound.datasets.schema import Schema, SchemaError, read_schema
 from treebound.datasets.sources import DatasetError, fetch
 
 # ``datasets.list()`` is not in ``__all__``, so that a star import does not shadow the builtin.

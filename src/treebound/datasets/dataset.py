@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from treebound.data.columns import landscape_of
-from treebound.datasets.schema import Schema
+from treebound.data.schema import Schema
 from treebound.landscape import Landscape
 
 if TYPE_CHECKING:

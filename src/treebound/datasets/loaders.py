@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Sequence
 from typing import Any
+
+import pyarrow as pa
 
 from treebound._extras import require
 from treebound._validation import OneOf, check
-from treebound.datasets.convert import label_series, pandas, typed_series
+from treebound.data.raw import RawColumn, column_of
+from treebound.data.schema import Schema
+from treebound.data.text import text_tables
+from treebound.data.text_column import TextColumn
+from treebound.data.typed import Values, labels_of, typed_column
 from treebound.datasets.dataset import Dataset
+from treebound.datasets.reading import label_series, typed_series
 from treebound.datasets.registry import DatasetInfo, Typing, info
-from treebound.datasets.schema import Schema
 from treebound.datasets.sources import DatasetError, file_bytes
-from treebound.datasets.text import text_columns
 
 __all__ = ["load"]
 
@@ -77,14 +82,17 @@ def load(
     return dataset
 
 
-def _typed(
-    entry: DatasetInfo, schema: Schema, raw: dict[str, Sequence[Any]], where: str
-) -> Dataset:
-    pd = pandas()
+def _typed(entry: DatasetInfo, schema: Schema, raw: dict[str, Values], where: str) -> Dataset:
+    pandas = require("pandas", extra="study", why="Reading tables")
     target = str(schema.target)
     try:
-        frame = pd.DataFrame({c.name: typed_series(raw[c.name], c, schema) for c in schema.columns})
-        labels = label_series(raw[target], target, schema)
+        frame = pandas.DataFrame(
+            {
+                c.name: typed_series(typed_column(raw[c.name], c, schema), c.name)
+                for c in schema.columns
+            }
+        )
+        labels = label_series(labels_of(raw[target], target, schema))
     except ValueError as error:
         raise DatasetError(f"{where}, of the data set {entry.name!r}: {error}") from None
     notes = entry.notes
@@ -93,16 +101,17 @@ def _typed(
     return Dataset(entry.name, entry.title, frame, labels, schema, where, notes)
 
 
-def _parsed(entry: DatasetInfo, payload: bytes, where: str) -> dict[str, Sequence[Any]]:
+def _parsed(entry: DatasetInfo, payload: bytes, where: str) -> dict[str, Values]:
     try:
         if entry.sheet is not None:
             return _sheet_columns(entry, payload)
-        return text_columns(payload, entry.declared, where)
+        (table,) = text_tables(io.BytesIO(payload), entry.declared, None, where)
+        return dict(zip(table.column_names, map(TextColumn, table.columns), strict=True))
     except ValueError as error:
         raise DatasetError(f"The data set {entry.name!r} cannot be read: {error}") from None
 
 
-def _sheet_columns(entry: DatasetInfo, payload: bytes) -> dict[str, Sequence[Any]]:
+def _sheet_columns(entry: DatasetInfo, payload: bytes) -> dict[str, Values]:
     """The columns of an Excel sheet, named by the registry."""
     xlrd = require("xlrd", extra="study", why=f"Reading {entry.file}")
     try:
@@ -111,10 +120,13 @@ def _sheet_columns(entry: DatasetInfo, payload: bytes) -> dict[str, Sequence[Any
         raise ValueError(f"{entry.file} is not a readable workbook: {error}") from None
     start = entry.declared.layout.skip_rows
     end = min(start + (entry.rows or sheet.nrows), sheet.nrows)
-    return {name: sheet.col_values(at, start, end) for at, name in enumerate(entry.declared.order)}
+    return {
+        name: TextColumn(pa.chunked_array([list(map(str, sheet.col_values(at, start, end)))]))
+        for at, name in enumerate(entry.declared.order)
+    }
 
 
-def _shipped(entry: DatasetInfo) -> dict[str, Sequence[Any]]:
+def _shipped(entry: DatasetInfo) -> dict[str, Values]:
     """The columns of scikit-learn's copy, with the registry's names."""
     if entry.shipped is None:
         raise DatasetError(
@@ -124,8 +136,12 @@ def _shipped(entry: DatasetInfo) -> dict[str, Sequence[Any]]:
 
     bunch = getattr(sklearn_datasets, entry.shipped.loader)()
     schema = entry.declared
-    raw: dict[str, Sequence[Any]] = dict(zip(schema.names, bunch.data.T, strict=True))
-    raw[str(schema.target)] = [entry.shipped.classes[code] for code in bunch.target]
+    raw: dict[str, Values] = {
+        name: RawColumn("number", values)
+        for name, values in zip(schema.names, bunch.data.T, strict=True)
+    }
+    classes = [entry.shipped.classes[code] for code in bunch.target]
+    raw[str(schema.target)] = column_of(classes, "The target")
     return raw
 
 

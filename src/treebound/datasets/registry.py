@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 from treebound._validation import OneOf, check, invalid
 from treebound.data.columns import Column
-from treebound.datasets.schema import Layout, Schema, layout_of, parse_columns
+from treebound.data.schema import Layout, Schema, layout_of, parse_columns
 
 __all__ = ["Counts", "DatasetInfo", "Shipped", "Typing", "info", "names"]
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Column, Sample
 from treebound.data.frames import Table
+from treebound.data.targets import read_classes
 from treebound.data.weights import class_factors, class_totals, snapped
 from treebound.exchange.foreign import float64_threshold, preorder
 from treebound.exchange.indicators import Indicators
@@ -93,7 +94,8 @@ class SklearnTree:
         sample = Sample.read(
             table, y, sample_weight, columns=columns, classes=classes, named=self.named
         )
-        totals = class_totals(sample.y, sample.weight, len(classes))
+        # "balanced" counts every row once in scikit-learn, whatever its weight
+        totals = class_totals(read_classes(y, classes), None, len(classes))
         return replace(sample, factors=class_factors(self._estimator.class_weight, classes, totals))
 
     def certifiable(self, X: Any, y: Any, kind: Any) -> Model:

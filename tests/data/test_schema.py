@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from treebound import Landscape
 from treebound.data import Column
+from treebound.data.schema import Layout
 from treebound.datasets import Schema, SchemaError, read_schema
-from treebound.datasets.schema import Layout
 
 TEXT = """
 target = "label"

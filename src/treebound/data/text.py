@@ -11,21 +11,20 @@ import csv
 import io
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import IO, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv_reader
 
-from treebound._extras import require
-from treebound.datasets.schema import Layout, Schema
-from treebound.datasets.text_column import TextColumn, arrow
+from treebound.data.schema import Layout, Schema
 
-__all__ = ["LONGEST_LINE", "Raw", "no_duplicates", "text_chunks", "text_columns"]
-
-# Raw columns of a file or a frame, by name.
-Raw = dict[str, Sequence[Any]]
+__all__ = ["LONGEST_LINE", "no_duplicates", "sliced", "text_tables"]
 
 _BLOCK = 1 << 24
 # In bytes; longer lines are an error, so that they are not held in memory.
@@ -36,22 +35,15 @@ _ENDS = b"\r\n"
 _QUOTE = 34
 
 
-def text_columns(payload: bytes, schema: Schema, name: str) -> Raw:
-    """The columns of a text file in memory."""
-    return next(text_chunks(io.BytesIO(payload), schema, None, name))
-
-
-def text_chunks(
-    file: IO[bytes], schema: Schema, chunk_rows: int | None, name: str
-) -> Iterator[Raw]:
-    """The columns of a text file, ``chunk_rows`` rows at a time (None: all); at least one chunk.
+def text_tables(file: IO[bytes], schema: Schema, rows: int | None, name: str) -> Iterator[pa.Table]:
+    """The rows of a text file as tables of texts, ``rows`` at a time (None: all); at least one.
 
     Parameters
     ----------
     file : binary stream
     schema : Schema
         For the layout and, if the file has no header, the names of the columns.
-    chunk_rows : int or None
+    rows : int or None
     name : str
         Name of the file in errors.
     """
@@ -59,18 +51,16 @@ def text_chunks(
         reader = _Reader(file, schema.layout, name)
         names = reader.header() if schema.layout.header else list(schema.order)
         some = False
-        for table in _sliced(reader.tables(len(names)), chunk_rows):
+        for table in sliced(reader.tables(len(names)), rows):
             some = True
-            columns = map(TextColumn, table.columns)
-            yield dict(zip(names, columns, strict=True))
+            yield table.rename_columns(names)
         if not some:
-            nothing = TextColumn(arrow().chunked_array([], "string"))
-            yield dict.fromkeys(names, nothing)
+            yield pa.table([pa.array([], pa.string()) for _ in names], names)
 
 
 def no_duplicates(names: Sequence[str], table: str) -> None:
     """Raise if a column name occurs twice."""
-    twice = sorted({str(name) for name in names if list(names).count(name) > 1})
+    twice = sorted(str(name) for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(
             f"{table} has more than one column named {', '.join(map(repr, twice))}. "
@@ -78,9 +68,8 @@ def no_duplicates(names: Sequence[str], table: str) -> None:
         )
 
 
-def _sliced(tables: Iterator[Any], rows: int | None) -> Iterator[Any]:
+def sliced(tables: Iterator[Any], rows: int | None) -> Iterator[Any]:
     """The rows in tables of ``rows`` rows each (the last may have fewer); None: in one table."""
-    pa = arrow()
     held: list[Any] = []
     count = 0
     for table in tables:
@@ -109,7 +98,8 @@ class _Reader:
         self._separator = separator
         self._plain = len(separator) == 1 and separator.isascii() and separator not in '"\r\n'
         for _ in range(layout.skip_rows):
-            self._skip_line()
+            if not self._skip_line():
+                break
 
     # -- bytes -------------------------------------------------------------------------------
 
@@ -125,7 +115,8 @@ class _Reader:
             "Hint: is this a text file, with a line for each row?"
         )
 
-    def _skip_line(self) -> None:
+    def _skip_line(self) -> bool:
+        """Leave out a line; False at the end of the file."""
         size = 1 << 16
         while True:
             self._fill(size)
@@ -134,7 +125,7 @@ class _Reader:
             )
             if end:
                 self._held = self._held[end.end() :]
-                return
+                return not (self._ended and not self._held)
             size *= 2
             if size > LONGEST_LINE:
                 raise self._too_long()
@@ -188,24 +179,21 @@ class _Reader:
 
     def _by_arrow(self, block: bytes, width: int) -> Any | None:
         """The records of a block; None if Python's reader must read it."""
-        pa = arrow()
-        reader = require("pyarrow.csv", extra="study", why="Reading tables")
-        compute = require("pyarrow.compute", extra="study", why="Reading tables")
         if not self._plain or not _well_quoted(block, self._separator):
             return None
         if not block.strip(_ENDS):
             return pa.table({f"f{at}": pa.array([], pa.string()) for at in range(width)})
         block = block if block[-1:] in (b"\n", b"\r") else block + b"\n"
         try:
-            table = reader.read_csv(
+            table = csv_reader.read_csv(
                 pa.py_buffer(block),
-                read_options=reader.ReadOptions(
+                read_options=csv_reader.ReadOptions(
                     autogenerate_column_names=True, block_size=len(block) + 1
                 ),
-                parse_options=reader.ParseOptions(
+                parse_options=csv_reader.ParseOptions(
                     delimiter=self._separator, newlines_in_values=True
                 ),
-                convert_options=reader.ConvertOptions(
+                convert_options=csv_reader.ConvertOptions(
                     column_types={f"f{at}": pa.string() for at in range(width)},
                     null_values=[],
                     strings_can_be_null=False,
@@ -215,11 +203,10 @@ class _Reader:
             return None
         if table.num_columns != width:
             return None
-        longest = [compute.max(compute.binary_length(one)).as_py() for one in table.columns]
+        longest = [pc.max(pc.binary_length(one)).as_py() for one in table.columns]
         return table if max(longest) <= _FIELD else None
 
     def _by_python(self, block: bytes, width: int) -> Iterator[Any]:
-        pa = arrow()
         rest = iter(lambda: self._read(_BLOCK), b"")
         lines = _lines(_Joined(chain([block, self._held], rest)))
         records = self._records(self._short(lines))
@@ -272,22 +259,21 @@ def _lines(stream: Any) -> Iterator[str]:
 
 def _utf8(file: IO[bytes], layout: Layout) -> Callable[[int], bytes]:
     """A function that reads about ``size`` bytes as UTF-8, without a byte order mark."""
-    try:
-        codec = codecs.lookup(layout.encoding)
-    except LookupError:
-        raise ValueError(
-            f"The 'encoding' of [read] must be a known text encoding. Got {layout.encoding!r} "
-            "instead."
-        ) from None
+    codec = codecs.lookup(layout.encoding)
+    first = b""
     if codec.name == "utf-8":
         return file.read
     if codec.name == "utf-8-sig":
-        return _after(file.read(3).removeprefix(codecs.BOM_UTF8), file)
+        first = file.read(3)
+        if not first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return _after(first.removeprefix(codecs.BOM_UTF8), file)
+        codec = codecs.lookup("utf-16")
     decoder = codec.incrementaldecoder()
+    bytes_of = _after(first, file)
 
     def read(size: int) -> bytes:
         text = ""
-        while not text and (chunk := file.read(size)):
+        while not text and (chunk := bytes_of(size)):
             text = decoder.decode(chunk)
         return (text or decoder.decode(b"", final=True)).encode()
 

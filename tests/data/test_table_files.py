@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 
 from treebound.data import Column, Sample
+from treebound.data.files import iter_raw, read_raw
 from treebound.data.frames import read_table as read_frame
 from treebound.data.targets import Labels, learn_classes
 from treebound.datasets import Schema, read_table
-from treebound.datasets.reading import iter_raw, read_raw
+from treebound.datasets.reading import _frame as frame_of
 
 TEXT = """x,colour,size,flag,y
 1.5,red,small,true,b
@@ -57,7 +58,7 @@ def test_chunks_keep_what_is_no_category(tmp_path):
     path.write_text(TEXT.replace("blue", "mauve").replace("large", "huge"))
     for rows in (1, 3, 100):
         for chunk in iter_raw(path, known, rows):
-            same(chunk, chunk.frame())
+            same(chunk, frame_of(chunk))
     assert "mauve" in [
         c for chunk in iter_raw(path, known, 9) for c in chunk.table().column(1).categories
     ]

@@ -15,15 +15,16 @@ from hypothesis import strategies as st
 from slow_reader import slow_column, slow_columns
 
 from treebound import datasets
-from treebound.datasets import Schema, read_table, text
-from treebound.datasets.text import text_chunks
+from treebound.data import text
+from treebound.data.text import text_tables
+from treebound.datasets import Schema, read_table
 
 
 def columns(payload: bytes, rows: int | None = None) -> dict[str, list[str]]:
     """The columns as the package reads them, put together from chunks."""
     found: dict[str, list[str]] = {}
-    for chunk in text_chunks(io.BytesIO(payload), Schema(), rows, "t.csv"):
-        for name, values in chunk.items():
+    for chunk in text_tables(io.BytesIO(payload), Schema(), rows, "t.csv"):
+        for name, values in chunk.to_pydict().items():
             found.setdefault(name, []).extend(values)
     return found
 
@@ -128,8 +129,8 @@ def test_the_data_sets_read_as_the_slow_reader_reads_them(name, raw_files: Path)
     payload = header.replace(",", separator).encode() + body.encode()
     schema = Schema.from_toml(f"[read]\nseparator = '{separator}'\n")
     expected = slow_columns(payload, separator)
-    (raw,) = text_chunks(io.BytesIO(payload), schema, None, name)
-    assert {column: list(values) for column, values in raw.items()} == expected
+    (raw,) = text_tables(io.BytesIO(payload), schema, None, name)
+    assert raw.to_pydict() == expected
 
 
 def test_a_marker_that_is_a_number_is_missing_wherever_it_stands(tmp_path):

@@ -32,6 +32,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -75,8 +76,7 @@ class Layout:
     skip_rows: int = 0
 
     def __post_init__(self) -> None:
-        one = self.separator is None or self.separator == "whitespace" or len(self.separator) == 1
-        if not one:
+        if self.separator not in (None, "whitespace") and len(str(self.separator)) != 1:
             raise SchemaError(
                 "The 'separator' of [read] must be one character or 'whitespace'. "
                 f"Got {self.separator!r} instead."
@@ -85,6 +85,11 @@ class Layout:
             raise SchemaError(
                 f"The 'decimal' of [read] must be one character. Got {self.decimal!r} instead."
             )
+        try:
+            "a".encode(self.encoding)
+        except (LookupError, UnicodeError):
+            must = "The 'encoding' of [read] must be a text encoding, such as utf-8 or latin-1."
+            raise SchemaError(f"{must} Got {self.encoding!r} instead.") from None
         if self.skip_rows < 0:
             raise SchemaError(
                 f"The 'skip_rows' of [read] must be an int >= 0. Got {self.skip_rows!r} instead."
@@ -367,6 +372,8 @@ def _schema_of(document: Mapping[str, Any]) -> Schema:
 def layout_of(table: Mapping[str, Any]) -> Layout:
     """Read a ``[read]`` table."""
     defaults = {f.name: f.default for f in fields(Layout)}
+    if not isinstance(table, Mapping):
+        raise SchemaError(f"'read' must be a table. Got {table!r} instead.")
     _only_known(table, tuple(defaults), "[read]")
     for name, value in table.items():
         wanted = type(defaults[name]) if defaults[name] is not None else str
@@ -410,8 +417,8 @@ def _category_list(name: str, categories: Any) -> tuple[Any, ...]:
             f"the categories of column {name!r} must be a list of texts, numbers or booleans. "
             f"Got {categories!r} instead."
         )
-    texts = [str(category) for category in categories]
-    twice = sorted({text for text in texts if texts.count(text) > 1})
+    counts = Counter(str(category) for category in categories)
+    twice = sorted(text for text, count in counts.items() if count > 1)
     if twice:
         raise SchemaError(f"column {name!r} lists a category twice: {', '.join(twice)}.")
     return tuple(categories)

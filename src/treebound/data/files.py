@@ -1,0 +1,433 @@
+"""Tables in files or data frames: whole or in chunks, with one rule for types.
+
+A text column is of numbers if every text of the table is a number or a missing marker, otherwise of
+categories. The types of other files are those of their columns, unified over all files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from treebound.data.columns import Column
+from treebound.data.formats import FileReader, files_of
+from treebound.data.frames import Table, frame_of, read_series
+from treebound.data.raw import RawColumn
+from treebound.data.schema import Schema, read_schema
+from treebound.data.streams import BATCH_ROWS, Batch, TypesChanged
+from treebound.data.targets import Labels
+from treebound.data.text_column import TextColumn
+from treebound.data.typed import Values, infer_column, label_facts, labels_of, numbers, typed_column
+
+__all__ = ["RawTable", "Source", "SourceBatches", "iter_raw", "read_raw"]
+
+
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """Rows of a table as a file or a data frame has them, and their schema.
+
+    Attributes
+    ----------
+    name : str
+        What errors call the table.
+    rows : pyarrow.Table or narwhals.DataFrame
+        The rows; a table of pyarrow if they are from a file.
+    from_text : bool
+        Whether all columns are texts of a text file.
+    schema : Schema
+    first_row : int
+        The number of the first row, for errors.
+    unknown : {"error", "keep"}
+        What to do with a value that is not a declared category.
+    labels_are : tuple of bool, optional
+        The facts of the labels of the whole table, see :func:`treebound.data.typed.label_facts`.
+    """
+
+    name: str
+    rows: Any
+    from_text: bool
+    schema: Schema
+    first_row: int = 1
+    unknown: str = "error"
+    labels_are: tuple[bool, bool, bool] | None = None
+    _read: dict[str, Values] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of all columns."""
+        held = self.rows
+        return list(held.column_names if hasattr(held, "column_names") else held.columns)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: at for at, name in enumerate(self.names)}
+
+    def values(self, name: str) -> Values:
+        """A column as it was read."""
+        if name not in self._read:
+            if name not in self._places:
+                need(self.names, [name], self.name)
+            column = self.rows[self._places[name]] if self.from_text else self.rows[name]
+            if self.from_text:
+                self._read[name] = TextColumn(column)
+            else:
+                import narwhals as nw
+
+                series = nw.from_native(column, series_only=True)
+                self._read[name] = read_series(series, f"Column {name!r}")
+        return self._read[name]
+
+    def columns(self) -> dict[str, RawColumn]:
+        """The typed columns of the schema."""
+        need(self.names, self.schema.names, self.name)
+        return {column.name: self._typed(column) for column in self.schema.columns}
+
+    def _typed(self, column: Column) -> RawColumn:
+        values = self.values(column.name)
+        try:
+            return typed_column(
+                values, column, self.schema, first_row=self.first_row, unknown=self.unknown
+            )
+        except ValueError as error:
+            raise ValueError(f"{self.name}: {error}") from None
+
+    def table(self) -> Table:
+        """The typed columns, for ``fit`` and ``predict``."""
+        columns = self.columns()
+        shape, names = (len(self), len(columns)), tuple(columns)
+        if columns and all(column.kind == "real" for column in self.schema.columns):
+            matrix = np.stack([column.values for column in columns.values()]).T
+            return Table(names, shape, matrix)
+        return Table(names, shape, raw=tuple(columns.values()))
+
+    def native(self) -> Any:
+        """All columns as the file has them, as a table of pyarrow."""
+        return self.rows if hasattr(self.rows, "column_names") else self.rows.to_arrow()
+
+    def arrow(self) -> Any:
+        """The same, with the texts of real columns as numbers."""
+        import pyarrow as pa
+
+        table = self.native()
+        real = {column.name for column in self.schema.columns if column.kind == "real"}
+        for at, name in enumerate(table.column_names):
+            if self.from_text and name in real:
+                values = numbers(self.values(name), name, self.schema, self.first_row)
+                table = table.set_column(at, name, pa.array(values, from_pandas=True))
+        return table
+
+    def only(self, names: Sequence[str]) -> RawTable:
+        """The same rows with some of the columns to learn from."""
+        wanted = set(names)
+        columns = tuple(column for column in self.schema.columns if column.name in wanted)
+        return replace(self, schema=replace(self.schema, columns=columns))
+
+    def labels(self) -> Labels | None:
+        """The target; None if the schema has none."""
+        target = self.schema.target
+        if target is None:
+            return None
+        values = self.values(target)
+        try:
+            return labels_of(
+                values,
+                target,
+                self.schema,
+                first_row=self.first_row,
+                facts=self.labels_are,
+            )
+        except ValueError as error:
+            raise ValueError(f"{self.name}: {error}") from None
+
+
+def read_raw(
+    table: Any, schema: Any = None, *, target: str | None = None, unknown: str = "error"
+) -> RawTable:
+    """Read a whole table; its schema has all columns, with the categories that are found."""
+    source = Source(table, as_schema(schema).with_target(target), unknown=unknown)
+    whole = next(source.read(None))
+    columns = tuple(
+        infer_column(column.name, whole.values(column.name), whole.schema)
+        if column.kind == "nominal" and column.name in source.inferred
+        else column
+        for column in whole.schema.columns
+    )
+    return replace(whole, schema=replace(whole.schema, columns=columns))
+
+
+def iter_raw(
+    table: Any, schema: Any, chunk_rows: int, *, unknown: str = "keep"
+) -> Iterator[RawTable]:
+    """Read a table chunk by chunk with a schema that has all columns that are asked for."""
+    source = Source(table, as_schema(schema), unknown=unknown, complete=False)
+    return source.read(chunk_rows)
+
+
+def as_schema(schema: Any) -> Schema:
+    """A schema, or that of a file."""
+    if schema is None:
+        return Schema()
+    if isinstance(schema, Schema):
+        return schema
+    if isinstance(schema, str | os.PathLike):
+        return read_schema(schema)
+    raise TypeError(
+        f"The 'schema' parameter must be a Schema or the path of a TOML file. Got {schema!r} "
+        "instead."
+    )
+
+
+class Source:
+    """A table that can be read whole or in chunks, again and again, with the same types.
+
+    Parameters
+    ----------
+    table : path-like, sequence of path-like, "-" or data frame
+        Files and folders of files, with rows of one table.
+    schema : Schema
+        What is known of the columns; others are inferred.
+    unknown : {"error", "keep"}
+        What to do with a value that is not a declared category.
+    complete : bool
+        Whether the schema of the chunks has every column of the table, others inferred or ignored.
+    """
+
+    def __init__(
+        self, table: Any, schema: Schema, *, unknown: str = "error", complete: bool = True
+    ) -> None:
+        self.given, self.unknown, self._complete = schema, unknown, complete
+        is_path = isinstance(table, str | os.PathLike)
+        is_paths = isinstance(table, list | tuple) and all(
+            isinstance(path, str | os.PathLike) for path in table
+        )
+        self.files = files_of([table] if is_path else table) if is_path or is_paths else None
+        self.native = None if self.files else table
+        self._kinds: dict[str, str] = {}
+        self._labels_are: tuple[bool, bool, bool] | None = None
+        self._changed = False
+        self._infer: set[str] | None = None
+
+    @property
+    def inferred(self) -> set[str]:
+        """The columns that are not in the given schema."""
+        return self._infer or set()
+
+    @property
+    def name(self) -> str:
+        """What messages call the table."""
+        if self.files is None:
+            return "the table"
+        return self.files[0].name + (", ..." if len(self.files) > 1 else "")
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the columns to learn from, in the order of the first file."""
+        chunk = next(self._chunks(1))
+        self._check(chunk)
+        return self._schema(chunk).names
+
+    def read(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
+        """The rows, ``rows`` at a time (None: all); at least one chunk.
+
+        Parameters
+        ----------
+        rows : int or None
+        columns : sequence of str, optional
+            The columns that will be asked for.
+
+        Raises
+        ------
+        TypesChanged
+            Once, after the last chunk, if types were not what the first chunks showed.
+        """
+        for chunk in self._chunks(rows, columns):
+            if columns is None or self._infer is None:
+                self._check(chunk)
+            self._see(chunk)
+            if not self._changed:
+                yield replace(
+                    chunk,
+                    schema=self._schema(chunk),
+                    labels_are=self._labels_are,
+                    _read=chunk._read,
+                )
+        if self._changed:
+            self._changed = False
+            raise TypesChanged
+
+    def _chunks(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
+        if self.files is None:
+            frame = _frame(self.native)
+            step = rows or max(len(frame), 1)
+            for start in range(0, max(len(frame), 1), step):
+                yield self._chunk("the table", frame[start : start + step], False, start + 1)
+            return
+        if rows is None and len(self.files) > 1:
+            yield self._chunk(self.name, self.reader.whole(), self.files[0].is_text, 1)
+            return
+        first, last = 1, None
+        for file, table in self.reader.tables(rows, columns):
+            first = 1 if file is not last else first
+            yield self._chunk(file.name, table, file.is_text, first)
+            first, last = first + len(table), file
+
+    @cached_property
+    def reader(self) -> FileReader:
+        """What reads the files."""
+        assert self.files is not None
+        return FileReader(self.files, self.given)
+
+    def _chunk(self, name: str, rows: Any, from_text: bool, first: int) -> RawTable:
+        return RawTable(name, rows, from_text, self.given, first, self.unknown)
+
+    # -- types ---------------------------------------------------------------------------------
+
+    def _check(self, chunk: RawTable) -> None:
+        """Find the columns of the schema, and those that are not in it."""
+        given, names = self.given, chunk.names
+        self._infer = set()
+        if self._complete:
+            need(names, [name for name in given.order if name != given.target], chunk.name)
+            if given.others == "infer":
+                self._infer = {*names} - {*given.names, *given.ignored, given.target or ""}
+
+    def _see(self, chunk: RawTable) -> None:
+        """Settle the types of columns that are inferred from texts, and of the labels."""
+        if not chunk.from_text or not len(chunk):
+            return
+        for name in self.inferred:
+            self._see_texts(chunk, name)
+        target = self.given.target
+        if target in chunk.names and self.given.classes is None:
+            facts = label_facts(chunk.values(str(target)))
+            before = self._labels_are
+            if before is not None:
+                facts = (before[0] and facts[0], before[1] and facts[1], before[2] or facts[2])
+                self._changed |= _label_type(facts) != _label_type(before)
+            self._labels_are = facts
+
+    def _see_texts(self, chunk: RawTable, name: str) -> None:
+        kind = self._kinds.get(name)
+        if kind == "nominal":
+            return
+        try:
+            found = numbers(chunk.values(name), name, self.given)
+        except ValueError:
+            self._kinds[name] = "nominal"
+            self._changed |= kind == "real"
+            return
+        if not np.isnan(found).all():
+            self._kinds[name] = "real"
+            chunk._read[name] = RawColumn("number", found)
+
+    def _schema(self, chunk: RawTable) -> Schema:
+        """The schema with all columns of the table, in the table's order."""
+        given = self.given
+        if not self._complete:
+            return given
+        declared = {column.name: column for column in given.columns}
+        columns: list[Column] = []
+        for name in chunk.names:
+            if name in declared:
+                columns.append(declared[name])
+            elif name in self.inferred:
+                columns += self._inferred(chunk, name)
+        ignored = {*chunk.names} - {column.name for column in columns} - {given.target}
+        return replace(
+            given,
+            columns=tuple(columns),
+            ignored=tuple(name for name in chunk.names if name in ignored),
+            order=tuple(chunk.names),
+        )
+
+    def _inferred(self, chunk: RawTable, name: str) -> list[Column]:
+        """A column; none where a tree cannot use it."""
+        if chunk.from_text:
+            return [Column(name, "real" if self._kinds.get(name) == "real" else "nominal")]
+        try:
+            column = infer_column(name, chunk.values(name), self.given)
+        except ValueError:  # dates, lists and the like
+            return []
+        found = column.kind != "real" and not column.declared
+        return [replace(column, categories=None) if found else column]
+
+
+def _label_type(facts: tuple[bool, bool, bool]) -> str:
+    all_whole, all_numbers, any_fraction = facts
+    return "whole" if all_whole else "number" if all_numbers and any_fraction else "text"
+
+
+def _frame(table: Any) -> Any:
+    try:
+        return frame_of(table)
+    except TypeError:
+        raise TypeError(
+            "The 'table' parameter must be a path, '-' or a data frame (pandas, polars, pyarrow). "
+            f"Got {type(table).__name__} instead."
+        ) from None
+
+
+def need(names: Sequence[str], wanted: Sequence[str], table: str) -> None:
+    """Raise a ValueError that names columns that are not there."""
+    has = set(names)
+    absent = [name for name in wanted if name not in has]
+    if absent and len(names) == 1:
+        (only,) = names
+        for separator in (";", "\t", "|"):
+            if separator in only:
+                raise ValueError(
+                    f"{table} has one column only, {only[:60]!r}. Hint: its fields are probably "
+                    f"separated by {separator!r} ([read] separator in the schema)."
+                )
+    if absent:
+        listed = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+        raise ValueError(
+            f"{table} has no column {', '.join(map(repr, absent))}. Hint: it has {listed}."
+        )
+
+
+class SourceBatches:
+    """A table in files, batch by batch, with settled types.
+
+    Parameters
+    ----------
+    source : Source
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns to learn from, and of the target."""
+        return [*self._source.names, str(self._source.given.target)]
+
+    def read(self, columns: list[str] | None = None) -> Iterator[RawTable]:
+        """Some of the rows each."""
+        return self._source.read(BATCH_ROWS, columns)
+
+    def split(self, batch: RawTable, columns: list[str], target: str, weight: str | None) -> Batch:
+        """The columns of a batch, its labels, and no weights."""
+        X = batch.only(columns).table() if len(batch) and columns else None
+        return X, batch.labels(), None
+
+    def plain_numbers(self) -> list[str]:
+        """Columns of Parquet files that are numbers by their type."""
+        source = self._source
+        numbers = source.reader.number_columns()
+        kinds = {column.name: column.kind for column in source.given.columns}
+        return [
+            name for name in source.names if name in numbers and kinds.get(name, "real") == "real"
+        ]
+
+    def some_rows(self, columns: list[str]) -> Iterator[Any]:
+        """The first rows of some row groups."""
+        return self._source.reader.some_rows(columns)

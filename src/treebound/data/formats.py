@@ -1,0 +1,414 @@
+"""Files of a table: what they are, what types they have together, and their rows.
+
+Text files (also gzipped), Parquet, and Arrow (also called Feather); folders of such, with the keys
+in the names of their folders (``year=2024``) as columns.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from treebound.data.schema import Schema
+from treebound.data.text import no_duplicates, sliced, text_tables
+
+__all__ = ["FileReader", "TableFile", "files_of", "size_in_memory"]
+
+_SUFFIXES = {
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
+    ".ipc": "arrow", ".xlsx": "excel", ".xls": "excel", ".ods": "excel",
+}  # fmt: skip
+_STARTS = {
+    b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b"FEA1": "feather",
+    b"PK\x03\x04": "excel", b"\xd0\xcf\x11\xe0": "excel", b"BZh": "bzip2",
+    b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ": "xz",
+}  # fmt: skip
+_REFUSED = {
+    "excel": "is an Excel workbook or a zip archive. Hint: save the sheet as CSV",
+    "feather": "is a Feather file of version 1. Hint: write it again, as Arrow or Parquet",
+    "bzip2": "is compressed with bzip2. Hint: unpack it, or compress it with gzip",
+    "zstd": "is compressed with zstd. Hint: unpack it, or compress it with gzip",
+    "xz": "is compressed with xz. Hint: unpack it, or compress it with gzip",
+}
+_NO_KEY = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A file with rows of a table.
+
+    Attributes
+    ----------
+    path : Path or None
+        None for standard input.
+    kind : {"text", "parquet", "arrow"}
+    keys : dict
+        The keys that its folders name.
+    pipe : binary stream
+        Standard input.
+    """
+
+    path: Path | None
+    kind: str
+    keys: dict[str, str] = field(default_factory=dict)
+    pipe: Any = None
+
+    @property
+    def name(self) -> str:
+        """What errors call the file."""
+        return "standard input" if self.path is None else str(self.path)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether all its values are texts."""
+        return self.kind == "text"
+
+    @contextmanager
+    def opened(self) -> Iterator[IO[bytes]]:
+        """The bytes of the file, unpacked."""
+        with ExitStack() as stack:
+            if self.path is None:
+                stream = self.pipe
+                if self.kind != "text":
+                    stream.seek(0)
+            else:
+                stream = stack.enter_context(open(self.path, "rb"))
+            if self.kind == "text" and _peek(stream)[:2] == b"\x1f\x8b":
+                stream = stack.enter_context(gzip.GzipFile(fileobj=stream))
+            yield stream
+
+
+def files_of(paths: Sequence[str | os.PathLike[str]]) -> list[TableFile]:
+    """The files that some paths name; folders stand for the files in them.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+        ``"-"`` is standard input.
+    """
+    found: list[TableFile] = []
+    for path in map(Path, paths):
+        if str(path) == "-":
+            found.append(_piped())
+        elif path.is_dir():
+            inside = sorted(file for file in path.rglob("*") if _is_table(file))
+            found += [_file(file, _keys(file.relative_to(path))) for file in inside]
+        else:
+            found.append(_file(path, {}))
+    kinds = {file.kind for file in found}
+    if len(kinds) != 1:
+        what = "no file" if not kinds else f"{' and '.join(sorted(kinds))} files together"
+        raise ValueError(
+            f"A table must be in files of one kind. Got {what} in {', '.join(map(str, paths[:5]))}."
+        )
+    return found
+
+
+def _piped() -> TableFile:
+    """Standard input; what is not text is kept in a file, as reading it needs seeking."""
+    source: Any = sys.stdin.buffer
+    pipe = source if hasattr(source, "peek") else io.BufferedReader(source)
+    kind = _kind(_peek(pipe), "standard input")
+    if kind != "text":
+        held = tempfile.TemporaryFile()  # noqa: SIM115  # read more than once
+        shutil.copyfileobj(pipe, held)
+        pipe = held
+    return TableFile(None, kind, pipe=pipe)
+
+
+def _is_table(file: Path) -> bool:
+    return file.is_file() and not file.name.startswith((".", "_"))
+
+
+def _file(path: Path, keys: dict[str, str]) -> TableFile:
+    try:
+        with open(path, "rb") as stream:
+            start = stream.read(8)
+    except OSError as error:
+        raise OSError(f"Cannot read {path}: {error.strerror or error}.") from None
+    return TableFile(path, _SUFFIXES.get(path.suffix.lower()) or _kind(start, str(path)), keys)
+
+
+def _kind(start: bytes, name: str) -> str:
+    """What a file is, by its first bytes."""
+    kind = next((kind for mark, kind in _STARTS.items() if start.startswith(mark)), "text")
+    _refuse(kind, name)
+    return kind
+
+
+def _refuse(kind: str, name: str) -> None:
+    if kind in _REFUSED:
+        raise ValueError(f"{name} {_REFUSED[kind]}.")
+
+
+def _keys(path: Path) -> dict[str, str]:
+    pairs = [part.partition("=") for part in path.parts[:-1] if "=" in part]
+    return {unquote(name): unquote(value) for name, _, value in pairs}
+
+
+def _peek(stream: Any) -> bytes:
+    if hasattr(stream, "peek"):
+        return bytes(stream.peek(8)[:8])
+    start: bytes = stream.read(8)
+    stream.seek(0)
+    return start
+
+
+def size_in_memory(files: Sequence[TableFile], limit: float) -> float:
+    """About how many bytes the unpacked files have; counted to ``limit`` only."""
+    total = 0.0
+    for file in files:
+        if file.path is None:
+            continue
+        if file.kind == "parquet":
+            with _parquet(file) as opened:
+                total += 8.0 * opened.metadata.num_rows * opened.metadata.num_columns
+            continue
+        with file.opened() as stream:
+            if not isinstance(stream, gzip.GzipFile):
+                total += file.path.stat().st_size
+            while isinstance(stream, gzip.GzipFile) and total < limit:
+                piece = stream.read(1 << 24)
+                total += len(piece)
+                if not piece:
+                    break
+    return total
+
+
+# -- rows --------------------------------------------------------------------------------------
+
+
+class FileReader:
+    """Reads the files of a table with the same columns and types.
+
+    Parameters
+    ----------
+    files : sequence of TableFile
+        Of one kind.
+    schema : Schema
+        How text files are laid out.
+    """
+
+    def __init__(self, files: Sequence[TableFile], schema: Schema) -> None:
+        self.files, self.schema = files, schema
+        for file in files:
+            _refuse(file.kind, file.name)
+        self._names: list[str] = []
+        self._types: dict[str, pa.DataType] = {}
+        if not files[0].is_text:
+            schemas = [_arrow_schema(file) for file in files]
+            for file, found in zip(files, schemas, strict=True):
+                self._check_names(file, found.names)
+            self._types = {
+                name: _common([(file, found.field(name).type) for file, found in
+                               zip(files, schemas, strict=True)], name)
+                for name in self._names
+            }  # fmt: skip
+        keys = {name for file in files for name in file.keys}
+        self._keys = {name: self._key_type(name) for name in sorted(keys)}
+
+    def _key_type(self, name: str) -> pa.DataType:
+        values = [file.keys.get(name, _NO_KEY) for file in self.files]
+        whole = all(value.lstrip("-").isdigit() for value in values if value != _NO_KEY)
+        return pa.int64() if whole and not self.files[0].is_text else pa.string()
+
+    def _check_names(self, file: TableFile, names: Sequence[str]) -> None:
+        """Every file must have the columns of the first; otherwise they would be missing there."""
+        no_duplicates(names, file.name)
+        if not self._names:
+            self._names = list(names)
+        first, own = set(self._names), set(names)
+        lacks = [name for name in self._names if name not in own]
+        more = [name for name in names if name not in first]
+        if lacks or more:
+            what = f"lacks {lacks[0]!r}" if lacks else f"has {more[0]!r} besides"
+            raise ValueError(
+                f"The files of a table must have the same columns. {file.name} {what}. "
+                "Hint: leave it out, or write it again with the columns of the others."
+            )
+
+    def tables(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[
+        tuple[TableFile, pa.Table]
+    ]:  # fmt: skip
+        """Tables of ``rows`` rows (the last of a file may have fewer), each with its file.
+
+        Parameters
+        ----------
+        rows : int or None
+            None: a file at a time.
+        columns : sequence of str, optional
+            Columns that are read where others can be left unread.
+        """
+        for file in self.files:
+            for table in self._tables_of(file, rows, columns):
+                yield file, self._with_keys(file, table)
+
+    def _tables_of(
+        self, file: TableFile, rows: int | None, columns: Sequence[str] | None
+    ) -> Iterator[pa.Table]:
+        if file.is_text:
+            with file.opened() as stream:
+                for table in text_tables(stream, self._layout(file), rows, file.name):
+                    self._check_names(file, table.column_names)
+                    yield table.select(self._names)
+            return
+        wanted = set(self._names if columns is None else columns)
+        names = [name for name in self._names if name in wanted]
+        target = pa.schema([(name, self._types[name]) for name in names])
+        read = _parquet_tables if file.kind == "parquet" else _arrow_tables
+        some = False
+        try:
+            for table in sliced(read(file, names, rows), rows):
+                some = True
+                yield table.select(names).cast(target, safe=False)
+        except (OSError, pa.ArrowException) as error:
+            raise ValueError(f"Cannot read {file.name}: {error}") from None
+        if not some:
+            yield target.empty_table()
+
+    def _layout(self, file: TableFile) -> Schema:
+        layout = self.schema.layout
+        if layout.separator is None and file.path is not None and ".tsv" in file.path.suffixes:
+            layout = replace(layout, separator="\t")
+        return replace(self.schema, layout=layout)
+
+    def _with_keys(self, file: TableFile, table: pa.Table) -> pa.Table:
+        for name, kind in self._keys.items():
+            if name not in table.column_names:
+                value = file.keys.get(name, _NO_KEY)
+                held = None if value == _NO_KEY else int(value) if kind == pa.int64() else value
+                table = table.append_column(name, pa.repeat(pa.scalar(held, kind), len(table)))
+        return table
+
+    def n_rows(self) -> int | None:
+        """The number of rows, where the files tell it without being read."""
+        if self.files[0].kind != "parquet":
+            return None
+        total = 0
+        for file in self.files:
+            with _parquet(file) as opened:
+                total += opened.metadata.num_rows
+        return total
+
+    def number_columns(self) -> set[str]:
+        """Columns of Parquet files that are floats or integers by their type."""
+        if self.files[0].kind != "parquet":
+            return set()
+        types = pa.types
+        return {
+            name
+            for name, kind in self._types.items()
+            if types.is_floating(kind) or types.is_integer(kind)
+        }
+
+    def some_rows(self, columns: list[str], groups: int = 16, rows: int = 4096) -> Iterator[Any]:
+        """The first rows of some row groups of Parquet files."""
+        target = pa.schema([(name, self._types[name]) for name in columns])
+        counts = []
+        for file in self.files:
+            with _parquet(file) as opened:
+                counts.append(opened.num_row_groups)
+        every = [(file, at) for file, n in zip(self.files, counts, strict=True) for at in range(n)]
+        step = max(1, -(-len(every) // groups))
+        for file, at in every[::step]:
+            with _parquet(file) as opened:
+                batches = opened.iter_batches(batch_size=rows, row_groups=[at], columns=columns)
+                table = pa.Table.from_batches([next(batches)])
+            yield table.select(columns).cast(target, safe=False)
+
+    def whole(self) -> pa.Table:
+        """All rows in one table."""
+        return pa.concat_tables([table for _, table in self.tables(None)])
+
+
+def _arrow_schema(file: TableFile) -> pa.Schema:
+    opener = _parquet if file.kind == "parquet" else _arrow
+    with opener(file) as opened:
+        return opened.schema_arrow if file.kind == "parquet" else opened.schema
+
+
+@contextmanager
+def _parquet(file: TableFile) -> Iterator[Any]:
+    from pyarrow import parquet
+
+    with file.opened() as stream:
+        try:
+            # without whole row groups in memory beside what was decoded
+            opened = parquet.ParquetFile(stream, pre_buffer=False)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{file.name} is not a Parquet file, or is damaged: {error}") from None
+        with opened:
+            yield opened
+
+
+def _parquet_tables(file: TableFile, names: list[str], rows: int | None) -> Iterator[pa.Table]:
+    with _parquet(file) as opened:
+        size = rows or max(opened.metadata.num_rows, 1)
+        for batch in opened.iter_batches(batch_size=size, columns=names):
+            yield pa.Table.from_batches([batch])
+
+
+@contextmanager
+def _arrow(file: TableFile) -> Iterator[Any]:
+    with file.opened() as stream:
+        opener = pa.ipc.open_file if _peek(stream).startswith(b"ARROW1") else pa.ipc.open_stream
+        try:
+            opened = opener(stream)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{file.name} is not an Arrow file, or is damaged: {error}") from None
+        yield opened
+
+
+def _arrow_tables(file: TableFile, names: list[str], rows: int | None) -> Iterator[pa.Table]:
+    with _arrow(file) as opened:
+        if hasattr(opened, "num_record_batches"):
+            batches = map(opened.get_batch, range(opened.num_record_batches))
+        else:
+            batches = iter(opened)
+        for batch in batches:
+            yield pa.Table.from_batches([batch])
+
+
+def _common(found: Sequence[tuple[TableFile, pa.DataType]], name: str) -> pa.DataType:
+    """The type of a column in all files: whole numbers then fractions, nothing then anything."""
+    types = pa.types
+    telling = [(file, kind) for file, kind in found if not types.is_null(kind)]
+    kinds = [kind for _, kind in telling]
+    if len(set(kinds)) <= 1:
+        return kinds[0] if kinds else pa.null()
+    plain = [kind.value_type if types.is_dictionary(kind) else kind for kind in kinds]
+    if all(types.is_signed_integer(kind) for kind in plain):
+        return pa.int64()
+    if all(map(_is_number, plain)):
+        return pa.float64()
+    if all(map(_is_text, plain)):
+        return pa.string()
+    families = [(_is_number(kind), _is_text(kind)) for kind in plain]
+    other = next((at for at, family in enumerate(families) if family != families[0]), 1)
+    (first, one), (second, two) = telling[0], telling[other]
+    raise ValueError(
+        f"Column {name!r} must be of one type in every file. It is {one} in {first.name} and {two} "
+        f"in {second.name}. Hint: write one of them again."
+    )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))

@@ -1,0 +1,275 @@
+"""From raw values to typed columns; every error names the column, the row and the value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data.columns import Column
+from treebound.data.raw import RawColumn, coded_column, column_of
+from treebound.data.raw import is_missing as no_value
+from treebound.data.schema import Schema
+from treebound.data.targets import Labels
+from treebound.data.text_column import TextColumn
+
+__all__ = ["Values", "infer_column", "label_facts", "labels_of", "numbers", "typed_column"]
+
+# A column as a text file or a data frame has it.
+Values = TextColumn | RawColumn
+_STRANGE = -2
+
+
+def typed_column(
+    values: Values, column: Column, schema: Schema, *, first_row: int = 1, unknown: str = "error"
+) -> RawColumn:
+    """One column with the values of its kind.
+
+    Parameters
+    ----------
+    values : TextColumn or RawColumn
+    column : Column
+        A nominal column without categories has those that are found, as texts.
+    schema : Schema
+        For the missing markers and the decimal mark.
+    first_row : int
+        Row number of the first value, for errors.
+    unknown : {"error", "keep"}
+        What to do with a value that is not a declared category. If kept, the categories are those
+        found; a text among numbers is an error.
+    """
+    if column.kind == "real":
+        return RawColumn("number", numbers(values, column.name, schema, first_row))
+    each, codes = _by_value(values)
+    markers = frozenset(schema.missing)
+    if column.categories is None:
+        kept = [None if _gone(value, markers) else _text(value) for value in each]
+        return _of_distinct(kept, codes, column)
+    lookup = _Lookup(column.categories, markers)
+    own = np.array([*(lookup.find(value) for value in each), -1], dtype=np.int64)
+    strange = np.flatnonzero(own == _STRANGE).tolist()
+    if column.declared and unknown != "keep":
+        if strange:
+            raise _unknown_category(each, codes, strange[0], column, first_row)
+        return coded_column(own[codes], column.categories, ordered=column.kind == "ordinal")
+    kept = [None if code < 0 else column.categories[code] for code in own[:-1].tolist()]
+    for at in strange:
+        try:
+            kept[at] = _as_category(each[at], column.categories)
+        except (TypeError, ValueError):
+            raise _unknown_category(each, codes, at, column, first_row) from None
+    return _of_distinct(kept, codes, column)
+
+
+def _by_value(values: Values) -> tuple[list[Any], NDArray[Any]]:
+    """The distinct values, and the index of each row's, -1 where missing."""
+    if isinstance(values, TextColumn):
+        return values.distinct, values.codes
+    return values.distinct()
+
+
+def _of_distinct(each: list[Any], codes: NDArray[Any], column: Column) -> RawColumn:
+    return column_of([*each, None], f"Column {column.name!r}").take(codes)  # -1: the last, None
+
+
+def _as_category(value: Any, categories: tuple[Any, ...]) -> Any:
+    """A value that is no category, of the type of those that are."""
+    if any(isinstance(category, str | bool) for category in categories):
+        return _text(value)
+    return _number(value, ".")
+
+
+def _gone(value: Any, markers: frozenset[str]) -> bool:
+    return value.strip() in markers if isinstance(value, str) else no_value(value)
+
+
+def infer_column(name: str, values: Values, schema: Schema) -> Column:
+    """The kind of a column, and the categories that are declared or found."""
+    if isinstance(values, RawColumn):
+        if values.categories is None:
+            return Column(name)
+        kind = "ordinal" if values.ordered else "nominal"
+        if values.declared:
+            return Column(name, kind, values.categories, declared=True)  # type: ignore[arg-type]
+    markers = frozenset(schema.missing)
+    found = (value for value in _by_value(values)[0] if not _gone(value, markers))
+    return Column(name, "nominal", tuple(sorted(found)))
+
+
+# -- numbers -----------------------------------------------------------------------------------
+
+
+def numbers(values: Values, name: str, schema: Schema, first_row: int = 1) -> NDArray[np.float64]:
+    """The values as float64, NaN where they are missing."""
+    if isinstance(values, TextColumn):
+        quick = values.numbers(schema.missing, schema.layout.decimal)
+        if quick is not None:
+            return quick
+    elif values.categories is None:
+        return values.floats().astype(np.float64, copy=False)
+    each, codes = _by_value(values)
+    markers = frozenset(schema.missing)
+    found = np.full(len(each) + 1, np.nan)
+    for at, value in enumerate(each):
+        try:
+            found[at] = np.nan if _gone(value, markers) else _number(value, schema.layout.decimal)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"Column {name!r}, row {first_row + _first(codes, at)}: {value!r} is not a number. "
+                "Hint: call the column nominal, or list the text under 'missing' in the schema."
+            ) from None
+    chosen: NDArray[np.float64] = found[codes]
+    return chosen
+
+
+def _first(codes: NDArray[Any], at: int) -> int:
+    """The first row with a distinct value."""
+    return int((codes == at).argmax())
+
+
+def _number(value: Any, decimal: str) -> float:
+    if isinstance(value, str):
+        if "_" in value:  # only Python reads 1_000
+            raise ValueError(value)
+        if decimal != ".":
+            value = value.replace(decimal, ".")
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else str(value)
+
+
+# -- labels ------------------------------------------------------------------------------------
+
+
+def label_facts(values: Values) -> tuple[bool, bool, bool]:
+    """Whether all labels of a text file are whole numbers, all are numbers, and any a fraction."""
+    if isinstance(values, RawColumn):
+        return True, True, False
+    texts = [text.strip() for text in values.distinct]
+    return (
+        all(_is(text, lambda text: str(int(text)) == text) for text in texts),
+        all(_is(text, lambda text: bool(_number(text, ".") <= np.inf)) for text in texts),
+        any(_is(text, lambda text: bool(_number(text, ".") % 1)) for text in texts),
+    )
+
+
+def _is(text: str, test: Callable[[str], bool]) -> bool:
+    try:
+        return test(text)
+    except (OverflowError, ValueError):
+        return False
+
+
+def labels_of(
+    values: Values,
+    name: str,
+    schema: Schema,
+    *,
+    first_row: int = 1,
+    facts: tuple[bool, bool, bool] | None = None,
+) -> Labels:
+    """The target: its declared classes, or whole numbers if all texts are, or texts.
+
+    Numbers with a fraction are kept as such, and rejected as classes when learning. ``facts`` are
+    those of :func:`label_facts`, of the whole table.
+    """
+    markers = frozenset(schema.missing)
+    each, codes = _by_value(values)
+    lookup = _Lookup(schema.classes or (), markers)
+    own = [lookup.find(value) for value in each]
+    gone = np.array([*(code == -1 for code in own), True])[codes]
+    if gone.any():
+        more = int(gone.sum()) - 1
+        raise ValueError(
+            f"The target column {name!r} has no value in row {first_row + int(gone.argmax())}"
+            + (f" and {more} more" if more else "")
+            + ". Hint: leave these rows out, or name another target."
+        )
+    if schema.classes is not None:
+        _check_classes(each, codes, own, name, schema.classes, first_row)
+        used = np.unique(np.array(own, dtype=np.int64)[codes])
+        found = [schema.classes[code] for code in used]
+        return Labels(_as_array(found), np.searchsorted(used, np.array([*own, 0])[codes]), name)
+    if isinstance(values, TextColumn):
+        each = _label_values([text.strip() for text in each], facts or label_facts(values))
+    return Labels(_as_array(each), codes, name)
+
+
+def _check_classes(
+    each: list[Any], codes: NDArray[Any], own: list[int], name: str, classes: Any, first_row: int
+) -> None:
+    if _STRANGE not in own:
+        return
+    at = own.index(_STRANGE)
+    listed = ", ".join(map(repr, classes[:12])) + (", ..." if len(classes) > 12 else "")
+    raise ValueError(
+        f"The target column {name!r} holds {each[at]!r} in row {first_row + _first(codes, at)}, "
+        f"which is not one of its classes ({listed}). Hint: leave such rows out, or learn from "
+        "them."
+    )
+
+
+def _label_values(texts: list[str], facts: tuple[bool, bool, bool]) -> list[Any]:
+    all_whole, all_numbers, any_fraction = facts
+    if all_whole:
+        return [int(text) for text in texts]
+    return [_number(text, ".") for text in texts] if all_numbers and any_fraction else texts
+
+
+def _as_array(labels: list[Any]) -> NDArray[Any]:
+    """Numbers and booleans as such, anything else as objects."""
+    array = np.array(labels) if labels else np.empty(0, dtype=object)
+    if array.dtype.kind in "biuf" and array.ndim == 1 and len({type(v) for v in labels}) == 1:
+        return array
+    objects = np.empty(len(labels), dtype=object)
+    objects[:] = labels
+    return objects
+
+
+# -- categories --------------------------------------------------------------------------------
+
+
+class _Lookup:
+    """The code of a raw value among categories: by value, text or number."""
+
+    def __init__(self, categories: Sequence[Any], markers: frozenset[str]) -> None:
+        self.texts = {_text(category): code for code, category in enumerate(categories)}
+        self.numbers = {
+            category: code
+            for code, category in enumerate(categories)
+            if isinstance(category, int | float)
+        }
+        self.markers = markers
+
+    def find(self, value: Any) -> int:
+        """The code; -1 if missing, -2 if the value is none of the categories."""
+        if no_value(value):
+            return -1
+        text = _text(value)
+        for own in (text, text.strip()):
+            if own in self.texts:
+                return self.texts[own]
+        if _gone(value, self.markers):
+            return -1
+        try:
+            return self.numbers.get(_number(value, "."), _STRANGE) if self.numbers else _STRANGE
+        except (TypeError, ValueError):
+            return _STRANGE
+
+
+def _unknown_category(
+    each: list[Any], codes: NDArray[Any], at: int, column: Column, first_row: int
+) -> ValueError:
+    listed = ", ".join(repr(category) for category in (column.categories or ())[:12])
+    more = ", ..." if len(column.categories or ()) > 12 else ""
+    return ValueError(
+        f"Column {column.name!r}, row {first_row + _first(codes, at)}: {each[at]!r} is not one of "
+        f"its categories ({listed}{more}). Hint: add it to the schema's categories, or to "
+        "'missing'."
+    )

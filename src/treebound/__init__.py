@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from treebound.model import Model
     from treebound.pruning import merge_equal_leaves
     from treebound.shapes import TreeShape
+    from treebound.show.compare import compare
     from treebound.tree import Tree
     from treebound.verbs import certify, prune
 
@@ -36,6 +37,7 @@ _HOME = {
     "TreeShape": "treebound.shapes",
     "certify": "treebound.verbs",
     "check": "treebound.data.check",
+    "compare": "treebound.show",
     "from_sklearn": "treebound.exchange",
     "merge_equal_leaves": "treebound.pruning",
     "prune": "treebound.verbs",
@@ -56,6 +58,7 @@ __all__ = [
     "bounds",
     "certify",
     "check",
+    "compare",
     "data",
     "datasets",
     "exchange",

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from treebound._validation import Number, check, invalid
 from treebound._versions import checked_state, state_with_version
 from treebound.certificate import (
+    Assumption,
     Certificate,
     CertificateKind,
     Frontier,
@@ -51,6 +52,10 @@ __all__ = ["Model", "as_method", "as_model", "takes_model"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_UNSEEN = Assumption(
+    "no figure of the held-out rows was seen before the edits ended, the certificate of the fitted "
+    "tree included", False,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +100,8 @@ class Model:
         The other parameters of the classifier that fitted it.
     no_certificate : str
         Why the training rows give no certificate, if the tree itself does not tell.
+    edits : tuple of str
+        What was changed by hand after fitting, as sentences.
     """
 
     tree: Tree
@@ -114,6 +121,7 @@ class Model:
     rows: RowRecord | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     no_certificate: str = ""
+    edits: tuple[str, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         return state_with_version({item.name: getattr(self, item.name) for item in fields(self)})
@@ -177,7 +185,9 @@ class Model:
             table, self.columns, **{**reading, **({"needed": None} if whole else {})}
         )
 
-    def read_sample(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
+    def read_sample(
+        self, X: Any, y: Any, sample_weight: Any = None, *, whole: bool = False
+    ) -> Sample:
         """Read labelled rows, with the class weights of the model.
 
         Parameters
@@ -188,12 +198,15 @@ class Model:
             Labels, each one of the classes.
         sample_weight : array-like of shape (n_rows,) or number, optional
             The weight of each row.
+        whole : bool
+            Whether to read and check all columns.
 
         Returns
         -------
         Sample
         """
         table = read_table(X)
+        reading = self._reading(table, self.grown)
         return Sample.read(
             table,
             y,
@@ -201,7 +214,7 @@ class Model:
             columns=self.columns,
             classes=self.classes,
             factors=self.tree.factors,
-            **self._reading(table, self.grown),
+            **{**reading, **({"needed": None} if whole else {})},
         )
 
     def read_test(self, X: Any, y: Any) -> Sample:
@@ -323,8 +336,9 @@ class Model:
             at = frontier.step_with(number) if by_size else frontier.step(number)
             return replace(self, tree=frontier[at].tree, proof=frontier[at].proof, step=at)
         if self.pruning is None:
+            why = "edited by hand" if self.edits else "fitted with pruning=None"
             raise ValueError(
-                "There is no pruning path: the model was fitted with pruning=None. "
+                f"There is no pruning path: the model was {why}. "
                 "Hint: fit it with another 'pruning'."
             )
         path = self.pruning.path
@@ -424,6 +438,9 @@ class Model:
         if self.held_out is None:
             return None if self._reason else self._by_training(delta)
         path = self.path
+        if self.edits:
+            certificate = self.held_out.certificate(delta, self.tree, None)
+            return replace(certificate, assumptions=(*certificate.assumptions, _UNSEEN))
         if path is None or self.step in (None, path.chosen):
             return self.held_out.certificate(delta, self.tree, path)
         return self.held_out.certificate_at(path, self.step, delta)

@@ -18,6 +18,7 @@ from treebound.classifier.methods import FrameOutput, ModelMethods
 from treebound.data import Column, Matrix
 from treebound.data.frames import read_table
 from treebound.data.streams import open_stream
+from treebound.edit import Editor
 from treebound.growing import GrowOptions
 from treebound.landscape import Landscape
 from treebound.model import Model
@@ -483,3 +484,48 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         (2, 8)
         """
         return self._with_model(self._fitted().prune_to(leaves, step=step))
+
+    def edit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        test: tuple[Any, Any] | None = None,
+        sample_weight: Any = None,
+    ) -> Editor:
+        """Change the tree by hand; this classifier is not changed.
+
+        Parameters
+        ----------
+        X, y : table and labels
+            The rows of ``fit``.
+        test : (X, y), optional
+            Rows to show the test error of after every step; they are spent by that.
+        sample_weight : array-like of shape (n_rows,), optional
+            The weights of ``fit``.
+
+        Returns
+        -------
+        Editor
+            Its method ``done`` gives a fitted classifier with the edited tree.
+
+        Raises
+        ------
+        ValueError
+            If these are not the rows that the tree was trained on.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import treebound as tb
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> clf = tb.BoundTreeClassifier().fit(X, y)
+        >>> editor = clf.edit(X, y)
+        >>> step = editor.collapse("R")
+        >>> editor.done().n_leaves_, clf.n_leaves_
+        (2, 7)
+        """
+        self._fitted()
+        return Editor(
+            self, X, y, test=test, sample_weight=sample_weight, finish=self._with_model
+        )

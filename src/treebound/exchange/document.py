@@ -194,6 +194,7 @@ class ModelDocument(_Object):
     parameters: dict[str, Any] = field(default_factory=dict)
     certificate: dict[str, Any] | None = None
     no_certificate: str = ""
+    edits: list[str] = field(default_factory=list)
     pruning: PathDocument | None = None
     held_out: HeldOutDocument | None = None
     proof: ProofDocument | None = None

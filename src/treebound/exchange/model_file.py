@@ -165,6 +165,7 @@ def loads(text: str | bytes) -> Model:
         rows=_row_record(document.rows),
         parameters=parameters.values() if document.parameters else {},
         no_certificate=document.no_certificate,
+        edits=tuple(document.edits),
     )
 
 
@@ -189,6 +190,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         parameters=_representable(parameters),
         certificate=_certificate(model.certificate),
         no_certificate=model.no_certificate,
+        edits=list(model.edits),
         pruning=_pruning(model),
         held_out=_held_out_document(model.held_out),
         proof=_proof_document(model.proof),

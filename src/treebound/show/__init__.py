@@ -8,6 +8,7 @@ from treebound.show.as_latex import to_latex
 from treebound.show.as_rules import Region, Rule, Rules, to_rules
 from treebound.show.as_text import to_text
 from treebound.show.choice_display import WeightChoiceDisplay
+from treebound.show.compare import Comparison, Disagreement, compare
 from treebound.show.explain import explain
 from treebound.show.explanation import Change, Counterfactual, Explanation, Step
 from treebound.show.figure import TreeDisplay
@@ -18,7 +19,9 @@ from treebound.show.theory import FerrersDisplay, GrowthDisplay
 __all__ = [
     "CertificateDisplay",
     "Change",
+    "Comparison",
     "Counterfactual",
+    "Disagreement",
     "Explanation",
     "FerrersDisplay",
     "Forms",
@@ -29,6 +32,7 @@ __all__ = [
     "Rules",
     "Step",
     "TreeDisplay",
+    "compare",
     "explain",
     "to_dot",
     "to_html",

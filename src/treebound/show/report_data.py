@@ -80,6 +80,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "choice": _choice(model, steps),
         "criterion": model.options.criterion,
         "parameters": _parameters(model),
+        "edits": [one_line(step) for step in model.edits],
         "made_by": f"treebound {installed_version()}",
     }
 

@@ -379,6 +379,9 @@ at("clear").addEventListener("click", () => {
 // -- begin ---------------------------------------------------------------------------------------------
 
 data.classes.forEach((name, k) => at("legend").append(made("li", {}, patch(k), name)));
+at("edits").hidden = !data.edits.length;
+at("h-edits").textContent = `Edited by hand: ${many(data.edits.length, "step", "steps")}`;
+at("edit-steps").replaceChildren(...data.edits.map((step) => made("li", {}, step)));
 at("made").textContent = `Made by ${data.made_by}.`;
 at("path").hidden = at("sizing").hidden = data.steps.length < 2;
 const [few, lots] = at("ends").children;

@@ -1,0 +1,63 @@
+"""Where two models answer differently: ``treebound compare``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from json import dumps
+
+from treebound.cli.app import app, console
+from treebound.cli.messages import print_result
+from treebound.cli.options import Data, FileOptions, Model, Switch, Target
+
+__all__ = ["compare"]
+
+_EXAMPLES = """\
+Examples:
+
+    treebound compare old.json new.json data.csv
+    treebound compare old.json new.json data.csv --target label --json\
+"""
+
+
+@app.command(help_epilogue=_EXAMPLES)
+def compare(
+    a: Model,
+    b: Model,
+    data: Data,
+    /,
+    *,
+    target: Target = None,
+    json: Switch = False,
+    options: FileOptions = FileOptions(),  # noqa: B008  # frozen
+) -> None:
+    """Show where two models answer differently, and which is right.
+
+    Prints the regions where the answers differ as rules, with the errors of both models there, and
+    McNemar's exact test.
+
+    Parameters
+    ----------
+    json
+        Print all figures as JSON.
+    """
+    from treebound.cli.models import labelled_rows, loaded_model
+    from treebound.show.compare import compare_read
+
+    if str(data) == "-" or (str(a), str(b)) == ("-", "-"):
+        raise ValueError(
+            "Only one of the models can come on standard input, and the table is read twice. "
+            "Hint: name files."
+        )
+    models = [loaded_model(path) for path in (a, b)]
+    tables = [labelled_rows(model, data, options, target) for model in models]
+    comparison = compare_read(
+        (models[0], tables[0].table()), (models[1], tables[1].table()), tables[0].labels()
+    )
+    if not json:
+        print_result(str(comparison))
+        return
+    figures = {
+        name: value for name, value in vars(comparison).items() if name not in ("a", "b", "regions")
+    }
+    regions = [asdict(region) for region in comparison.regions]
+    console.print_json(dumps({**figures, "regions": regions}, default=str))

@@ -1,0 +1,88 @@
+"""The certificates of an edited tree: which kinds survive an edit.
+
+Tail inversion and compression hold for all trees at once, and so does a prior: an edited tree is
+one of them, however it was chosen. Rows that fit held out test one tree, which must not depend on
+them: they are counted once, when the edits end. Of several folds the best was chosen by its rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from weakref import WeakSet
+
+from treebound.certificate import HeldOut, Prior, PriorOptions
+from treebound.edit.rows import EditedRows
+from treebound.model import Model, row_counts
+from treebound.tree import Tree
+
+__all__ = ["Certifier"]
+
+_HINT = "Hint: certify the edited tree with rows that took no part."
+_SEEN = f"The rows that fit held out were looked at before the edits ended. {_HINT}"
+_FOLDS = f"A certificate by folds holds for the trees that were fitted without a fold. {_HINT}"
+_OTHER_ORDER = (
+    "The prior of the fitted tree cannot be made again: the rows stand in another order, or the "
+    f"classifier was fitted with random_state=None. {_HINT}"
+)
+# Held-out rows that an edited tree was counted on: a second tree would be chosen by the first.
+_COUNTED: WeakSet[HeldOut] = WeakSet()
+_ROUNDING = 1e-6
+
+
+class Certifier:
+    """Makes models of edited trees, with the certificates that hold for them."""
+
+    def __init__(self, start: Model, rows: EditedRows) -> None:
+        self._start, self._rows = start, rows
+        self._prior = None if start.proof is None else self._same_prior()
+
+    def _same_prior(self) -> Prior | None:
+        """The prior of fit, if it gives the fitted tree the same proof again."""
+        start, usual = self._start, PriorOptions()
+        depth = usual.depth if start.options.max_depth is None else start.options.max_depth
+        options = PriorOptions(thresholds=start.options.thresholds, depth=min(depth, usual.depth))
+        prior = Prior(self._rows.sample, start.parameters.get("random_state"), options)
+        assert start.proof is not None
+        proof = prior.certify(start.tree, start.delta).proof
+        same = (proof.rows, proof.errors) == (start.proof.rows, start.proof.errors)
+        if same and abs(proof.log_prior - start.proof.log_prior) <= _ROUNDING:
+            return prior
+        return None
+
+    def model(self, tree: Tree) -> Model:
+        """The model of a tree while it is edited: nothing is computed from held-out rows."""
+        start, reason = self._start, self._start.no_certificate
+        proof = None
+        if start.proof is not None:
+            proof = None if self._prior is None else self._prior.certify(tree, start.delta).proof
+            reason = reason or ("" if proof is not None else _OTHER_ORDER)
+        if start.held_out is not None:
+            reason = reason or "The rows that fit held out are counted when the edits end."
+        return replace(
+            start,
+            tree=tree,
+            pruning=None,
+            step=None,
+            held_out=None,
+            proof=proof,
+            frontier=None,
+            row_counts=row_counts(tree, self._rows.sample),
+            no_certificate=reason,
+        )
+
+    def last(self, tree: Tree) -> Model:
+        """The model of a tree when the edits end."""
+        model, held_out = self.model(tree), self._start.held_out
+        if held_out is None:
+            return model
+        reason = self._start.no_certificate
+        if held_out.folds > 1:
+            reason = reason or _FOLDS
+        elif held_out in _COUNTED or self._rows.spent or "certificate" in vars(self._start):
+            reason = reason or _SEEN  # a cached certificate was computed, and may have been read
+        if reason:
+            return replace(model, no_certificate=reason)
+        assert self._rows.aside is not None
+        _COUNTED.add(held_out)
+        counted = HeldOut.of(self._rows.aside, tree, tree)
+        return replace(model, held_out=counted, no_certificate="")

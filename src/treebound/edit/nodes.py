@@ -1,0 +1,149 @@
+"""Putting other nodes in the place of a subtree, and counting the tree again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data import Sample
+from treebound.edit.parsing import SplitTest
+from treebound.tree import Tree
+from treebound.tree.naming import naming_rows
+
+__all__ = ["Nodes", "counted_tree", "planted", "rows_at", "sides"]
+
+# The class of a node that answers with its majority.
+MAJORITY = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Nodes of a subtree in pre-order, without counts; ``label`` is -1 for the majority."""
+
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    category: NDArray[np.int32]
+    missing_left: NDArray[np.bool_]
+    label: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, tree: Tree, node: int, features: NDArray[np.intp] | None = None) -> Nodes:
+        """The subtree of a node; ``features`` are the columns of the tree in another table.
+
+        A class that is not the majority's was chosen by someone, and is kept.
+        """
+        inside = slice(node, node + int(tree.size[node]))
+        feature = tree.feature[inside]
+        if features is not None:
+            feature = np.where(feature >= 0, features[feature], -1)
+        label = tree.label[inside]
+        majority = replace(tree, label=None).label[inside]  # type: ignore[arg-type]
+        return cls(
+            feature.astype(np.int32), tree.threshold[inside], tree.category[inside],
+            tree.missing_left[inside], np.where(label == majority, MAJORITY, label),
+        )  # fmt: skip
+
+    @classmethod
+    def leaf(cls, label: int = MAJORITY) -> Nodes:
+        """A single leaf."""
+        return cls.single(SplitTest(-1), label)
+
+    @classmethod
+    def single(cls, test: SplitTest, label: int = MAJORITY) -> Nodes:
+        """One node."""
+        return cls(
+            np.array([test.feature], dtype=np.int32), np.array([test.threshold]),
+            np.array([test.category], dtype=np.int32), np.array([bool(test.missing_left)]),
+            np.array([label], dtype=np.int32),
+        )  # fmt: skip
+
+    @classmethod
+    def split(cls, test: SplitTest, left: Nodes, right: Nodes) -> Nodes:
+        """A split and what stands below it."""
+        return cls.joined(cls.single(test), left, right)
+
+    @classmethod
+    def joined(cls, *parts: Nodes) -> Nodes:
+        """Nodes one after the other."""
+        return cls(*(np.concatenate([vars(part)[item.name] for part in parts])
+                     for item in fields(cls)))  # fmt: skip
+
+    def taken(self, places: list[int]) -> Nodes:
+        """Some of the nodes."""
+        return Nodes(*(vars(self)[item.name][places] for item in fields(Nodes)))
+
+    def children(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The left and right child of each node, -1 for leaves."""
+        left = np.full(len(self.feature), -1, dtype=np.int32)
+        right = left.copy()
+        waiting: list[int] = []
+        for node in range(len(left) - 1, -1, -1):
+            if self.feature[node] >= 0:
+                left[node], right[node] = waiting.pop(), waiting.pop()
+            waiting.append(node)
+        return left, right
+
+
+def counted_tree(nodes: Nodes, sample: Sample, like: Tree) -> Tree:
+    """The tree of the nodes with the counts of a sample."""
+    left, right = nodes.children()
+    n = len(left)
+    bare = Tree(
+        nodes.feature, nodes.threshold, nodes.category, nodes.missing_left, left, right,
+        np.zeros((n, like.n_classes)), np.zeros(n), columns=like.columns, classes=like.classes,
+        weighted=like.weighted, factors=like.factors,
+    )  # fmt: skip
+    tree = bare.recounted(sample)
+    return replace(tree, label=np.where(nodes.label >= 0, nodes.label, tree.label))
+
+
+def planted(tree: Tree, node: int, nodes: Nodes, sample: Sample) -> Tree:
+    """The tree with other nodes in the place of a subtree, counted on the training rows.
+
+    Splits with an empty side are left out. Where rows name the splits they are looked up again:
+    a threshold that is no training value has none, and the tree then has no compression
+    certificate, while that of tail inversion keeps its half of delta.
+    """
+    before, after = slice(0, node), slice(node + int(tree.size[node]), None)
+    whole = Nodes.of(tree, 0)
+    # the counts outside of the subtree do not change, and neither do the answers
+    whole = replace(whole, label=tree.label)
+    ends = [Nodes(*(vars(whole)[item.name][part] for item in fields(Nodes)))
+            for part in (before, after)]  # fmt: skip
+    joined = Nodes.joined(ends[0], nodes, ends[1])
+    edited = counted_tree(joined, sample, tree)
+    kept = _with_rows(edited)
+    if len(kept) < edited.n_nodes:
+        edited = counted_tree(joined.taken(kept), sample, tree)
+    if tree.names is not None:
+        edited = replace(edited, names=naming_rows(edited, sample))
+    return edited
+
+
+def _with_rows(tree: Tree) -> list[int]:
+    """The nodes of the tree without splits that have an empty side, in pre-order."""
+    kept, stack = [], [0]
+    while stack:
+        node = stack.pop()
+        left, right = int(tree.left[node]), int(tree.right[node])
+        if left < 0 or (tree.rows[left] and tree.rows[right]):
+            kept.append(node)
+            stack += [] if left < 0 else [right, left]
+        else:
+            stack.append(left if tree.rows[left] else right)
+    return kept
+
+
+def rows_at(tree: Tree, node: int, sample: Sample) -> NDArray[np.intp]:
+    """The rows of a sample that pass a node."""
+    policy = "other" if sample.X.unknown == "stop" else None
+    reached = tree.apply(sample.X, policy)
+    return np.flatnonzero((reached >= node) & (reached < node + tree.size[node]))
+
+
+def sides(test: SplitTest, sample: Sample, like: Tree) -> NDArray[np.bool_]:
+    """Which rows go left."""
+    stump = counted_tree(Nodes.split(test, Nodes.leaf(), Nodes.leaf()), sample, like)
+    return stump.apply(sample.X, "other") == 1

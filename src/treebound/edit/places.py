@@ -1,0 +1,61 @@
+"""Nodes by number or path, and where they stand in words."""
+
+from __future__ import annotations
+
+from treebound._validation import Whole, invalid
+from treebound.show.words import answer, one_line
+from treebound.tree import Tree
+from treebound.tree.split import Unknown, split_of
+
+__all__ = ["node_at", "path_of", "question", "where"]
+
+
+def node_at(tree: Tree, node: int | str) -> int:
+    """The number of a node, from its number or path; a ValueError if it is not there."""
+    if not isinstance(node, str):
+        if not Whole(0).allows(node):
+            raise invalid("node", "the editor", "a number or a text of L and R", node)
+        if node >= tree.n_nodes:
+            raise ValueError(
+                f"There is no node {node}: the tree as it is now has the nodes 0 to "
+                f"{tree.n_nodes - 1}. Hint: numbers change with every step, paths only below it; "
+                "print the editor to see them."
+            )
+        return int(node)
+    at = 0
+    for place, side in enumerate(node):
+        if side not in "LR":
+            raise invalid("node", "the editor", "a number or a text of L and R", node)
+        if tree.feature[at] < 0:
+            raise ValueError(
+                f"There is no node {node!r}: {node[:place]!r} is a leaf of the tree as it is now."
+            )
+        at = int(tree.left[at] if side == "L" else tree.right[at])
+    return at
+
+
+def _turns(tree: Tree, node: int) -> list[tuple[int, bool]]:
+    """The inner nodes above a node, and whether the way goes left."""
+    at, turns = 0, []
+    while at != node:
+        right = int(tree.right[at])
+        turns.append((at, node < right))
+        at = int(tree.left[at]) if node < right else right
+    return turns
+
+
+def path_of(tree: Tree, node: int) -> str:
+    """The path of a node from the root, such as ``"LR"``."""
+    return "".join("L" if left else "R" for _, left in _turns(tree, node))
+
+
+def question(tree: Tree, node: int, unknown: Unknown, *, left: bool = True) -> str:
+    """One side of the split of a node, with the name of the column."""
+    split = split_of(tree, node, unknown=unknown)
+    return f"{one_line(split.column.name)} {answer(split, left=left)}"
+
+
+def where(tree: Tree, node: int, unknown: Unknown) -> str:
+    """The conditions of a node, to begin a sentence with."""
+    sides = [question(tree, at, unknown, left=left) for at, left in _turns(tree, node)]
+    return f"Where {' and '.join(sides)}" if sides else "At the root"

@@ -1,0 +1,186 @@
+"""The rows of an editor: those the tree was trained on, test rows, and rows that fit held out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._validation import invalid
+from treebound.certificate import RowRecord, default_folds, draw_folds, draw_tenth
+from treebound.certificate.row_record import Role
+from treebound.data import Sample
+from treebound.data.frames import Table, read_table
+from treebound.data.sample import same_length
+from treebound.data.targets import learn_classes
+from treebound.data.weights import row_weights
+from treebound.model import Model
+from treebound.pruning import make_pruner
+from treebound.pruning.base import BasePruner
+
+__all__ = ["EditedRows", "read_rows"]
+
+_OTHER_ROWS = (
+    "Editing needs the rows that the tree was trained on, with their weights. {found} "
+    "Hint: give the X, y and sample_weight of fit."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class EditedRows:
+    """The rows of an editor.
+
+    Attributes
+    ----------
+    sample : Sample
+        The training rows.
+    numbers : ndarray of int or None
+        The number of each training row in the table; None if the pruner kept rows back.
+    test : Sample or None
+        Test rows, each counted once.
+    aside : Sample or None
+        The rows that fit held out; nothing is computed from them while the tree is edited.
+    record : RowRecord or None
+        The record of the model with the test rows.
+    spent : bool
+        Whether the test rows are rows that fit held out.
+    """
+
+    sample: Sample
+    numbers: NDArray[np.intp] | None
+    test: Sample | None = None
+    aside: Sample | None = None
+    record: RowRecord | None = None
+    spent: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Labelled rows of positive weight, by their numbers in the table."""
+
+    table: Table
+    labels: NDArray[Any]
+    weight: NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, X: Any, y: Any, sample_weight: Any) -> _Rows:
+        table, (classes, codes) = read_table(X), learn_classes(y)
+        same_length(table.shape[0], len(codes))
+        return cls(table, classes[codes], row_weights(sample_weight, len(codes)))
+
+    @property
+    def numbers(self) -> NDArray[np.intp]:
+        return np.arange(len(self.labels)) if self.weight is None else np.flatnonzero(self.weight)
+
+    def part(self, numbers: NDArray[np.intp]) -> tuple[Table, NDArray[Any], Any]:
+        mask = np.zeros(len(self.labels), dtype=bool)
+        mask[numbers] = True
+        weight = None if self.weight is None else self.weight[mask]
+        return self.table.rows(mask), self.labels[mask], weight
+
+
+def read_rows(model: Model, X: Any, y: Any, test: Any, sample_weight: Any) -> EditedRows:
+    """Read the rows of an editor; other rows than those of fit are refused."""
+    rows = _Rows.of(X, y, sample_weight)
+    _check_known(model, rows)
+    trained = next(_trained(model, rows), None)
+    if trained is None:
+        tree = model.tree
+        found = (
+            f"The tree was counted on {int(tree.rows[0]):,} rows and has other counts than these "
+            f"{len(rows.numbers):,} give."
+        )
+        raise ValueError(_OTHER_ROWS.format(found=found))
+    if test is None:
+        return replace(trained, record=model.rows)
+    sample = _read_test(model, test)
+    spent = _are(model, "held-out", test)
+    return replace(trained, test=sample, record=_record(model, test), spent=spent)
+
+
+def _check_known(model: Model, rows: _Rows) -> None:
+    """Refuse rows that the record of the model does not know."""
+    if model.rows is None:
+        return
+    seen = model.rows.recognise(model.hashes(*rows.part(rows.numbers)[:2]))
+    new = seen.comparable - seen.matches
+    if new:
+        found = f"{new:,} of the {seen.comparable:,} rows that can be compared are not among them."
+        raise ValueError(_OTHER_ROWS.format(found=found))
+
+
+def _trained(model: Model, rows: _Rows) -> Iterator[EditedRows]:
+    """The training rows among those of fit: each way that gives the counts of the tree."""
+    for fold in _folds(model, len(rows.numbers)):
+        numbers, aside = np.delete(rows.numbers, fold), None
+        sample = model.read_sample(*rows.part(numbers), whole=True)
+        if len(fold):
+            reader = replace(model, unknown="other") if model.unknown == "error" else model
+            aside = reader.read_sample(*rows.part(rows.numbers[fold]), whole=True)
+        for kept in (sample, _without_validation(model, sample)):
+            if kept is not None and _counts_agree(model, kept):
+                yield EditedRows(kept, numbers if kept is sample else None, aside=aside)
+
+
+def _folds(model: Model, m: int) -> list[NDArray[np.intp]]:
+    """The places of the rows that fit may have held out, drawn again."""
+    if model.held_out is None:
+        return [np.empty(0, dtype=np.intp)]
+    seed = model.parameters.get("random_state")
+    if seed is None:
+        raise ValueError(
+            "The rows that fit held out cannot be drawn again: the classifier was fitted with "
+            "random_state=None. Hint: fit it with a number."
+        )
+    several = model.held_out.folds > 1
+    return draw_folds(m, default_folds(m), seed) if several else draw_tenth(m, seed)
+
+
+def _without_validation(model: Model, sample: Sample) -> Sample | None:
+    """The rows without those that the pruner of fit kept back; None if it kept none."""
+    pruner = make_pruner(model.parameters.get("pruning"))
+    if not isinstance(pruner, BasePruner):
+        return None
+    kept, validation = pruner.hold_out(sample)
+    return None if validation is None else kept
+
+
+def _counts_agree(model: Model, sample: Sample) -> bool:
+    """Whether the rows give the counts of the tree; a tree without counts agrees with all."""
+    tree = model.tree
+    if not tree.counted:
+        return True
+    again = tree.recounted(sample)
+    same = np.array_equal(again.rows, tree.rows) and again.weighted == tree.weighted
+    slack = 1e-9 * sample.total
+    return same and np.allclose(again.counts, tree.counts, rtol=1e-9, atol=slack)
+
+
+def _read_test(model: Model, test: Any) -> Sample:
+    """The test rows, each counted once."""
+    if not (isinstance(test, tuple) and len(test) == 2):
+        raise invalid("test", "edit", "a pair (X, y)", type(test).__name__)
+    if _are(model, "training", test):
+        raise ValueError(
+            "The 'test' rows of edit must not be rows that the tree was fitted on. Hint: their "
+            "error is the training error."
+        )
+    return replace(model.read_sample(*test, whole=True), factors=None)
+
+
+def _record(model: Model, test: tuple[Any, Any]) -> RowRecord | None:
+    """The record of the model with the test rows: showing figures of them spends them."""
+    if model.rows is None:
+        return None
+    return model.rows.with_rows("validation", model.hashes(*test))
+
+
+def _are(model: Model, role: Role, rows: tuple[Any, Any]) -> bool:
+    """Whether rows are some that fit used in this role."""
+    if model.rows is None or role not in model.rows.sketches:
+        return False
+    own = RowRecord({role: model.rows.sketches[role]})
+    return own.recognise(model.hashes(*rows)).significant

@@ -1,0 +1,286 @@
+"""Where two trees answer differently: the regions as rules, their errors, and a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treebound._extras import require
+from treebound.data.sample import same_length
+from treebound.data.targets import learn_classes, read_classes
+from treebound.model import Model, as_model
+from treebound.show.as_rules import Region, to_rules
+from treebound.show.figure import TreeDisplay
+from treebound.show.words import counted, one_line
+from treebound.tree.split import plain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Comparison", "Disagreement", "compare"]
+
+_MOST_PRINTED = 20
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A region where two trees answer differently.
+
+    Attributes
+    ----------
+    rule : str
+        The conditions, in the words of :class:`treebound.show.Rules`.
+    a, b : object
+        The answers of the two trees.
+    rows : int
+        Number of rows in the region.
+    errors_a, errors_b : int
+        How many of them each tree misclassifies.
+    """
+
+    rule: str
+    a: Any
+    b: Any
+    rows: int
+    errors_a: int
+    errors_b: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two trees on the same rows; made by :func:`treebound.compare`.
+
+    Attributes
+    ----------
+    a, b : Model
+        The models.
+    rows : int
+        Number of rows.
+    errors_a, errors_b : int
+        Number of rows that each tree misclassifies.
+    only_a, only_b : int
+        Number of rows that only one of the trees answers correctly.
+    p_value : float
+        McNemar's exact test: how probable so uneven a pair ``only_a``, ``only_b`` is if the trees
+        err equally often on new rows.
+    regions : tuple of Disagreement
+        The regions with rows where the answers differ, those with most rows first.
+    seen : tuple of str
+        Which trees were fitted on some of these rows: the test says nothing about new rows then.
+    """
+
+    a: Model
+    b: Model
+    rows: int
+    errors_a: int
+    errors_b: int
+    only_a: int
+    only_b: int
+    p_value: float
+    regions: tuple[Disagreement, ...]
+    seen: tuple[str, ...] = ()
+
+    @property
+    def differing(self) -> int:
+        """Number of rows with different answers."""
+        return sum(region.rows for region in self.regions)
+
+    def __str__(self) -> str:
+        share = 100 * self.differing / self.rows
+        lines = [
+            f"The trees answer {self.differing:,} of {counted(self.rows, 'row')} differently "
+            f"({share:.1f} %).",
+            f"a: {counted(self.a.tree.n_leaves, 'leaf')}, {counted(self.errors_a, 'error')}; "
+            f"b: {counted(self.b.tree.n_leaves, 'leaf')}, {counted(self.errors_b, 'error')}.",
+            f"Right in a alone: {self.only_a:,}, in b alone: {self.only_b:,} "
+            f"(McNemar's exact test: p = {self.p_value:.3g}).",
+        ]
+        if self.seen:
+            lines.append(
+                f"Some of these rows took part in fitting {' and '.join(self.seen)}, so the test "
+                "says nothing about new rows."
+            )
+        for region in self.regions[:_MOST_PRINTED]:
+            lines.append(
+                f"if {region.rule}: a {one_line(region.a)}, b {one_line(region.b)}  "
+                f"# {counted(region.rows, 'row')}, errors {region.errors_a:,} and "
+                f"{region.errors_b:,}"
+            )
+        more = len(self.regions) - _MOST_PRINTED
+        return "\n".join([*lines, *([f"... {counted(more, 'more region')}"] if more > 0 else [])])
+
+    __repr__ = __str__
+
+    def to_frame(self) -> Any:
+        """The regions as a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each region.
+        """
+        pandas = require("pandas", extra="study", why="A data frame of regions")
+        columns = [*Disagreement.__dataclass_fields__]
+        return pandas.DataFrame([asdict(region) for region in self.regions], columns=columns)
+
+    def plot(self, *, max_depth: int | None = None) -> Figure:
+        """Draw the two trees side by side.
+
+        Parameters
+        ----------
+        max_depth : int, optional
+            Deeper nodes are omitted and counted.
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a tree")
+        leaves = [self.a.tree.n_leaves, self.b.tree.n_leaves]
+        depth = max(self.a.tree.depth, self.b.tree.depth)
+        size = (max(8.0, min(1.3 * sum(leaves), 40.0)), max(3.0, min(1.2 * (depth + 1), 20.0)))
+        figure, axes = pyplot.subplots(1, 2, figsize=size, width_ratios=leaves)
+        for name, model, ax in zip("ab", (self.a, self.b), axes, strict=True):
+            TreeDisplay.from_estimator(replace(model, target=None), max_depth=max_depth, ax=ax)
+            errors = self.errors_a if name == "a" else self.errors_b
+            ax.set_title(f"{name}: {counted(errors, 'error')} on {counted(self.rows, 'row')}")
+        return figure  # type: ignore[no-any-return]
+
+
+def compare(a: Any, b: Any, X: Any, y: Any) -> Comparison:
+    """Compare two trees: where they answer differently, and which of them is right.
+
+    Parameters
+    ----------
+    a, b : BoundTreeClassifier, Model or Tree
+        The trees; their columns may differ, each reads its own.
+    X : table
+        Rows with the columns that both trees ask.
+    y : array-like of shape (n_rows,)
+        The labels of the rows, classes of one of the trees.
+
+    Returns
+    -------
+    Comparison
+        ``print`` it; ``to_frame()`` gives the regions as a data frame, ``plot()`` draws both trees.
+
+    Raises
+    ------
+    ValueError
+        If the trees have no class in common, or there are no rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import treebound as tb
+    >>> iris = load_iris(as_frame=True)
+    >>> y = iris.target_names[iris.target]
+    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, y)
+    >>> comparison = tb.compare(clf, clf.prune_to(2), iris.data, y)
+    >>> comparison.differing, comparison.only_a, comparison.only_b
+    (46, 45, 1)
+    """
+    return compare_read((as_model(a, "compare"), X), (as_model(b, "compare"), X), y)
+
+
+def compare_read(a: tuple[Model, Any], b: tuple[Model, Any], y: Any) -> Comparison:
+    """The same for two tables, the same rows as each of the models reads them."""
+    models = [a[0], b[0]]
+    labels = list(dict.fromkeys(label for model in models for label in model.classes.tolist()))
+    if len(labels) == sum(len(model.classes) for model in models):
+        raise ValueError(
+            "The trees have no class in common: they answer "
+            f"{models[0].classes.tolist()!r:.80} and {models[1].classes.tolist()!r:.80}."
+        )
+    codes = read_classes(y, np.array(labels, dtype=object))
+    if not len(codes):
+        raise ValueError("compare needs at least 1 row. Got 0 instead.")
+    ends, answers = [], []
+    for model, X in (a, b):
+        reached = model.apply(X)
+        same_length(len(reached), len(codes))
+        place = np.array([labels.index(label) for label in model.classes.tolist()])
+        ends.append(reached)
+        answers.append(place[model.tree.label[reached]])
+    wrong = [answer != codes for answer in answers]
+    only_a, only_b = int((~wrong[0] & wrong[1]).sum()), int((wrong[0] & ~wrong[1]).sum())
+    rules = [{rule.node: rule.regions for rule in to_rules(model)} for model in models]
+    pairs, inverse = np.unique(np.stack(ends, axis=1), axis=0, return_inverse=True)
+    regions = []
+    for at, (end_a, end_b) in enumerate(pairs.tolist()):
+        inside = inverse.ravel() == at
+        answer_a, answer_b = (int(answer[inside][0]) for answer in answers)
+        if answer_a == answer_b:
+            continue
+        regions.append(
+            Disagreement(
+                _joined(rules[0][end_a], rules[1][end_b]),
+                plain(labels[answer_a]),
+                plain(labels[answer_b]),
+                int(inside.sum()),
+                int(wrong[0][inside].sum()),
+                int(wrong[1][inside].sum()),
+            )
+        )
+    return Comparison(
+        a[0],
+        b[0],
+        rows=len(codes),
+        errors_a=int(wrong[0].sum()),
+        errors_b=int(wrong[1].sum()),
+        only_a=only_a,
+        only_b=only_b,
+        p_value=_mcnemar(only_a, only_b),
+        regions=tuple(sorted(regions, key=lambda region: -region.rows)),
+        seen=tuple(
+            name for name, (model, X) in zip("ab", (a, b), strict=True) if _took_part(model, X, y)
+        ),
+    )
+
+
+def _mcnemar(only_a: int, only_b: int) -> float:
+    """McNemar's exact test: two-sided, of a fair coin."""
+    from scipy.stats import binomtest
+
+    total = only_a + only_b
+    return float(binomtest(only_a, total, 0.5).pvalue) if total else 1.0
+
+
+def _took_part(model: Model, X: Any, y: Any) -> bool:
+    """Whether rows had a part in fitting a model, as far as its record tells."""
+    if model.rows is None or not {*learn_classes(y)[0].tolist()} <= {*model.classes.tolist()}:
+        return False
+    return model.rows.recognise(model.hashes(X, y)).significant
+
+
+def _joined(one: Iterable[Region], other: Iterable[Region]) -> str:
+    """The conditions of two rules at once; regions of the same column are intersected."""
+    regions = {region.column.name: region for region in one}
+    both = []
+    for region in other:
+        own = regions.get(region.column.name)
+        if own is None:
+            regions[region.column.name] = region
+        elif _same_values(own, region):
+            regions[region.column.name] = _intersection(own, region)
+        else:  # the trees know other categories
+            both.append(str(region))
+    return " and ".join([*map(str, regions.values()), *both]) or "true"
+
+
+def _same_values(one: Region, other: Region) -> bool:
+    return (one.column.kind, one.column.categories) == (other.column.kind, other.column.categories)
+
+
+def _intersection(one: Region, other: Region) -> Region:
+    return replace(
+        one,
+        low=max(one.low, other.low),
+        high=min(one.high, other.high),
+        codes=one.codes & other.codes,
+        missing=one.missing and other.missing,
+        unknown=one.unknown and other.unknown,
+    )

@@ -1,0 +1,119 @@
+"""Comparing two trees: where they differ, which is right, and McNemar's test."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import treebound as tb
+from treebound.show.as_rules import to_rules
+from treebound.show.compare import _joined
+
+
+def people(rows: int, seed: int) -> tuple[pd.DataFrame, pd.Series]:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(20, 80, rows).astype(float),
+            "colour": rng.choice(["red", "green", "blue"], rows),
+            "dose": np.where(rng.random(rows) < 0.2, np.nan, rng.normal(size=rows).round(1)),
+        }
+    )
+    yes = (frame["age"] > 50) & (frame["colour"] != "red") ^ (rng.random(rows) < 0.2)
+    return frame, pd.Series(np.where(yes, "yes", "no"), name="answer")
+
+
+@pytest.fixture(scope="module")
+def models() -> tuple[tb.BoundTreeClassifier, tb.BoundTreeClassifier]:
+    one = tb.BoundTreeClassifier(pruning=None, max_leaves=6).fit(*people(300, 0))
+    other = tb.BoundTreeClassifier(pruning=None, max_leaves=9).fit(*people(300, 1))
+    return one, other
+
+
+def test_counts_are_those_of_predict(models) -> None:
+    X, y = people(500, 2)
+    a, b = (model.predict(X) for model in models)
+    found = tb.compare(*models, X, y)
+    assert found.differing == (a != b).sum() > 0
+    assert (found.errors_a, found.errors_b) == ((a != y).sum(), (b != y).sum())
+    assert found.only_a == ((a == y) & (b != y)).sum()
+    assert found.only_b == ((b == y) & (a != y)).sum()
+    assert sum(region.errors_a for region in found.regions) == ((a != b) & (a != y)).sum()
+    assert [r.rows for r in found.regions] == sorted((r.rows for r in found.regions), reverse=True)
+    assert found.seen == ()
+
+
+def test_every_row_matches_the_rules_of_its_region(models) -> None:
+    X, y = people(200, 3)
+    a, b = (model.predict(X) for model in models)
+    rules = [{rule.node: rule for rule in to_rules(model)} for model in models]
+    ends = [model.apply(X) for model in models]
+    rows = X.to_dict("records")
+    names = {region.rule for region in tb.compare(*models, X, y).regions}
+    for at in np.flatnonzero(a != b).tolist():
+        pair = [rules[k][int(ends[k][at])] for k in range(2)]
+        assert all(rule.matches(rows[at]) for rule in pair)
+        assert _joined(pair[0].regions, pair[1].regions) in names
+
+
+def test_regions_of_one_column_are_intersected() -> None:
+    X = np.array([*range(10), *range(9, -1, -1), *range(10, 20), *range(19, 9, -1)])[:, None] * 1.0
+    a = tb.BoundTreeClassifier().fit(X, X[:, 0] > 4.5)
+    b = tb.BoundTreeClassifier().fit(X, X[:, 0] > 9.5)
+    (region,) = tb.compare(a, b, X, X[:, 0] > 9.5).regions
+    low, high = a.tree_.threshold[0], b.tree_.threshold[0]
+    assert region.rule == f"({low:g} < x0 <= {high:g} or missing)"
+    assert (region.a, region.b, region.rows) == (True, False, 10)
+    assert (region.errors_a, region.errors_b) == (10, 0)
+
+
+def test_mcnemar_is_the_two_sided_binomial_test(models) -> None:
+    found = tb.compare(*models, *people(500, 2))
+    few, total = sorted([found.only_a, found.only_b])[0], found.only_a + found.only_b
+    assert found.p_value == pytest.approx(min(1.0, 2 * binom.cdf(few, total, 0.5)))
+    same = tb.compare(models[0], models[0], *people(50, 2))
+    assert (same.differing, same.p_value, same.regions) == (0, 1.0, ())
+
+
+def test_rows_of_fit_are_named(models) -> None:
+    found = tb.compare(*models, *people(300, 0))
+    assert found.seen == ("a",)
+    assert "took part in fitting a" in str(found)
+
+
+def test_text_frame_and_picture(models) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    found = tb.compare(*models, *people(500, 2))
+    assert f"answer {found.differing} of 500 rows differently" in str(found)
+    assert repr(found) == str(found)
+    frame = found.to_frame()
+    assert frame["rows"].sum() == found.differing
+    assert list(frame) == ["rule", "a", "b", "rows", "errors_a", "errors_b"]
+    figure = found.plot()
+    assert [ax.get_title()[:2] for ax in figure.axes] == ["a:", "b:"]
+    import matplotlib.pyplot as plt
+
+    plt.close(figure)
+
+
+def test_trees_may_know_other_columns_and_categories() -> None:
+    X, y = people(200, 4)
+    a = tb.BoundTreeClassifier(pruning=None, max_leaves=4).fit(X[["age", "colour"]], y)
+    b = tb.BoundTreeClassifier(pruning=None, max_leaves=4).fit(
+        X[X["colour"] != "blue"], y[X["colour"] != "blue"]
+    )
+    found = tb.compare(a, b, X, y)
+    assert found.differing == (a.predict(X[["age", "colour"]]) != b.predict(X)).sum()
+
+
+def test_trees_of_other_classes_are_refused(models) -> None:
+    X, y = people(50, 0)
+    other = tb.BoundTreeClassifier().fit(X, np.arange(50) % 2)
+    with pytest.raises(ValueError, match="no class in common"):
+        tb.compare(models[0], other, X, y)
+    with pytest.raises(TypeError, match="compare needs a Tree"):
+        tb.compare(models[0], "tree", X, y)
+    with pytest.raises(ValueError, match="inconsistent"):
+        tb.compare(*models, X, y[:-1])

@@ -468,10 +468,9 @@ def name_splits(bundle: Bundle, tree: Tree) -> Names:
 
 
 def last_names(many: Sequence[Names]) -> Names:
-    """Of the rows that bundles give, the first ones of the greatest keys."""
+    """Of the rows that bundles give, in any order, the lowest ones of the greatest keys."""
     rows = np.array([names.rows for names in many])
     keys = np.array([names.keys for names in many])
-    last = keys.argmax(axis=0)[None]
-    return Names(
-        np.take_along_axis(rows, last, axis=0)[0], np.take_along_axis(keys, last, axis=0)[0]
-    )
+    greatest = keys.max(axis=0)
+    lowest = np.where(keys == greatest, rows, np.iinfo(np.int64).max).min(axis=0)
+    return Names(lowest, greatest)

@@ -58,6 +58,9 @@ __all__ = [
 ]
 
 
+_ALIGNMENT = 8  # bytes: of the values in a file, as of arrays in memory
+
+
 # -- values --------------------------------------------------------------------------------------
 
 
@@ -144,9 +147,13 @@ class SpillFile:
         places: list[tuple[int, str] | None] = []
         with self._lock:
             for by_code, values in zip(bins.by_code, sample.X.values, strict=True):
-                places.append(None if by_code else (self._file.tell(), values.dtype.str))
-                if not by_code:
-                    np.ascontiguousarray(values).tofile(self._file)
+                if by_code:
+                    places.append(None)
+                    continue
+                start = -(-self._file.tell() // _ALIGNMENT) * _ALIGNMENT
+                places.append((start, values.dtype.str))
+                self._file.seek(start)
+                np.ascontiguousarray(values).tofile(self._file)
         if self._named:
             self._file.close()
         file = self._file.name if self._named else self._file

@@ -508,7 +508,8 @@ def test_a_column_of_maps_is_kept_in_parquet_and_refused_in_csv(model, table, tm
     path, kept = tmp_path / "maps.parquet", tmp_path / "kept.parquet"
     pq.write_table(rows.append_column("pairs", pairs), path)
     line = refused(capsys, "predict", model, path, "--keep", "-o", tmp_path / "out.csv")
-    assert "Column 'pairs' is map<string, int64>, which cannot be written as CSV" in line
+    assert "Column 'pairs' is map<string, int64" in line
+    assert "cannot be written as CSV" in line
     assert not (tmp_path / "out.csv").exists()
     code, _, err = run(capsys, "predict", model, path, "--keep", "-o", kept)
     assert code == 0, err

@@ -17,7 +17,7 @@ from treebound.classifier.fitting import fit_table
 from treebound.classifier.methods import FrameOutput, ModelMethods
 from treebound.data import Column, Matrix
 from treebound.data.frames import read_table
-from treebound.data.streams import open_stream
+from treebound.data.streams import in_database, open_stream
 from treebound.edit import Editor
 from treebound.growing import GrowOptions
 from treebound.landscape import Landscape
@@ -197,7 +197,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         """
         with self._unchanged_on_error():
             rows = X
-            if open_stream(X) is None:
+            if open_stream(X) is None and not in_database(X):
                 rows = read_table(X)
                 if type(X) is not np.ndarray or y is None:  # an array has no names to look for
                     validate_data(self, X, y, skip_check_array=True)

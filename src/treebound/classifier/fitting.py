@@ -34,7 +34,7 @@ from treebound.data.findings import warn_of_findings
 from treebound.data.folds import folds
 from treebound.data.frames import Table, read_table
 from treebound.data.parts import Schema
-from treebound.data.streams import Batches, TableStream, open_stream
+from treebound.data.streams import Batches, TableStream, in_database, open_stream
 from treebound.data.weights import heaviest, row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, Limits, Progress, grow, grow_on_engine, make_bins
 from treebound.growing.engine import Engine, stream_engine
@@ -50,6 +50,7 @@ __all__ = [
     "Fold",
     "cross_validated",
     "fit_engine",
+    "fit_relation",
     "fit_sample",
     "fit_stream",
     "fit_table",
@@ -72,8 +73,11 @@ def fit_table(
 ) -> Model:
     """Grow a tree on a table and prune it; a dataset or lazy frame is read in batches."""
     batches = open_stream(X)
+    stored = batches is None and in_database(X)
     if groups is not None:
-        refuse_groups(parameters, in_memory=batches is None)
+        refuse_groups(parameters, in_memory=batches is None and not stored)
+    if stored:
+        return fit_relation(parameters, X, y, sample_weight)
     if batches is not None:
         return fit_stream(parameters, batches, y, sample_weight)
     parameters.checked()
@@ -251,7 +255,9 @@ def cross_validated(parameters: FitParameters, sample: Sample, k: int) -> list[F
 # -- rows that are not in memory at once -----------------------------------------------------------
 
 
-def refuse_what_needs_rows(parameters: FitParameters, pruner: Pruner | None) -> None:
+def refuse_what_needs_rows(
+    parameters: FitParameters, pruner: Pruner | None, *, held_out: bool = False
+) -> None:
     """Raise a ValueError for parameters that need the rows again once the tree is grown."""
     if getattr(pruner, "needs_rows", False):
         able = [name for name in PRUNERS if not getattr(make_pruner(name), "needs_rows", False)]
@@ -263,7 +269,7 @@ def refuse_what_needs_rows(parameters: FitParameters, pruner: Pruner | None) -> 
     if parameters.size is not None:
         must = "None for rows that are not in memory"
         raise invalid("size", "BoundTreeClassifier", must, parameters.size)
-    if parameters.certify != "training":
+    if parameters.certify != "training" and not held_out:
         raise ValueError(
             "The 'certify' parameter must be 'training' for rows that are not in memory. Got "
             f"{parameters.certify!r} instead. Hint: certify the fitted classifier with other rows."
@@ -313,6 +319,36 @@ def fit_stream(
         limits=limits,
         checkpoint=checkpoint,
     )
+
+
+def fit_relation(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = None) -> Model:
+    """Fit inside a database; y and sample_weight name columns."""
+    from treebound.sql import Relation, RelationRows, SqlEngine
+
+    pruner, options = parameters.checked()
+    held_out = parameters.certify == "held-out"
+    refuse_what_needs_rows(parameters, pruner, held_out=held_out)
+    if options.thresholds == "observed":
+        must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"
+        raise invalid("thresholds", "BoundTreeClassifier", must, options.thresholds)
+    relation = X if isinstance(X, Relation) else Relation(X)
+    with RelationRows(relation, y, sample_weight) as rows:
+        if held_out:
+            rows.hold_out(parameters.random_state)
+        coded = rows.code(
+            categorical_features=parameters.categorical_features,
+            ordinal_features=parameters.ordinal_features,
+            class_weight=parameters.class_weight,
+        )
+        engine = SqlEngine(coded, relation.max_fetched_rows)
+        # cells are divided where it matters: finer ones for all rows are of no use
+        limits = Limits(most_live=1.0)
+        model = fit_engine(parameters, engine, coded.schema, target=y, limits=limits)
+        engine.check_unchanged()
+        if held_out:
+            counted = partial(rows.count_aside, unknown=parameters.unknown)
+            model = replace(model, held_out=HeldOut.by_counts(counted, model.tree, model.grown))
+    return model
 
 
 def fit_engine(

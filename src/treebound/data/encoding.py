@@ -14,7 +14,7 @@ from treebound.data.frames import Table, read_table
 from treebound.data.matrix import Matrix
 from treebound.data.raw import MISSING, UNKNOWN, Family, RawColumn, family_of, smallest_ints
 
-__all__ = ["learn_matrix", "read_matrix", "some_names"]
+__all__ = ["chosen_columns", "learn_matrix", "read_matrix", "some_names"]
 
 
 # -- training ----------------------------------------------------------------------------------
@@ -63,14 +63,7 @@ def learn_matrix(
     """
     table = read_table(X)
     labels = table.labels
-    nominal = _chosen(categorical_features, labels, "categorical_features")
-    ordinal = _declared(ordinal_features, labels)
-    both = sorted(nominal & ordinal.keys())
-    if both:
-        raise ValueError(
-            f"Column {labels[both[0]]!r} is named in both 'categorical_features' and "
-            "'ordinal_features'. Hint: keep it in one of them."
-        )
+    nominal, ordinal = chosen_columns(labels, categorical_features, ordinal_features)
     dense = table.floats() if not nominal and not ordinal else None
     if dense is not None:
         missing = _missing_columns(dense, labels)
@@ -83,6 +76,21 @@ def learn_matrix(
         for i, label in enumerate(labels)
     ]
     return Matrix(tuple(column for column, _ in learned), tuple(values for _, values in learned))
+
+
+def chosen_columns(
+    labels: tuple[str, ...], categorical_features: Any, ordinal_features: Any
+) -> tuple[set[int], dict[int, tuple[Any, ...] | None]]:
+    """The columns that are nominal by choice, and the ordinal ones with their categories."""
+    nominal = _chosen(categorical_features, labels, "categorical_features")
+    ordinal = _declared(ordinal_features, labels)
+    both = sorted(nominal & ordinal.keys())
+    if both:
+        raise ValueError(
+            f"Column {labels[both[0]]!r} is named in both 'categorical_features' and "
+            "'ordinal_features'. Hint: keep it in one of them."
+        )
+    return nominal, ordinal
 
 
 def _learn_column(

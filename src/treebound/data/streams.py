@@ -25,7 +25,15 @@ from treebound.data.parts import (
 )
 from treebound.data.sample import Sample
 
-__all__ = ["BATCH_ROWS", "Batch", "Batches", "TableStream", "TypesChanged", "open_stream"]
+__all__ = [
+    "BATCH_ROWS",
+    "Batch",
+    "Batches",
+    "TableStream",
+    "TypesChanged",
+    "in_database",
+    "open_stream",
+]
 
 # Columns (None without rows), labels and weights of some rows.
 Batch = tuple[Table | None, Any, Any]
@@ -193,6 +201,18 @@ def open_stream(X: Any) -> Batches | None:
     if module == "polars" and type(X).__name__ == "LazyFrame":
         return LazyBatches(X)
     return None
+
+
+def in_database(X: Any) -> bool:
+    """Whether a table is a relation of a database, or has settings for one."""
+    module = type(X).__module__
+    if module.partition(".")[0] in ("duckdb", "_duckdb", "pyspark", "ibis", "sqlframe", "narwhals"):
+        import narwhals as nw
+
+        frame = nw.from_native(X, pass_through=True)
+        if isinstance(frame, nw.LazyFrame):
+            return not (frame.implementation.is_polars() or frame.implementation.is_dask())
+    return module.startswith("treebound.sql.")
 
 
 class TableStream:

@@ -340,11 +340,11 @@ def fit_relation(parameters: FitParameters, X: Any, y: Any, sample_weight: Any =
             ordinal_features=parameters.ordinal_features,
             class_weight=parameters.class_weight,
         )
-        engine = SqlEngine(coded, relation.max_fetched_rows)
         # cells are divided where it matters: finer ones for all rows are of no use
         limits = Limits(most_live=1.0)
-        model = fit_engine(parameters, engine, coded.schema, target=y, limits=limits)
-        engine.check_unchanged()
+        with SqlEngine(coded, relation.max_fetched_rows) as engine:
+            model = fit_engine(parameters, engine, coded.schema, target=y, limits=limits)
+            engine.check_unchanged()
         if held_out:
             counted = partial(rows.count_aside, unknown=parameters.unknown)
             model = replace(model, held_out=HeldOut.by_counts(counted, model.tree, model.grown))

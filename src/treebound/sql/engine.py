@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +19,7 @@ from treebound.growing._bins import Bins, keys_of
 from treebound.growing.grow import KINDS
 from treebound.growing.refine import EXACT, Answer, Question
 from treebound.growing.shard import Facts, Piece, ShardSplit, Subtree, grow_subtree
-from treebound.sql.relation import CELLS, Coding, cell_of, fetch
+from treebound.sql.relation import CELLS, Coding
 from treebound.sql.rows import CodedRows, pick
 from treebound.tree.model import Tree
 
@@ -47,22 +46,29 @@ class SqlEngine:
     places = 1
 
     def __init__(self, rows: CodedRows, max_fetched_rows: int) -> None:
-        self._rows, self._frame, self._store = rows, rows.frame, rows.store
+        self._rows, self._table, self._store = rows, rows.table, rows.store
         self._n_classes = len(rows.schema.classes)
         self._weighted = not rows.total.ones
         self.gather_rows = max_fetched_rows
         self._at_root = True
         self._start()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Remove the table of the rows."""
+        self._store.drop(self._table)
+
     # -- the root ------------------------------------------------------------------------------
 
     def _start(self) -> None:
         """Count all rows; bins are the cells that hold some."""
-        found = self._counted(None, ends=True)
+        found = self._counted([0], ends=True)
         self._to_bin, least, singles, extents = [], [], [], []
         for j, coding in enumerate(self._rows.codings):
             mine = {name: array[found["j"] == j] for name, array in found.items()}
-            code = mine["key"] % coding.width - 1
+            code = mine["code"]
             if coding.codes is not None:
                 places = np.append(coding.codes, -1)[code]
                 self._to_bin.append(_by_category(coding))
@@ -82,7 +88,7 @@ class SqlEngine:
         sizes = [len(column.categories or ()) for column in columns]
         kinds = [KINDS[column.kind] for column in columns]
         self.bins = Bins(least, kinds, sizes, 65535)
-        self._root = self._table(found, np.zeros(1, dtype=np.int64))
+        self._root = self._histograms(found, np.zeros(1, dtype=np.int64))
         wide = self._root[0, : (self.bins.n_bins[0] + 1) * self._stride].reshape(-1, self._stride)
         self.counts = np.ascontiguousarray(wide[:, : self._n_classes].sum(axis=0), dtype=np.int64)
         missing = [bool(self._column(self._root[0], j)[-1].any()) for j in range(len(columns))]
@@ -115,43 +121,61 @@ class SqlEngine:
 
     # -- counting ------------------------------------------------------------------------------
 
-    def _counted(self, slots: Sequence[int] | None, *, ends: bool = False) -> dict[str, Any]:
-        """Rows and weights by column, and by a number of slot, label and code."""
-
-        frame = self._frame if slots is None else self._store.only(self._frame, "slot", slots)
-        parts = []
+    def _counted(self, slots: Sequence[int], *, ends: bool = False) -> dict[str, Any]:
+        """Rows and weights by a number of slot, label, column and code."""
+        parts, width = [], sum(coding.width for coding in self._rows.codings)
+        start = 1
         for j, coding in enumerate(self._rows.codings):
-            slot, label = nw.col("slot").cast(nw.Int64), nw.col("label").cast(nw.Int64)
-            key = (slot * len(self._rows.classes_of) + label) * coding.width
-            key = key + nw.col(f"c{j}").cast(nw.Int64) + 1
-            wanted = []
+            row = f"(CAST(slot AS BIGINT) * {len(self._rows.classes_of)} + label) * {width}"
+            wanted = [f"{row} + c{j} + {start} AS part", *self._sums]
             if ends:
-                value = nw.col(f"v{j}") if coding.codes is None else nw.lit(0.0)
-                wanted = [value.alias("value")]
-            units = ["units"] if self._weighted else []
-            some = frame.select(key.alias("key"), *units, *wanted)
-            parts.append(_in_groups(some, ["key"], self._weighted, ends, j))
-        return _fetch_all(parts)
+                value = f"v{j}" if coding.codes is None else f"CAST(0 AS {self._store.double})"
+                wanted += [f"MIN({value}) AS low", f"MAX({value}) AS high"]
+            parts.append(
+                f"SELECT {', '.join(wanted)} FROM {self._table} AS t "
+                f"WHERE slot {_one_of(slots)} GROUP BY {row} + c{j} + {start}"
+            )
+            start += coding.width
+        found = self._fetch(parts)
+        starts = np.cumsum([0, *(coding.width for coding in self._rows.codings)])
+        found["row"], rest = np.divmod(found["part"], width)
+        found["j"] = np.searchsorted(starts, rest, side="right") - 1
+        found["code"] = rest - starts[found["j"]] - 1
+        return found
+
+    @property
+    def _sums(self) -> list[str]:
+        """SQL of the rows of a group, and of their weight."""
+        sums = ["COUNT(*) AS n"]
+        return [*sums, "CAST(SUM(units) AS BIGINT) AS units"] if self._weighted else sums
+
+    def _fetch(self, parts: Sequence[str]) -> dict[str, Any]:
+        """The results of several queries of the same columns, some of them at once."""
+        found = [
+            self._store.fetch(" UNION ALL ".join(parts[start : start + _AT_ONCE]))
+            for start in range(0, len(parts), _AT_ONCE)
+        ]
+        joined = {name: np.concatenate([some[name] for some in found]) for name in found[0]}
+        ends = ("low", "high")
+        return {k: v.astype(np.float64 if k in ends else np.int64) for k, v in joined.items()}
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
         """Count the rows of some nodes, by bin and class; one histogram for each node."""
         if slots.tolist() == [0] and self._at_root:
             return self._root
-        return self._table(self._counted(slots.tolist()), slots.astype(np.int64))
+        return self._histograms(self._counted(slots.tolist()), slots.astype(np.int64))
 
-    def _table(self, found: Mapping[str, Any], slots: NDArray[np.int64]) -> NDArray[Any]:
+    def _histograms(self, found: Mapping[str, Any], slots: NDArray[np.int64]) -> NDArray[Any]:
         """Histograms of what was counted."""
         stride, k = self._stride, len(self._rows.classes_of)
         size = sum((n + 1) * stride for n in self.bins.n_bins)
         table = np.zeros((len(slots), size), dtype=np.int64)
         order = np.argsort(slots)
         start = 0
-        for j, coding in enumerate(self._rows.codings):
+        for j in range(len(self._rows.codings)):
             of = found["j"] == j
-            key, rows = found["key"][of], found["n"][of]
-            slot, rest = np.divmod(key, k * coding.width)
-            label, code = np.divmod(rest, coding.width)
-            bins = self._to_bin[j][code]
+            slot, label = np.divmod(found["row"][of], k)
+            rows, bins = found["n"][of], self._to_bin[j][found["code"][of] + 1]
             if len(bins) and bins.min() < 0:
                 raise _changed()
             at = order[np.searchsorted(slots[order], slot)]
@@ -175,7 +199,7 @@ class SqlEngine:
                 some = asked[(asked[:, 2:4] == (level, bits)).all(axis=1)]
                 parts.append(self._inside(j, level, bits, some, len(about)))
                 about.append((j, level, bits, some))
-        found = _fetch_all(parts)
+        found = self._fetch(parts)
         answers: dict[int, list[tuple[NDArray[Any], ...]]] = {j: [] for j in questions}
         for number, (j, level, bits, some) in enumerate(about):
             mine = {name: array[found["j"] == number] for name, array in found.items()}
@@ -199,31 +223,29 @@ class SqlEngine:
             rows.append((i, slot, level, 0 if by_value else bits, cell, at))
         return np.array(rows, dtype=np.int64).reshape(-1, 6)
 
-    def _inside(self, j: int, level: int, bits: int, asked: NDArray[np.int64], number: int) -> Any:
-        """Rows of some cells of a level, by smaller cells or, without bits, by value."""
+    def _inside(self, j: int, level: int, bits: int, asked: NDArray[np.int64], number: int) -> str:
+        """A query of the rows of some cells, by smaller cells or, without bits, by value."""
+        coding, units = self._rows.codings[j], ", units" if self._weighted else ""
+        slots, cells = asked[:, 1], asked[:, 4]
 
-        coding, value, slot = self._rows.codings[j], nw.col("value"), nw.col("slot").cast(nw.Int64)
-        units = ["units"] if self._weighted else []
+        def key(level: int) -> str:
+            cell = coding.cell("value", level, self._store.double)
+            return f"slot * CAST({CELLS << level} AS BIGINT) + {cell}"
 
-        def key(level: int) -> Any:
-            return slot * (CELLS << level) + cell_of(value, coding, level).cast(nw.Int64)
-
-        cell = slot * (CELLS + 1) + nw.col(f"c{j}").cast(nw.Int64) + 1
-        frame = self._frame.select(
-            "slot", nw.col("label").cast(nw.Int64), *units, nw.col(f"v{j}").alias("value"),
-            cell.alias("cell"),
-        )  # fmt: skip
-        _, slots, _, _, cells, _ = asked.T
-        wanted = np.unique(slots * (CELLS + 1) + (cells >> level) + 1)
-        frame = self._store.only(frame, "cell", wanted.tolist()).with_columns(
-            key(level).alias("key")
+        wide = slots * (CELLS + 1) + (cells >> level) + 1
+        query = (
+            f"SELECT CAST(slot AS BIGINT) AS slot, label, v{j} AS value{units} FROM {self._table} "
+            f"AS t WHERE slot * {CELLS + 1} + c{j} + 1 {_one_of(np.unique(wide))}"
         )
         if level:
-            wanted = slots * (CELLS << level) + cells
-            frame = self._store.only(frame, "key", wanted.tolist())
-        by = ["key", "label"] if bits else ["key", "label", "at"]
-        frame = frame.with_columns(key(level + bits).alias("key") if bits else value.alias("at"))
-        return _in_groups(frame.select(*by, *units, "value"), by, self._weighted, True, number)
+            narrow = _one_of(slots * (CELLS << level) + cells)
+            query = f"SELECT * FROM ({query}) AS a WHERE {key(level)} {narrow}"
+        by = "part, label" if bits else "part, label, value"
+        return (
+            f"SELECT {number} AS j, part, label, {', '.join(self._sums)}, MIN(value) AS low, "
+            f"MAX(value) AS high FROM (SELECT {key(level + bits)} AS part, label, value{units} "
+            f"FROM ({query}) AS b) AS c GROUP BY {by}"
+        )
 
     def _answer(
         self, j: int, level: int, bits: int, asked: NDArray[np.int64], found: Mapping[str, Any]
@@ -232,9 +254,9 @@ class SqlEngine:
         numbers, slots, _, _, cells, bins = asked.T
         packed = slots * (CELLS << level) + cells
         order = np.argsort(packed)
-        at = order[np.searchsorted(packed[order], found["key"] >> bits)]
+        at = order[np.searchsorted(packed[order], found["part"] >> bits)]
         low, high = keys_of(found["low"]), keys_of(found["high"])
-        ident = found["key"].astype(np.uint64) if bits else low
+        ident = found["part"].astype(np.uint64) if bits else low
         by = np.lexsort((ident, numbers[at]))
         at, ident, low, high = at[by], ident[by], low[by], high[by]
         new = np.ones(len(at), dtype=bool)
@@ -249,7 +271,7 @@ class SqlEngine:
             low, high = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
         at = at[starts]
         if bits:
-            cell = (found["key"][by][starts] - slots[at] * (CELLS << (level + bits))).tolist()
+            cell = (found["part"][by][starts] - slots[at] * (CELLS << (level + bits))).tolist()
             known = zip(slots[at].tolist(), bins[at].tolist(), low.tolist(), strict=True)
             for place, mine in zip(known, cell, strict=True):
                 self._levels[j][place] = (level + bits, mine)
@@ -277,50 +299,50 @@ class SqlEngine:
             children.append((split.slot, split, left, right))
         children.sort(key=lambda child: child[0])
 
-        def case(column: Any, constant: Any, when: Any) -> Any:
-            sides = [
-                (
-                    slot,
-                    when(self._goes_left(split, column, constant), constant(left), constant(right)),
-                )
-                for slot, split, left, right in children
-            ]
-            return pick(column("slot"), sides, constant, when, -1)
-
-        self._frame = self._store.replaced(self._frame, "slot", case)
+        sides = [
+            (slot, f"CASE WHEN {self._goes_left(split)} THEN {left} ELSE {right} END")
+            for slot, split, left, right in children
+        ]
+        self._table = self._store.update(self._table, pick("slot", sides, "-1"), self._others)
         self._at_root = False
         self._levels = [{} for _ in self._levels]
 
-    def _goes_left(self, split: ShardSplit, column: Any, constant: Any) -> Any:
-        """Whether a row is on the left of a split, missing values included."""
-        j, coding = split.column, self._rows.codings[split.column]
-        code, sides = column(f"c{j}"), split.sides
-        to_bin = self._to_bin[j]
-        left = np.flatnonzero((to_bin >= 0) & (sides[to_bin] == 1)) - 1  # stored codes, missing: -1
-        if coding.codes is not None:
-            return _among(code, left.tolist(), to_bin, constant)
-        missing = -1 in left
-        if (sides == _LOOK).any():
-            inside = column(f"v{j}") <= constant(float(split.edge))
-            return (inside | (code == constant(-1))) if missing else inside & (code >= constant(0))
-        last = int(left.max(initial=-1))
-        return (
-            (code <= constant(last))
-            if missing
-            else ((code <= constant(last)) & (code >= constant(0)))
-        )
+    @property
+    def _others(self) -> list[str]:
+        """The stored columns beside the slot."""
+        names = ["label", "units"] if self._weighted else ["label"]
+        for j, coding in enumerate(self._rows.codings):
+            names += [f"c{j}"] if coding.codes is not None else [f"c{j}", f"v{j}"]
+        return names
+
+    def _goes_left(self, split: ShardSplit) -> str:
+        """SQL that is true for rows on the left of a split, missing values included."""
+        j, sides, to_bin = split.column, split.sides, self._to_bin[split.column]
+        left = np.flatnonzero((to_bin >= 0) & (sides[to_bin] == 1)) - 1  # stored codes
+        if self._rows.codings[j].codes is None and (sides == _LOOK).any():
+            edge = f"v{j} <= CAST('{float(split.edge)!r}' AS {self._store.double})"
+            return f"{edge} OR c{j} = -1" if sides[-1] == 1 else edge
+        if self._rows.codings[j].codes is None and len(left):
+            present = left[left >= 0]
+            # cells without rows are between those of the left side
+            left = np.union1d(left, np.arange(present.max(initial=-1) + 1))
+            left = left if sides[-1] == 1 else left[left >= 0]
+        return " OR ".join(f"c{j} BETWEEN {a} AND {b}" for a, b in _runs(left)) or "1 = 0"
 
     # -- small nodes ---------------------------------------------------------------------------
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
         """Grow all of the tree below some small nodes; the arrays of each subtree."""
 
-        frame = self._store.only(self._frame, "slot", [subtree.slot for subtree in subtrees])
+        slots = [subtree.slot for subtree in subtrees]
         names = [
-            f"c{j}" if c.codes is not None else f"v{j}" for j, c in enumerate(self._rows.codings)
+            f"c{j}" if coding.codes is not None else f"v{j}"
+            for j, coding in enumerate(self._rows.codings)
         ]
-        units = ["units"] if self._weighted else []
-        found = fetch(frame.select(nw.col("slot").cast(nw.Int64), "label", *units, *names))
+        wanted = ["slot", "label", *(["units"] if self._weighted else []), *names]
+        found = self._store.fetch(
+            f"SELECT {', '.join(wanted)} FROM {self._table} AS t WHERE slot {_one_of(slots)}"
+        )
         arrays = []
         for subtree in subtrees:
             at = np.flatnonzero(found["slot"] == subtree.slot)
@@ -357,31 +379,17 @@ class SqlEngine:
         ]
 
 
-def _in_groups(frame: Any, by: list[str], weighted: bool, ends: bool, j: int) -> Any:
-    """Rows, weights and ends of groups, with the number of the question."""
-
-    wanted = [nw.len().alias("n")]
-    if weighted:
-        wanted.append(nw.col("units").sum().alias("units"))
-    if ends:
-        wanted += [nw.col("value").min().alias("low"), nw.col("value").max().alias("high")]
-    groups = frame.group_by(by).agg(wanted)
-    names = ["key", *(["label"] if "label" in by else []), "n", *(["units"] if weighted else [])]
-    return groups.select(
-        nw.lit(j, dtype=nw.Int64).alias("j"),
-        *(nw.col(name).cast(nw.Int64) for name in names),
-        *(nw.col(name) for name in (("low", "high") if ends else ())),
-    )
+def _one_of(numbers: Any) -> str:
+    """SQL after a number that is one of some."""
+    return f"IN ({', '.join(map(str, np.asarray(numbers).tolist()))})"
 
 
-def _fetch_all(parts: Sequence[Any]) -> dict[str, Any]:
-    """The results of several queries of the same columns, some in one query."""
-
-    found = [
-        fetch(nw.concat(parts[start : start + _AT_ONCE]))
-        for start in range(0, len(parts), _AT_ONCE)
-    ]
-    return {name: np.concatenate([some[name] for some in found]) for name in found[0]}
+def _runs(numbers: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Numbers in order, as runs without gaps."""
+    if not len(numbers):
+        return []
+    parts = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+    return [(int(part[0]), int(part[-1])) for part in parts]
 
 
 def _by_category(coding: Coding) -> NDArray[np.int64]:
@@ -407,24 +415,6 @@ def _used_cells(
     np.minimum.at(ends[0], at[here], low[here].astype(np.float64) + 0.0)
     np.minimum.at(ends[1], at[here], -high[here].astype(np.float64))
     return to_bin, ends[0], 0.0 - ends[1]
-
-
-def _among(code: Any, left: list[int], to_bin: NDArray[np.int64], constant: Any) -> Any:
-    """Whether a stored code is one of some, by as few comparisons as there are runs of codes."""
-    runs: list[list[int]] = []
-    for at in left:
-        if runs and runs[-1][1] == at - 1:
-            runs[-1][1] = at
-        else:
-            runs.append([at, at])
-    inside = [
-        (code == constant(a)) if a == b else (code >= constant(a)) & (code <= constant(b))
-        for a, b in runs
-    ] or [code < constant(-1)]
-    found = inside[0]
-    for other in inside[1:]:
-        found = found | other
-    return found
 
 
 def _values(stored: NDArray[Any], coding: Coding) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""A relation of a database, and how the values of its columns become codes there."""
+"""A relation of a database with settings, and how its columns become codes there."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._extras import require
 from treebound._validation import Whole, check, invalid
 from treebound.data import Column, learn_matrix
 from treebound.data.streams import in_database
-from treebound.sql.stores import Store
+from treebound.sql.stores import ROWS, Store
 
 __all__ = [
     "CELLS",
     "Coding",
     "Relation",
     "categories_of",
-    "cell_of",
-    "coded_columns",
-    "fetch",
+    "distinct",
     "is_number",
     "number_codings",
-    "plain_value",
+    "texts",
 ]
 
 # Cells of equal width in which a column of numbers is counted.
@@ -39,14 +38,13 @@ class Relation:
     Parameters
     ----------
     frame : object
-        A relation of DuckDB, a data frame of PySpark, a table of Ibis, or another lazy frame of
-        a database that narwhals knows.
+        A relation of DuckDB, a data frame of PySpark, or a table of Ibis.
     id : str, optional
-        A column that tells rows apart. It is no column to learn from. Held-out rows are drawn by
-        it; without it they are drawn by row numbers in a temporary table.
+        A column that tells rows apart; it is not learned from. Rows that are held out are drawn
+        by it. Without it they are drawn by row numbers in a temporary table.
     max_fetched_rows : int
-        The rows of nodes with at most this many of them are fetched, and the tree below is grown
-        in memory; 0 fetches none.
+        The rows of nodes with at most this many are fetched, and the tree below them is grown in
+        memory; 0 fetches none.
 
     Examples
     --------
@@ -69,26 +67,8 @@ class Relation:
         self.frame, self.id, self.max_fetched_rows = nw.from_native(frame), id, max_fetched_rows
 
 
-def fetch(frame: Any) -> dict[str, NDArray[Any]]:
-    """The columns of a small result: whole numbers as int64, texts and others as objects."""
-    table = frame.collect(backend="pyarrow").to_native()
-    return {name: _array(table.column(name)) for name in table.column_names}
-
-
-def _array(column: Any) -> NDArray[Any]:
-    import pyarrow.types as types
-
-    if types.is_decimal(column.type):
-        return np.array(column.to_pylist(), dtype=object)
-    array: NDArray[Any] = column.to_numpy()
-    return array
-
-
-# -- how values become codes -----------------------------------------------------------------------
-
-
 class Coding(NamedTuple):
-    """How the values of a column are stored: in cells of equal width, or as codes of categories.
+    """How the values of a column are stored: in cells of equal width, or as numbers of categories.
 
     Attributes
     ----------
@@ -98,7 +78,7 @@ class Coding(NamedTuple):
     rate : float
         Cells for a unit; 0 where floats have no cells of equal width.
     codes : ndarray of int64 or None
-        The code of each stored one, which are numbered in the order of the database.
+        The code of each stored number of a category: they are in the order of the database.
     """
 
     column: Column
@@ -109,13 +89,22 @@ class Coding(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Stored codes, with that of missing values, which is -1."""
+        """How many stored codes there are, with that of missing values, which is -1."""
         return 1 + (CELLS if self.codes is None else len(self.codes))
+
+    def cell(self, value: str, level: int, double: str) -> str:
+        """SQL of the cell of a number, where each cell is divided in 2^level.
+
+        Differences and products are rounded alike everywhere, and keep the order of values.
+        """
+        if not self.rate:
+            return f"CAST({value} * 0 AS BIGINT)"
+        low, rate = (f"CAST('{x!r}' AS {double})" for x in (self.low, self.rate * 2.0**level))
+        return f"CAST(FLOOR(({value} - {low}) * {rate}) AS BIGINT)"
 
 
 def is_number(dtype: Any, name: str) -> bool:
     """Whether a column holds numbers; text, booleans and enums have categories."""
-
     if dtype.is_numeric():
         return True
     if dtype in (nw.String, nw.Boolean, nw.Categorical, nw.Enum):
@@ -126,25 +115,15 @@ def is_number(dtype: Any, name: str) -> bool:
     )
 
 
-def _number(j: int, dtype: Any) -> Any:
-    """A column as float64, with NULL for NaN."""
-
-    value = nw.col(f"x{j}")
-    if dtype.is_float():
-        value = nw.when(~value.is_nan()).then(value)
-    return value.cast(nw.Float64)
-
-
-def number_codings(frame: Any, types: Any, names: Sequence[str], js: Sequence[int]) -> list[Coding]:
-    """The cells of some columns of numbers, by their ends."""
+def number_codings(
+    store: Store, native: Any, names: Sequence[str], js: Sequence[int]
+) -> dict[int, Coding]:
+    """The cells of columns of numbers, by their ends."""
     if not js:
-        return []
-    wanted = []
-    for j in js:
-        value = _number(j, types[f"x{j}"])
-        wanted += [value.min().alias(f"low{j}"), value.max().alias(f"high{j}")]
-    ends = fetch(frame.select(wanted))
-    return [_cells(names[j], ends[f"low{j}"][0], ends[f"high{j}"][0]) for j in js]
+        return {}
+    ends = ", ".join(f"MIN(x{j}) AS low{j}, MAX(x{j}) AS high{j}" for j in js)
+    found = store.fetch(f"SELECT {ends} FROM {ROWS}", native)
+    return {j: _cells(names[j], found[f"low{j}"][0], found[f"high{j}"][0]) for j in js}
 
 
 def _cells(name: str, low: float | None, high: float | None) -> Coding:
@@ -164,28 +143,37 @@ def _cells(name: str, low: float | None, high: float | None) -> Coding:
 
 
 def categories_of(
-    store: Store, frame: Any, at: str, name: str, dtype: Any, options: dict[str, Any]
-) -> tuple[Any, Coding]:
-    """The distinct values of a column with numbers: as a table there, and a coding here."""
-    import pyarrow
-
-    counted = frame.group_by(at).agg(nw.len().alias("n")).drop("n")
-    n = int(fetch(counted.select(nw.len().alias("n")))["n"][0])
+    store: Store, native: Any, at: str, name: str, dtype: Any, options: dict[str, Any]
+) -> tuple[str, Coding]:
+    """The distinct values of a column with numbers: a table there, and a coding here."""
+    n = store.fetch(f"SELECT COUNT(DISTINCT {at}) AS n FROM {ROWS}", native)["n"][0]
     if n > _MOST_CATEGORIES:
         raise ValueError(
             f"Column {name!r} of the relation has {n} categories. Growing in a database takes at "
             f"most {_MOST_CATEGORIES}. Hint: leave the column out, or put rare categories together."
         )
-    table = store.keep(counted.with_row_index("code", order_by=[at]))
-    found = fetch(table)
-    values = [plain_value(value) for value in found[at][np.argsort(found["code"])]]
+    table, values, _ = distinct(store, native, at)
     if isinstance(dtype, nw.Enum) and not options:
         options = {"ordinal_features": {name: list(dtype.categories)}}
+    pyarrow = require("pyarrow", extra="sql", why="A relation of a database")
     matrix = learn_matrix(pyarrow.table({name: _arrow(values, dtype)}), **options)
     return table, Coding(matrix.columns[0], codes=matrix.values[0].astype(np.int64))
 
 
-def plain_value(value: Any) -> Any:
+def distinct(store: Store, native: Any, at: str) -> tuple[str, list[Any], NDArray[np.int64]]:
+    """A table of the values of a column with their numbers; the values, and the rows of each."""
+    table = store.keep(
+        f"SELECT value, n, ROW_NUMBER() OVER (ORDER BY value) - 1 AS code FROM (SELECT {at} AS "
+        f"value, COUNT(*) AS n FROM {ROWS} GROUP BY {at}) AS d",
+        native,
+    )
+    found = store.fetch(f"SELECT value, n, code FROM {table} AS t")
+    order = np.argsort(found["code"])
+    values = [texts(value) for value in found["value"][order].tolist()]
+    return table, values, found["n"][order].astype(np.int64)
+
+
+def texts(value: Any) -> Any:
     """A text that was fetched as bytes, or the value itself."""
     return bytes(value).decode() if isinstance(value, bytes | bytearray | memoryview) else value
 
@@ -196,25 +184,6 @@ def _arrow(values: list[Any], dtype: Any) -> Any:
 
     if dtype.is_float():
         return pyarrow.array([np.nan if v is None else v for v in values], pyarrow.float64())
-    flags = pyarrow.bool_() if str(dtype) == "Boolean" else pyarrow.string()
-    return pyarrow.array(values, None if dtype.is_numeric() else flags)
-
-
-def coded_columns(j: int, coding: Coding, dtype: Any) -> list[Any]:
-    """The stored code of a column, -1 where it is missing, and its numbers if it is real."""
-
-    if coding.codes is not None:
-        return [nw.col(f"code_x{j}").cast(nw.Int32).fill_null(-1).alias(f"c{j}")]
-    value = _number(j, dtype)
-    cell = cell_of(value, coding, 0).cast(nw.Int16).fill_null(-1)
-    return [cell.alias(f"c{j}"), value.alias(f"v{j}")]
-
-
-def cell_of(value: Any, coding: Coding, level: int) -> Any:
-    """The cell of a number, each of the cells divided in 2^level.
-
-    Differences and products are rounded alike in every database, and keep the order of values.
-    """
-    if not coding.rate:
-        return value * 0.0
-    return ((value - coding.low) * (coding.rate * 2.0**level)).floor()
+    if dtype.is_numeric():
+        return pyarrow.array(values)
+    return pyarrow.array(values, pyarrow.bool_() if dtype == nw.Boolean else pyarrow.string())

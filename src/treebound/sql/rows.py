@@ -28,13 +28,12 @@ from treebound.sql.relation import (
     Coding,
     Relation,
     categories_of,
-    coded_columns,
-    fetch,
+    distinct,
     is_number,
     number_codings,
-    plain_value,
+    texts,
 )
-from treebound.sql.stores import Store, store_of
+from treebound.sql.stores import ROWS, Store, store_of
 from treebound.tree.model import Tree
 
 __all__ = ["CodedRows", "RelationRows", "pick"]
@@ -43,18 +42,18 @@ __all__ = ["CodedRows", "RelationRows", "pick"]
 _PIECE_BITS, _PIECES = 30, 5
 # Held-out rows are drawn by number, and the numbers are sent to the database.
 MOST_HELD_OUT = 20_000
-_ROW, _NODE = "treebound_row", "treebound_node"
+_ROW, _NODE, _LABEL = "treebound_row", "treebound_node", "treebound_label"
 
 
 class CodedRows(NamedTuple):
     """Rows as values and codes, and what was learned of them.
 
-    The frame has the columns ``slot``, ``label``, ``units`` (where rows have weights), and for
+    The table has the columns ``slot``, ``label``, ``units`` (where rows have weights), and for
     every column j its stored code ``cj``, and its number ``vj`` if it is real.
     """
 
     store: Store
-    frame: Any
+    table: str
     codings: list[Coding]
     classes_of: NDArray[np.int64]  # the class of each stored label
     schema: Schema
@@ -72,7 +71,6 @@ class RelationRows:
     """
 
     def __init__(self, relation: Relation, target: Any, weight: Any = None) -> None:
-
         self.types = relation.frame.collect_schema()
         for parameter, name in (("y", target), ("sample_weight", weight), ("id", relation.id)):
             if name is None and parameter != "y":
@@ -87,7 +85,7 @@ class RelationRows:
         if not self.names:
             raise ValueError(f"The relation has no column beside {target!r}.")
         self._store = store_of(relation.frame)
-        self._kept: list[Any] = []
+        self._kept: list[str] = []
         self._frame = relation.frame
         if weight is not None:
             self._frame = self._weighted()
@@ -99,97 +97,92 @@ class RelationRows:
 
     def __exit__(self, *error: object) -> None:
         """Remove temporary tables."""
-        for frame in self._kept:
-            self._store.drop(frame)
+        for table in self._kept:
+            self._store.drop(table)
 
-    def _keep(self, frame: Any) -> Any:
-        kept = self._store.keep(frame)
-        self._kept.append(kept)
-        return kept
+    def _keep(self, text: str, native: Any) -> str:
+        self._kept.append(self._store.keep(text, native))
+        return self._kept[-1]
 
     def _weighted(self) -> Any:
         """The rows of a weight above zero, if every weight is a number."""
-
         weight = nw.col(self.weight).cast(nw.Float64)
         good = (weight >= 0.0) & (weight <= np.finfo(float).max) & ~weight.is_nan()
         bad = nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1))
-        n = int(fetch(self._frame.select(bad.sum().alias("n")))["n"][0] or 0)
+        found = self._frame.select(bad.alias("bad")).to_native()
+        n = self._store.fetch(f"SELECT SUM(bad) AS n FROM {ROWS}", found)["n"][0]
         if n:
             raise ValueError(
                 f"Weights must be finite numbers from 0 on. The column {self.weight!r} of the "
-                f"relation has {n} others. Hint: leave these rows out."
+                f"relation has {int(n)} others. Hint: leave these rows out."
             )
         return self._frame.filter(weight > 0.0)
 
-    def _learn_classes(self) -> tuple[NDArray[Any], Any, NDArray[np.int64]]:
-        """The classes; numbers of labels as a table there; the class of each number."""
-
+    def _learn_classes(self) -> tuple[NDArray[Any], str, NDArray[np.int64]]:
+        """The classes; a table of labels with numbers there; the class of each number."""
         name = self.target
-        frame = self._as_bytes(self._frame.select(nw.col(name).alias("y")), {"y": name})
-        table = self._keep(
-            frame.group_by("y").agg(nw.len().alias("n")).with_row_index("code", order_by=["y"])
-        )
-        found = fetch(table)
-        if not len(found["y"]):
+        native = self._read({"y": nw.col(name)}, {"y": name})
+        table, values, rows = distinct(self._store, native, "y")
+        self._kept.append(table)
+        if not len(values):
             raise ValueError("The relation has no rows of a weight above zero.")
-        values = [plain_value(value) for value in found["y"][np.argsort(found["code"])]]
-        missing = [v is None or v != v for v in values]
+        missing = [value is None or value != value for value in values]
         if any(missing):
-            n = int(found["n"][np.argsort(found["code"])][missing].sum())
             raise ValueError(
-                f"The column {name!r} of the relation has {n} rows without a label. Hint: leave "
-                "them out."
+                f"The column {name!r} of the relation has {int(rows[missing].sum())} rows without "
+                "a label. Hint: leave them out."
             )
-        labels = np.array(values) if not isinstance(values[0], str) else values
-        classes, codes = learn_classes(labels)
-        return classes, table.select("y", "code"), codes.astype(np.int64)
+        classes, codes = learn_classes(_labels(values))
+        return classes, table, codes.astype(np.int64)
 
-    def _as_bytes(self, frame: Any, names: Mapping[str, str]) -> Any:
-        """Text columns as bytes; ``names`` are those of the relation."""
-
-        texts = [at for at, name in names.items() if self.types[name] == nw.String]
-        return self._store.bytes_of(frame, texts) if texts else frame
+    def _read(self, columns: Mapping[str, Any], names: Mapping[str, str]) -> Any:
+        """The relation of some columns, text as bytes; ``names`` are theirs in the relation."""
+        frame = self._frame.select(**columns)
+        text = [at for at, name in names.items() if self.types[name] == nw.String]
+        native = frame.to_native()
+        return self._store.bytes_of(native, text) if text else native
 
     # -- held-out rows -------------------------------------------------------------------------
 
     def hold_out(self, seed: int | None) -> None:
         """Set rows aside that are drawn by number; nothing is learned from them."""
-
-        if self.id is None and not self._store.keeps:
+        if not self._store.keeps:
             raise ValueError(
-                "Held-out rows are drawn by number, and the rows of this database have none, as "
-                "no temporary table can be written. Hint: name a key with Relation(..., id=...), "
-                "or use certify='training'."
+                "Held-out rows are kept in a temporary table, and none can be written here. Hint: "
+                "use certify='training', and certify the fitted classifier with other rows."
             )
-        counts = {"n": nw.len()}
-        if self.id is not None:
-            counts["ids"] = nw.col(self.id).n_unique()
-        found = fetch(self._frame.select(**counts))
-        m = int(found["n"][0])
-        if self.id is not None and int(found["ids"][0]) != m:
+        native = self._read({"id": nw.col(self.id or self.target)}, {})
+        found = self._store.fetch(
+            f"SELECT COUNT(*) AS n, COUNT(DISTINCT id) AS ids FROM {ROWS}", native
+        )
+        m, ids = int(found["n"][0]), int(found["ids"][0])
+        if self.id is not None and ids != m:
             raise ValueError(
-                f"The column {self.id!r} must tell rows apart. It has {int(found['ids'][0])} "
-                f"different values in {m} rows. Hint: name another key."
+                f"The column {self.id!r} must tell rows apart. It has {ids} different values in "
+                f"{m} rows. Hint: name another key."
             )
         if m < 2:
             raise ValueError(f"certify='held-out' needs at least 2 rows. Got {m} instead.")
-        chosen = draw_tenth(m, seed)[0][:MOST_HELD_OUT].tolist()
-        numbered = self._keep(
-            self._frame.with_row_index(_ROW, order_by=[self.target if self.id is None else self.id])
-        )
-        self._aside = self._keep(self._store.only(numbered, _ROW, chosen))
-        self._frame = self._keep(self._store.only(numbered, _ROW, chosen, out=True))
+        chosen = ", ".join(map(str, draw_tenth(m, seed)[0][:MOST_HELD_OUT].tolist()))
+        numbered = self._frame.with_row_index(_ROW, order_by=[self.id or self.target]).to_native()
+        table = self._keep(f"SELECT * FROM {ROWS}", numbered)
+        aside = self._store.relation(f"SELECT * FROM {table} WHERE {_ROW} IN ({chosen})")
+        rest = self._store.relation(f"SELECT * FROM {table} WHERE {_ROW} NOT IN ({chosen})")
+        aside = nw.from_native(aside).with_columns(nw.col(self.target).alias(_LABEL)).to_native()
+        text = [_LABEL] if self.types[self.target] == nw.String else []
+        self._aside = self._store.bytes_of(aside, text)
+        self._frame = nw.from_native(rest)
 
     def count_aside(self, tree: Tree, *, unknown: Unknown) -> NDArray[np.int64]:
         """Held-out rows of each class that come to rest at each node of a tree."""
         text = nodes_to_sql(tree, unknown=unknown, dialect=self._store.dialect)
-
-        nodes = nw.from_native(self._store.select(self._aside.to_native(), f"{text} AS {_NODE}"))
-        nodes = self._as_bytes(nodes.select(_NODE, self.target), {self.target: self.target})
-        found = fetch(nodes.group_by(_NODE, self.target).agg(nw.len().alias("n")))
-        labels = [plain_value(value) for value in found[self.target]]
+        found = self._store.fetch(
+            f"SELECT {_NODE}, {_LABEL}, COUNT(*) AS n FROM (SELECT {text} AS {_NODE}, {_LABEL} "
+            f"FROM {ROWS}) AS s GROUP BY {_NODE}, {_LABEL}",
+            self._aside,
+        )
         counts = np.zeros((tree.n_nodes, len(self.classes)), dtype=np.int64)
-        codes = read_classes(np.array(labels), self.classes)
+        codes = read_classes(_labels([texts(v) for v in found[_LABEL].tolist()]), self.classes)
         np.add.at(counts, (found[_NODE].astype(np.intp), codes), found["n"].astype(np.int64))
         return counts
 
@@ -199,178 +192,181 @@ class RelationRows:
         self, *, categorical_features: Any, ordinal_features: Any, class_weight: Any
     ) -> CodedRows:
         """Learn the columns, and keep the rows as values and codes."""
-
-        names = {f"x{j}": name for j, name in enumerate(self.names)} | {"y": self.target}
-        columns = [nw.col(name).alias(at) for at, name in names.items()]
+        store = self._store
+        nominal, ordinal = chosen_columns(tuple(self.names), categorical_features, ordinal_features)
+        chosen = nominal | ordinal.keys()
+        numbers = [
+            j for j, n in enumerate(self.names) if is_number(self.types[n], n) and j not in chosen
+        ]
+        columns = {
+            f"x{j}": self._number(name) if j in numbers else nw.col(name)
+            for j, name in enumerate(self.names)
+        }
+        columns["y"] = nw.col(self.target)
         if self.weight is not None:
-            columns.append(nw.col(self.weight).cast(nw.Float64).alias("w"))
-        frame = self._as_bytes(self._frame.select(columns), names)
-        codings, tables = self._codings(frame, categorical_features, ordinal_features)
-        for at, table in [("y", self._labels), *tables.items()]:
-            frame = frame.join(table, on=at, how="left").rename({"code": f"code_{at}"})
-        weights = Weights(frame, self.weight is not None, self.classes, self._classes_of)
-        weights.set_factors(class_weight)
-        slot, label = nw.lit(0, dtype=nw.Int32), nw.col("code_y").cast(nw.Int32)
-        stored = [slot.alias("slot"), label.alias("label"), *weights.units()]
-        for j, coding in enumerate(codings):
-            stored += coded_columns(j, coding, self.types[self.names[j]])
+            columns["w"] = nw.col(self.weight).cast(nw.Float64)
+        names = {f"x{j}": n for j, n in enumerate(self.names) if j not in numbers}
+        native = self._read(columns, {**names, "y": self.target})
+        codings = number_codings(store, native, self.names, numbers)
+        joins = [f"JOIN {self._labels} AS ty ON y = ty.value"]
+        for at, name in names.items():
+            j = int(at[1:])
+            options: dict[str, Any] = {"categorical_features": [name]} if j in nominal else {}
+            if j in ordinal:
+                order = ordinal[j]
+                options = {"ordinal_features": [name] if order is None else {name: list(order)}}
+            table, codings[j] = categories_of(store, native, at, name, self.types[name], options)
+            self._kept.append(table)
+            joins.append(f"LEFT JOIN {table} AS t{j} ON {at} = t{j}.value")
+        weights = _Weights(store, native, joins[0], self.classes, self._classes_of)
+        weights.learn(self.weight is not None, class_weight)
+        stored = ["0 AS slot", "CAST(ty.code AS INTEGER) AS label", *weights.units()]
+        ordered = [codings[j] for j in range(len(self.names))]
+        for j, coding in enumerate(ordered):
+            stored += _stored(j, coding, store.double)
+        table = store.keep(f"SELECT {', '.join(stored)} FROM {ROWS} {' '.join(joins)}", native)
         schema = Schema(
-            tuple(coding.column for coding in codings),
+            tuple(coding.column for coding in ordered),
             tuple(self.names),
             self.classes,
             weights.factors,
             (),
             weights.n_rows,
         )
-        kept = self._keep(frame.select(stored))
-        return CodedRows(self._store, kept, codings, self._classes_of, schema, weights.total)
+        return CodedRows(store, table, ordered, self._classes_of, schema, weights.total)
 
-    def _codings(
-        self, frame: Any, categorical_features: Any, ordinal_features: Any
-    ) -> tuple[list[Coding], dict[str, Any]]:
-        """How columns are stored, and tables with the numbers of categories."""
-        nominal, ordinal = chosen_columns(tuple(self.names), categorical_features, ordinal_features)
-        types = {f"x{j}": self.types[name] for j, name in enumerate(self.names)}
-        named = nominal | ordinal.keys()
-        numbers = [
-            j for j, n in enumerate(self.names) if is_number(self.types[n], n) and j not in named
-        ]
-        found = dict(zip(numbers, number_codings(frame, types, self.names, numbers), strict=True))
-        tables = {}
-        for j, name in enumerate(self.names):
-            if j in found:
-                continue
-            options: dict[str, Any] = {"categorical_features": [name]} if j in nominal else {}
-            if j in ordinal:
-                order = ordinal[j]
-                options = {"ordinal_features": [name] if order is None else {name: list(order)}}
-            table, found[j] = categories_of(
-                self._store, frame, f"x{j}", name, self.types[name], options
-            )
-            self._kept.append(table)
-            tables[f"x{j}"] = table
-        return [found[j] for j in range(len(self.names))], tables
+    def _number(self, name: str) -> Any:
+        """A column as float64, with NULL for NaN."""
+        value = nw.col(name)
+        if self.types[name].is_float():
+            value = nw.when(~value.is_nan()).then(value)
+        return value.cast(nw.Float64)
 
 
-class Weights:
+def _labels(values: list[Any]) -> Any:
+    """Labels as ``learn_classes`` takes them."""
+    return values if isinstance(values[0], str) else np.array(values)
+
+
+def _stored(j: int, coding: Coding, double: str) -> list[str]:
+    """SQL of the stored code of a column, -1 where it is missing, and of its number."""
+    if coding.codes is not None:
+        return [f"COALESCE(CAST(t{j}.code AS INTEGER), -1) AS c{j}"]
+    cell = coding.cell(f"x{j}", 0, double)
+    return [f"COALESCE(CAST({cell} AS SMALLINT), -1) AS c{j}", f"x{j} AS v{j}"]
+
+
+class _Weights:
     """The weights of rows as whole numbers, whose sums are exact in any order.
 
     Parameters
     ----------
-    frame : LazyFrame
-        With the stored labels ``code_y`` and, if rows have weights, ``w``.
-    given : bool
+    store, native
+        The relation, with weights ``w`` if rows have them.
+    join : str
+        Joins the number of its label, ``ty.code``, to each row.
     classes : ndarray
     classes_of : ndarray
-        The class of each stored label.
+        The class of each number.
     """
 
     def __init__(
-        self, frame: Any, given: bool, classes: NDArray[Any], classes_of: NDArray[np.int64]
+        self,
+        store: Store,
+        native: Any,
+        join: str,
+        classes: NDArray[Any],
+        classes_of: NDArray[np.int64],
     ) -> None:
-
-        self._frame, self._given, self._classes = frame, given, classes
-        self._classes_of = classes_of
-        found = fetch(frame.group_by("code_y").agg(nw.len().alias("n")))
+        self._store, self._native = store, native
+        self._classes, self._classes_of = classes, classes_of
+        self._from = f"FROM {ROWS} {join}"
+        found = store.fetch(
+            f"SELECT ty.code AS code, COUNT(*) AS n {self._from} GROUP BY ty.code", native
+        )
         self._rows = np.zeros(len(classes), dtype=np.int64)
-        np.add.at(self._rows, classes_of[found["code_y"].astype(np.intp)], found["n"])
+        np.add.at(self._rows, classes_of[found["code"].astype(np.intp)], found["n"].astype(int))
         self.n_rows = int(self._rows.sum())
         self.factors: NDArray[np.float64] | None = None
         self.total = WeightTotal(Fraction(self.n_rows))
+        self._weight = ""
 
-    def set_factors(self, class_weight: Any) -> None:
+    def learn(self, given: bool, class_weight: Any) -> None:
         """Class weights, and the total of all weights."""
         totals = [Fraction(int(n)) for n in self._rows]
-        if self._given:
+        if given:
+            self._weight = "w"
             totals, self.total = self._exact()
-        if class_weight is None:
-            return
         self.factors = class_factors(class_weight, self._classes, totals)
         if self.factors is None:
             return
-        if self._given:
-            _, self.total = self._exact()
-            return
-        each = self.factors.tolist()
-        total = sum((n * Fraction(f) for n, f in zip(totals, each, strict=True)), Fraction(0))
-        used = [f for f, n in zip(each, totals, strict=True) if n]
-        whole = all(f == int(f) for f in used)
-        self.total = WeightTotal(total, all(f == 1.0 for f in used), whole)
-
-    def _weight(self) -> Any:
-        """The weight of a row with that of its class."""
-
-        if self.factors is None:
-            return nw.col("w")
-        factors = [float(self.factors[k]) for k in self._classes_of]
-        factor = pick(
-            nw.col("code_y"),
-            list(enumerate(factors)),
-            nw.lit,
-            lambda c, a, b: nw.when(c).then(a).otherwise(b),
-        )
-        return nw.col("w") * factor if self._given else factor
+        double = self._store.double
+        each = [
+            (label, f"CAST('{float(self.factors[k])!r}' AS {double})")
+            for label, k in enumerate(self._classes_of)
+        ]
+        factor = pick("ty.code", each)
+        self._weight = f"w * {factor}" if given else factor
+        _, self.total = self._exact()
 
     def _exact(self) -> tuple[list[Fraction], WeightTotal]:
         """The exact sum of the weights of each class, and of all."""
-
-        frame = self._frame.select("code_y", self._weight().alias("w"))
-        w = nw.col("w")
-        most = float(fetch(frame.select(w.max().alias("most")))["most"][0])
-        scale = 2.0 ** (_PIECE_BITS - frexp(most)[1])
-        frame = frame.with_columns((w * scale).alias("rest"))
-        for i in range(_PIECES):  # whole bits of the rest, again and again: nothing is rounded
-            frame = frame.with_columns(nw.col("rest").floor().alias(f"p{i}"))
-            rest = (nw.col("rest") - nw.col(f"p{i}")) * 2.0**_PIECE_BITS
-            frame = frame.with_columns(rest.alias("rest"))
-        wanted = [nw.col(f"p{i}").cast(nw.Int64).sum().alias(f"p{i}") for i in range(_PIECES)]
-        wanted += [
-            nw.col("rest").max().alias("rest"),
-            (w - w.floor()).max().alias("fraction"),
-            w.min().alias("least"),
-            w.max().alias("most"),
-        ]
-        found = fetch(frame.group_by("code_y").agg(wanted))
-        if float(found["rest"].max()) > 0.0:
+        weight, double = self._weight, self._store.double
+        most = self._store.fetch(f"SELECT MAX({weight}) AS most {self._from}", self._native)
+        scale = 2.0 ** (_PIECE_BITS - frexp(float(most["most"][0]))[1])
+        power = f"CAST('{2.0**_PIECE_BITS!r}' AS {double})"
+        query = f"SELECT ty.code AS code, {weight} AS w, {weight} * CAST('{scale!r}' AS {double}) "
+        query += f"AS rest {self._from}"
+        pieces = [f"p{i}" for i in range(_PIECES)]
+        for i, piece in enumerate(pieces):  # the whole bits of the rest: nothing is rounded
+            before = ", ".join(["code", "w", *pieces[:i]])
+            query = (
+                f"SELECT {before}, CAST(FLOOR(rest) AS BIGINT) AS {piece}, "
+                f"(rest - FLOOR(rest)) * {power} AS rest FROM ({query}) AS s{i}"
+            )
+        sums = ", ".join(f"SUM({piece}) AS {piece}" for piece in pieces)
+        found = self._store.fetch(
+            f"SELECT code, {sums}, MAX(rest) AS rest, MAX(w - FLOOR(w)) AS part, MIN(w) AS least, "
+            f"MAX(w) AS most FROM ({query}) AS s GROUP BY code",
+            self._native,
+        )
+        if found["rest"].max() > 0.0:
             raise ValueError(
-                "The weights differ too much: the least is below the greatest by a factor of 2^97. "
-                "Hint: leave out rows of so little weight."
+                "The weights differ too much: the least is less than 2^-97 of the greatest. Hint: "
+                "leave out rows of so little weight."
             )
         totals = [Fraction(0)] * len(self._classes)
-        for at, label in enumerate(found["code_y"].astype(np.intp).tolist()):
-            for i in range(_PIECES):
-                piece = Fraction(int(found[f"p{i}"][at])) / Fraction(scale)
-                totals[self._classes_of[label]] += piece / 2 ** (_PIECE_BITS * i)
-        ones = float(found["least"].min()) == float(found["most"].max()) == 1.0
-        whole = float(found["fraction"].max()) == 0.0
-        return totals, WeightTotal(sum(totals, Fraction(0)), ones, whole)
+        for at, label in enumerate(found["code"].astype(np.intp).tolist()):
+            for i, piece in enumerate(pieces):
+                value = Fraction(int(found[piece][at])) / 2 ** (_PIECE_BITS * i)
+                totals[self._classes_of[label]] += value / Fraction(scale)
+        ones = found["least"].min() == found["most"].max() == 1.0
+        return totals, WeightTotal(sum(totals, Fraction(0)), bool(ones), not found["part"].any())
 
-    def units(self) -> list[Any]:
+    def units(self) -> list[str]:
         """The column ``units``, rounded as in memory: a half to the even number, at least 1."""
-
         if self.total.ones:
             return []
-        scaled = self._weight() * 2.0**self.total.shift
-        floor = scaled.floor()
-        rest, odd = scaled - floor, floor - (floor / 2.0).floor() * 2.0
-        up = (rest > 0.5) | ((rest == 0.5) & (odd == 1.0))
-        units = nw.when(up).then(floor + 1.0).otherwise(floor)
-        least = nw.when(units < 1.0).then(nw.lit(1.0)).otherwise(units)
-        return [least.cast(nw.Int64).alias("units")]
+        x = f"({self._weight} * CAST('{2.0**self.total.shift!r}' AS {self._store.double}))"
+        odd = f"FLOOR({x}) <> 2 * FLOOR({x} / 2)"
+        up = f"{x} - FLOOR({x}) > 0.5 OR ({x} - FLOOR({x}) = 0.5 AND {odd})"
+        units = f"CAST(FLOOR({x}) AS BIGINT) + CASE WHEN {up} THEN 1 ELSE 0 END"
+        return [f"CASE WHEN {x} < 1 THEN 1 ELSE {units} END AS units"]
 
 
-def pick(
-    number: Any, values: Sequence[tuple[int, Any]], constant: Any, when: Any, other: Any = None
-) -> Any:
-    """A CASE that gives the value of a number, by halves; ``values`` are in order."""
+def pick(number: str, values: Sequence[tuple[int, str]], other: str | None = None) -> str:
+    """SQL that gives the value of a number, by halves; ``values`` are in order.
+
+    Numbers that have none get ``other``; None if all have one.
+    """
     if len(values) == 1:
         at, value = values[0]
-        value = constant(value) if isinstance(value, int | float) else value
-        return value if other is None else when(number == constant(at), value, constant(other))
+        return (
+            value if other is None else f"CASE WHEN {number} = {at} THEN {value} ELSE {other} END"
+        )
     half = len(values) // 2
     low, high = values[:half], values[half:]
-    return when(
-        number < constant(high[0][0]),
-        pick(number, low, constant, when, other),
-        pick(number, high, constant, when, other),
+    return (
+        f"CASE WHEN {number} < {high[0][0]} THEN {pick(number, low, other)} "
+        f"ELSE {pick(number, high, other)} END"
     )

@@ -1,23 +1,28 @@
-"""What narwhals has no word for, database by database: temporary tables, bytes, SQL text."""
+"""The databases: how a query is run, and where rows are kept while a tree grows.
+
+Queries name only columns of ours, so they need no quoting; ``ROWS`` in them is a relation.
+"""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
 
 from treebound._extras import require
 
-__all__ = ["Case", "Store", "store_of"]
+__all__ = ["ROWS", "Store", "store_of"]
 
-# Builds an expression from functions that make a column, a constant and a CASE.
-Case = Callable[[Callable[..., Any], Callable[..., Any], Callable[..., Any]], Any]
+# Stands for a relation in a query; no name or text of SQL holds this character.
+ROWS = "\0"
 
 
 class Store:
-    """A database that is only read: every query begins at the relation.
+    """A database in which tables can be kept.
 
     Parameters
     ----------
@@ -25,196 +30,228 @@ class Store:
         A relation of the database.
     """
 
-    keeps = False  # whether tables can be kept in it
+    dialect: str
+    double = "DOUBLE PRECISION"
+    keeps = True
 
     def __init__(self, native: Any) -> None:
         self.native = native
 
-    @property
-    def dialect(self) -> str | None:
-        """The name of its SQL, as ``to_sql`` takes it."""
-        return None
+    def run(self, text: str, native: Any = None) -> Any:
+        """Run a statement."""
+        raise NotImplementedError
 
-    def keep(self, frame: Any) -> Any:
-        """The rows of a frame in a table of their own, if tables can be kept."""
-        return frame
+    def relation(self, text: str, native: Any = None) -> Any:
+        """The relation of a query, which is not run yet."""
+        return self.run(text, native)
 
-    def drop(self, frame: Any) -> None:
-        """Remove what :meth:`keep` made."""
+    def keep(self, text: str, native: Any = None) -> str:
+        """A table with the rows of a query, until it is dropped; what stands after FROM."""
+        raise NotImplementedError
 
-    def only(self, frame: Any, name: str, values: Sequence[int], *, out: bool = False) -> Any:
-        """The rows whose number in a column is one of some; or the others."""
+    def fetch(self, text: str, native: Any = None) -> dict[str, NDArray[Any]]:
+        """The columns of a small result."""
+        table = nw.from_native(self.relation(text, native)).collect(backend="pyarrow").to_native()
+        return {name: _array(table.column(name)) for name in table.column_names}
 
-        among = nw.col(name).is_in(list(values))
-        return frame.filter(~among if out else among)
+    def drop(self, table: str) -> None:
+        """Remove a table that was kept."""
+        self.run(f"DROP TABLE {table}")
 
-    def replaced(self, frame: Any, name: str, case: Case) -> Any:
-        """A kept frame with other numbers in a column."""
-
-        def when(condition: Any, yes: Any, no: Any) -> Any:
-            return nw.when(condition).then(yes).otherwise(no)
-
-        def constant(value: Any) -> Any:
-            return nw.lit(value, dtype=nw.Int32) if isinstance(value, int) else nw.lit(value)
-
-        case_of = case(nw.col, constant, when)
-        new = self.keep(frame.with_columns(case_of.alias(name)).filter(nw.col(name) >= 0))
-        self.drop(frame)
+    def update(self, table: str, case: str, others: Sequence[str]) -> str:
+        """A table with another ``slot`` of each row; rows of a slot below zero may go."""
+        new = self.keep(
+            f"SELECT * FROM (SELECT {', '.join(others)}, {case} AS slot FROM {table} AS t) AS s "
+            "WHERE slot >= 0"
+        )
+        self.drop(table)
         return new
 
-    def bytes_of(self, frame: Any, names: Sequence[str]) -> Any:
+    def bytes_of(self, native: Any, names: Sequence[str]) -> Any:
         """Text as bytes, so that no collation makes different texts equal."""
-        return frame
-
-    def select(self, native: Any, text: str) -> Any:
-        """All columns and some SQL expressions, as a lazy frame of the database."""
-        raise NotImplementedError(
-            f"predict writes no SQL for {type(native).__module__}. Hint: use 'to_sql'."
-        )
+        raise NotImplementedError
 
 
 class DuckStore(Store):
     """DuckDB: temporary tables, even where the database file is read-only."""
 
-    keeps = True
     dialect = "duckdb"
 
-    def __init__(self, native: Any) -> None:
-        super().__init__(native)
-        self._tables: dict[int, str] = {}
+    def run(self, text: str, native: Any = None) -> Any:
+        name = _new_name()
+        return (self.native if native is None else native).query(name, text.replace(ROWS, name))
 
-    def _run(self, native: Any, text: str) -> Any:
-        """Run a statement in which ``{rows}`` is a relation."""
-        name = f"treebound_{uuid.uuid4().hex}"
-        return native.query(name, text.format(rows=name))
+    def keep(self, text: str, native: Any = None) -> str:
+        name = _new_name()
+        self.run(f"CREATE TEMP TABLE {name} AS {text}", native)
+        return f"temp.{name}"
 
-    def keep(self, frame: Any) -> Any:
-
-        name = f"treebound_{uuid.uuid4().hex}"
-        self._run(frame.to_native(), f"CREATE TEMP TABLE {name} AS SELECT * FROM {{rows}}")
-        kept = nw.from_native(self._run(self.native, f"SELECT * FROM temp.{name}"))
-        self._tables[id(kept)] = name
-        return kept
-
-    def drop(self, frame: Any) -> None:
-        name = self._tables.pop(id(frame), None)
-        if name is not None:
-            self._run(self.native, f"DROP TABLE temp.{name}")
-
-    def only(self, frame: Any, name: str, values: Sequence[int], *, out: bool = False) -> Any:
-
-        listed = ", ".join(map(str, values)) or "NULL"
-        return nw.from_native(
-            frame.to_native().filter(f"{name} {'NOT ' if out else ''}IN ({listed})")
-        )
-
-    def replaced(self, frame: Any, name: str, case: Case) -> Any:
-        import duckdb
-
-        def when(condition: Any, yes: Any, no: Any) -> Any:
-            return duckdb.CaseExpression(condition, yes).otherwise(no)
-
-        text = str(case(duckdb.ColumnExpression, duckdb.ConstantExpression, when))
+    def update(self, table: str, case: str, others: Sequence[str]) -> str:
         # a column is changed where it is: the others are not written again
-        self._run(self.native, f"UPDATE temp.{self._tables[id(frame)]} SET {name} = {text}")
-        return frame
+        self.run(f"UPDATE {table} SET slot = {case}")
+        return table
 
-    def bytes_of(self, frame: Any, names: Sequence[str]) -> Any:
+    def bytes_of(self, native: Any, names: Sequence[str]) -> Any:
         import duckdb
 
-        native = frame.to_native()
-        columns = [
-            duckdb.FunctionExpression("encode", duckdb.ColumnExpression(name)).alias(name)
-            if name in names
-            else duckdb.ColumnExpression(name)
-            for name in native.columns
-        ]
-        return nw.from_native(native.select(*columns))
+        def written(name: str) -> Any:
+            column = duckdb.ColumnExpression(name)
+            if name not in names:
+                return column
+            return duckdb.FunctionExpression("encode", column).alias(name)
 
-    def select(self, native: Any, text: str) -> Any:
-        name = f"treebound_{uuid.uuid4().hex}"
-        return native.query(name, f"SELECT *, {text} FROM {name}")
+        return native.select(*map(written, native.columns))
 
 
 class SparkStore(Store):
     """PySpark: rows are kept by the executors."""
 
-    keeps = True
     dialect = "spark"
+    double = "DOUBLE"
 
-    def keep(self, frame: Any) -> Any:
+    def __init__(self, native: Any) -> None:
+        super().__init__(native)
+        self._session = native.sparkSession
+        self._kept: dict[str, Any] = {}
 
-        return nw.from_native(frame.to_native().localCheckpoint())
+    def run(self, text: str, native: Any = None) -> Any:
+        if native is None:
+            return self._session.sql(text)
+        name = _new_name()
+        native.createOrReplaceTempView(name)
+        try:
+            return self._session.sql(text.replace(ROWS, name))  # the view is read at once
+        finally:
+            self._session.catalog.dropTempView(name)
 
-    def drop(self, frame: Any) -> None:
-        frame.to_native().unpersist()
+    def keep(self, text: str, native: Any = None) -> str:
+        name = _new_name()
+        kept = self.run(text, native).localCheckpoint()
+        kept.createOrReplaceTempView(name)
+        self._kept[name] = kept
+        return name
 
-    def bytes_of(self, frame: Any, names: Sequence[str]) -> Any:
+    def drop(self, table: str) -> None:
+        self._session.catalog.dropTempView(table)
+        self._kept.pop(table).unpersist()
+
+    def bytes_of(self, native: Any, names: Sequence[str]) -> Any:
         from pyspark.sql import functions
 
-        native = frame.to_native()
         for name in names:
             native = native.withColumn(name, functions.encode(name, "UTF-8"))
-        return nw.from_native(native)
-
-    def select(self, native: Any, text: str) -> Any:
-        return native.sparkSession.sql(f"SELECT *, {text} FROM {{rows}}", rows=native)
+        return native
 
 
 class IbisStore(Store):
-    """A database that Ibis knows; temporary tables where they are allowed."""
+    """A database that Ibis knows.
+
+    Where no temporary table may be written, every query begins at the relation: the codes, and a
+    CASE of the tree, are computed again and again.
+    """
 
     def __init__(self, native: Any) -> None:
         super().__init__(native)
         self._backend = native.get_backend()
-        self.keeps = self._can_keep()
-
-    def _can_keep(self) -> bool:
+        self.dialect = str(self._backend.name)
         try:
-            self.native.limit(1).cache().release()
-        except Exception:  # every database has its own errors
-            return False
-        return True
+            self.drop(self.keep("SELECT 1 AS one"))
+        except Exception:  # every database has errors of its own
+            self.keeps = False
 
-    @property
-    def dialect(self) -> str | None:
-        return str(self._backend.name)
+    def run(self, text: str, native: Any = None) -> Any:
+        return self._backend.raw_sql(self._whole(text, native))
 
-    def keep(self, frame: Any) -> Any:
-
-        return nw.from_native(frame.to_native().cache()) if self.keeps else frame
-
-    def drop(self, frame: Any) -> None:
-        release = getattr(frame.to_native(), "release", None)
-        if release is not None:
-            release()
-
-    def bytes_of(self, frame: Any, names: Sequence[str]) -> Any:
+    def _whole(self, text: str, native: Any) -> str:
+        """A query with the relation as a query inside of it."""
+        if native is None:
+            return text
         import ibis
 
-        if self.dialect == "postgres":
+        return text.replace(ROWS, f"({ibis.to_sql(native, dialect=self.dialect)}) AS r")
 
-            @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator, unused-ignore]
-            def convert_to(text: str, encoding: str) -> bytes: ...  # type: ignore[empty-body]
+    def relation(self, text: str, native: Any = None) -> Any:
+        return self._backend.sql(self._whole(text, native))
 
-            native = frame.to_native()
-            return nw.from_native(
-                native.mutate(**{name: convert_to(native[name], "UTF8") for name in names})
-            )
-        return frame
+    def keep(self, text: str, native: Any = None) -> str:
+        if not self.keeps:
+            return f"({self._whole(text, native)})"
+        name = _new_name()
+        self.run(f"CREATE TEMPORARY TABLE {name} AS {text}", native)
+        return name
 
-    def select(self, native: Any, text: str) -> Any:
-        name = f"treebound_{uuid.uuid4().hex}"
-        return native.alias(name).sql(f"SELECT *, {text} FROM {name}", dialect=self.dialect)
+    def fetch(self, text: str, native: Any = None) -> dict[str, NDArray[Any]]:
+        cursor = self.run(text, native)
+        names = [entry[0] for entry in cursor.description]
+        columns = list(zip(*cursor.fetchall(), strict=True)) or [()] * len(names)
+        return {name: _objects(values) for name, values in zip(names, columns, strict=True)}
+
+    def drop(self, table: str) -> None:
+        if not table.startswith("("):
+            super().drop(table)
+
+    def bytes_of(self, native: Any, names: Sequence[str]) -> Any:
+        import ibis
+
+        function = {"postgres": "convert_to", "duckdb": "encode"}.get(self.dialect)
+        if function is None:
+            return native  # texts are equal if the database says so
+
+        def written(name: str) -> Any:
+            text = native[name]
+            if function == "encode":
+                return _builtin(ibis, "encode", 1)(text)
+            return _builtin(ibis, "convert_to", 2)(text, "UTF8")
+
+        return native.mutate(**{name: written(name) for name in names})
+
+
+def _builtin(ibis: Any, name: str, n_arguments: int) -> Any:
+    """A function of the database that gives bytes."""
+
+    def one(text: str) -> bytes: ...  # type: ignore[empty-body]
+
+    def two(text: str, encoding: str) -> bytes: ...  # type: ignore[empty-body]
+
+    return ibis.udf.scalar.builtin(one if n_arguments == 1 else two, name=name)
+
+
+def _new_name() -> str:
+    return f"treebound_{uuid.uuid4().hex}"
+
+
+def _array(column: Any) -> NDArray[Any]:
+    """Numbers as such, anything else as objects; whole decimals as integers."""
+    if str(column.type).startswith("decimal") or column.null_count:
+        return _objects(column.to_pylist())
+    array: NDArray[Any] = column.to_numpy()
+    return array
+
+
+def _objects(values: Sequence[Any]) -> NDArray[Any]:
+    """An array of Python values; of numbers where all of them are."""
+    kinds = {type(value).__name__ for value in values}
+    if kinds <= {"int", "float"} and kinds:
+        return np.array(values)
+    if kinds and kinds <= {"Decimal", "int"} and all(value == int(value) for value in values):
+        return np.array([int(value) for value in values])
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
 
 
 def store_of(frame: Any) -> Store:
     """The store of the database of a lazy frame."""
-
-    kinds = {
+    require("pyarrow", extra="sql", why="A relation of a database")
+    kinds: dict[Any, type[Store]] = {
         nw.Implementation.DUCKDB: DuckStore,
         nw.Implementation.PYSPARK: SparkStore,
         nw.Implementation.IBIS: IbisStore,
     }
-    require("pyarrow", extra="sql", why="a relation of a database")
-    return kinds.get(frame.implementation, Store)(frame.to_native())
+    kind = kinds.get(frame.implementation)
+    if kind is None:
+        raise TypeError(
+            "A tree grows inside DuckDB, Spark, and databases that Ibis knows. Got a lazy frame of "
+            f"{frame.implementation} instead. Hint: give the relation by Ibis."
+        )
+    return kind(frame.to_native())

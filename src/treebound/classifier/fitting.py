@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -341,7 +342,7 @@ def fit_relation(parameters: FitParameters, X: Any, y: Any, sample_weight: Any =
             class_weight=parameters.class_weight,
         )
         # cells are divided where it matters: finer ones for all rows are of no use
-        limits = Limits(most_live=1.0)
+        limits = Limits(most_live=inf)
         with SqlEngine(coded, relation.max_fetched_rows) as engine:
             model = fit_engine(parameters, engine, coded.schema, target=y, limits=limits)
             engine.check_unchanged()

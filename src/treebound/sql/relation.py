@@ -116,14 +116,24 @@ def is_number(dtype: Any, name: str) -> bool:
 
 
 def number_codings(
-    store: Store, native: Any, names: Sequence[str], js: Sequence[int]
+    store: Store, native: Any, names: Sequence[str], numbers: Sequence[int]
 ) -> dict[int, Coding]:
-    """The cells of columns of numbers, by their ends."""
-    if not js:
-        return {}
-    ends = ", ".join(f"MIN(x{j}) AS low{j}, MAX(x{j}) AS high{j}" for j in js)
-    found = store.fetch(f"SELECT {ends} FROM {ROWS}", native)
-    return {j: _cells(names[j], found[f"low{j}"][0], found[f"high{j}"][0]) for j in js}
+    """The cells of columns of numbers, by their ends; others must not have too many categories."""
+    wanted = [
+        f"MIN(x{j}) AS low{j}, MAX(x{j}) AS high{j}"
+        if j in numbers
+        else f"COUNT(DISTINCT x{j}) AS n{j}"
+        for j in range(len(names))
+    ]
+    found = store.fetch(f"SELECT {', '.join(wanted)} FROM {ROWS}", native)
+    for j, name in enumerate(names):
+        if j not in numbers and found[f"n{j}"][0] > _MOST_CATEGORIES:
+            raise ValueError(
+                f"Column {name!r} of the relation has {found[f'n{j}'][0]} categories. Growing in a "
+                f"database takes at most {_MOST_CATEGORIES}. Hint: leave the column out, or put "
+                "rare categories together."
+            )
+    return {j: _cells(names[j], found[f"low{j}"][0], found[f"high{j}"][0]) for j in numbers}
 
 
 def _cells(name: str, low: float | None, high: float | None) -> Coding:
@@ -146,12 +156,6 @@ def categories_of(
     store: Store, native: Any, at: str, name: str, dtype: Any, options: dict[str, Any]
 ) -> tuple[str, Coding]:
     """The distinct values of a column with numbers: a table there, and a coding here."""
-    n = store.fetch(f"SELECT COUNT(DISTINCT {at}) AS n FROM {ROWS}", native)["n"][0]
-    if n > _MOST_CATEGORIES:
-        raise ValueError(
-            f"Column {name!r} of the relation has {n} categories. Growing in a database takes at "
-            f"most {_MOST_CATEGORIES}. Hint: leave the column out, or put rare categories together."
-        )
     table, values, _ = distinct(store, native, at)
     if isinstance(dtype, nw.Enum) and not options:
         options = {"ordinal_features": {name: list(dtype.categories)}}

@@ -87,6 +87,7 @@ class RelationRows:
         self._store = store_of(relation.frame)
         self._kept: list[str] = []
         self._frame = relation.frame
+        self._most_weight = 1.0
         if weight is not None:
             self._frame = self._weighted()
         self._aside: Any = None
@@ -109,13 +110,14 @@ class RelationRows:
         weight = nw.col(self.weight).cast(nw.Float64)
         good = (weight >= 0.0) & (weight <= np.finfo(float).max) & ~weight.is_nan()
         bad = nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1))
-        found = self._frame.select(bad.alias("bad")).to_native()
-        n = self._store.fetch(f"SELECT SUM(bad) AS n FROM {ROWS}", found)["n"][0]
-        if n:
+        native = self._frame.select(bad=bad, w=weight).to_native()
+        found = self._store.fetch(f"SELECT SUM(bad) AS n, MAX(w) AS most FROM {ROWS}", native)
+        if found["n"][0]:
             raise ValueError(
                 f"Weights must be finite numbers from 0 on. The column {self.weight!r} of the "
-                f"relation has {int(n)} others. Hint: leave these rows out."
+                f"relation has {int(found['n'][0])} others. Hint: leave these rows out."
             )
+        self._most_weight = float(found["most"][0] or 0.0)
         return self._frame.filter(weight > 0.0)
 
     def _learn_classes(self) -> tuple[NDArray[Any], str, NDArray[np.int64]]:
@@ -133,6 +135,7 @@ class RelationRows:
                 "a label. Hint: leave them out."
             )
         classes, codes = learn_classes(_labels(values))
+        self._label_rows = rows
         return classes, table, codes.astype(np.int64)
 
     def _read(self, columns: Mapping[str, Any], names: Mapping[str, str]) -> Any:
@@ -172,6 +175,14 @@ class RelationRows:
         text = [_LABEL] if self.types[self.target] == nw.String else []
         self._aside = self._store.bytes_of(aside, text)
         self._frame = nw.from_native(rest)
+        native = self._read({"y": nw.col(self.target)}, {"y": self.target})
+        found = self._store.fetch(
+            f"SELECT ty.code AS code, COUNT(*) AS n FROM {ROWS} JOIN {self._labels} AS ty ON y = "
+            "ty.value GROUP BY ty.code",
+            native,
+        )
+        self._label_rows = np.zeros_like(self._label_rows)
+        self._label_rows[found["code"].astype(np.intp)] = found["n"].astype(np.int64)
 
     def count_aside(self, tree: Tree, *, unknown: Unknown) -> NDArray[np.int64]:
         """Held-out rows of each class that come to rest at each node of a tree."""
@@ -219,7 +230,9 @@ class RelationRows:
             self._kept.append(table)
             joins.append(f"LEFT JOIN {table} AS t{j} ON {at} = t{j}.value")
         weights = _Weights(store, native, joins[0], self.classes, self._classes_of)
-        weights.learn(self.weight is not None, class_weight)
+        weights.learn(
+            self._label_rows, None if self.weight is None else self._most_weight, class_weight
+        )
         stored = ["0 AS slot", "CAST(ty.code AS INTEGER) AS label", *weights.units()]
         ordered = [codings[j] for j in range(len(self.names))]
         for j, coding in enumerate(ordered):
@@ -231,7 +244,7 @@ class RelationRows:
             self.classes,
             weights.factors,
             (),
-            weights.n_rows,
+            int(self._label_rows.sum()),
         )
         return CodedRows(store, table, ordered, self._classes_of, schema, weights.total)
 
@@ -281,39 +294,31 @@ class _Weights:
         self._store, self._native = store, native
         self._classes, self._classes_of = classes, classes_of
         self._from = f"FROM {ROWS} {join}"
-        found = store.fetch(
-            f"SELECT ty.code AS code, COUNT(*) AS n {self._from} GROUP BY ty.code", native
-        )
-        self._rows = np.zeros(len(classes), dtype=np.int64)
-        np.add.at(self._rows, classes_of[found["code"].astype(np.intp)], found["n"].astype(int))
-        self.n_rows = int(self._rows.sum())
         self.factors: NDArray[np.float64] | None = None
-        self.total = WeightTotal(Fraction(self.n_rows))
         self._weight = ""
 
-    def learn(self, given: bool, class_weight: Any) -> None:
-        """Class weights, and the total of all weights."""
-        totals = [Fraction(int(n)) for n in self._rows]
-        if given:
+    def learn(self, rows: NDArray[np.int64], most: float | None, class_weight: Any) -> None:
+        """Class weights, and the total; of rows by label, and the greatest weight if they have."""
+        totals = [Fraction(0)] * len(self._classes)
+        for k, n in zip(self._classes_of.tolist(), rows.tolist(), strict=True):
+            totals[k] += n
+        self.total = WeightTotal(sum(totals, Fraction(0)))
+        if most is not None:
             self._weight = "w"
-            totals, self.total = self._exact()
+            totals, self.total = self._exact(most)
         self.factors = class_factors(class_weight, self._classes, totals)
         if self.factors is None:
             return
-        double = self._store.double
-        each = [
-            (label, f"CAST('{float(self.factors[k])!r}' AS {double})")
-            for label, k in enumerate(self._classes_of)
-        ]
-        factor = pick("ty.code", each)
-        self._weight = f"w * {factor}" if given else factor
-        _, self.total = self._exact()
+        factors = [float(self.factors[k]) for k in self._classes_of]
+        each = [f"CAST('{factor!r}' AS {self._store.double})" for factor in factors]
+        factor = pick("ty.code", list(enumerate(each)))
+        self._weight = factor if most is None else f"w * {factor}"
+        _, self.total = self._exact(max(factors) * (1.0 if most is None else most))
 
-    def _exact(self) -> tuple[list[Fraction], WeightTotal]:
+    def _exact(self, most: float) -> tuple[list[Fraction], WeightTotal]:
         """The exact sum of the weights of each class, and of all."""
         weight, double = self._weight, self._store.double
-        most = self._store.fetch(f"SELECT MAX({weight}) AS most {self._from}", self._native)
-        scale = 2.0 ** (_PIECE_BITS - frexp(float(most["most"][0]))[1])
+        scale = 2.0 ** (_PIECE_BITS - 1 - frexp(most)[1])
         power = f"CAST('{2.0**_PIECE_BITS!r}' AS {double})"
         query = f"SELECT ty.code AS code, {weight} AS w, {weight} * CAST('{scale!r}' AS {double}) "
         query += f"AS rest {self._from}"

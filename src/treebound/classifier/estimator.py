@@ -143,7 +143,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
     nominal column it is a category of its own. If no training value was missing, it goes to the
     larger child.
 
-    ``score`` (the accuracy), ``get_params`` and ``set_params`` are those of scikit-learn.
+    ``get_params`` and ``set_params`` are those of scikit-learn.
 
     Rows of weight zero are dropped. If all sample weights are whole numbers, a row of weight two
     counts as two rows. Otherwise only the ratios of the weights matter: they are scaled to mean 1.
@@ -182,9 +182,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         X : table of shape (n_rows, n_columns)
             A data frame of any library that narwhals knows, an array, or nested lists; or a
             ``pyarrow.dataset.Dataset`` or a lazy frame of polars, which are read batch by batch
-            and never held in memory as a whole.
+            and never held in memory as a whole; or a relation of DuckDB, PySpark or Ibis, which
+            stays in its database (:class:`treebound.sql.Relation` has settings).
         y : array-like of shape (n_rows,), or str
-            The class of every row; of a table that is read in batches, the name of its column.
+            The class of every row; of a table that is not in memory, the name of its column.
         sample_weight : array-like of shape (n_rows,), or str, optional
             The weight of every row, or the name of its column.
         groups : array-like of shape (n_rows,), optional
@@ -242,7 +243,35 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         validate_data(self, X, reset=False, skip_check_array=True)
         return model.read(table, whole=True)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def _in_database(self, X: Any, output: Any) -> Any:
+        """A lazy frame of the database with the answers as further columns."""
+        from treebound.sql import with_answers
+
+        return with_answers(self._fitted(), X, output)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy: the share of rows, by weight, whose class is predicted.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table; a relation of a database is counted there.
+        y : array-like of shape (n_rows,), or str
+            The class of every row; of a relation, the name of its column.
+        sample_weight : array-like of shape (n_rows,), or str, optional
+            The weight of every row, or the name of its column.
+
+        Returns
+        -------
+        float
+        """
+        if in_database(X):
+            from treebound.sql import accuracy
+
+            return accuracy(self._fitted(), X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
+
+    def predict(self, X: Any) -> Any:
         """Predict the class of each row of a table.
 
         Parameters
@@ -253,7 +282,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         Returns
         -------
         ndarray of shape (n_rows,)
+            Of a relation of a database, a lazy frame of it with a column ``prediction``.
         """
+        if in_database(X):
+            return self._in_database(X, "label")
         return self._fitted().predict(self._read(X), self.n_jobs)
 
     def predict_proba(self, X: Any) -> Any:
@@ -269,6 +301,8 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         ndarray of shape (n_rows, n_classes)
             The classes in the order of ``classes_``. A frame after :meth:`set_output`.
         """
+        if in_database(X):
+            return self._in_database(X, "proba")
         return self._framed(self._probabilities(X), X)
 
     def _probabilities(self, X: Any) -> NDArray[np.float64]:
@@ -290,7 +324,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         with np.errstate(divide="ignore"):
             return self._framed(np.log(self._probabilities(X)), X)
 
-    def apply(self, X: Any) -> NDArray[np.int32]:
+    def apply(self, X: Any) -> Any:
         """The node of ``tree_`` that each row reaches.
 
         Parameters
@@ -303,6 +337,8 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         ndarray of int32, shape (n_rows,)
             Leaves, or inner nodes with ``unknown="stop"``.
         """
+        if in_database(X):
+            return self._in_database(X, "node")
         return self._fitted().apply(self._read(X), self.n_jobs)
 
     def decision_path(self, X: Any) -> csr_matrix:

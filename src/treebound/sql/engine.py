@@ -198,7 +198,8 @@ class SqlEngine:
 
     def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
         """Count what is inside some intervals of columns, by the number of the column."""
-        parts, about = [], []
+        parts: list[str] = []
+        about: list[tuple[int, int, int, NDArray[np.int64]]] = []
         for j, question in questions.items():
             asked = self._asked(j, question)
             for level, bits in np.unique(asked[:, 2:4], axis=0).tolist():
@@ -272,7 +273,7 @@ class SqlEngine:
         counts = np.zeros((int(new.sum()), self._n_classes + 1), dtype=np.int64)
         label = self._rows.classes_of[found["label"][by]]
         np.add.at(counts, (group, label), found["units" if self._weighted else "n"][by])
-        np.add.at(counts, (group, self._n_classes), found["n"][by])
+        np.add.at(counts[:, self._n_classes], group, found["n"][by])
         starts = np.flatnonzero(new)
         if len(starts):
             low, high = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
@@ -428,7 +429,8 @@ def _values(stored: NDArray[Any], coding: Coding) -> NDArray[Any]:
     """Numbers, or codes of categories, as the growth in memory takes them."""
     if coding.codes is None:
         return np.ascontiguousarray(stored, dtype=np.float64)
-    return np.append(coding.codes, -1)[stored].astype(np.int32)
+    codes: NDArray[np.int32] = np.append(coding.codes, -1)[stored].astype(np.int32)
+    return codes
 
 
 def _changed() -> ValueError:

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
+import pyarrow
 from numpy.typing import NDArray
 
-from treebound._extras import require
 from treebound._validation import Whole, check, invalid
 from treebound.data import Column, learn_matrix
 from treebound.data.streams import in_database
@@ -159,7 +159,6 @@ def categories_of(
     table, values, _ = distinct(store, native, at)
     if isinstance(dtype, nw.Enum) and not options:
         options = {"ordinal_features": {name: list(dtype.categories)}}
-    pyarrow = require("pyarrow", extra="sql", why="A relation of a database")
     matrix = learn_matrix(pyarrow.table({name: _arrow(values, dtype)}), **options)
     return table, Coding(matrix.columns[0], codes=matrix.values[0].astype(np.int64))
 
@@ -182,10 +181,13 @@ def texts(value: Any) -> Any:
     return bytes(value).decode() if isinstance(value, bytes | bytearray | memoryview) else value
 
 
+def labels_array(values: list[Any]) -> Any:
+    """Labels as ``learn_classes`` takes them."""
+    return values if isinstance(values[0], str) else np.array(values)
+
+
 def _arrow(values: list[Any], dtype: Any) -> Any:
     """Values with their type, even where all of them are missing."""
-    import pyarrow
-
     if dtype.is_float():
         return pyarrow.array([np.nan if v is None else v for v in values], pyarrow.float64())
     if dtype.is_numeric():

@@ -30,6 +30,7 @@ from treebound.sql.relation import (
     categories_of,
     distinct,
     is_number,
+    labels_array,
     number_codings,
     texts,
 )
@@ -134,7 +135,7 @@ class RelationRows:
                 f"The column {name!r} of the relation has {int(rows[missing].sum())} rows without "
                 "a label. Hint: leave them out."
             )
-        classes, codes = learn_classes(_labels(values))
+        classes, codes = learn_classes(labels_array(values))
         self._label_rows = rows
         return classes, table, codes.astype(np.int64)
 
@@ -193,7 +194,7 @@ class RelationRows:
             self._aside,
         )
         counts = np.zeros((tree.n_nodes, len(self.classes)), dtype=np.int64)
-        codes = read_classes(_labels([texts(v) for v in found[_LABEL].tolist()]), self.classes)
+        codes = read_classes(labels_array([texts(v) for v in found[_LABEL].tolist()]), self.classes)
         np.add.at(counts, (found[_NODE].astype(np.intp), codes), found["n"].astype(np.int64))
         return counts
 
@@ -254,11 +255,6 @@ class RelationRows:
         if self.types[name].is_float():
             value = nw.when(~value.is_nan()).then(value)
         return value.cast(nw.Float64)
-
-
-def _labels(values: list[Any]) -> Any:
-    """Labels as ``learn_classes`` takes them."""
-    return values if isinstance(values[0], str) else np.array(values)
 
 
 def _stored(j: int, coding: Coding, double: str) -> list[str]:

@@ -13,8 +13,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._extras import require
-
 __all__ = ["ROWS", "Store", "store_of"]
 
 # Stands for a relation in a query; no name or text of SQL holds this character.
@@ -242,7 +240,6 @@ def _objects(values: Sequence[Any]) -> NDArray[Any]:
 
 def store_of(frame: Any) -> Store:
     """The store of the database of a lazy frame."""
-    require("pyarrow", extra="sql", why="A relation of a database")
     kinds: dict[Any, type[Store]] = {
         nw.Implementation.DUCKDB: DuckStore,
         nw.Implementation.PYSPARK: SparkStore,

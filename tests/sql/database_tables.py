@@ -27,9 +27,9 @@ def random_column(rng, n):
     return pa.array(values, mask=missing & (rng.random(n) < 0.5))
 
 
-def random_table(rng, most_rows=120):
+def random_table(rng, most_rows=90):
     n = int(rng.integers(2, most_rows))
-    columns = {f"x {j}": random_column(rng, n) for j in range(rng.integers(1, 5))}
+    columns = {f"x {j}": random_column(rng, n) for j in range(rng.integers(1, 4))}
     if rng.random() < 0.3:
         columns["copy"] = next(iter(columns.values()))  # ties between columns
     n_classes = int(rng.choice([2, 2, 3, 5]))
@@ -46,13 +46,30 @@ def random_table(rng, most_rows=120):
     return pa.table(columns)
 
 
+def people(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    age, income = rng.integers(18, 80, n), np.exp(rng.normal(size=n))
+    town = rng.choice(["Ulm", "ulm", "Bonn", 'a"b'], n).astype(object)
+    bought = (age + 20 * (town == "Ulm") - 10 * income + 10 * rng.normal(size=n)) > 45
+    income[rng.random(n) < 0.1] = np.nan
+    return pa.table(
+        {
+            "id": rng.permutation(n),
+            "the age": age,
+            'in"come': pa.array(income, mask=rng.random(n) < 0.05),
+            "select": pa.array(town, mask=rng.random(n) < 0.1),
+            "label": np.where(bought, "yes", "no"),
+        }
+    )
+
+
 def random_parameters(rng):
     options = vars(random_options(rng)).copy()
     if options["thresholds"] == "observed":
         options["thresholds"] = "decimal"
     if options["max_leaves"] is None:
-        options["max_leaves"] = 8
-    return {**options, "pruning": None, "class_weight": [None, None, "balanced"][rng.integers(3)]}
+        options["max_leaves"] = 6
+    return {**options, "pruning": None, "class_weight": ["balanced", *[None] * 5][rng.integers(6)]}
 
 
 def in_memory(table, parameters):

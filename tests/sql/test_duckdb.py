@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.dataset as pds
 import pytest
-from database_tables import assert_same, in_memory, random_parameters, random_table
+from database_tables import assert_same, in_memory, people, random_parameters, random_table
 from random_samples import ARRAYS
 
 from treebound import BoundTreeClassifier
@@ -57,23 +56,6 @@ def test_200_random_tables_give_the_tree_of_memory(connection, monkeypatch, part
                 found = getattr(model.tree_, name)
                 np.testing.assert_array_equal(found, getattr(expected.tree_, name), str(seed))
     assert left_behind(connection) == []
-
-
-def people(n=600, seed=0):
-    rng = np.random.default_rng(seed)
-    age, income = rng.integers(18, 80, n), np.exp(rng.normal(size=n))
-    town = rng.choice(["Ulm", "ulm", "Bonn", 'a"b'], n).astype(object)
-    bought = (age + 20 * (town == "Ulm") - 10 * income + 10 * rng.normal(size=n)) > 45
-    income[rng.random(n) < 0.1] = np.nan
-    return pa.table(
-        {
-            "id": rng.permutation(n),
-            "the age": age,
-            'in"come': pa.array(income, mask=rng.random(n) < 0.05),
-            "select": pa.array(town, mask=rng.random(n) < 0.1),
-            "label": np.where(bought, "yes", "no"),
-        }
-    )
 
 
 PARAMETERS = {"max_grown_leaves": 12}
@@ -191,11 +173,23 @@ def test_columns_may_be_called_categorical_or_ordinal(connection):
     assert_same(model, in_memory(table, options))
 
 
-def test_a_view_that_changes_is_noticed(connection):
-    connection.execute("CREATE SEQUENCE calls")
-    changing = connection.sql("SELECT nextval('calls') AS x, i % 2 AS label FROM range(9) AS r(i)")
+@pytest.mark.parametrize("row", ["(5, 'x', 1)", "(9, 'x', 1)", "(5, 'new', 1)"])
+def test_a_view_that_changes_is_noticed(connection, monkeypatch, row):
+    connection.execute(
+        "CREATE TABLE t AS SELECT i AS a, 'x' AS b, i % 2 AS y FROM range(9) AS r(i)"
+    )
+    connection.execute("CREATE VIEW v AS SELECT * FROM t")
+    plain = rows.number_codings
+
+    def changing(*arguments):
+        found = plain(*arguments)
+        connection.execute(f"INSERT INTO t VALUES {row}")
+        return found
+
+    monkeypatch.setattr(rows, "number_codings", changing)
     with pytest.raises(ValueError, match="changed while it was read"):
-        BoundTreeClassifier().fit(changing, "label")
+        BoundTreeClassifier().fit(connection.table("v"), "y")
+    assert left_behind(connection) == []
 
 
 REFUSED = [

@@ -53,7 +53,11 @@ class SqlEngine:
         self._weighted = not rows.total.ones
         self.gather_rows = max_fetched_rows
         self._at_root = True
-        self._start()
+        try:
+            self._start()
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -67,6 +71,8 @@ class SqlEngine:
     def _start(self) -> None:
         """Count all rows; bins are the cells that hold some."""
         found = self._counted([0], ends=True)
+        if found["n"][found["j"] == 0].sum() != self._rows.schema.n_rows:
+            raise _changed()
         self._to_bin, least, singles, extents = [], [], [], []
         for j, coding in enumerate(self._rows.codings):
             mine = {name: array[found["j"] == j] for name, array in found.items()}

@@ -92,9 +92,13 @@ class RelationRows:
         if weight is not None:
             self._frame = self._weighted()
         self._aside: Any = None
-        self.classes, self._labels, self._classes_of = self._learn_classes()
 
     def __enter__(self) -> Self:
+        try:
+            self.classes, self._labels, self._classes_of = self._learn_classes()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *error: object) -> None:

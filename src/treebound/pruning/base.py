@@ -143,6 +143,11 @@ class BasePruner(Parameters, ABC):
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return False
 
+    @property
+    def raises_subtrees(self) -> bool:
+        """Whether a subtree may be put in the place of a node above it."""
+        return False
+
     def hold_out(self, sample: Sample) -> tuple[Sample, Sample | None]:
         """The rows to grow on, and rows that ``prune`` needs as ``validation``, if any.
 

@@ -204,6 +204,11 @@ class BoundPruner(BasePruner):
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return self.search != "optimal"
 
+    @property
+    def raises_subtrees(self) -> bool:
+        """Whether a subtree may be put in the place of a node above it."""
+        return self.search != "optimal"
+
     def hold_out(self, sample: Sample) -> tuple[Sample, Sample | None]:
         """The rows to grow on, and a tenth of a large table to choose the weight on."""
         values = sample.n_rows * len(sample.columns)

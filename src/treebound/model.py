@@ -91,7 +91,7 @@ class Model:
     proof : PriorProof or None
         What the certificate by a prior rests on.
     frontier : Frontier or None
-        The other trees that the prior certifies; not kept in model files.
+        The other trees that the prior certifies.
     row_counts : ndarray of int64 or None
         If the rows were weighted: training rows of each class at each node of the grown tree.
     rows : RowRecord or None
@@ -334,7 +334,9 @@ class Model:
         number: int = leaves if by_size else step  # type: ignore[assignment]
         if frontier is not None:
             at = frontier.step_with(number) if by_size else frontier.step(number)
-            return replace(self, tree=frontier[at].tree, proof=frontier[at].proof, step=at)
+            tree, proof = frontier[at].tree, frontier[at].proof
+            counts = proof.counts_a + proof.counts_b if tree.weighted else None
+            return replace(self, tree=tree, proof=proof, row_counts=counts, step=at)
         if self.pruning is None:
             why = "edited by hand" if self.edits else "fitted with pruning=None"
             raise ValueError(
@@ -374,6 +376,8 @@ class Model:
             pruning=None,
             step=None,
             held_out=None,
+            proof=None,
+            frontier=None,
             no_certificate="The classes were chosen by a threshold.",
         )
 
@@ -570,11 +574,14 @@ class Model:
 
     def _from_prior(self, X: Any, y: Any, delta: float) -> Certificate:
         """The certificate of any tree from all training rows, in the order of ``fit``."""
-        sample = Sample.read(X, y, columns=self.columns, classes=self.classes, named=self.has_names)
-        seed = self.parameters.get("random_state", 0)
-        options = PriorOptions(thresholds=self.options.thresholds)
-        proof = Prior(sample, seed, options).certify(self.tree, delta).proof
+        sample = replace(self.read_sample(X, y, whole=True), factors=None)
+        proof = self.prior(sample).certify(self.tree, delta).proof
         return certify_proof(self.tree, proof, delta, self.unknown)
+
+    def prior(self, sample: Sample) -> Prior:
+        """The prior of fit again, from its rows in their order."""
+        options = PriorOptions.of(self.options.thresholds, self.options.max_depth)
+        return Prior(sample, self.parameters.get("random_state", 0), options)
 
     def _from_training(
         self, X: Any, y: Any, landscape: Landscape | None, delta: float

@@ -166,8 +166,10 @@ def test_a_model_file_keeps_the_certificate(kind, weight, cancer, tmp_path):
 @pytest.mark.parametrize(
     ("kind", "change"),
     [
-        ("prior", lambda d: d["proof"]["errors"].append(1)),
-        ("prior", lambda d: d["proof"].update(errors=[500, 500])),
+        ("prior", lambda d: d["proof"]["counts_b"].append([1, 1])),
+        ("prior", lambda d: d["proof"]["counts_b"][0].__setitem__(0, 500)),
+        ("prior", lambda d: d["frontier"].update(chosen=99)),
+        ("prior", lambda d: d["frontier"]["trees"][0]["proof"]["counts_a"][0].__setitem__(0, 5)),
         ("prior", lambda d: d["proof"].update(log_prior=1.0)),
         ("folds", lambda d: d["held_out"].update(folds=0)),
         ("training", lambda d: d["row_counts"][0].__setitem__(0, 7)),
@@ -223,7 +225,7 @@ def test_certificate_gives_a_monitor_with_the_limits_of_its_classes(cancer):
 def test_referral_answers_as_the_classifier_or_refers(cancer):
     X, y = cancer
     clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
-    some = clf.refer(0.07)
+    some = clf.refer(max_risk=0.07)
     answers, own = some.predict(X), clf.predict(X)
     referred = answers == "refer"
     assert 0 < referred.mean() < 1
@@ -246,12 +248,12 @@ def test_referral_answers_as_the_classifier_or_refers(cancer):
 def test_label_of_referral_has_the_type_of_the_classes():
     X, y = load_iris(return_X_y=True)
     clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
-    answers = clf.refer(0.2).predict(X)
+    answers = clf.refer(max_risk=0.2).predict(X)
     assert answers.dtype == y.dtype
-    assert clf.refer(0.001, label=9).predict(X).tolist() == [9] * 150
+    assert clf.refer(max_risk=0.001, label=9).predict(X).tolist() == [9] * 150
     for label in ("refer", 1, True):
         with pytest.raises(ValueError, match="'label' parameter of refer"):
-            clf.refer(0.2, label=label)
+            clf.refer(max_risk=0.2, label=label)
 
 
 def test_referral_from_other_rows_and_not_from_rows_of_fit(cancer):
@@ -260,16 +262,16 @@ def test_referral_from_other_rows_and_not_from_rows_of_fit(cancer):
     grown, others = order[:350], order[350:]
     clf = tb.BoundTreeClassifier().fit(X.iloc[grown], y.iloc[grown])
     with pytest.raises(ValueError, match="took no part in fitting"):
-        clf.refer(0.08)
+        clf.refer(max_risk=0.08)
     with pytest.raises(ValueError, match="rows took part in fitting"):
-        clf.refer(0.08, X.iloc[grown], y.iloc[grown])
-    found = clf.refer(0.08, X.iloc[others], y.iloc[others]).referral_
+        clf.refer(X.iloc[grown], y.iloc[grown], max_risk=0.08)
+    found = clf.refer(X.iloc[others], y.iloc[others], max_risk=0.08).referral_
     assert found.m == len(others)
     assert found.answers.any()
 
 
-def test_referral_by_the_prior_takes_the_training_rows(cancer, by_prior):
-    found = by_prior.refer(0.125, *cancer)
+def test_referral_by_the_prior_needs_no_rows(cancer, by_prior):
+    found = by_prior.refer(max_risk=0.125)
     assert found.referral_.answers.any()
     assert found.referral_.m == sum(by_prior.model_.proof.rows)
     assert (found.predict(cancer[0]) != "refer").any()

@@ -410,10 +410,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
     def refer(
         self,
-        max_risk: float,
         X: Any = None,
         y: Any = None,
         *,
+        max_risk: float,
         label: Any = None,
         delta: float | None = None,
     ) -> ReferringClassifier:
@@ -421,12 +421,13 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
         Parameters
         ----------
+        X, y : table and labels, optional
+            Rows that took no part in fitting. By default those that ``fit`` held out or, with
+            ``certify="prior"``, those that test its trees; of these the one that answers most
+            cases is kept.
         max_risk : float
             At most this share of the answered new cases is misclassified, with probability
             ``1 - delta``. Several values, or another one after looking, share ``delta``.
-        X, y : table and labels, optional
-            Rows that took no part in fitting; or, with ``certify="prior"``, the training rows. By
-            default the rows that ``fit`` held out.
         label : object, optional
             What ``predict`` gives for the other cases, of the type of the classes; by default
             ``"refer"``, or -1 where classes are numbers.
@@ -450,8 +451,8 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         from treebound.classifier.referring import ReferringClassifier, referral_of
 
         model = self._fitted()
-        found = referral_of(model, max_risk, X, y, delta=delta)
-        return ReferringClassifier(model, found, label)
+        referral = referral_of(model, max_risk, X, y, delta=delta)
+        return ReferringClassifier(model, referral, label)
 
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
         """A copy of this classifier at another step of the pruning path, without refitting.

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import invalid
-from treebound.certificate import CertifiedTree, Prior, PriorOptions, counts_at
+from treebound.certificate import CertifiedTree, RowsSeen, counts_at
 from treebound.certificate.referral import Referral, refer_by_prior, refer_by_rows
 from treebound.classifier.methods import ModelMethods
-from treebound.data import Sample
 from treebound.model import Model
 from treebound.tree.model import Tree
 
@@ -124,13 +123,17 @@ def referral_of(
     """The leaves that answer: by the rows that fit held out, by others, or by the prior."""
     level = model.delta if delta is None else delta
     if X is not None:
-        return _by_given_rows(model, max_risk, X, y, level)
+        return _by_other_rows(model, max_risk, X, y, level)
+    if model.proof is not None:
+        own = [CertifiedTree(model.tree, model.proof, model.proof.risk(level))]
+        whole = model.frontier is not None and model.step is None
+        return refer_by_prior(model.frontier if whole else own, max_risk, level)
     if model.held_out is None:
         raise ValueError(
-            "refer needs rows that took no part in fitting. Hint: fit with certify='held-out' or "
-            "certify='folds', or give such rows: refer(max_risk, X, y)."
+            "refer needs rows that took no part in fitting. Hint: fit with certify='held-out', "
+            "'folds' or 'prior', or give such rows: refer(X, y, max_risk=...)."
         )
-    tree, path, shares = model.tree, model.path, model.held_out.folds
+    path, shares = model.path, model.held_out.folds
     counts: NDArray[np.int64] | None = model.held_out.counts
     if path is not None:
         step = path.chosen if model.step is None else model.step
@@ -139,38 +142,23 @@ def referral_of(
     if counts is None:
         raise ValueError(
             "The held-out rows were counted on the grown tree; this tree has raised subtrees. "
-            "Hint: give rows that took no part in fitting: refer(max_risk, X, y)."
+            "Hint: give rows that took no part in fitting: refer(X, y, max_risk=...)."
         )
-    rows = np.where(tree.is_leaf, counts.sum(axis=1), 0)
-    errors = rows - np.where(tree.is_leaf, counts[np.arange(tree.n_nodes), tree.label], 0)
-    found = refer_by_rows(tree, rows, errors, max_risk, level / shares)
-    return replace(found, delta=level)
+    referral = refer_by_rows(model.tree, counts, model.held_out.m, max_risk, level / shares)
+    return replace(referral, delta=level)
 
 
-def _by_given_rows(model: Model, max_risk: float, X: Any, y: Any, delta: float) -> Referral:
-    seen = None if model.rows is None else model.rows.recognise(model.hashes(X, y))
-    if seen is not None and seen.all and model.proof is not None:
-        return _by_prior(model, max_risk, X, y, delta)
-    if seen is not None and seen.significant:
+def _by_other_rows(model: Model, max_risk: float, X: Any, y: Any, delta: float) -> Referral:
+    """From rows that must not have had a part in fitting."""
+    seen = RowsSeen() if model.rows is None else model.rows.recognise(model.hashes(X, y))
+    if seen.significant:
         raise ValueError(
-            f"{seen.matches:,} of {seen.comparable:,} rows took part in fitting. Hint: refer needs "
-            "rows that did not."
+            f"{seen.matches:,} of {seen.comparable:,} rows took part in fitting: they are "
+            f"{seen.roles}. Hint: refer needs rows that did not."
         )
-    sample, tree = model.read_test(X, y), model.tree
-    reached = tree.apply(sample.X)
-    rows = np.bincount(reached, minlength=tree.n_nodes)
-    errors = np.bincount(reached[tree.label[reached] != sample.y], minlength=tree.n_nodes)
-    return refer_by_rows(tree, rows, errors, max_risk, delta)
-
-
-def _by_prior(model: Model, max_risk: float, X: Any, y: Any, delta: float) -> Referral:
-    """The training rows again: their prior, and the trees of the frontier."""
-    assert model.proof is not None
-    sample = Sample.read(X, y, columns=model.columns, classes=model.classes, named=model.has_names)
-    options = PriorOptions(thresholds=model.options.thresholds)
-    prior = Prior(sample, model.parameters.get("random_state", 0), options)
-    own = [CertifiedTree(model.tree, model.proof, model.proof.risk(delta))]
-    return refer_by_prior(prior, own if model.frontier is None else model.frontier, max_risk, delta)
+    sample = model.read_test(X, y)
+    counts, _ = model.tree.counts_on(sample)
+    return refer_by_rows(model.tree, counts.astype(np.int64), sample.n_rows, max_risk, delta)
 
 
 def refer_label(classes: NDArray[Any], label: Any = None) -> Any:

@@ -41,8 +41,13 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         }
 
     if path is None:
-        steps = [step(model, 0, tree.errors, math.nan)]
-        start = chosen = last = 0
+        several = [*range(len(model.frontier or ()))][::-1]  # as a path: from many leaves to few
+        steps = [
+            step(own, k, own.tree.errors, math.nan)
+            for k, own in [(k, model.prune_to(step=k)) for k in several] or [(0, model)]
+        ]
+        chosen = several.index(model.frontier.chosen) if model.frontier else 0
+        last = len(steps) - 1
         unit, limit = "errors", None
     else:
         picked = spread(path, max_steps)
@@ -52,10 +57,10 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         ]
         chosen, last = picked.index(int(path.chosen)), len(path) - 1
         unit, limit = str(path.unit), path.limit
-        start = _start(store.add(tree), steps, chosen)
-        if steps[start]["root"] == store.add(tree) and certificate is not None:
-            steps[start]["certified"] = lines.of(certificate)
-            steps[start]["certificate"] = float(certificate.risk)
+    start = _start(store.add(tree), steps, chosen)
+    if steps[start]["root"] == store.add(tree) and certificate is not None:
+        steps[start]["certified"] = lines.of(certificate)
+        steps[start]["certificate"] = float(certificate.risk)
     return {
         "target": _name(model.target),
         "classes": [one_line(label) for label in tree.classes.tolist()],
@@ -71,6 +76,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "start": start,
         "chosen": chosen,
         "last": last,
+        "frontier": model.frontier is not None,
         "unit": unit,
         "limit": None if limit is None else int(limit),
         "lines": lines.texts,

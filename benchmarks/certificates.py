@@ -127,9 +127,7 @@ def of_sets(
 ) -> dict[str, dict[str, Any]]:
     """Every data set."""
     names = list(datasets.list())
-    means = Parallel(n_jobs=jobs)(
-        delayed(measure_set)(name, data, draws, parts) for name in names
-    )
+    means = Parallel(n_jobs=jobs)(delayed(measure_set)(name, data, draws, parts) for name in names)
     return dict(zip(names, means, strict=True))
 
 

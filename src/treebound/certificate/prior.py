@@ -195,7 +195,9 @@ class Prior:
             *splits, log_go, log_stop = found
             if tree.left[node] < 0:
                 counts = np.bincount(self.a.y[inside], minlength=self.a.n_classes)
-                total += log_stop + float(log_labels(counts, self.options.label_power)[tree.label[node]])
+                total += log_stop + float(
+                    log_labels(counts, self.options.label_power)[tree.label[node]]
+                )
             else:
                 total += self._log_split(tree, node, splits, log_go)
         return total

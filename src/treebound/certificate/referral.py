@@ -13,7 +13,7 @@ the risk of an answered case for all trees at once.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import Constraint, Number, check
+from treebound.certificate.monitor import Monitor, error_monitor
 from treebound.certificate.prior import CertifiedTree, limit, log_labels
 from treebound.tree.model import Tree
 
@@ -50,6 +51,8 @@ class Referral:
         Probability that the promise is wrong.
     errors, answered, m : int
         Errors among the answered rows, answered rows, and rows that were tested.
+    label : object
+        The answer where the tree refers.
     """
 
     tree: Tree
@@ -59,6 +62,7 @@ class Referral:
     errors: int
     answered: int
     m: int
+    label: Any = None
 
     @property
     def share(self) -> float:
@@ -75,6 +79,46 @@ class Referral:
             f"With probability {100 * (1 - self.delta):.6g} %, at most {100 * self.max_risk:.6g} % "
             f"of the answered new cases are misclassified. {100 * self.share:.1f} % of "
             f"{self.m:,} rows are answered, {self.errors:,} of them wrongly; the rest is referred."
+        )
+
+    def monitor(self, alpha: float = 0.01) -> Monitor:
+        """Watch after deployment whether the risk of answered cases stays below the promise.
+
+        Parameters
+        ----------
+        alpha : float
+            Probability that there is ever a false alarm, if the promise holds.
+
+        Returns
+        -------
+        Monitor
+            It ignores rows whose prediction is the label of referral.
+        """
+        return error_monitor(self.max_risk, alpha=alpha, refers=self.label)
+
+    def shown_tree(self) -> Tree:
+        """The tree with the label of referral as one more class: that of the rows it refers."""
+        tree = self.tree
+        # text may be longer than the classes
+        dtype = None if tree.classes.dtype.kind == "U" else tree.classes.dtype
+        classes = np.concatenate([tree.classes, np.array([self.label], dtype=dtype)])
+        order = np.argsort(classes)
+        code = np.argsort(order)  # where each class, and last the new one, has gone
+        counts = np.zeros((tree.n_nodes, len(classes)))
+        rest = tree.counts.copy()  # of the rows that end at a node
+        inner = ~tree.is_leaf
+        rest[inner] -= rest[tree.left[inner]] + rest[tree.right[inner]]
+        counts[:, code[:-1]] = np.where(self.answers[:, None], rest, 0.0)
+        counts[:, code[-1]] = np.where(self.answers, 0.0, rest.sum(axis=1))
+        for node in np.flatnonzero(inner)[::-1].tolist():
+            counts[node] += counts[tree.left[node]] + counts[tree.right[node]]
+        factors = None
+        if tree.factors is not None:
+            factors = np.ones(len(classes))
+            factors[code[:-1]] = tree.factors
+        labels = np.where(self.answers, code[tree.label], code[-1])
+        return replace(
+            tree, classes=classes[order], counts=counts, label=labels, names=None, factors=factors
         )
 
 
@@ -172,7 +216,9 @@ def _referred(certified: CertifiedTree, max_risk: float, delta: float) -> Referr
     price = proof.log_prior - float(labels.sum()) + (labels + log(1.0 - REFER)).cumsum()
     price += log(REFER) * (len(order) - 1 - np.arange(len(order)))
     levels, answered = log(delta) + price, rows.cumsum()
-    limits = [limit(int(n), int(k), level) for n, k, level in zip(answered, wrong, levels, strict=True)]
+    limits = [
+        limit(int(n), int(k), level) for n, k, level in zip(answered, wrong, levels, strict=True)
+    ]
     kept = 1 + max((j for j, own in enumerate(limits) if own <= max_risk), default=-1)
     return _of_prefix(tree, order, kept, answered, wrong, max_risk, delta, proof.m)
 

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from treebound.certificate import Certificate, Frontier
+from treebound.certificate.monitor import Monitor
 from treebound.classifier.fitting import fit_table
 from treebound.classifier.methods import FrameOutput, ModelMethods
 from treebound.data import Column, Matrix
@@ -448,11 +449,28 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         With probability 95 %, at most 7 % of the answered new cases are misclassified.
         77.3 % of 150 rows are answered, 3 of them wrongly; the rest is referred.
         """
-        from treebound.classifier.referring import ReferringClassifier, referral_of
+        from treebound.classifier.referring import ReferringClassifier, refer
 
-        model = self._fitted()
-        referral = referral_of(model, max_risk, X, y, delta=delta)
-        return ReferringClassifier(model, referral, label)
+        return ReferringClassifier(refer(self._fitted(), max_risk, X, y, label=label, delta=delta))
+
+    def monitor_leaves(self, alpha: float = 0.01) -> Monitor:
+        """Watch new rows without labels: whether they come to the leaves as often as before.
+
+        Parameters
+        ----------
+        alpha : float
+            Probability that there is ever a false alarm, as long as new rows come as before.
+
+        Returns
+        -------
+        Monitor
+            ``update_leaves(clf.apply(X))`` adds rows.
+
+        See Also
+        --------
+        Certificate.monitor : Watch labelled rows.
+        """
+        return self._fitted().monitor_leaves(alpha)
 
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
         """A copy of this classifier at another step of the pruning path, without refitting.
@@ -527,6 +545,4 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         (2, 7)
         """
         self._fitted()
-        return Editor(
-            self, X, y, test=test, sample_weight=sample_weight, finish=self._with_model
-        )
+        return Editor(self, X, y, test=test, sample_weight=sample_weight, finish=self._with_model)

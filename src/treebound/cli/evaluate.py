@@ -15,6 +15,7 @@ from treebound.cli.options import Data, FileOptions, Model, Switch, Target
 
 if TYPE_CHECKING:
     from treebound.certificate import Certificate
+    from treebound.certificate.referral import Referral
 
 __all__ = ["certify", "evaluate"]
 
@@ -82,7 +83,13 @@ def evaluate(
     if json:
         promise = None if refusal or certificate is None else _fields(certificate)
         figures = {**figures, "not_held_out": refusal or None, "certificate": promise}
+        if loaded.referral is not None:
+            answered, wrong = _answered(figures, loaded.referral)
+            figures |= {"answered": answered, "errors_answered": wrong}
         console.print_json(dumps(figures, default=_plain))
+        return
+    if loaded.referral is not None:
+        _print_answered(figures, loaded.referral)
         return
     if loaded.tree.n_leaves == 1:
         print_result(one_leaf(loaded.tree))
@@ -115,7 +122,7 @@ def certify(
     /,
     *,
     target: Target = None,
-    kind: Literal["training", "held-out"] | None = None,
+    kind: Literal["training", "held-out", "prior"] | None = None,
     delta: float | None = None,
     json: Switch = False,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
@@ -125,7 +132,8 @@ def certify(
     Parameters
     ----------
     kind
-        What the rows are, for a model that has no record of its rows.
+        What the rows are, for a model that has no record of its rows; prior: all training rows,
+        in their order, of which a fifth defines a prior over trees.
     delta
         The promise holds with probability 1 - delta; by default as the model was fitted.
     json
@@ -134,6 +142,9 @@ def certify(
     from treebound.cli.models import labelled_rows, loaded_model, one_leaf
 
     loaded = loaded_model(model, data)
+    if loaded.referral is not None:
+        print_result(str(loaded.referral))
+        return
     if data is None:
         certificate = loaded.certify(delta=delta)
     else:
@@ -146,8 +157,29 @@ def certify(
         return
     if loaded.tree.n_leaves == 1:
         print_result(one_leaf(loaded.tree))
-    print_result(str(certificate))
-    _print_limits(certificate)
+    print_result(certificate.explain(by_class=1 < len(certificate.by_class) <= _MOST_CLASSES))
+
+
+def _answered(figures: dict[str, Any], referral: Referral) -> tuple[int, int]:
+    """Rows that are answered, and how many of them wrongly."""
+    referred = figures["classes"].index(referral.label)
+    answered = sum(sum(row) - row[referred] for row in figures["confusion"])
+    return answered, answered - sum(row[at] for at, row in enumerate(figures["confusion"]))
+
+
+def _print_answered(figures: dict[str, Any], referral: Referral) -> None:
+    """Risk and share of the answered rows, beside the promise, and the confusion matrix."""
+    from treebound.cli.models import percent
+
+    answered, wrong = _answered(figures, referral)
+    share, risk = percent(answered / figures["rows"]), percent(wrong / max(answered, 1))
+    print_result(
+        f"{answered:,} of {figures['rows']:,} rows are answered ({share}), {wrong:,} of them "
+        f"wrongly ({risk}); the others are referred."
+    )
+    print_result(str(referral))
+    print_result()
+    _print_confusion(figures)
 
 
 def _from_rows(certificate: Certificate, m: int) -> bool:

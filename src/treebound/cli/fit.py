@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -178,8 +178,10 @@ def fit(
     if not quiet:
         print_message(summary(model))
     if refer is not None:
-        model, promise = _referring(model, refer)
-        print_message(promise)
+        from treebound.classifier.referring import refer as referring
+
+        model = referring(model, refer)
+        print_message(str(model.referral))
     # The result first: cross-validation takes longer, and may be interrupted.
     if output is not None:
         save_model(model, output)
@@ -263,14 +265,6 @@ def _fit_in_memory(
             rows = RowRecord.of(sample, named=True)
             model = fit_sample(parameters, sample, target=name, rows=rows)
     return model, sample
-
-
-def _referring(model: Model, max_risk: float) -> tuple[Model, str]:
-    """The model that refers where the risk cannot be promised, and its promise."""
-    from treebound.classifier.referring import refer_label, refer_model, referral_of
-
-    referral = referral_of(model, max_risk)
-    return refer_model(model, referral, refer_label(model.classes)), str(referral)
 
 
 def _cross_validated(

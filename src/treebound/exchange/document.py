@@ -185,6 +185,20 @@ class FrontierDocument(_Object):
     step: Whole | None = None
 
 
+class ReferralDocument(_Object):
+    """Where the tree refers, its promise, and the tree that answers every case."""
+
+    label: bool | int | float | str
+    answers: list[bool]
+    max_risk: Annotated[float, Meta(gt=0.0, lt=1.0)]
+    delta: Annotated[float, Meta(gt=0.0, lt=1.0)]
+    errors: Whole
+    answered: Whole
+    m: Whole
+    classes: Classes
+    nodes: NodesDocument
+
+
 class SketchDocument(_Object):
     """The smallest hashes of some rows: 64-bit numbers, the low byte first, in base64."""
 
@@ -213,6 +227,7 @@ class ModelDocument(_Object):
     held_out: HeldOutDocument | None = None
     proof: ProofDocument | None = None
     frontier: FrontierDocument | None = None
+    referral: ReferralDocument | None = None
     row_counts: list[list[Whole]] | None = None
     rows: dict[Role, SketchDocument] | None = None
 

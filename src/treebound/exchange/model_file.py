@@ -24,6 +24,7 @@ from treebound.certificate import (
     RowRecord,
     counts_at,
 )
+from treebound.certificate.referral import Referral
 from treebound.data.columns import Column
 from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc
@@ -168,6 +169,7 @@ def loads(text: str | bytes) -> Model:
         held_out=_held_out(document.held_out, tree if path is None else path.first),
         proof=None if document.proof is None else _proof(document.proof, tree, "proof"),
         frontier=_frontier(document.frontier, columns, classes, parameters.delta),
+        referral=_referral(document.referral, columns),
         row_counts=_row_counts(document.row_counts, tree if path is None else path.first),
         target=document.target,
         named=document.named,
@@ -182,7 +184,6 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
     tree = model.tree
     trees = [tree, model.grown, *(certified.tree for certified in model.frontier or ())]
     asked = {feature for own in trees for feature in own.feature.tolist()}
-    values = _values(tree.classes.tolist(), "classes")
     parameters = {name: v for name, v in model.parameters.items() if name not in _ANSWERING}
     rows = model.rows if row_record else None
     return doc.ModelDocument(
@@ -192,9 +193,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         target=model.target,
         named=model.has_names,
         columns=[_column(column, at in asked) for at, column in enumerate(tree.columns)],
-        classes=_class_document(
-            values, _DTYPES.get(tree.classes.dtype.kind, tree.classes.dtype.name)
-        ),
+        classes=_classes_document(tree.classes),
         nodes=nodes_of(tree),
         prediction=doc.Prediction(model.unknown, model.smoothing),
         parameters=_representable(parameters),
@@ -205,6 +204,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         held_out=_held_out_document(model.held_out),
         proof=None if model.proof is None else _proof_document(model.proof),
         frontier=_frontier_document(model),
+        referral=_referral_document(model.referral),
         row_counts=None if model.row_counts is None else model.row_counts.tolist(),
         rows=None
         if rows is None
@@ -296,10 +296,11 @@ def _columns(columns: list[doc.ColumnDocument]) -> tuple[Column, ...]:
     return tuple(made)
 
 
-def _class_document(values: doc.Categories, dtype: str) -> Any:
+def _classes_document(classes: NDArray[Any]) -> doc.Classes:
     """The classes: the values, and the numpy type that the labels had."""
-    fields = {**msgspec.to_builtins(values), "dtype": dtype}
-    return msgspec.convert(fields, doc.Classes)
+    values = msgspec.to_builtins(_values(classes.tolist(), "classes"))
+    dtype = _DTYPES.get(classes.dtype.kind, classes.dtype.name)
+    return msgspec.convert({**values, "dtype": dtype}, doc.Classes)  # type: ignore[no-any-return]
 
 
 def _classes(classes: Any) -> NDArray[Any]:
@@ -421,6 +422,31 @@ def _frontier(
         proof = _proof(each.proof, tree, f"frontier.trees[{at}].proof")
         trees.append(CertifiedTree(tree, proof, proof.risk(delta)))
     return Frontier(tuple(trees), document.chosen)
+
+
+def _referral_document(referral: Referral | None) -> doc.ReferralDocument | None:
+    if referral is None:
+        return None
+    return doc.ReferralDocument(
+        referral.label, referral.answers.tolist(),
+        referral.max_risk, referral.delta, referral.errors, referral.answered, referral.m,
+        _classes_document(referral.tree.classes), nodes_of(referral.tree),
+    )  # fmt: skip
+
+
+def _referral(
+    document: doc.ReferralDocument | None, columns: tuple[Column, ...]
+) -> Referral | None:
+    if document is None:
+        return None
+    tree = tree_of(document.nodes, columns, _classes(document.classes), "referral.nodes")
+    same_size(document.answers, tree.n_nodes, "referral.answers")
+    if not document.errors <= document.answered <= document.m:
+        raise FormatError("referral", "must have errors <= answered <= m")
+    return Referral(
+        tree, np.array(document.answers), document.max_risk, document.delta, document.errors,
+        document.answered, document.m, document.label,
+    )  # fmt: skip
 
 
 def _step(document: doc.ModelDocument) -> int | None:

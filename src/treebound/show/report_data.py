@@ -9,6 +9,7 @@ import numpy as np
 
 from treebound._versions import installed_version
 from treebound.certificate import Certificate
+from treebound.certificate.referral import Referral
 from treebound.data import Column, Sample
 from treebound.model import Model
 from treebound.parameters import FitParameters
@@ -81,6 +82,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "limit": None if limit is None else int(limit),
         "lines": lines.texts,
         "reason": model.certificate_reason,
+        "referral": None if model.referral is None else _referral(model.referral),
         "unknown": model.unknown,
         "factors": None if tree.factors is None else tree.factors.tolist(),
         "choice": _choice(model, steps),
@@ -89,6 +91,10 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "edits": [one_line(step) for step in model.edits],
         "made_by": f"treebound {installed_version()}",
     }
+
+
+def _referral(referral: Referral) -> str:
+    return f"Where the tree says {one_line(referral.label)!r}: refer to a person. {referral}"
 
 
 def _choice(model: Model, steps: list[dict[str, Any]]) -> dict[str, Any] | None:

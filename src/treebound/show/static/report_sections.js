@@ -28,7 +28,7 @@ const tellHead = () => {
   at("summary").textContent = [tree.leaves === 1 ? `The tree has one leaf and always answers ${answer} (${percent(right)} of the ${weightWords}). ` : "",
     `${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}, `,
     `${many(tree.wrong, "error")} (${percent(tree.wrong / (tree.total || 1))}; ${always}: ${percent(1 - right)}).`,
-    step.certified.length ? ` ${data.lines[step.certified[0]]}` : ""].join("");
+    step.certified.length ? ` ${data.lines[step.certified[0]]}` : data.referral ? ` ${data.referral}` : ""].join("");
   const used = importances(step.root).filter((share) => share > 0).length;
   const facts = [["Target", data.target ?? "not named"], ["Classes", number(data.classes.length)], ["Training rows", number(tree.rows)],
     ["Columns", `${number(data.columns.length)}, ${number(used)} used`], ["Leaves", number(tree.leaves)], ["Depth", number(tree.depth)],
@@ -102,7 +102,8 @@ const tellRules = (all = false) => {
 
 const tellCertificate = () => {
   const lines = data.steps[state.step].certified.map((line) => data.lines[line]), parts = [];
-  if (!lines.length) parts.push(paragraph(data.reason ? `There is no certificate. ${data.reason}` : "There is no certificate for this tree."));
+  if (data.referral) parts.push(paragraph(data.referral));
+  else if (!lines.length) parts.push(paragraph(data.reason ? `There is no certificate. ${data.reason}` : "There is no certificate for this tree."));
   const list = made("ul");
   for (const line of lines) {
     if (line.startsWith("- ")) list.append(made("li", {}, line.slice(2)));

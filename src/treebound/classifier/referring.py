@@ -145,6 +145,8 @@ def refer(
     delta: float | None = None,
 ) -> Model:
     """The model that answers only where the risk of an answered case can be promised."""
+    if model.referral is not None:
+        raise ValueError("This tree refers already. Hint: refer with the tree that was fitted.")
     answer = refer_label(model.classes, label)
     referral = _referral(model, max_risk, X, y, model.delta if delta is None else delta)
     return refer_model(model, replace(referral, label=answer))
@@ -152,8 +154,6 @@ def refer(
 
 def _referral(model: Model, max_risk: float, X: Any, y: Any, level: float) -> Referral:
     """The leaves that answer: by the rows that fit held out, by others, or by the prior."""
-    if model.referral is not None:
-        raise ValueError("This tree refers already. Hint: refer with the tree that was fitted.")
     if X is not None:
         return _by_other_rows(model, max_risk, X, y, level)
     if model.proof is not None:

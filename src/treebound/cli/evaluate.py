@@ -106,8 +106,9 @@ def evaluate(
     _print_confusion(figures)
     print_result()
     print_result(refusal or str(certificate))
-    if certificate is not None and not refusal:
-        _print_limits(certificate)
+    if certificate is not None and not refusal and _few_classes(certificate):
+        for line in certificate.class_lines():
+            print_result(line)
 
 
 @app.command(help_epilogue=_CERTIFY)
@@ -157,7 +158,7 @@ def certify(
         return
     if loaded.tree.n_leaves == 1:
         print_result(one_leaf(loaded.tree))
-    print_result(certificate.explain(by_class=1 < len(certificate.by_class) <= _MOST_CLASSES))
+    print_result(certificate.explain(by_class=_few_classes(certificate)))
 
 
 def _answered(figures: dict[str, Any], referral: Referral) -> tuple[int, int]:
@@ -182,6 +183,10 @@ def _print_answered(figures: dict[str, Any], referral: Referral) -> None:
     _print_confusion(figures)
 
 
+def _few_classes(certificate: Certificate) -> bool:
+    return 1 < len(certificate.by_class) <= _MOST_CLASSES
+
+
 def _from_rows(certificate: Certificate, m: int) -> bool:
     """Whether a certificate comes from so many rows that had no part in fitting."""
     return certificate.kind == "held-out" and certificate.m == m
@@ -190,16 +195,6 @@ def _from_rows(certificate: Certificate, m: int) -> bool:
 def _fields(certificate: Certificate) -> dict[str, Any]:
     """A certificate as JSON, with its limits by class."""
     return {**asdict(certificate), "by_class": [asdict(limit) for limit in certificate.by_class]}
-
-
-def _print_limits(certificate: Certificate) -> None:
-    """The limits of the classes, if they are few."""
-    if 1 < len(certificate.by_class) <= _MOST_CLASSES:
-        print_result(
-            f"By class, all together with probability {100 * certificate.confidence:.6g} %:"
-        )
-        for limit in certificate.by_class:
-            print_result(f"- {limit}")
 
 
 def _print_classes(figures: dict[str, Any]) -> None:

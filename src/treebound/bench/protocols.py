@@ -81,7 +81,7 @@ class Protocol:
             if name not in known:
                 raise ValueError(
                     f"The protocol {self.name!r} has no model {name!r}. "
-                    f"Hint: its models are {', '.join(known)}."
+                    f"Hint: its models are {', '.join(map(repr, known))}."
                 )
         return tuple(model for model in models if model.name in wanted)
 

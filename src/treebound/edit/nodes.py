@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
-from treebound.edit.parsing import SplitTest
 from treebound.tree import Tree
 from treebound.tree.naming import naming_rows
+from treebound.tree.parsing import SplitTest
 
 __all__ = ["Nodes", "counted_tree", "planted", "rows_at", "sides"]
 

@@ -526,6 +526,4 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         (2, 7)
         """
         self._fitted()
-        return Editor(
-            self, X, y, test=test, sample_weight=sample_weight, finish=self._with_model
-        )
+        return Editor(self, X, y, test=test, sample_weight=sample_weight, finish=self._with_model)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treebound.cli.output import write_result
+from treebound.data.columns import Column
 from treebound.data.schema import Schema
 from treebound.model import Model
 
@@ -31,27 +32,40 @@ def loaded_model(model: Path, data: Path | None = None) -> Model:
     return loads(sys.stdin.buffer.read())
 
 
-def schema_of(model: Model, options: FileOptions, target: str | None = None) -> Schema:
-    """The columns as the model knows them, in a file laid out as the options say."""
-    given = options.as_schema()
-    columns = tuple(replace(column, declared=True) for column in model.columns)
+def schema_of(
+    model: Model, options: FileOptions, target: str | None = None, *, whole: bool = False
+) -> Schema:
+    """The columns that the tree asks, or all, in a file laid out as the options say."""
+    given, asked = options.as_schema(), asked_columns(model)
+    columns = tuple(
+        Column(column.name, "nominal") if column.unlisted else replace(column, declared=True)
+        for column in model.columns
+        if whole or column.name in asked
+    )
     classes = None if target is None else tuple(model.classes.tolist())
     known = {column.name for column in columns} | {target}
-    named = set(given.order)
     # Without a header the schema's own order says which column is which.
-    order = given.order if known - {None} <= named else ()
+    order = given.order if {*asked, target or ""} <= {*given.order, ""} else ()
     ignored = tuple(name for name in given.order if name not in known)
     return Schema(columns, target, classes, ignored, given.missing, "ignore", given.layout, order)
 
 
+def asked_columns(model: Model) -> set[str]:
+    """The columns that a file must have: those of the splits, or all if rows go by position."""
+    if not model.has_names:
+        return {column.name for column in model.columns}
+    return {model.columns[at].name for at in model.tree.feature.tolist() if at >= 0}
+
+
 def labelled_rows(model: Model, data: Path, options: FileOptions, target: str | None) -> RawTable:
     """Rows with their labels, in the columns and classes of a model."""
-    from treebound.data.files import read_raw
+    from treebound.data.files import iter_raw
 
     name = target or model.target
     if name is None:
         raise ValueError("The model does not name its target. Hint: name the column with --target.")
-    rows = read_raw(str(data), schema_of(model, options, name), unknown="keep")
+    schema, asked = schema_of(model, options, name, whole=True), asked_columns(model)
+    rows = next(iter_raw(str(data), schema, None, optional={*schema.names} - asked))
     if not len(rows):
         raise ValueError(f"{data} has no rows, only the names of its columns.")
     return rows

@@ -7,7 +7,7 @@ categories. The types of other files are those of their columns, unified over al
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -164,11 +164,21 @@ def read_raw(
 
 
 def iter_raw(
-    table: Any, schema: Any, chunk_rows: int, *, unknown: str = "keep"
+    table: Any,
+    schema: Any,
+    chunk_rows: int | None,
+    *,
+    unknown: str = "keep",
+    optional: Collection[str] = (),
 ) -> Iterator[RawTable]:
-    """Read a table chunk by chunk with a schema that has all columns that are asked for."""
+    """Read a table, whole or in chunks, with a schema that has all columns that are asked for.
+
+    Columns that are ``optional`` are left out where the table has none of that name.
+    """
     source = Source(table, as_schema(schema), unknown=unknown, complete=False)
-    return source.read(chunk_rows)
+    for chunk in source.read(chunk_rows):
+        absent = {*optional}.difference(chunk.names)
+        yield chunk.only([n for n in chunk.schema.names if n not in absent]) if absent else chunk
 
 
 def as_schema(schema: Any) -> Schema:

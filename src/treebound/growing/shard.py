@@ -58,6 +58,9 @@ __all__ = [
 ]
 
 
+_ALIGNMENT = 8  # bytes: of the values in a file, as of arrays in memory
+
+
 # -- values --------------------------------------------------------------------------------------
 
 
@@ -144,9 +147,13 @@ class SpillFile:
         places: list[tuple[int, str] | None] = []
         with self._lock:
             for by_code, values in zip(bins.by_code, sample.X.values, strict=True):
-                places.append(None if by_code else (self._file.tell(), values.dtype.str))
-                if not by_code:
-                    np.ascontiguousarray(values).tofile(self._file)
+                if by_code:
+                    places.append(None)
+                    continue
+                start = -(-self._file.tell() // _ALIGNMENT) * _ALIGNMENT
+                places.append((start, values.dtype.str))
+                self._file.seek(start)
+                np.ascontiguousarray(values).tofile(self._file)
         if self._named:
             self._file.close()
         file = self._file.name if self._named else self._file
@@ -468,10 +475,9 @@ def name_splits(bundle: Bundle, tree: Tree) -> Names:
 
 
 def last_names(many: Sequence[Names]) -> Names:
-    """Of the rows that bundles give, the first ones of the greatest keys."""
+    """Of the rows that bundles give, in any order, the lowest ones of the greatest keys."""
     rows = np.array([names.rows for names in many])
     keys = np.array([names.keys for names in many])
-    last = keys.argmax(axis=0)[None]
-    return Names(
-        np.take_along_axis(rows, last, axis=0)[0], np.take_along_axis(keys, last, axis=0)[0]
-    )
+    greatest = keys.max(axis=0)
+    lowest = np.where(keys == greatest, rows, np.iinfo(np.int64).max).min(axis=0)
+    return Names(lowest, greatest)

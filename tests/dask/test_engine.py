@@ -33,7 +33,7 @@ def grown_on_dask(client, sample, parts, bins, options, limits, finer):
     try:
         return grow_on_engine(
             engine, sample.columns, sample.classes, options,
-            weighted=sample.weight is not None, limits=limits, finer=finer,
+            limits=limits, finer=finer,
         )  # fmt: skip
     finally:
         engine.close()

@@ -63,7 +63,7 @@ def engine_of(client, sample, read=the_part, n_parts=6):
 def grown(engine, sample, progress=None):
     try:
         return grow_on_engine(
-            engine, sample.columns, sample.classes, OPTIONS, weighted=False, limits=LIMITS,
+            engine, sample.columns, sample.classes, OPTIONS, limits=LIMITS,
             progress=progress,
         )  # fmt: skip
     finally:

@@ -36,7 +36,7 @@ from treebound.data.frames import Table, read_table
 from treebound.data.parts import Schema
 from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.streams import Batches, TableStream, open_stream
-from treebound.data.weights import heaviest, row_weights, warn_of_common_factor
+from treebound.data.weights import row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, Limits, Progress, grow, grow_on_engine, make_bins
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.grow import FINE_BINS
@@ -354,13 +354,13 @@ def fit_engine(
     unlimited = options.max_leaves is None
     if unlimited:
         options = replace(options, max_leaves=MOST_GROWN_LEAVES)
-    total = engine.facts.total
     grown = grow_on_engine(
         engine,
         schema.columns,
         schema.classes,
         options,
-        weighted=schema.factors is not None or not total.ones,
+        factors=schema.factors,
+        whole=schema.scale is None,
         limits=limits,
         progress=progress,
         checkpoint=checkpoint,
@@ -373,25 +373,8 @@ def fit_engine(
             UserWarning,
             stacklevel=4,
         )
-    if grown.weighted:
-        grown = _in_sample_weights(grown, schema.factors)
     return replace(
         _pruned(parameters, grown, pruner, options),
         target=target,
         named=schema.names is not None,
     )
-
-
-def _in_sample_weights(tree: Tree, factors: NDArray[np.float64] | None) -> Tree:
-    """The tree of an engine with counts and class weights apart, as in memory.
-
-    Sample weights that are not whole are scaled to mean 1.
-    """
-    counts = tree.counts if factors is None else tree.counts / factors
-    whole = np.rint(counts)
-    if np.allclose(counts, whole, rtol=0.0, atol=1e-6):
-        counts = whole
-    else:
-        counts = counts * (tree.rows[0] / counts[0].sum())
-    masses = counts if factors is None else counts * factors
-    return replace(tree, counts=counts, factors=factors, label=heaviest(masses))

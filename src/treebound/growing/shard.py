@@ -269,10 +269,10 @@ class Bundle(NamedTuple):
 def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> Coded:
     """Code some rows, of the columns and classes of all; ``values`` is where they are kept."""
     panels, extents, missing, single = bins.code(sample.X.values, sample.n_rows)
-    total = WeightTotal.of(sample.weight, sample.n_rows)
+    total = WeightTotal.of(sample.masses, sample.n_rows)
     facts = Facts(sample.n_rows, total, extents, np.array(missing, dtype=bool), single)
     kept = ArrayValues(sample.X.values) if values is None else values
-    return Coded(Shard(panels, sample.y.astype(np.uint16), None, kept), sample.weight, facts)
+    return Coded(Shard(panels, sample.y.astype(np.uint16), None, kept), sample.masses, facts)
 
 
 def make_bundle(

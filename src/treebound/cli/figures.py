@@ -58,7 +58,7 @@ def quality(
     answer: NDArray[np.integer[Any]],
     rows: NDArray[np.float64],
 ) -> dict[str, Any]:
-    """Log-loss, balanced accuracy, AUC, Brier score and calibration of answers, each of ``rows``."""
+    """How good answers and their probabilities are, each of so many ``rows``."""
     present, right = np.unique(truth), answer == truth
     recalls = [float(np.average(right[truth == k], weights=rows[truth == k])) for k in present]
     hit = np.zeros_like(shares)

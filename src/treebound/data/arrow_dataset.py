@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from treebound.data import streams
 from treebound.data.formats import FileStates, file_lacks
-from treebound.data.streams import BATCH_ROWS, Batches, TypesChanged
+from treebound.data.streams import Batches, TypesChanged
 
 __all__ = ["DatasetBatches"]
 
@@ -48,7 +49,7 @@ class DatasetBatches(Batches):
         waiting: list[Any] = []
         scanner = self._dataset.scanner(
             columns=columns,
-            batch_size=BATCH_ROWS,
+            batch_size=streams.BATCH_ROWS,
             batch_readahead=1,
             fragment_readahead=1,
             fragment_scan_options=self._reading,
@@ -57,7 +58,7 @@ class DatasetBatches(Batches):
             try:
                 for number, batch in enumerate(scanner.to_batches()):
                     waiting.append(batch)
-                    if sum(map(len, waiting)) >= BATCH_ROWS // 2:
+                    if sum(map(len, waiting)) >= streams.BATCH_ROWS // 2:
                         yield pyarrow.Table.from_batches(waiting)
                         waiting = []
                     if number % 16 == 15:
@@ -119,14 +120,15 @@ class DatasetBatches(Batches):
         """The first rows of some row groups."""
         pieces = [piece for one in self._fragments for piece in one.split_by_row_group()]
         chosen = np.unique(np.linspace(0, len(pieces) - 1, min(_PIECES, len(pieces))).astype(int))
-        for at in chosen.tolist():
-            scanner = pieces[at].scanner(
-                schema=self._dataset.schema,
-                columns=columns,
-                batch_size=_PIECE_ROWS,
-                fragment_scan_options=self._reading,
-            )
-            yield scanner.head(_PIECE_ROWS)
+        with self._states.unchanged():
+            for at in chosen.tolist():
+                scanner = pieces[at].scanner(
+                    schema=self._dataset.schema,
+                    columns=columns,
+                    batch_size=_PIECE_ROWS,
+                    fragment_scan_options=self._reading,
+                )
+                yield scanner.head(_PIECE_ROWS)
 
 
 def _with_common_types(dataset: Any, fragments: list[Any]) -> Any:

@@ -205,8 +205,10 @@ class FileStates:
         self._check()
         try:
             yield
-        finally:
+        except Exception:  # the change may be why
             self._check()
+            raise
+        self._check()
 
     def _check(self) -> None:
         for path, state in self._look().items():

@@ -9,7 +9,7 @@ import numpy as np
 
 from treebound.data.encoding import some_names
 from treebound.data.frames import Table, read_table
-from treebound.data.raw import empty_column
+from treebound.data.raw import column_of, empty_column
 
 __all__ = ["read_row"]
 
@@ -61,14 +61,10 @@ def read_row(row: Any, names: Sequence[str], needed: Collection[str] | None = No
             f"The row has {len(values)} values, but there are {len(names)} columns. Hint: give one "
             f"for each, in this order: {some_names(names)}."
         )
-    cells = [np.array([[value]], dtype=object) for value in values]
-    raw = []
-    for name, cell in zip(names, cells, strict=True):
-        try:
-            raw.append(read_table(cell).column(0))
-        except ValueError as error:
-            raise ValueError(str(error).replace("'x0'", repr(name))) from None
-    return Table(tuple(names), (1, len(names)), raw=tuple(raw))
+    columns = tuple(
+        column_of([value], f"Column {name!r}") for name, value in zip(names, values, strict=True)
+    )
+    return Table(tuple(names), (1, len(names)), raw=columns)
 
 
 def _has_many(value: Any) -> bool:

@@ -7,13 +7,11 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._files import check_writable
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
 from treebound.certificate import (
@@ -38,6 +36,7 @@ from treebound.data.streams import Batches, TableStream, open_stream
 from treebound.data.weights import row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, Limits, Progress, grow, grow_on_engine, make_bins
 from treebound.growing._bins import Bins
+from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.grow import FINE_BINS
 from treebound.model import Model, row_counts
@@ -293,8 +292,7 @@ def fit_stream(
     """
     parameters.checked()
     refuse_what_needs_a_table(parameters)
-    if checkpoint is not None:
-        check_writable(Path(checkpoint))
+    check_checkpoint(checkpoint)
     say = reading or (lambda _what, _rows: None)
     what = ["learning"]
     stream = TableStream(batches, y, sample_weight, tell=lambda rows: say(what[0], rows))

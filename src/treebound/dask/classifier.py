@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from treebound._extras import require
-from treebound._files import check_writable
 from treebound._jobs import effective_jobs
 from treebound.classifier import BoundTreeClassifier
 from treebound.classifier.fitting import fit_parts, refuse_groups, refuse_what_needs_a_table
@@ -31,6 +29,7 @@ from treebound.data import Sample
 from treebound.data.folds import LeftOut
 from treebound.data.parts import Schema, put_together, with_numbers
 from treebound.growing._bins import Bins
+from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, stream_engine
 from treebound.parameters import with_parameters
 
@@ -114,8 +113,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             refuse_what_needs_a_table(self)
             if groups is not None:
                 refuse_groups(self, in_memory=False)
-            if self.checkpoint is not None:
-                check_writable(Path(self.checkpoint))
+            check_checkpoint(self.checkpoint)
             raw = partitions(X, y, sample_weight)
             client = self._client()
             plain = [c for c in plain_numbers(X) if c not in _names(y, sample_weight)]

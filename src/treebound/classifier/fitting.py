@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial, reduce
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._files import check_writable
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
 from treebound.certificate import (
@@ -31,20 +29,24 @@ from treebound.certificate import (
 )
 from treebound.data import Sample
 from treebound.data.findings import warn_of_findings
-from treebound.data.folds import folds
+from treebound.data.folds import LeftOut, folds
 from treebound.data.frames import Table, read_table
-from treebound.data.parts import Schema
+from treebound.data.parts import Schema, join_samples
 from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.streams import Batches, TableStream, open_stream
 from treebound.data.weights import row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, Limits, Progress, grow, grow_on_engine, make_bins
+from treebound.growing._bins import Bins
+from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.grow import FINE_BINS
 from treebound.model import Model, row_counts
 from treebound.parameters import FitParameters
 from treebound.pruning import PRUNERS, BoundPruner, Pruner, PruningResult, make_pruner
 from treebound.pruning.base import BasePruner
+from treebound.pruning.bound import MOST_VALUES
 from treebound.tree.model import Tree
+from treebound.tree.node_sums import NodeSums
 
 __all__ = [
     "MOST_GROWN_LEAVES",
@@ -54,7 +56,8 @@ __all__ = [
     "fit_sample",
     "fit_stream",
     "fit_table",
-    "refuse_what_needs_rows",
+    "fit_parts",
+    "refuse_what_needs_a_table",
 ]
 
 # Without another limit: labels that are noise would be grown to a leaf for nearly every row.
@@ -193,7 +196,7 @@ def _pruned(
     pruner: Pruner | None,
     options: GrowOptions,
     sample: Sample | None = None,
-    validation: Sample | None = None,
+    validation: Sample | NodeSums | None = None,
 ) -> Model:
     """The model of a grown tree, pruned."""
     tree, result = grown, None
@@ -261,7 +264,7 @@ def cross_validated(parameters: FitParameters, sample: Sample, k: int) -> list[F
 
 
 def refuse_what_needs_rows(parameters: FitParameters, pruner: Pruner | None) -> None:
-    """Raise a ValueError for parameters that need the rows again once the tree is grown."""
+    """Raise a ValueError for parameters that need the rows again, in a table of many values."""
     if getattr(pruner, "needs_rows", False):
         able = [name for name in PRUNERS if not getattr(make_pruner(name), "needs_rows", False)]
         raise ValueError(
@@ -269,9 +272,10 @@ def refuse_what_needs_rows(parameters: FitParameters, pruner: Pruner | None) -> 
             f"Hint: these need only the counts in the tree: {', '.join(map(repr, able))}, None; "
             "others too where the constant they would look for is given."
         )
-    if parameters.size is not None:
-        must = "None for rows that are not in memory"
-        raise invalid("size", "BoundTreeClassifier", must, parameters.size)
+
+
+def refuse_what_needs_a_table(parameters: FitParameters) -> None:
+    """Raise a ValueError for parameters that need a table in memory before anything is read."""
     if parameters.certify != "training":
         raise ValueError(
             "The 'certify' parameter must be 'training' for rows that are not in memory. Got "
@@ -296,10 +300,9 @@ def fit_stream(
     ``reading`` is called after every batch with what it is read for and the rows so far, and
     ``progress`` after every pass of growing. Growing goes on from a checkpoint that exists.
     """
-    pruner, _ = parameters.checked()
-    refuse_what_needs_rows(parameters, pruner)
-    if checkpoint is not None:
-        check_writable(Path(checkpoint))
+    parameters.checked()
+    refuse_what_needs_a_table(parameters)
+    check_checkpoint(checkpoint)
     say = reading or (lambda _what, _rows: None)
     what = ["learning"]
     stream = TableStream(
@@ -311,22 +314,20 @@ def fit_stream(
         class_weight=parameters.class_weight,
     )
     what[0] = "coding"
-    sketches: list[RowSketch] = []
-    engine = stream_engine(
-        _noted(stream.samples(schema), sketches),
-        make_bins(schema.columns, schema.sample),
-        n_threads=effective_jobs(parameters.n_jobs),
-    )
-    model = fit_engine(
+    threads, sketches = effective_jobs(parameters.n_jobs), list[RowSketch]()
+    model = fit_parts(
         parameters,
-        engine,
         schema,
+        lambda: stream.samples(schema),
+        lambda bins, rows: stream_engine(
+            _noted(stream.samples(schema), sketches), bins, n_threads=threads, rows=rows
+        ),
         target=y,
         progress=progress,
         limits=limits,
         checkpoint=checkpoint,
     )
-    return replace(model, rows=RowRecord({"training": reduce(RowSketch.merge, sketches)}))
+    return replace(model, rows=RowRecord({"training": sketches[0]})) if sketches else model
 
 
 def _noted(samples: Iterator[Sample], sketches: list[RowSketch]) -> Iterator[Sample]:
@@ -337,6 +338,34 @@ def _noted(samples: Iterator[Sample], sketches: list[RowSketch]) -> Iterator[Sam
             hashes = row_hashes(sample.X, sample.classes, sample.y, names=names)
             sketches[:] = [reduce(RowSketch.merge, [*sketches, RowSketch.of(hashes)])]
         yield sample
+
+
+def fit_parts(
+    parameters: FitParameters,
+    schema: Schema,
+    samples: Callable[[], Iterable[Sample]],
+    make_engine: Callable[[Bins, LeftOut | None], Engine],
+    *,
+    target: str | None = None,
+    **options: Any,
+) -> Model:
+    """Fit on rows in parts, by the method that the same table has in memory.
+
+    Pruners that look at rows again get those of a small table in memory. Of a large one, a tenth
+    may be left out and counted at the nodes of the tree. ``options`` are those of ``fit_engine``.
+    """
+    pruner, _ = parameters.checked()
+    chooses = isinstance(pruner, BoundPruner) and pruner.chooses
+    if schema.n_values <= MOST_VALUES and (chooses or getattr(pruner, "needs_rows", False)):
+        sample = join_samples(list(samples()), schema)
+        warn_of_findings(sample, stacklevel=6)
+        named = schema.names is not None
+        rows = RowRecord.of(sample, named)
+        return fit_sample(parameters, sample, target=target, named=named, rows=rows)
+    refuse_what_needs_rows(parameters, pruner)
+    aside = pruner.leaves_out(schema.n_values) if isinstance(pruner, BasePruner) else None
+    engine = make_engine(make_bins(schema.columns, schema.sample), aside)
+    return fit_engine(parameters, engine, schema, target=target, **options)
 
 
 def fit_engine(
@@ -373,8 +402,10 @@ def fit_engine(
             UserWarning,
             stacklevel=4,
         )
+    aside = engine.left_out(grown)
     return replace(
-        _pruned(parameters, grown, pruner, options),
+        _pruned(parameters, grown, pruner, options, validation=aside),
         target=target,
         named=schema.names is not None,
+        row_counts=engine.class_rows(grown) if grown.weighted else None,
     )

@@ -32,6 +32,7 @@ from treebound.data.weights import (
 __all__ = [
     "PartFacts",
     "Schema",
+    "join_samples",
     "learn_part",
     "nothing_but_rows",
     "put_together",
@@ -91,7 +92,8 @@ class Schema:
         What sample weights are multiplied by, so that their mean is 1; None for whole numbers.
     sample : tuple of ndarray
         Values of some rows of each real column; nothing for the others.
-    n_rows : int
+    part_rows : tuple of int
+        The rows of every part.
     """
 
     columns: tuple[Column, ...]
@@ -100,7 +102,17 @@ class Schema:
     factors: NDArray[np.float64] | None
     scale: float | None
     sample: tuple[NDArray[Any], ...]
-    n_rows: int
+    part_rows: tuple[int, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """The rows of all parts."""
+        return sum(self.part_rows)
+
+    @property
+    def n_values(self) -> int:
+        """Rows times columns."""
+        return self.n_rows * len(self.columns)
 
 
 def learn_part(
@@ -203,14 +215,15 @@ def put_together(
         for j in range(len(first.columns))
     )
     classes = _all_classes(full)
-    n_rows = sum(part.n_rows for part in full)
+    rows = tuple(part.n_rows for part in parts)
+    n_rows = sum(rows)
     sample = _samples(full, columns, n_rows, sample_rows)
     totals = _totals(classes, full)
     total = sum(totals, Fraction(0))
     check_total(float(total))
     scale = None if all(part.whole for part in full) else float(n_rows / total)
     factors = class_factors(class_weight, classes, totals)
-    return Schema(columns, first.names, classes, factors, scale, sample, n_rows)
+    return Schema(columns, first.names, classes, factors, scale, sample, rows)
 
 
 def _one_column(found: Sequence[tuple[int, Column]]) -> Column:
@@ -376,6 +389,16 @@ def read_part(X: Any, y: Any, weight: Any, schema: Schema) -> Sample:
         weights = scaled_weights(np.ones(len(codes)) if weights is None else weights, schema.scale)
     matrix = read_matrix(table, schema.columns, named=False, unknown="error")
     return Sample(matrix, codes, weights, schema.classes, schema.factors)
+
+
+def join_samples(samples: Sequence[Sample], schema: Schema) -> Sample:
+    """All rows in memory."""
+    weight = None
+    if any(sample.weight is not None for sample in samples):
+        weight = np.concatenate([sample.weights for sample in samples])
+    X = Matrix.stacked([sample.X for sample in samples])
+    y = np.concatenate([sample.y for sample in samples])
+    return Sample(X, y, weight, schema.classes, schema.factors)
 
 
 def empty_sample(schema: Schema) -> Sample:

@@ -36,7 +36,8 @@ print(parcels.head())
 # %%
 # Numbers are real columns, the ordered categorical is ordinal, texts and booleans are nominal.
 
-clf = tb.BoundTreeClassifier().fit(parcels, np.where(late, "late", "on time"))
+arrival = np.where(late, "late", "on time")
+clf = tb.BoundTreeClassifier().fit(parcels, arrival)
 for column in clf.columns_:
     print(f"{column.name:8} {column.kind:8} {column.categories or ''}")
 
@@ -55,10 +56,10 @@ tb.show.TreeDisplay.from_estimator(clf)
 
 new = pd.DataFrame({"weight": [1.2], "service": ["express"], "country": ["NO"], "insured": [False]})
 for choice in ("majority", "stop", "missing"):
-    clf.set_params(unknown=choice)
+    clf.set_params(unknown=choice).fit(parcels, arrival)
     print(f"{choice:8} {clf.predict(new)[0]:7} {clf.predict_proba(new)[0].round(3)}")
 
 try:
-    clf.set_params(unknown="error").predict(new)
+    clf.set_params(unknown="error").fit(parcels, arrival).predict(new)
 except ValueError as error:
     print(error)

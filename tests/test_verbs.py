@@ -46,7 +46,7 @@ def test_raising_without_a_sample_leaves_a_tree_that_is_not_counted():
     assert not pruned.counted
     with pytest.raises(ValueError, match="Subtrees were moved and not counted again"):
         tb.certify(pruned)
-    again = tb.certify(pruned, X[::2], y[::2])
+    again = tb.certify(pruned, X[::2], y[::2], kind="training")
     assert again.errors == counted(pruned, X[::2], y[::2])
     plain = tb.prune(tree, validation=(X[1::2], y[1::2]), pruner=ReducedErrorPruner())
     assert plain.counted  # nothing was raised
@@ -121,7 +121,7 @@ def test_other_rows_are_counted_again(cancer):
     np.testing.assert_array_equal(clf.tree_.counts[0], np.bincount(y))
     weighted = tb.prune(clf, other_X, other_y, sample_weight=np.full(len(other_y), 2.0))
     np.testing.assert_array_equal(weighted.tree_.counts[0], 2 * np.bincount(other_y))
-    assert weighted.certificate_ is None
+    assert weighted.certificate_.m == len(other_y)  # each row once
 
 
 def test_unknown_categories_among_other_rows_are_no_trouble():
@@ -192,7 +192,7 @@ def test_errors_are_those_of_the_answers_whatever_the_rows():
     assert tb.certify(clf, X, noisy, kind="training").errors == (clf.predict(X) != noisy).sum()
 
 
-def test_weights_leave_no_certificate():
+def test_weights_leave_a_bare_tree_without_a_certificate():
     X, y = load_iris(return_X_y=True)
     weight = np.full(150, 2.0)
     tree = tb.BoundTreeClassifier().fit(X, y, sample_weight=weight).tree_
@@ -203,13 +203,16 @@ def test_weights_leave_no_certificate():
     for call in (
         lambda: tb.certify(tree),
         lambda: tb.certify(tree.collapsed([0])),
-        lambda: tb.certify(balanced),
-        lambda: tb.certify(light),
+        lambda: tb.certify(balanced.tree_),
+        lambda: tb.certify(light.tree_),
     ):
         with pytest.raises(ValueError, match="The examples were weighted"):
             call()
     for other in (tree, theirs):
         assert tb.certify(other, X, y, kind="training").m == 150  # each row once
+    for clf in (balanced, light):  # a classifier has counted its rows without weights
+        wrong = int((clf.predict(X) != y).sum())
+        assert (tb.certify(clf).m, tb.certify(clf).errors) == (150, wrong)
 
 
 def test_a_certificate_says_what_it_assumes():

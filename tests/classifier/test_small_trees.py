@@ -11,10 +11,10 @@ OTHERS = [
     BoundPruner(search="greedy"),
     BoundPruner(search="greedy", relabel=False),
     BoundPruner(search="optimal+raise"),
-    BoundPruner(growth="closed"),
+    BoundPruner(size_prior="shapes"),
     BoundPruner(score="tail-inversion"),
     CostComplexityPruner(alpha=0.0),
-    CostComplexityPruner(measure="impurity", rule="one-se"),
+    CostComplexityPruner(measure="impurity", rule="small"),
     ReducedErrorPruner(validation_fraction=0.2, search="greedy"),
 ]
 
@@ -50,7 +50,7 @@ def test_every_pruner_returns_a_tree_within_the_limit(pruning, limit, noisy):
     assert len(path.table()) == len(path)
 
 
-@pytest.mark.parametrize("pruning", ["bound", BoundPruner(growth="closed")], ids=str)
+@pytest.mark.parametrize("pruning", ["bound", BoundPruner(size_prior="shapes")], ids=str)
 def test_the_best_of_the_small_steps_is_kept(pruning):
     X, y = load_digits(return_X_y=True)
     path = BoundTreeClassifier(pruning=pruning).fit(X, y).pruning_path_

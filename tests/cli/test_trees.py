@@ -502,12 +502,15 @@ def test_the_page_names_its_table_date_and_cross_validated_errors(table, tmp_pat
     assert re.fullmatch(r"\d+\.\d % \(3 folds\)", facts["Cross-validated errors"])
 
 
-def test_a_column_that_parquet_does_not_take_back_is_one_line(model, table, tmp_path, capsys):
+def test_a_column_of_maps_is_kept_in_parquet_and_refused_in_csv(model, table, tmp_path, capsys):
     rows = pa.Table.from_pandas(pd.read_csv(table), preserve_index=False)
     pairs = pa.array([[("k", i)] for i in range(300)], pa.map_(pa.string(), pa.int64()))
-    path = tmp_path / "maps.parquet"
+    path, kept = tmp_path / "maps.parquet", tmp_path / "kept.parquet"
     pq.write_table(rows.append_column("pairs", pairs), path)
-    line = refused(capsys, "predict", model, path, "--keep", "-o", tmp_path / "out.parquet")
-    assert "maps.parquet cannot all be written as Parquet" in line
-    assert "column pairs" in line
-    assert not (tmp_path / "out.parquet").exists()
+    line = refused(capsys, "predict", model, path, "--keep", "-o", tmp_path / "out.csv")
+    assert "Column 'pairs' is map<string, int64" in line
+    assert "cannot be written as CSV" in line
+    assert not (tmp_path / "out.csv").exists()
+    code, _, err = run(capsys, "predict", model, path, "--keep", "-o", kept)
+    assert code == 0, err
+    assert pq.read_table(kept).column("pairs").to_pylist() == pairs.to_pylist()

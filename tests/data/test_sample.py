@@ -65,8 +65,8 @@ def test_rows_of_weight_zero_are_gone_before_anything_is_learned():
     sample = Sample.learn(X, ["yes", "no", "yes"], [2.0, 0.0, 0.5])
     assert sample.classes.tolist() == ["yes"]
     assert sample.columns == (Column("a"), Column("s", "nominal", ("u",), missing=True))
-    assert sample.weight.tolist() == [2.0, 0.5]
-    assert sample.total == 2.5
+    assert sample.weight.tolist() == [1.6, 0.4]  # of mean 1
+    assert sample.total == 2.0
     plain = Sample.learn(X, ["yes", "no", "yes"], [1.0, 0.0, 1.0])
     assert plain.weight is None
     read = Sample.read(

@@ -23,8 +23,7 @@ from treebound.landscape import Landscape
 from treebound.pruning import merge_equal_leaves
 from treebound.tree.model import Tree
 
-__all__ = ["ClassLimit", "by_class_on_rows", "by_class_training", "class_counts",
-           "share_training"]  # fmt: skip
+__all__ = ["ClassLimit", "by_class_on_rows", "by_class_training", "share_training"]
 
 
 @dataclass(frozen=True)
@@ -52,15 +51,6 @@ class ClassLimit:
             return f"{self.label}: too few rows to promise anything ({missed})"
         share = f"{100 * self.risk:.1f} %"
         return f"{self.label}: at most {share} of its new cases are missed ({missed})"
-
-
-def class_counts(
-    answers: NDArray[Any], y: NDArray[Any], n_classes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of each class, and how many of them were given another label."""
-    rows = np.bincount(y, minlength=n_classes)
-    errors = np.bincount(y[answers != y], minlength=n_classes)
-    return rows.astype(np.int64), errors.astype(np.int64)
 
 
 def by_class_on_rows(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import invalid
-from treebound.certificate import CertifiedTree, RowsSeen
+from treebound.certificate import CertifiedTree
 from treebound.certificate.referral import Referral, refer_by_prior, refer_by_rows
 from treebound.classifier.methods import ModelMethods
 from treebound.exchange import load
@@ -179,15 +179,13 @@ def _referral(model: Model, max_risk: float, X: Any, y: Any, level: float) -> Re
 
 def _by_other_rows(model: Model, max_risk: float, X: Any, y: Any, delta: float) -> Referral:
     """From rows that must not have had a part in fitting."""
-    seen = RowsSeen() if model.rows is None else model.rows.recognise(model.hashes(X, y))
+    counts, seen = model.tested(X, y)
     if seen.significant:
         raise ValueError(
             f"{seen.matches:,} of {seen.comparable:,} rows took part in fitting: they are "
             f"{seen.roles}. Hint: refer needs rows that did not."
         )
-    sample = model.read_test(X, y)
-    counts, _ = model.tree.counts_on(sample)
-    return refer_by_rows(model.tree, counts.astype(np.int64), sample.n_rows, max_risk, delta)
+    return refer_by_rows(model.tree, counts, int(counts.sum()), max_risk, delta)
 
 
 def refer_label(classes: NDArray[Any], label: Any = None) -> Any:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treebound.cli.output import write_result
+from treebound.data.columns import Column
 from treebound.data.schema import Schema
-from treebound.model import Model
+from treebound.model import Model, Tested
 
 if TYPE_CHECKING:
     from treebound.cli.options import FileOptions
-    from treebound.data.files import RawTable
+    from treebound.data.files import RawTable, Source
     from treebound.tree import Tree
 
-__all__ = ["constant_error", "labelled_rows", "leaves", "loaded_model", "one_leaf", "percent",
-           "save_model", "schema_of", "summary"]  # fmt: skip
+__all__ = ["asked_columns", "constant_error", "labelled_rows", "leaves", "loaded_model", "one_leaf",
+           "percent", "save_model", "schema_of", "summary", "tested_rows"]  # fmt: skip
 
 
 def loaded_model(model: Path, data: Path | None = None) -> Model:
@@ -31,30 +33,66 @@ def loaded_model(model: Path, data: Path | None = None) -> Model:
     return loads(sys.stdin.buffer.read())
 
 
-def schema_of(model: Model, options: FileOptions, target: str | None = None) -> Schema:
-    """The columns as the model knows them, in a file laid out as the options say."""
-    given = options.as_schema()
-    columns = tuple(replace(column, declared=True) for column in model.columns)
+def schema_of(
+    model: Model, options: FileOptions, target: str | None = None, *, whole: bool = False
+) -> Schema:
+    """The columns that the tree asks, or all, in a file laid out as the options say."""
+    given, asked = options.as_schema(), asked_columns(model)
+    columns = tuple(
+        Column(column.name, "nominal") if column.unlisted else replace(column, declared=True)
+        for column in model.columns
+        if whole or column.name in asked
+    )
     classes = None if target is None else tuple(model.classes.tolist())
     known = {column.name for column in columns} | {target}
-    named = set(given.order)
     # Without a header the schema's own order says which column is which.
-    order = given.order if known - {None} <= named else ()
+    order = given.order if {*asked, target or ""} <= {*given.order, ""} else ()
     ignored = tuple(name for name in given.order if name not in known)
     return Schema(columns, target, classes, ignored, given.missing, "ignore", given.layout, order)
 
 
+def asked_columns(model: Model) -> set[str]:
+    """The columns that a file must have: those of the splits, or all if rows go by position."""
+    if not model.has_names:
+        return {column.name for column in model.columns}
+    return {model.columns[at].name for at in model.tree.feature.tolist() if at >= 0}
+
+
 def labelled_rows(model: Model, data: Path, options: FileOptions, target: str | None) -> RawTable:
     """Rows with their labels, in the columns and classes of a model."""
-    from treebound.data.files import read_raw
+    rows = next(_labelled(model, [data], options, target).read(None))
+    if not len(rows):
+        raise ValueError(f"{data} has no rows, only the names of its columns.")
+    return rows
+
+
+def tested_rows(
+    model: Model, paths: Sequence[Path], options: FileOptions, target: str | None
+) -> Tested:
+    """Labelled rows, counted at the nodes of a model batch by batch."""
+    from treebound.data.files import SourceBatches
+
+    source = _labelled(model, paths, options, target)
+    tested = model.tested(SourceBatches(source), source.given.target)
+    if not tested.counts.any():
+        raise ValueError(f"{source.name} has no rows, only the names of its columns.")
+    return tested
+
+
+def _labelled(
+    model: Model, paths: Sequence[Path], options: FileOptions, target: str | None
+) -> Source:
+    """A table with labels, in the columns of a model; those that its tree does not ask may lack."""
+    from treebound.data.files import Source
 
     name = target or model.target
     if name is None:
         raise ValueError("The model does not name its target. Hint: name the column with --target.")
-    rows = read_raw(str(data), schema_of(model, options, name), unknown="keep")
-    if not len(rows):
-        raise ValueError(f"{data} has no rows, only the names of its columns.")
-    return rows
+    schema = schema_of(model, options, name, whole=True)
+    optional = {*schema.names} - asked_columns(model)
+    return Source(
+        [str(path) for path in paths], schema, unknown="keep", complete=False, optional=optional
+    )
 
 
 def save_model(model: Model, path: Path) -> None:

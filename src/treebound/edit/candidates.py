@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from treebound.data import Sample
 from treebound.edit.nodes import Nodes, rows_at, sides
-from treebound.edit.parsing import SplitTest
 from treebound.growing import GrowOptions, grow
 from treebound.model import Model
 from treebound.show.words import answer, one_line
 from treebound.tree import Tree
 from treebound.tree.impurity import impurity
+from treebound.tree.parsing import SplitTest
 from treebound.tree.split import split_of
 
 __all__ = ["ALTERNATIVE", "best_split", "grown_nodes", "usable_columns", "alternatives"]

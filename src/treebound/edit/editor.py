@@ -19,12 +19,12 @@ from treebound.edit.candidates import (
 from treebound.edit.certifying import Certifier
 from treebound.edit.figures import Figures, as_frame, figures_of
 from treebound.edit.nodes import Nodes, planted, rows_at, sides
-from treebound.edit.parsing import SplitTest, column_named, parse_split
 from treebound.edit.places import node_at, path_of, question, where
 from treebound.edit.rows import read_rows
 from treebound.model import Model, as_model
 from treebound.show.words import class_and_counts, counted, one_line
 from treebound.tree import Tree
+from treebound.tree.parsing import SplitTest, column_named, parse_split
 
 __all__ = ["Editor", "Step"]
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
-from treebound.edit.parsing import SplitTest
 from treebound.tree import Tree
 from treebound.tree.naming import naming_rows
+from treebound.tree.parsing import SplitTest
 
 __all__ = ["Nodes", "counted_tree", "planted", "rows_at", "sides"]
 
@@ -92,8 +92,8 @@ def counted_tree(nodes: Nodes, sample: Sample, like: Tree) -> Tree:
     n = len(left)
     bare = Tree(
         nodes.feature, nodes.threshold, nodes.category, nodes.missing_left, left, right,
-        np.zeros((n, like.n_classes)), np.zeros(n), columns=like.columns, classes=like.classes,
-        weighted=like.weighted, factors=like.factors,
+        np.zeros((n, like.n_classes)), np.zeros(n, dtype=np.int64),
+        columns=like.columns, classes=like.classes, weighted=like.weighted, factors=like.factors,
     )  # fmt: skip
     tree = bare.recounted(sample)
     return replace(tree, label=np.where(nodes.label >= 0, nodes.label, tree.label))
@@ -146,4 +146,5 @@ def rows_at(tree: Tree, node: int, sample: Sample) -> NDArray[np.intp]:
 def sides(test: SplitTest, sample: Sample, like: Tree) -> NDArray[np.bool_]:
     """Which rows go left."""
     stump = counted_tree(Nodes.split(test, Nodes.leaf(), Nodes.leaf()), sample, like)
-    return stump.apply(sample.X, "other") == 1
+    left: NDArray[np.bool_] = stump.apply(sample.X, "other") == 1
+    return left

@@ -10,13 +10,14 @@ up in the table. Four such columns that lie side by side in memory are coded tog
 
 import numpy as np
 
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
 from libc.math cimport INFINITY, NAN, nextafter, sqrt
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memset, strlen
 
 from treebound.growing._layout cimport (
-    FLOAT32, FLOAT64, INT8, INT16, NOMINAL, REAL, Kind, Packing, Problem, Scratch, Source, Type,
+    FLOAT32, FLOAT64, INT8, INT16, INT32, NOMINAL, REAL, Kind, Packing, Problem, Scratch, Source, Type,
     allocate, label_of, rank_of, row_of, value_at, zeros,
 )
 from treebound.growing._sorted cimport Presorted, enlarge_scratch, free_scratch, key_of, presort, value_of
@@ -566,17 +567,21 @@ cdef uint16_t look_beyond(
 
 # -- bins of a table that is never in memory at once ------------------------------------------
 
-TYPES = {"f8": 0, "f4": 1, "i1": 2, "i2": 3, "i4": 4}
-
-
 cdef Source source_of(values, int kind):
     """Where the values of a column stand; the array must outlive it."""
     cdef Source source
+    cdef Py_buffer view
     memset(&source, 0, sizeof(Source))
-    source.first = <const char*><size_t>values.ctypes.data
-    source.stride = values.strides[0]
-    source.type = TYPES[values.dtype.str[1:]]
+    PyObject_GetBuffer(values, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT)
+    source.first = <const char*>view.buf
+    source.stride = view.strides[0]
     source.kind = <Kind>kind
+    # the byte order may stand before the letter of the type
+    if view.format[strlen(view.format) - 1] in b"df":
+        source.type = FLOAT64 if view.itemsize == 8 else FLOAT32
+    else:
+        source.type = INT8 if view.itemsize == 1 else INT16 if view.itemsize == 2 else INT32
+    PyBuffer_Release(&view)
     return source
 
 

@@ -5,12 +5,11 @@ does not depend on the crossing. Histograms are kept while useful, in up to eigh
 32 MB; a node without memory for its histogram is counted when it is searched.
 """
 
-from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport free
 
-from treebound.growing._bins cimport BY_CODE, sample_size
+from treebound.growing._bins cimport BY_CODE, sample_size, source_of
 from treebound.growing._categories cimport (
     best_in_chain, free_chain, new_chain, rows_to_leave, take_category, take_rows,
 )
@@ -20,7 +19,7 @@ from treebound.growing._histogram cimport (
     new_binned, part_binned, size_of, subtract_counts,
 )
 from treebound.growing._layout cimport (
-    ENTROPY, FLOAT32, FLOAT64, INT8, INT16, INT32, NOMINAL, NodeView, Problem, Scratch, Source,
+    ENTROPY, NOMINAL, NodeView, Problem, Scratch, Source,
     Split, allocate, weight_of, zeros,
 )
 from treebound.growing._pool cimport Pool
@@ -630,8 +629,7 @@ def grow(
     grower = Grower(len(columns), n_classes, options, Pool(n_threads))
     grower.arrays = (columns, y, weights)
     for j, values in enumerate(columns):
-        point_to(&grower.sources[j], values)
-        grower.sources[j].kind = kinds[j]
+        grower.sources[j] = source_of(values, kinds[j])
         grower.sources[j].n_categories = n_categories[j]
         grower.sources[j].may_miss = may_miss[j]
     grower.problem.n_rows = n
@@ -648,20 +646,6 @@ def grow(
         grower.start()
         grower.run()
     return grower.tree.arrays()
-
-
-cdef int point_to(Source* source, values) except -1:
-    """Set the address and type of a column's values. The array must outlive the source."""
-    cdef Py_buffer view
-    PyObject_GetBuffer(values, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT)
-    source.first = <const char*>view.buf
-    source.stride = view.strides[0]
-    if view.format[0] in b"df":
-        source.type = FLOAT64 if view.itemsize == 8 else FLOAT32
-    else:
-        source.type = INT8 if view.itemsize == 1 else INT16 if view.itemsize == 2 else INT32
-    PyBuffer_Release(&view)
-    return 0
 
 
 cdef set_crossing(Grower grower, crossing, most_bins, n_categories):

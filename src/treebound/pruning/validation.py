@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 import treebound.pruning._dp as _dp
 from treebound.data import Sample
 from treebound.data.folds import Splitter, folds
-from treebound.data.weights import is_whole
 from treebound.pruning.base import Grow
 from treebound.tree.model import Tree
+from treebound.tree.node_sums import NodeSums
 
 __all__ = ["PrunedSums", "errors_on", "fold_trees", "losses_on"]
 
@@ -28,17 +27,13 @@ def errors_on(tree: Tree, sample: Sample) -> Floats:
     return wrong
 
 
-def losses_on(tree: Tree, sample: Sample, loss: Floats) -> Floats:
+def losses_on(rows: NodeSums, loss: Floats) -> Floats:
     """Sum of the losses of the rows at each node, and of their squares: shape (n_nodes, 2).
 
     ``loss`` is the loss of a row of each class at each node. A row of whole weight is so many
     rows; any other weight multiplies its loss.
     """
-    counts, _ = tree.counts_on(sample)
-    squares = counts
-    if sample.weight is not None and not is_whole(sample.weight):
-        squares, _ = tree.counts_on(replace(sample, weight=sample.weight**2))
-    sums = [(counts * loss).sum(axis=1), (squares * loss**2).sum(axis=1)]
+    sums = [(rows.weights * loss).sum(axis=1), (rows.squares * loss**2).sum(axis=1)]
     return np.ascontiguousarray(np.stack(sums, axis=1))
 
 

@@ -108,5 +108,5 @@ class WeightChoiceDisplay:
         unit = choice.unit if choice.unit == "log-loss" else f"{choice.unit} (%)"
         ax.set_ylabel(f"{choice.reason} {unit}")
         ax.legend(frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
         return self

@@ -55,7 +55,9 @@ def explain(source: Any, row: Any) -> Explanation:
     """
     model = as_model(source, "explain")
     tree, unknown = model.tree, model.unknown
-    table = read_row(row, [column.name for column in tree.columns])
+    names = [column.name for column in tree.columns]
+    asked = {names[at] for at in tree.feature.tolist() if at >= 0}
+    table = read_row(row, names, asked if model.has_names else None)
     matrix = model.read(table)
     cells = _cells(matrix)
     values = [

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from treebound._validation import Whole, check
 from treebound.tree.model import Tree
-from treebound.tree.split import Split, plain
+from treebound.tree.split import Split, one_line
 
 __all__ = [
     "answer", "class_and_counts", "count", "counted", "number", "one_line", "tree_in_words",
@@ -66,22 +65,6 @@ def tree_in_words(tree: Tree) -> str:
         f"{counted(int(tree.rows[0]), 'training row')}, {counted(tree.errors, 'error')} "
         f"({share:.3g} %)"
     )
-
-
-def one_line(value: Any) -> str:
-    r"""A name or category as one line of visible characters.
-
-    Examples
-    --------
-    >>> one_line("two\nlines"), one_line(3), one_line("")
-    ('two\\nlines', '3', "''")
-    """
-    text = str(plain(value))
-    if text.isprintable() and text.strip():
-        return text
-    if not text.strip():
-        return repr(text)
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def number(value: float, digits: int | None = None) -> str:

@@ -52,7 +52,7 @@ def naming_rows(tree: Tree, sample: Sample) -> NDArray[np.int64]:
 def naming_rows_of_part(tree: Tree, X: Matrix, keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """The same where only these rows are known, whose keys are given.
 
-    Of the rows that parts of a sample give for a node, the first one of the greatest key names it.
+    Of the rows that parts of a sample give for a node, the lowest one of the greatest key names it.
     """
     reached = tree.apply(X)
     order = np.argsort(reached, kind="stable")  # the rows of a subtree lie side by side

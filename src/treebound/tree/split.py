@@ -15,7 +15,16 @@ from treebound.data.columns import UNKNOWNS, Column, Unknown
 if TYPE_CHECKING:
     from treebound.tree.model import Tree
 
-__all__ = ["Split", "SplitKind", "Unknown", "check_unknown", "plain", "split_of", "splits_of"]
+__all__ = [
+    "Split",
+    "SplitKind",
+    "Unknown",
+    "check_unknown",
+    "one_line",
+    "plain",
+    "split_of",
+    "splits_of",
+]
 
 SplitKind = Literal["threshold", "category", "missing"]
 
@@ -194,6 +203,23 @@ def _made(
 def plain(value: Any) -> Any:
     """The Python value of a NumPy scalar; other values unchanged."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def one_line(value: Any) -> str:
+    r"""A name or category as one line of visible characters.
+
+    Examples
+    --------
+    >>> from treebound.tree.split import one_line
+    >>> one_line("two\nlines"), one_line(3), one_line("")
+    ('two\\nlines', '3', "''")
+    """
+    text = str(plain(value))
+    if text.isprintable() and text.strip():
+        return text
+    if not text.strip():
+        return repr(text)
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def check_unknown(unknown: str, *, caller: str) -> None:

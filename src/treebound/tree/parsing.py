@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from treebound.data import Column
-from treebound.show.words import one_line
+from treebound.tree.split import one_line
 
 __all__ = ["SplitTest", "column_named", "parse_split"]
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from random_trees import random_tree
 
 from treebound.data import Column
-from treebound.edit.parsing import parse_split
 from treebound.show.words import answer, one_line
+from treebound.tree.parsing import parse_split
 from treebound.tree.split import splits_of
 
 COLUMNS = (

@@ -78,7 +78,7 @@ def evaluate(
     figures = figures_of(loaded, tested)
     kind: Literal["held-out"] | None = "held-out" if loaded.rows is None else None
     try:
-        certificate = loaded.certify_tested(tested, kind, delta=delta)
+        certificate = loaded.certify_tested(tested, kind and "held-out", delta=delta)
         refusal = "" if _from_rows(certificate, figures["rows"]) else _TRAINING
     except ValueError as error:
         certificate, refusal = None, str(error)
@@ -150,12 +150,12 @@ def certify(
         return
     if data is None:
         certificate = loaded.certify(delta=delta)
-    elif kind == "training":
+    elif kind in ("training", "prior"):
         rows = labelled_rows(loaded, data, options, target)
         certificate = loaded.certify(rows.table(), rows.labels(), kind=kind, delta=delta)
     else:
         tested = tested_rows(loaded, [data], options, target)
-        certificate = loaded.certify_tested(tested, kind, delta=delta)
+        certificate = loaded.certify_tested(tested, kind and "held-out", delta=delta)
         if kind is None and not _from_rows(certificate, int(tested.counts.sum())):
             print_message(_OWN)
     if json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,30 +13,24 @@ from treebound.data.frames import Table, read_table
 __all__ = ["read_row"]
 
 
-def read_row(row: Any, names: Sequence[str]) -> Table:
-    """Read one row: a mapping by column name, values in order, or a table of one row.
-
-    Parameters
-    ----------
-    row : mapping, sequence, pandas Series, or table of one row
-        A mapping may have extra columns.
-    names : sequence of str
-        The columns, in order.
+def read_row(row: Any, names: Sequence[str], needed: Collection[str]) -> Table:
+    """One row: a mapping with the needed columns, values in order, or a table of one row.
 
     Examples
     --------
-    >>> read_row({"colour": "red", "age": 3}, ["age", "colour"]).shape
-    (1, 2)
+    >>> read_row({"colour": "red", "age": 3}, ["age", "colour", "size"], ["colour"]).names
+    ('age', 'colour')
     """
     if getattr(row, "ndim", 0) == 1 and hasattr(row, "to_dict"):  # a row of a pandas frame
         row = row.to_dict()
     if isinstance(row, Mapping):
-        lacking = [name for name in names if name not in row]
+        lacking = [name for name in names if name in needed and name not in row]
         if lacking:
             raise ValueError(
                 f"The row has no value for column {lacking[0]!r}. Hint: give a value, or None "
-                f"where it is missing, for each of {some_names(names)}."
+                f"where it is missing, for each of {some_names([*needed])}."
             )
+        names = [name for name in names if name in row]
         values = [row[name] for name in names]
     elif isinstance(row, list | tuple | np.ndarray) and not any(map(_has_many, row)):
         values = list(row)
@@ -52,7 +46,7 @@ def read_row(row: Any, names: Sequence[str]) -> Table:
                 f"The 'row' must be one row. Got {table.shape[0]} rows instead. Hint: choose one, "
                 "such as X.iloc[0] or X[0]."
             )
-        return table if table.names is None else table.select(names)
+        return table
     if len(values) != len(names):
         raise ValueError(
             f"The row has {len(values)} values, but there are {len(names)} columns. Hint: give one "

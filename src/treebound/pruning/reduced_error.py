@@ -85,5 +85,5 @@ class ReducedErrorPruner(BasePruner):
         rows = self._needs(validation, "validation rows", "count errors on")
         if self.search == "greedy":
             return greedy_on(tree, rows, sample=sample, unit="validation errors")
-        wrong = errors_on(tree, rows)
-        return least_cost(tree, wrong, errors=wrong, unit="validation errors")
+        as_leaf, staying = errors_on(tree, rows)
+        return least_cost(tree, as_leaf, as_node=staying, unit="validation errors")

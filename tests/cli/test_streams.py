@@ -83,7 +83,6 @@ def test_a_checkpoint_of_another_table_is_refused(folder, tmp_path, capsys):
         ([], "Which column is to be predicted?"),
         (["--target", "label", "--cv", "3"], "cannot be cross-validated"),
         (["--target", "nothing"], "has no column 'nothing'"),
-        (["--target", "label", "--pruning", "reduced-error"], "looks at the rows again"),
     ],
 )
 def test_what_is_refused(folder, capsys, argv, words):

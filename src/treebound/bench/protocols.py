@@ -148,22 +148,7 @@ STANDARD = Protocol("standard", models=standard_models)
 
 
 def protocol(name: str | Protocol) -> Protocol:
-    """A protocol by name.
-
-    Parameters
-    ----------
-    name : {"standard", "paper"} or Protocol
-        A protocol is returned as it is.
-
-    Returns
-    -------
-    Protocol
-
-    Examples
-    --------
-    >>> protocol("paper").draws
-    25
-    """
+    """A protocol by name."""
     if isinstance(name, Protocol):
         return name
     known = {one.name: one for one in (STANDARD, PAPER)}

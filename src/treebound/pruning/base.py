@@ -6,16 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from treebound._params import Parameters
 from treebound._validation import Constraint, check
 from treebound.data import Sample
+from treebound.data.folds import LeftOut
 from treebound.pruning.path import PruningPath
 from treebound.pruning.weight import WeightChoice
 from treebound.tree.model import Tree
+from treebound.tree.node_sums import NodeSums
 
 __all__ = ["BasePruner", "Found", "Grow", "Pruner", "PruningResult"]
 
@@ -32,7 +34,7 @@ class Pruner(Protocol):
         tree: Tree,
         sample: Sample | None = None,
         *,
-        validation: Sample | None = None,
+        validation: Sample | NodeSums | None = None,
         grow: Grow | None = None,
     ) -> PruningResult:
         """Prune a tree; the tree that goes in is not changed.
@@ -43,8 +45,8 @@ class Pruner(Protocol):
             A grown tree.
         sample : Sample, optional
             The rows that its counts and labels come from.
-        validation : Sample, optional
-            Rows to validate on.
+        validation : Sample or NodeSums, optional
+            Rows to validate on, or their sums at the nodes of the tree.
         grow : callable, optional
             ``grow(sample) -> Tree``, for pruners that cross-validate.
 
@@ -143,6 +145,10 @@ class BasePruner(Parameters, ABC):
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return False
 
+    def leaves_out(self, n_values: int) -> LeftOut | None:
+        """The rows that ``hold_out`` takes from a table of so many values, if by number."""
+        return None
+
     def hold_out(self, sample: Sample) -> tuple[Sample, Sample | None]:
         """The rows to grow on, and rows that ``prune`` needs as ``validation``, if any.
 
@@ -162,7 +168,7 @@ class BasePruner(Parameters, ABC):
         tree: Tree,
         sample: Sample | None = None,
         *,
-        validation: Sample | None = None,
+        validation: Sample | NodeSums | None = None,
         grow: Grow | None = None,
     ) -> PruningResult:
         """Prune a tree; the tree that goes in is not changed.
@@ -174,8 +180,9 @@ class BasePruner(Parameters, ABC):
         sample : Sample, optional
             The rows that the counts and labels of the tree come from, for pruners that need
             them. Use ``tree.recounted(sample)`` for other rows.
-        validation : Sample, optional
-            Rows that were not grown on, for pruners that validate.
+        validation : Sample or NodeSums, optional
+            Rows that were not grown on, for pruners that validate; or their sums at the nodes of
+            the tree, where that is all a pruner needs.
         grow : callable, optional
             ``grow(sample) -> Tree``: grows a tree on part of the sample, for pruners that
             cross-validate.
@@ -199,7 +206,7 @@ class BasePruner(Parameters, ABC):
 
     @abstractmethod
     def _search(
-        self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
+        self, tree: Tree, sample: Sample | None, validation: Any, grow: Grow | None
     ) -> Found:
         """Find the pruned tree."""
 

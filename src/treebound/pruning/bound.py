@@ -22,7 +22,7 @@ from treebound._validation import (
     invalid,
 )
 from treebound.data import Sample, landscape_of
-from treebound.data.folds import Splitter, folds, left_out
+from treebound.data.folds import LeftOut, Splitter, folds
 from treebound.pruning.base import BasePruner, Found, Grow
 from treebound.pruning.by_size import BestBySize
 from treebound.pruning.costs import Costs
@@ -38,9 +38,10 @@ from treebound.pruning.weight import (
     choose_weight,
 )
 from treebound.tree.model import Tree
+from treebound.tree.node_sums import NodeSums
 from treebound.tree.smoothing import probabilities
 
-__all__ = ["BoundPruner"]
+__all__ = ["MOST_VALUES", "BoundPruner"]
 
 Floats = NDArray[np.float64]
 
@@ -202,17 +203,25 @@ class BoundPruner(BasePruner):
     @property
     def needs_rows(self) -> bool:
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
-        return self.search != "optimal"
+        return self.search != "optimal" or (self.chooses and not isinstance(self.folds, int))
+
+    def leaves_out(self, n_values: int) -> LeftOut | None:
+        """A tenth of the rows of a large table."""
+        if not self.chooses or n_values <= MOST_VALUES or not isinstance(self.folds, int):
+            return None
+        return LeftOut.draw(self.random_state)
 
     def hold_out(self, sample: Sample) -> tuple[Sample, Sample | None]:
         """The rows to grow on, and a tenth of a large table to choose the weight on."""
-        values = sample.n_rows * len(sample.columns)
-        if not self.chooses or values <= MOST_VALUES or not isinstance(self.folds, int):
-            return sample, None
-        return left_out(sample, self.random_state)
+        rows = self.leaves_out(sample.n_rows * len(sample.columns))
+        return (sample, None) if rows is None else rows.split(sample)
 
     def _search(
-        self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
+        self,
+        tree: Tree,
+        sample: Sample | None,
+        validation: Sample | NodeSums | None,
+        grow: Grow | None,
     ) -> Found:
         costs = Costs.of(tree, self.costs)
         tree = costs.relabelled(tree)
@@ -287,7 +296,7 @@ class BoundPruner(BasePruner):
         sizes: BestBySize,
         costs: Costs,
         sample: Sample | None,
-        validation: Sample | None,
+        validation: Sample | NodeSums | None,
         grow: Grow | None,
     ) -> WeightChoice | None:
         """The chosen weight, or why it is the default; None if there is nothing to choose."""
@@ -297,12 +306,13 @@ class BoundPruner(BasePruner):
         if against:
             return WeightChoice(DEFAULT_WEIGHT, None, against)
 
-        def measure(part: tuple[Sample | Tree, Sample]) -> tuple[Floats, float, float]:
+        def measure(part: tuple[Sample | Tree, Sample | NodeSums]) -> tuple[Floats, float, float]:
             rows, inside = part
             if not isinstance(rows, Tree):
                 assert grow is not None
                 rows = costs.relabelled(grow(rows))
-            return self._measured(rows, inside, costs)
+            sums = inside if isinstance(inside, NodeSums) else NodeSums.of(rows, inside)
+            return self._measured(rows, sums, costs)
 
         if validation is not None:
             parts: Any = [(sizes.tree, validation)]
@@ -338,8 +348,8 @@ class BoundPruner(BasePruner):
             return "cost"
         return "error" if tree.factors is None else "weighted error"
 
-    def _measured(self, tree: Tree, sample: Sample, costs: Costs) -> tuple[Floats, float, float]:
-        """Losses on a sample at each weight and of one leaf, as :func:`choose_weight` needs."""
+    def _measured(self, tree: Tree, rows: NodeSums, costs: Costs) -> tuple[Floats, float, float]:
+        """Losses on other rows at each weight and of one leaf, as :func:`choose_weight` needs."""
         if self.score == "log-loss":
             loss = -np.log(probabilities(tree)) * costs.worst
         else:
@@ -347,8 +357,8 @@ class BoundPruner(BasePruner):
         part = replace(costs, m=float(tree.counts[0] @ costs.worst))
         sizes = self._sizes(tree, part)
         leaves = best_sizes(sizes, self._objective(tree, part, DEFAULT_WEIGHT), WEIGHTS)
-        moments, staying = losses_on(tree, sample, loss)
+        moments, staying = losses_on(tree, rows, loss)
         sums = PrunedSums(tree, moments, staying)
         at_size = {size: sums(sizes.cuts(size)) for size in set(leaves.tolist())}
         losses = np.array([*(at_size[size] for size in leaves.tolist()), moments[0]])
-        return losses, sample.total, float(sample.counts @ costs.worst)
+        return losses, rows.total, float(rows.weights[0] @ costs.worst)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 import treebound.pruning._dp as _dp
 from treebound.data import Sample
 from treebound.data.folds import Splitter, folds
-from treebound.data.weights import is_whole
 from treebound.pruning.base import Grow
 from treebound.tree.model import Tree
+from treebound.tree.node_sums import NodeSums
 
 __all__ = ["PrunedSums", "errors_on", "fold_trees", "losses_on"]
 
@@ -24,37 +23,31 @@ def errors_on(tree: Tree, sample: Sample) -> tuple[Floats, Floats]:
     """Mass of the rows that each node misclassifies: as a leaf, and of those that stay at it."""
     counts, _ = tree.counts_on(sample)
     masses = counts if sample.factors is None else counts * sample.factors
-    here = _staying(tree, masses, sample)
+    here = _staying(tree, masses) if sample.X.unknown == "stop" else np.zeros_like(masses)
     nodes = np.arange(tree.n_nodes)
     return masses.sum(axis=1) - masses[nodes, tree.label], here.sum(axis=1) - here[nodes, tree.label]
 
 
-def losses_on(tree: Tree, sample: Sample, loss: Floats) -> tuple[Floats, Floats]:
+def losses_on(tree: Tree, rows: NodeSums, loss: Floats) -> tuple[Floats, Floats]:
     """Sums of the losses of the rows at each node, and of their squares: shape (n_nodes, 2).
 
     First of all rows of a node, then of those that stay at it. ``loss`` is the loss of a row of
     each class at each node. A row of whole weight is so many rows; any other weight multiplies its
     loss.
     """
-    counts, _ = tree.counts_on(sample)
-    squares = counts
-    if sample.weight is not None and not is_whole(sample.weight):
-        squares, _ = tree.counts_on(replace(sample, weight=sample.weight**2))
 
-    def moments(first: Floats, second: Floats) -> Floats:
-        sums = [(first * loss).sum(axis=1), (second * loss**2).sum(axis=1)]
+    def moments(weights: Floats, squares: Floats) -> Floats:
+        sums = [(weights * loss).sum(axis=1), (squares * loss**2).sum(axis=1)]
         return np.ascontiguousarray(np.stack(sums, axis=1))
 
-    here = _staying(tree, counts, sample), _staying(tree, squares, sample)
-    return moments(counts, squares), moments(*here)
+    here = (_staying(tree, table) for table in (rows.weights, rows.squares))
+    return moments(rows.weights, rows.squares), moments(*here)
 
 
-def _staying(tree: Tree, counts: Floats, sample: Sample) -> Floats:
+def _staying(tree: Tree, counts: Floats) -> Floats:
     """Counts of the rows that stay at each inner node, as with ``unknown="stop"``."""
-    here = np.zeros_like(counts)
-    if sample.X.unknown == "stop":
-        inner = ~tree.is_leaf
-        here[inner] = counts[inner] - counts[tree.left[inner]] - counts[tree.right[inner]]
+    here, inner = np.zeros_like(counts), ~tree.is_leaf
+    here[inner] = counts[inner] - counts[tree.left[inner]] - counts[tree.right[inner]]
     return here
 
 

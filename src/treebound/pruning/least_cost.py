@@ -26,7 +26,13 @@ class LeastCostPath(NestedPath):
     """
 
     def __init__(
-        self, tree: Tree, when: NDArray[Any], costs: tuple[Floats, Floats], *, chosen: int, unit: str
+        self,
+        tree: Tree,
+        when: NDArray[Any],
+        costs: tuple[Floats, Floats],
+        *,
+        chosen: int,
+        unit: str,
     ) -> None:
         super().__init__(tree, when, tree.node_losses, unit=unit)
         self._costs = costs

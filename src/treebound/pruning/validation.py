@@ -25,7 +25,9 @@ def errors_on(tree: Tree, sample: Sample) -> tuple[Floats, Floats]:
     masses = counts if sample.factors is None else counts * sample.factors
     here = _staying(tree, masses) if sample.X.unknown == "stop" else np.zeros_like(masses)
     nodes = np.arange(tree.n_nodes)
-    return masses.sum(axis=1) - masses[nodes, tree.label], here.sum(axis=1) - here[nodes, tree.label]
+    return masses.sum(axis=1) - masses[nodes, tree.label], here.sum(axis=1) - here[
+        nodes, tree.label
+    ]
 
 
 def losses_on(tree: Tree, rows: NodeSums, loss: Floats) -> tuple[Floats, Floats]:
@@ -56,7 +58,9 @@ class PrunedSums:
 
     def __init__(self, tree: Tree, values: Floats, inner: Floats) -> None:
         self._values = values if values.ndim == 2 else values[:, None]
-        self._below = np.where(tree.is_leaf[:, None], self._values, inner.reshape(values.shape[0], -1))
+        self._below = np.where(
+            tree.is_leaf[:, None], self._values, inner.reshape(values.shape[0], -1)
+        )
         _dp.add_up(tree.left, tree.right, self._below)
 
     def __call__(self, cuts: NDArray[np.intp]) -> Floats:

@@ -8,7 +8,7 @@ from random_samples import ARRAYS
 
 from treebound import BoundTreeClassifier
 from treebound.classifier import fitting
-from treebound.data import streams
+from treebound.data import arrow_dataset, streams
 from treebound.growing import Limits
 
 pa = pytest.importorskip("pyarrow")
@@ -110,13 +110,13 @@ def test_all_numbers_need_no_first_reading(tmp_path, monkeypatch):
     rows = pa.table({"x": rng.normal(size=900), "k": np.arange(900), "y": np.arange(900) % 3 > 1})
     pa.parquet.write_table(rows, tmp_path / "rows.parquet")
     read = []
-    plain = streams.DatasetBatches.read
+    plain = arrow_dataset.DatasetBatches.read
 
     def noted(self, columns=None):
         read.append(columns)
         return plain(self, columns)
 
-    monkeypatch.setattr(streams.DatasetBatches, "read", noted)
+    monkeypatch.setattr(arrow_dataset.DatasetBatches, "read", noted)
     model = BoundTreeClassifier().fit(pds.dataset(tmp_path), "y")
     assert read == [["y"], ["x", "k", "y"]]
     assert_same(model, BoundTreeClassifier().fit(rows.drop_columns("y"), rows["y"]))
@@ -124,7 +124,7 @@ def test_all_numbers_need_no_first_reading(tmp_path, monkeypatch):
 
 def test_what_cannot_be_streamed_is_refused_before_reading(monkeypatch):
     dataset = pds.dataset(table(50))
-    monkeypatch.setattr(streams.DatasetBatches, "read", None)
+    monkeypatch.setattr(arrow_dataset.DatasetBatches, "read", None)
     with pytest.raises(ValueError, match="'certify' parameter must be 'training'"):
         BoundTreeClassifier(certify="held-out").fit(dataset, "label")
     with pytest.raises(ValueError, match=r"'y' parameter.*'a', 'b'.*Got 'nothing'"):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from treebound.data.findings import warn_of_findings
 from treebound.data.folds import LeftOut, folds
 from treebound.data.frames import Table, read_table
 from treebound.data.parts import Schema, join_samples
+from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.streams import Batches, TableStream, open_stream
 from treebound.data.weights import row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, Limits, Progress, grow, grow_on_engine, make_bins
@@ -71,14 +72,22 @@ _GROUPED = (
 
 
 def fit_table(
-    parameters: FitParameters, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    parameters: FitParameters,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    groups: Any = None,
+    columns: Any = None,
 ) -> Model:
     """Grow a tree on a table and prune it; a dataset or lazy frame is read in batches."""
     batches = open_stream(X)
     if groups is not None:
         refuse_groups(parameters, in_memory=batches is None)
     if batches is not None:
-        return fit_stream(parameters, batches, y, sample_weight)
+        return fit_stream(parameters, batches, y, sample_weight, columns=columns)
+    if columns is not None:
+        hint = "choose them before: X[columns]."
+        raise invalid("columns", "fit", "None for a table in memory", columns, hint)
     parameters.checked()
     table = read_table(X)
     learn = partial(
@@ -280,6 +289,7 @@ def fit_stream(
     y: Any,
     sample_weight: Any = None,
     *,
+    columns: Any = None,
     progress: Callable[[Progress], None] | None = None,
     reading: Callable[[str, int], None] | None = None,
     limits: Limits | None = None,
@@ -295,26 +305,39 @@ def fit_stream(
     check_checkpoint(checkpoint)
     say = reading or (lambda _what, _rows: None)
     what = ["learning"]
-    stream = TableStream(batches, y, sample_weight, tell=lambda rows: say(what[0], rows))
+    stream = TableStream(
+        batches, y, sample_weight, columns=columns, tell=lambda rows: say(what[0], rows)
+    )
     schema = stream.learn(
         categorical_features=parameters.categorical_features,
         ordinal_features=parameters.ordinal_features,
         class_weight=parameters.class_weight,
     )
     what[0] = "coding"
-    threads = effective_jobs(parameters.n_jobs)
-    return fit_parts(
+    threads, sketches = effective_jobs(parameters.n_jobs), list[RowSketch]()
+    model = fit_parts(
         parameters,
         schema,
         lambda: stream.samples(schema),
         lambda bins, rows: stream_engine(
-            stream.samples(schema), bins, n_threads=threads, rows=rows
+            _noted(stream.samples(schema), sketches), bins, n_threads=threads, rows=rows
         ),
         target=y,
         progress=progress,
         limits=limits,
         checkpoint=checkpoint,
     )
+    return replace(model, rows=RowRecord({"training": sketches[0]})) if sketches else model
+
+
+def _noted(samples: Iterator[Sample], sketches: list[RowSketch]) -> Iterator[Sample]:
+    """The samples; a sketch of each is kept."""
+    for sample in samples:
+        if sample.n_rows:
+            names = [column.name for column in sample.columns]
+            hashes = row_hashes(sample.X, sample.classes, sample.y, names=names)
+            sketches[:] = [reduce(RowSketch.merge, [*sketches, RowSketch.of(hashes)])]
+        yield sample
 
 
 def fit_parts(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -89,7 +89,13 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
     # -- learning --------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: None = None,
+        *,
+        columns: Sequence[str] | None = None,
     ) -> DaskBoundTreeClassifier:
         """Grow a tree on the workers and prune it.
 
@@ -103,6 +109,8 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             The weight of every row, in the partitions of X; or the name of a column of X.
         groups : None
             Groups need rows in memory.
+        columns : sequence of str, optional
+            The columns of a data frame to learn from; by default all others.
 
         Returns
         -------
@@ -114,6 +122,8 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             if groups is not None:
                 refuse_groups(self, in_memory=False)
             check_checkpoint(self.checkpoint)
+            if columns is not None:
+                X = X[[*columns, *_names(y, sample_weight)]]
             raw = partitions(X, y, sample_weight)
             client = self._client()
             plain = [c for c in plain_numbers(X) if c not in _names(y, sample_weight)]

@@ -55,25 +55,18 @@ def explain(source: Any, row: Any) -> Explanation:
     """
     model = as_model(source, "explain")
     tree, unknown = model.tree, model.unknown
-    asked = [tree.columns[at].name for at in np.unique(tree.feature[tree.feature >= 0])]
-    table = read_row(row, [column.name for column in tree.columns], asked)
+    names = [column.name for column in tree.columns]
+    asked = {names[at] for at in tree.feature.tolist() if at >= 0}
+    table = read_row(row, names, asked if model.has_names else None)
     matrix = model.read(table)
     cells = [column[0].item() for column in matrix.values]
-    raw = _raw_columns(tree, table)
-    values = [
-        None if each is None else _value(each, column)
-        for each, column in zip(raw, tree.columns, strict=True)
-    ]
+    values = [_value(table.column(at), column) for at, column in enumerate(tree.columns)]
     node = int(tree.apply(matrix)[0])
     chances = model.node_probabilities[node]
     labels = [plain(label) for label in tree.classes.tolist()]
     own = int(tree.label[node])
     others = [k for k in range(tree.n_classes) if k != own]
-    given = {
-        column.name: value
-        for each, column, value in zip(raw, tree.columns, values, strict=True)
-        if each is not None
-    }
+    given = {column.name: value for column, value in zip(tree.columns, values, strict=True)}
     return Explanation(
         row=given,
         answer=labels[own],
@@ -84,20 +77,9 @@ def explain(source: Any, row: Any) -> Explanation:
         counts=dict(zip(labels, tree.counts[node].tolist(), strict=True)),
         probabilities=dict(zip(labels, chances.tolist(), strict=True)),
         next_best=labels[max(others, key=lambda k: (chances[k], -k))] if others else None,
-        counterfactual=_otherwise(tree, cells, own, unknown, given, _grids(tree, raw, row)),
+        counterfactual=_otherwise(tree, cells, own, unknown, given, _grids(tree, table, row)),
         stopped=bool(tree.left[node] >= 0),
     )
-
-
-def _raw_columns(tree: Tree, table: Table) -> list[RawColumn | None]:
-    """The columns of the tree in a table; None where it has no such column."""
-    if table.names is None:
-        return [table.column(at) for at in range(table.shape[1])]
-    places = {name: at for at, name in enumerate(table.names)}
-    return [
-        table.column(places[column.name]) if column.name in places else None
-        for column in tree.columns
-    ]
 
 
 def _value(raw: RawColumn, column: Column) -> Any:
@@ -131,12 +113,12 @@ def _steps(
     return steps
 
 
-def _grids(tree: Tree, raw: list[RawColumn | None], row: Any) -> list[Grid]:
+def _grids(tree: Tree, table: Table, row: Any) -> list[Grid]:
     """Which numbers the columns hold, as far as the row and the thresholds tell."""
     single = getattr(row, "dtype", None) == np.float32  # a row of a pandas frame, or an array
     grids: list[Grid] = []
-    for at, each in enumerate(raw):
-        dtype = np.dtype(float) if each is None else each.values.dtype
+    for at in range(len(tree.columns)):
+        dtype = table.column(at).values.dtype
         halves = 2.0 * tree.threshold[tree.feature == at]  # thresholds lie between whole numbers
         whole = dtype.kind in "iu" and bool((halves == np.rint(halves)).all())
         narrow = single or dtype == np.float32

@@ -344,8 +344,8 @@ class BoundPruner(BasePruner):
         part = replace(costs, m=float(tree.counts[0] @ costs.worst))
         sizes = self._sizes(tree, part)
         leaves = best_sizes(sizes, self._objective(tree, part, DEFAULT_WEIGHT), WEIGHTS)
-        moments = losses_on(rows, loss)
-        sums = PrunedSums(tree, moments)
+        moments, staying = losses_on(tree, rows, loss)
+        sums = PrunedSums(tree, moments, staying)
         at_size = {size: sums(sizes.cuts(size)) for size in set(leaves.tolist())}
         losses = np.array([*(at_size[size] for size in leaves.tolist()), moments[0]])
         return losses, rows.total, float(rows.weights[0] @ costs.worst)

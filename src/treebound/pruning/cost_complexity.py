@@ -192,7 +192,8 @@ class CostComplexityPruner(BasePruner):
         best = []
         for grown, inside in fold_trees(sample, self.folds, self.random_state, grow):
             pruned = self._path(grown)
-            wrong = pruned.along(errors_on(grown, inside))
+            as_leaf, staying = errors_on(grown, inside)
+            wrong = pruned.along(as_leaf) + pruned.along_inner(staying)
             errors += wrong[[pruned.at(alpha) for alpha in tried]]
             tested += inside.mass
             # on ties the last, the smallest tree

@@ -104,7 +104,7 @@ class KearnsMansourPruner(BasePruner):
         errors = np.zeros(len(constants) + 1)  # the first is the unpruned tree's
         tested = 0.0
         for grown, inside in fold_trees(sample, self.folds, self.random_state, grow):
-            wrong = PrunedSums(grown, errors_on(grown, inside))
+            wrong = PrunedSums(grown, *errors_on(grown, inside))
             cuts = _Pass(grown, self.growth, self.delta).cuts_for(constants)
             errors += [float(wrong(cut)[0]) for cut in [_NOTHING, *cuts]]
             tested += inside.mass
@@ -121,7 +121,7 @@ class KearnsMansourPruner(BasePruner):
     def _with(self, tree: Tree, constants: list[float], shares: Floats | None) -> Found:
         """The path over the constants, with the best one chosen; equal prunings are one step."""
         every = [_NOTHING, *_Pass(tree, self.growth, self.delta).cuts_for(constants)]
-        wrong = PrunedSums(tree, tree.node_losses)
+        wrong = PrunedSums(tree, tree.node_losses, np.zeros(tree.n_nodes))
         if shares is None:
             shares = np.array([float(wrong(cut)[0]) for cut in every])
             shares = shares / max(float(tree.mass[0]), np.finfo(float).tiny)

@@ -84,5 +84,5 @@ class ReducedErrorPruner(BasePruner):
             raise self._without("validation rows", "count errors on")
         if self.search == "greedy":
             return greedy_on(tree, rows.validation, sample=rows.sample, unit="validation errors")
-        wrong = errors_on(tree, rows.validation)
-        return least_cost(tree, wrong, errors=wrong, unit="validation errors")
+        as_leaf, staying = errors_on(tree, rows.validation)
+        return least_cost(tree, as_leaf, as_node=staying, unit="validation errors")

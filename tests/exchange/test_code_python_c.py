@@ -147,7 +147,7 @@ def test_c_answers_as_the_tree(unknown: str, case: Case) -> None:
 @settings(max_examples=8)
 def test_c_gives_the_very_probabilities(case: Case) -> None:
     nodes = route(case.tree, case.X, "stop")
-    wanted = probabilities(case.tree, "m-estimate")[nodes]
+    wanted = probabilities(case.tree, "shrinkage")[nodes]
     with TemporaryDirectory() as folder:
         compiled = Compiled(case.tree, folder, "stop", output="proba")
         out = (ctypes.c_double * case.tree.n_classes)()
@@ -208,7 +208,7 @@ def test_names_of_columns_never_meet_names_of_the_code(kind, output, tmp_path) -
         tree = named_tree(name, kind)
         texts.append(to_c(tree, name=f"tree{place}", output=output, unknown="error"))
         module: dict = {}
-        exec(to_python(tree, output=output), module)
+        exec(to_python(tree, output=output, smoothing="m-estimate"), module)
         row = {name: 0.2 if kind == "real" else "a", "other": 1}
         assert module["predict"](row) == ("no" if output == "label" else [5 / 7, 2 / 7])
     source = tmp_path / "trees.c"

@@ -8,6 +8,7 @@ from random_samples import ARRAYS, random_bins, random_limits, random_parts, ran
 from slow_tree import BreaksOrder, SlowTree
 
 from treebound.data import Matrix, Sample
+from treebound.data.weights import is_whole
 from treebound.growing import GrowOptions, grow, grow_on_engine
 from treebound.growing.engine import LocalEngine, stream_engine
 from treebound.tree.parsing import parse_split
@@ -73,7 +74,7 @@ def engines(rng, sample, options):
     def on(engine):
         return grow_on_engine(
             engine, sample.columns, sample.classes, options,
-            weighted=sample.weight is not None, limits=limits,
+            whole=is_whole(sample.weight), limits=limits,
         )  # fmt: skip
 
     return {

@@ -100,7 +100,7 @@ def read_page(page: str) -> Read:
 
     def read(number: int) -> Read:  # equal subtrees share a number
         stats, *inner = data["nodes"][number]
-        _, label, counts = data["stats"][stats]
+        _, label, counts, _ = data["stats"][stats]
         node = Read(data["classes"][label], counts[label], sum(counts))
         if inner:
             split, left, right = inner

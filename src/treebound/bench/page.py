@@ -21,20 +21,7 @@ __all__ = ["page", "write_page"]
 
 
 def write_page(results: Results, path: str | Path) -> Path:
-    """Write the page of a study: one HTML file with all tables and plots.
-
-    Parameters
-    ----------
-    results : Results
-        The results to show.
-    path : path
-        The file to write.
-
-    Returns
-    -------
-    Path
-        The file written.
-    """
+    """Write the page of a study: one HTML file with all tables and plots."""
     write_text(path, page(results))
     return Path(path)
 

@@ -81,7 +81,7 @@ class Protocol:
             if name not in known:
                 raise ValueError(
                     f"The protocol {self.name!r} has no model {name!r}. "
-                    f"Hint: its models are {', '.join(known)}."
+                    f"Hint: its models are {', '.join(map(repr, known))}."
                 )
         return tuple(model for model in models if model.name in wanted)
 
@@ -148,22 +148,7 @@ STANDARD = Protocol("standard", models=standard_models)
 
 
 def protocol(name: str | Protocol) -> Protocol:
-    """A protocol by name.
-
-    Parameters
-    ----------
-    name : {"standard", "paper"} or Protocol
-        A protocol is returned as it is.
-
-    Returns
-    -------
-    Protocol
-
-    Examples
-    --------
-    >>> protocol("paper").draws
-    25
-    """
+    """A protocol by name."""
     if isinstance(name, Protocol):
         return name
     known = {one.name: one for one in (STANDARD, PAPER)}

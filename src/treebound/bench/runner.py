@@ -168,7 +168,7 @@ def run(
     protocol : {"standard", "paper"} or Protocol
         The settings of the study, by name or as an object.
     sets : sequence of str or NamedSample, optional
-        See :func:`treebound.bench.load_samples`; by default the paper's 25.
+        Names as :func:`treebound.bench.load_sample` reads them; by default the paper's 25.
     models : sequence of str, optional
         Names of models of the protocol; by default all.
     draws : int, optional

@@ -55,17 +55,7 @@ class NamedSample:
         object.__setattr__(self, "title", self.title or self.name)
 
     def count(self, kind: Kind) -> int:
-        """Number of columns of a kind.
-
-        Parameters
-        ----------
-        kind : {"real", "ordinal", "nominal"}
-            The kind to count.
-
-        Returns
-        -------
-        int
-        """
+        """Number of columns of a kind."""
         return sum(column.kind == kind for column in self.sample.columns)
 
     @cached_property
@@ -119,21 +109,7 @@ def load_samples(
     data: str | Path | None = None,
     inferred: Inferred | None = None,
 ) -> list[NamedSample]:
-    """The samples of a study.
-
-    Parameters
-    ----------
-    names : sequence of str, optional
-        Names as :func:`load_sample` reads them. By default the paper's 25.
-    data : path, optional
-        Folder with the raw files of the registry.
-    inferred : callable, optional
-        See :func:`load_sample`.
-
-    Returns
-    -------
-    list of NamedSample
-    """
+    """The samples of a study."""
     if not names:
         from treebound import datasets
 

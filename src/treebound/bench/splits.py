@@ -39,25 +39,7 @@ class Split:
 
 
 def seeds_of(n_draws: int, root: int = ROOT_SEED) -> tuple[int, ...]:
-    """The seeds of the draws.
-
-    Parameters
-    ----------
-    n_draws : int
-        Number of draws.
-    root : int
-        Seed of the generator.
-
-    Returns
-    -------
-    tuple of int
-        The first values of one generator, so more draws only add seeds.
-
-    Examples
-    --------
-    >>> seeds_of(2)
-    (1909098383, 597971307)
-    """
+    """The seeds of the draws."""
     check("", {"draws": n_draws}, {"draws": Whole(1)})
     # The legacy generator and its default dtype are part of the rule of the paper's code.
     generator = np.random.RandomState(root)
@@ -65,35 +47,11 @@ def seeds_of(n_draws: int, root: int = ROOT_SEED) -> tuple[int, ...]:
 
 
 def split(n: int, seed: int, fraction: float = 0.15) -> Split:
-    """Split rows into training, test and validation rows.
+    """Training, test and validation rows.
 
     The rows are shuffled by the seed, and the last ``round(fraction * n)`` are the test part. The
     validation part comes from the training rows, sorted and shuffled once more by the same seed;
     again the last ``round(fraction * n)``.
-
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    seed : int
-        Seed of both shuffles.
-    fraction : float
-        Share of the rows in the test part.
-
-    Returns
-    -------
-    Split
-
-    Raises
-    ------
-    ValueError
-        If a part would be empty.
-
-    Examples
-    --------
-    >>> parts = split(150, seed=1909098383)
-    >>> len(parts.train), len(parts.test), len(parts.growing), len(parts.validation)
-    (128, 22, 106, 22)
     """
     held_out = round(fraction * n)
     if held_out < 1 or n - 2 * held_out < 1:

@@ -93,13 +93,7 @@ def _naming_the_file(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_store(path: str | Path, *, must_exist: bool = False) -> None:
-    """Raise unless a path is a store of results, or may become one; changes nothing.
-
-    Raises
-    ------
-    StoreError, OSError
-        Naming the file and the reason.
-    """
+    """Raise unless a path is a store of results, or may become one; changes nothing."""
     file = Path(path)
     if str(path) == _MEMORY:
         return
@@ -237,22 +231,7 @@ class Store:
     def register(
         self, protocol: Protocol, samples: Iterable[NamedSample], models: Sequence[Model]
     ) -> None:
-        """Register the samples and models of a study, in one transaction.
-
-        Parameters
-        ----------
-        protocol : Protocol
-            The settings of the study.
-        samples : iterable of NamedSample
-            Its data sets.
-        models : sequence of Model
-            Its models.
-
-        Raises
-        ------
-        ValueError
-            If the store already holds results of a different data set or model of the same name.
-        """
+        """Register the samples and models of a study, in one transaction."""
         with self._transaction():
             self._connection.execute(
                 "INSERT OR IGNORE INTO study VALUES (?, ?, ?, ?)",
@@ -299,20 +278,7 @@ class Store:
 
     @_naming_the_file
     def add(self, study: str, row: dict[str, Any]) -> bool:
-        """Write one result, in one transaction.
-
-        Parameters
-        ----------
-        study : str
-            The key of the study, ``protocol.key``.
-        row : dict
-            The result: data set, draw, model, seed, the measured quantities, error, versions.
-
-        Returns
-        -------
-        bool
-            False if the result was there already.
-        """
+        """Write one result, in one transaction."""
         values = [row[name] for name in _COLUMNS]
         names = ", ".join(("study", *_COLUMNS, "finished"))
         marks = ", ".join("?" * (len(_COLUMNS) + 2))
@@ -325,18 +291,7 @@ class Store:
 
     @_naming_the_file
     def forget_errors(self, study: str) -> int:
-        """Delete the rows of failed models, so that they run again.
-
-        Parameters
-        ----------
-        study : str
-            The key of the study, ``protocol.key``.
-
-        Returns
-        -------
-        int
-            How many rows were deleted.
-        """
+        """Delete the rows of failed models, so that they run again."""
         with self._transaction():
             cursor = self._connection.execute(
                 "DELETE FROM result WHERE study = ? AND error IS NOT NULL", (study,)
@@ -358,35 +313,13 @@ class Store:
 
     @_naming_the_file
     def done(self, study: str) -> set[tuple[str, int, str]]:
-        """Which results of a study are there.
-
-        Parameters
-        ----------
-        study : str
-            The key of the study, ``protocol.key``.
-
-        Returns
-        -------
-        set of tuple
-            Data set, draw and model of each result.
-        """
+        """Which results of a study are there."""
         query = "SELECT dataset, draw, model FROM result WHERE study = ?"
         return {tuple(row) for row in self._connection.execute(query, (study,))}
 
     @_naming_the_file
     def rows(self, study: str) -> list[dict[str, Any]]:
-        """All results of a study.
-
-        Parameters
-        ----------
-        study : str
-            The key of the study, ``protocol.key``.
-
-        Returns
-        -------
-        list of dict
-            One for each result, ordered by data set, draw and model.
-        """
+        """All results of a study."""
         rows = self._rows("result", study, "dataset, draw, model")
         for table in ("dataset", "model"):  # and the name of the column that refers to it
             described = {row["name"] for row in self._rows(table, study, "name")}
@@ -397,14 +330,7 @@ class Store:
 
     @_naming_the_file
     def studies(self) -> list[StoredStudy]:
-        """The studies in this file.
-
-        Returns
-        -------
-        list of StoredStudy
-            The oldest first; each has ``key``, ``protocol``, ``settings``, ``datasets`` and
-            ``models``.
-        """
+        """The studies in this file."""
         return [self._study(row) for row in self._rows("study", None, "created, key")]
 
     def _study(self, row: dict[str, Any]) -> StoredStudy:
@@ -434,22 +360,7 @@ class Store:
         return StoreError(f"The store {str(self.path)!r} is damaged: {what} cannot be read.")
 
     def study(self, protocol: str | None = None) -> StoredStudy:
-        """One study of this file.
-
-        Parameters
-        ----------
-        protocol : str, optional
-            Name or key of its protocol; not needed if there is one study.
-
-        Returns
-        -------
-        StoredStudy
-
-        Raises
-        ------
-        ValueError
-            If not exactly one study matches.
-        """
+        """One study of this file."""
         found = [s for s in self.studies() if protocol in (None, s.protocol, s.key)]
         if len(found) == 1:
             return found[0]

@@ -251,26 +251,7 @@ TABLES = ("accuracy", "cost", "differences", "wins", "ranks", "datasets")
 
 
 def sheets_of(results: Results, tables: Sequence[str] = TABLES) -> list[Sheet]:
-    """The tables of a study.
-
-    Parameters
-    ----------
-    results : Results
-        The results of the study.
-    tables : sequence of str
-        Any of ``"accuracy"``, ``"cost"``, ``"differences"``, ``"wins"``, ``"ranks"``,
-        ``"published"`` and ``"datasets"``.
-
-    Returns
-    -------
-    list of Sheet
-        Tables that need a larger study are left out.
-
-    Raises
-    ------
-    ValueError
-        If there is no table of a name.
-    """
+    """The tables of a study."""
     makers: dict[str, Any] = {
         "accuracy": accuracy_table,
         "cost": cost_table,

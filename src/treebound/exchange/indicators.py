@@ -112,7 +112,7 @@ class Indicators:
         ndarray of shape (n_rows, n_new_columns)
             NaN where a value is missing in a column without missing training values.
         """
-        matrix = self._model.read(X)
+        matrix = self._model.read(X, whole=True)
         made = np.empty((matrix.n_rows, len(self.names)))
         for column, first, values in zip(
             self._columns, self._first.tolist(), matrix.values, strict=True

@@ -2,7 +2,7 @@
 // The report page, first part: the data, and what follows from them; nothing here touches the page.
 // A tree is data.nodes[root]: [stats] for a leaf, [stats, split, left, right] for an inner node;
 // children have smaller numbers than their parents, and the steps of the path share nodes.
-// stats: [rows, label, counts]. split: [name, yes, no, column, threshold, its text, codes,
+// stats: [rows, label, counts, probabilities]. split: [name, yes, no, column, threshold, its text, codes,
 // missing goes left, unknown goes left (null: it stays)].
 const data = JSON.parse(document.getElementById("data").textContent);
 const MISSING = -1, UNKNOWN = -2;

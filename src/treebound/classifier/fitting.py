@@ -44,7 +44,7 @@ from treebound.model import Model, row_counts
 from treebound.parameters import FitParameters
 from treebound.pruning import PRUNERS, BoundPruner, Pruner, PruningResult, make_pruner
 from treebound.pruning.base import BasePruner
-from treebound.pruning.bound import MOST_VALUES
+from treebound.pruning.bound import is_large
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 
@@ -176,10 +176,8 @@ def fit_sample(
 
 def _by_prior(parameters: FitParameters, sample: Sample, options: GrowOptions) -> Model:
     """Search for a tree with a small limit from a prior that a fifth of the rows defines."""
-    depth = PriorOptions().depth if options.max_depth is None else options.max_depth
-    constants = PriorOptions(thresholds=options.thresholds, depth=min(depth, PriorOptions().depth))
     seed = parameters.random_state
-    prior = Prior(sample, seed, constants)
+    prior = Prior(sample, seed, PriorOptions.of(options.thresholds, options.max_depth))
     trees = search_trees(prior, parameters.delta, seed=seed or 0)
     if parameters.max_leaves is not None:
         trees = [one for one in trees if one.leaves <= parameters.max_leaves]
@@ -356,14 +354,15 @@ def fit_parts(
     """
     pruner, _ = parameters.checked()
     chooses = isinstance(pruner, BoundPruner) and pruner.chooses
-    if schema.n_values <= MOST_VALUES and (chooses or getattr(pruner, "needs_rows", False)):
+    size = schema.n_rows, len(schema.columns)
+    if not is_large(*size) and (chooses or getattr(pruner, "needs_rows", False)):
         sample = join_samples(list(samples()), schema)
         warn_of_findings(sample, stacklevel=6)
         named = schema.names is not None
         rows = RowRecord.of(sample, named)
         return fit_sample(parameters, sample, target=target, named=named, rows=rows)
     refuse_what_needs_rows(parameters, pruner)
-    aside = pruner.leaves_out(schema.n_values) if isinstance(pruner, BasePruner) else None
+    aside = pruner.leaves_out(*size) if isinstance(pruner, BasePruner) else None
     engine = make_engine(make_bins(schema.columns, schema.sample), aside)
     return fit_engine(parameters, engine, schema, target=target, **options)
 

@@ -103,7 +103,7 @@ def prune(
     """
     if unnamed:
         raise TypeError(
-            f"prune takes a model, X and y, and all else by name. Got {unnamed[0]!r:.60} as fourth. "
+            f"prune takes a model, X and y, all else by name. Got {unnamed[0]!r:.60} as fourth. "
             "Hint: prune(model, X, y, pruner=...)."
         )
     chosen = _pruner(pruner, options)

@@ -186,6 +186,13 @@ class _Assignment:
     def of(cls, sample: Sample, seed: int | None, parts: float) -> _Assignment:
         keys = row_keys(sample.X, seed)
         whole, units = _units(sample)
+        ones = np.ones(sample.n_rows, dtype=np.int64)
+        if sample.weight is None:
+            sequence = np.lexsort((keys, _class_ranks(sample.y, keys, ones)[sample.y]))
+            if np.diff(keys[sequence]).all():  # no two rows are equal, as in most tables
+                place = np.empty_like(ones)
+                place[sequence] = np.arange(sample.n_rows)
+                return cls(ones, np.zeros_like(ones), ones, place, sample.n_rows)
         order = np.lexsort((keys, sample.y))
         new = (np.diff(keys[order]) != 0) | (np.diff(sample.y[order]) != 0)
         first = np.flatnonzero(np.r_[True, new])  # start of each group of equal rows

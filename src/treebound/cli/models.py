@@ -57,14 +57,24 @@ def asked_columns(model: Model) -> set[str]:
     return {model.columns[at].name for at in model.tree.feature.tolist() if at >= 0}
 
 
-def labelled_rows(model: Model, data: Path, options: FileOptions, target: str | None) -> RawTable:
-    """Rows with their labels, in the columns and classes of a model."""
+def labelled_rows(
+    model: Model,
+    data: Path,
+    options: FileOptions,
+    target: str | None,
+    *,
+    also: str | None = None,
+) -> RawTable:
+    """Rows with their labels, in the columns and classes of a model; perhaps one more column."""
     from treebound.data.files import iter_raw
 
     name = target or model.target
     if name is None:
         raise ValueError("The model does not name its target. Hint: name the column with --target.")
     schema, asked = schema_of(model, options, name, whole=True), asked_columns(model)
+    if also is not None:
+        schema = replace(schema, columns=(*schema.columns, Column(also)))
+        asked = {*asked, also}
     rows = next(iter_raw(str(data), schema, None, optional={*schema.names} - asked))
     if not len(rows):
         raise ValueError(f"{data} has no rows, only the names of its columns.")

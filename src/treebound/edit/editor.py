@@ -21,7 +21,7 @@ from treebound.edit.changes import CHANGES, changed_rows
 from treebound.edit.figures import Figures, as_frame, costs_of, figures_of
 from treebound.edit.nodes import Nodes, planted, rows_at, sides
 from treebound.edit.places import chosen_columns, node_at, path_of, question, where
-from treebound.edit.rows import read_rows
+from treebound.edit.rows import read_rows, with_categories
 from treebound.edit.steps import State, Step, Steps
 from treebound.model import Model, as_model
 from treebound.show.words import class_and_counts, counted, one_line
@@ -91,7 +91,7 @@ class Editor:
         autosave: str | PathLike[str] | None = None,
         finish: Callable[[Model], Any] | None = None,
     ) -> None:
-        self._start = as_model(source, "edit")
+        self._start = with_categories(as_model(source, "edit"), X)
         self._rows = read_rows(self._start, X, y, test, sample_weight)
         self._finish = finish
         self._costs = costs_of(self._start)

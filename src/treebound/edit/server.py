@@ -6,6 +6,7 @@ import json
 import secrets
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from treebound._extras import require
@@ -89,8 +90,10 @@ def serve(page: EditorPage, *, port: int = 0, started: Callable[[str], None]) ->
             ) from None
         listening.listen()
         token, port = secrets.token_urlsafe(24), listening.getsockname()[1]
-        config = uvicorn.Config(application(page, token, port), log_level="error", ws="none")
+        server = application(page, token, port)
+        config = uvicorn.Config(server, log_level="error", ws="none", lifespan="off")
         started(f"http://{_HOST}:{port}/?token={token}")
-        uvicorn.Server(config).run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # the way to end it
+            uvicorn.Server(config).run(sockets=[listening])
     finally:
         listening.close()

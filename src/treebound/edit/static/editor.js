@@ -73,7 +73,7 @@ const tellChanged = () => {
     const numbers = line.numbers === null ? "" : `rows ${line.numbers.slice(0, 12).join(", ")}${line.rows > 12 ? ", …" : ""}`;
     return [made("span", {}, go, made("div", { class: "note" }, numbers)), `${line.before} → ${line.now}`, number(line.rows), number(line.right), number(line.wrong)];
   });
-  at("changed").replaceChildren(scrolling(tableOf(["Leaf", "answer", "rows", "became right", "became wrong"], rows, ["words", "", "count", "count", "count"])));
+  at("changed").replaceChildren(scrolling(tableOf(["Leaf", "answer", "rows", "right", "wrong"], rows, ["words", "", "count", "count", "count"])));
 };
 const tellState = () => {
   const tree = figures(data.steps[0].root);

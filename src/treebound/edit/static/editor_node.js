@@ -173,7 +173,7 @@ const candidateBox = (candidate) => {
   head.append(made("b", {}, `${candidate.name} ${candidate.words}`), made("div", { class: "facts" }, facts.join(" · ")));
   const ends = candidate.edges.length ? candidate.ends : candidate.ends.slice(0, 8);
   return made("div", { class: `candidate${open ? " open" : ""}` }, head, histogramOf(candidate),
-    made("p", { class: "ends" }, ...ends.map((name) => made("span", { title: name }, name))), ...(open ? openCandidate(candidate) : []));
+    made("p", { class: candidate.edges.length ? "ends" : "ends names" }, ...ends.map((name) => made("span", { title: name }, name))), ...(open ? openCandidate(candidate) : []));
 };
 const tellCandidates = (focus = null) => {
   const listed = chosen.node?.candidates ?? [];

@@ -7,12 +7,12 @@ class weights as they were fitted.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, partial, wraps
 from inspect import cleandoc, signature
 from math import log
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +36,12 @@ from treebound.certificate import (
     counts_at,
     reason_against,
 )
-from treebound.certificate.by_class import by_class_on_rows, class_counts
+from treebound.certificate.by_class import by_class_on_rows
 from treebound.data import Column, Matrix, Sample, Unknown, read_matrix
+from treebound.data.encoding import some_names
 from treebound.data.frames import Table, read_table
-from treebound.data.row_hashes import row_hashes
+from treebound.data.row_hashes import RowSketch, row_hashes
+from treebound.data.streams import Batches, is_stream, open_stream, until_settled
 from treebound.data.targets import read_classes
 from treebound.growing import GrowOptions, grow
 from treebound.landscape import Landscape
@@ -48,7 +50,7 @@ from treebound.tree.impurity import importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
 
-__all__ = ["Model", "as_method", "as_model", "takes_model"]
+__all__ = ["Model", "Tested", "as_method", "as_model", "takes_model"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,6 +58,21 @@ _UNSEEN = Assumption(
     "no figure of the held-out rows was seen before the edits ended, the certificate of the fitted "
     "tree included", False,
 )  # fmt: skip
+
+
+class Tested(NamedTuple):
+    """Labelled rows at the nodes that they reach.
+
+    Attributes
+    ----------
+    counts : ndarray of int64, shape (n_nodes, n_classes)
+        Number of rows of each class that end at each node.
+    seen : RowsSeen
+        Which of them took part in fitting.
+    """
+
+    counts: NDArray[np.int64]
+    seen: RowsSeen
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +269,7 @@ class Model:
         Parameters
         ----------
         X : table or Matrix
-            The rows.
+            The rows; a dataset of pyarrow or a lazy frame of polars is read in batches.
         n_jobs : int, optional
             Number of threads.
 
@@ -260,8 +277,26 @@ class Model:
         -------
         ndarray of int32, shape (n_rows,)
         """
+        batches = None if isinstance(X, Matrix) else open_stream(X)
+        if batches is not None:
+            return until_settled(lambda: self._apply_batches(batches, n_jobs))
         matrix = X if isinstance(X, Matrix) else self.read(X)
         return self.tree.apply(matrix, n_jobs=n_jobs)
+
+    def _apply_batches(self, batches: Batches, n_jobs: int | None) -> NDArray[np.int32]:
+        names = self._names_in(batches, None, whole=False)
+        tables = (batches.split(one, names, None, None)[0] for one in batches.read(names))
+        nodes = [self.apply(table, n_jobs) for table in tables if table is not None]
+        return np.concatenate(nodes) if nodes else np.empty(0, dtype=np.int32)
+
+    def _names_in(self, batches: Batches, target: str | None, *, whole: bool) -> list[str]:
+        """The columns of a table in batches that are read."""
+        others = [name for name in batches.names if name != target]
+        if not self.has_names:
+            return others
+        asked = {self.columns[at].name for at in self.tree.feature.tolist() if at >= 0}
+        own = {column.name for column in self.columns} if whole else asked
+        return [name for name in others if name in own] or others[:1]
 
     def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
         """The class of each row.
@@ -302,15 +337,61 @@ class Model:
         Parameters
         ----------
         X, y : table and labels
+            The name of the labels, if the table is read in batches.
 
         Returns
         -------
         tuple of int
         """
-        reached = self.apply(X)
-        codes = read_classes(y, self.classes)
-        same_length(len(reached), len(codes))
-        return int((self.tree.label[reached] != codes).sum()), len(codes)
+        counts = until_settled(lambda: self._tested(X, y, None)).counts
+        right = int(counts[np.arange(len(counts)), self.tree.label].sum())
+        return int(counts.sum()) - right, int(counts.sum())
+
+    def tested(self, X: Any, y: Any) -> Tested:
+        """Count labelled rows, and compare them with those of ``fit``.
+
+        Parameters
+        ----------
+        X, y : table and labels
+            The name of the labels, if the table is read in batches.
+
+        Returns
+        -------
+        Tested
+        """
+        return until_settled(lambda: self._tested(X, y, self.rows))
+
+    def _tested(self, X: Any, y: Any, record: RowRecord | None) -> Tested:
+        n, hashes, sketch = len(self.classes), [], None
+        counts = np.zeros(self.tree.n_nodes * n, dtype=np.int64)
+        for table, labels in self._labelled(X, y, whole=record is not None):
+            reached, codes = self.apply(table), read_classes(labels, self.classes)
+            same_length(len(reached), len(codes))
+            counts += np.bincount(reached.astype(np.int64) * n + codes, minlength=len(counts))
+            own = None if record is None else self.hashes(table, labels)
+            if record is not None and own is not None:
+                hashes.append(record.covered(own))
+                part = RowSketch.of(own)
+                sketch = part if sketch is None else sketch.merge(part)
+        seen = RowsSeen()
+        if record is not None:
+            seen = record.recognise(np.concatenate(hashes) if hashes else None, sketch)
+        return Tested(counts.reshape(-1, n), seen)
+
+    def _labelled(self, X: Any, y: Any, *, whole: bool) -> Iterator[tuple[Any, Any]]:
+        """Tables with their labels: one, or each of many batches."""
+        batches = open_stream(X)
+        if batches is None:
+            yield X, y
+            return
+        if not isinstance(y, str) or y not in batches.names:
+            must = f"the name of one of its columns, {some_names(batches.names)}"
+            raise invalid("y", "", must, y if isinstance(y, str) else type(y))
+        names = self._names_in(batches, y, whole=whole)
+        for batch in batches.read([*names, y]):
+            table, labels, _ = batches.split(batch, names, y, None)
+            if table is not None:
+                yield table, labels
 
     # -- other trees -----------------------------------------------------------------------
 
@@ -521,10 +602,42 @@ class Model:
         ValueError
             If there is no certificate; the message says why.
         """
-        level = self.delta if delta is None else delta
         if X is None:
-            return self._own(kind, landscape, level)
-        seen = RowsSeen() if self.rows is None else self.rows.recognise(self.hashes(X, y))
+            return self._own(kind, landscape, self.delta if delta is None else delta)
+        if kind in (None, "held-out"):
+            return self.certify_tested(self.tested(X, y), kind, landscape=landscape, delta=delta)
+        if is_stream(X):
+            raise invalid("kind", "certify", "None or 'held-out' for rows in batches", kind)
+        level = self.delta if delta is None else delta
+        if kind == "prior":
+            return self._from_prior(X, y, level)
+        if kind != "training":
+            must = "'training', 'prior' or 'held-out' for rows that are given"
+            raise invalid("kind", "certify", must, kind)
+        return self._from_training(X, y, landscape, level)
+
+    def certify_tested(
+        self,
+        tested: Tested,
+        kind: Literal["held-out"] | None = None,
+        *,
+        landscape: Landscape | None = None,
+        delta: float | None = None,
+    ) -> Certificate:
+        """Bound the risk from rows that were counted, see :meth:`certify`.
+
+        Parameters
+        ----------
+        tested : Tested
+            The counts.
+        kind, landscape, delta
+            See :meth:`certify`.
+
+        Returns
+        -------
+        Certificate
+        """
+        level, seen = self.delta if delta is None else delta, tested.seen
         if kind is None:
             if self.rows is None:
                 raise _kind_needed()
@@ -532,15 +645,21 @@ class Model:
                 raise ValueError(seen.refusal)
             if seen.all:
                 return self._own(None, landscape, level)
-            kind = "held-out"
-        if kind == "held-out":
-            return self._from_held_out(X, y, level, seen)
-        if kind == "prior":
-            return self._from_prior(X, y, level)
-        if kind != "training":
-            must = "'training', 'prior' or 'held-out' for rows that are given"
-            raise invalid("kind", "certify", must, kind)
-        return self._from_training(X, y, landscape, level)
+        rows, label = tested.counts.sum(axis=0), self.tree.label
+        errors = rows - np.bincount(
+            label, weights=tested.counts[np.arange(len(label)), label], minlength=len(rows)
+        ).astype(np.int64)
+        m = int(rows.sum())
+        certificate = certify_counts(
+            int(errors.sum()),
+            m,
+            level,
+            seen=seen,
+            constant_error=1.0 - float(rows[label[0]]) / m,
+        )
+        return certificate.with_class_limits(
+            partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
+        )
 
     def _own(self, kind: str | None, landscape: Landscape | None, delta: float) -> Certificate:
         """The certificate from the rows of fit."""
@@ -557,19 +676,6 @@ class Model:
         if certificate is None:
             raise ValueError(f"There is no certificate for this tree. {self.certificate_reason}")
         return certificate
-
-    def _from_held_out(self, X: Any, y: Any, delta: float, seen: RowsSeen) -> Certificate:
-        """The certificate from rows that took no part in fitting, by class too."""
-        answers, codes = self.tree.label[self.apply(X)], read_classes(y, self.classes)
-        same_length(len(answers), len(codes))
-        rows, errors = class_counts(answers, codes, len(self.classes))
-        constant = float((codes != self.tree.label[0]).mean())
-        certificate = certify_counts(
-            int(errors.sum()), len(codes), delta, seen=seen, constant_error=constant
-        )
-        return certificate.with_class_limits(
-            partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(delta))
-        )
 
     def _from_prior(self, X: Any, y: Any, delta: float) -> Certificate:
         """The certificate of any tree from all training rows, in the order of ``fit``."""

@@ -271,7 +271,7 @@ def test_a_bin_that_is_not_asked_for_holds_no_better_split(criterion):
         engine.look = record
         options = GrowOptions(criterion=criterion, max_leaves=2, min_samples_leaf=least)
         tree = grow_on_engine(
-            engine, sample.columns, sample.classes, options, weighted=False,
+            engine, sample.columns, sample.classes, options,
             limits=replace(Limits(), gather_rows=0),
         )  # fmt: skip
         if tree.n_leaves == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from os import PathLike
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from treebound._validation import invalid
 from treebound.certificate import Certificate, Frontier
 from treebound.classifier.fitting import fit_table
 from treebound.classifier.methods import FrameOutput, ModelMethods
 from treebound.data import Column, Matrix
 from treebound.data.frames import read_table
-from treebound.data.streams import open_stream
+from treebound.data.streams import is_stream
 from treebound.edit import Editor
 from treebound.growing import GrowOptions
 from treebound.landscape import Landscape
@@ -144,7 +145,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
     nominal column it is a category of its own. If no training value was missing, it goes to the
     larger child.
 
-    ``score`` (the accuracy), ``get_params`` and ``set_params`` are those of scikit-learn.
+    ``get_params`` and ``set_params`` are those of scikit-learn.
 
     Rows of weight zero are dropped. If all sample weights are whole numbers, a row of weight two
     counts as two rows. Otherwise only the ratios of the weights matter: they are scaled to mean 1.
@@ -175,7 +176,15 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
     # -- learning --------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        columns: Sequence[str] | None = None,
+    ) -> Self:
         """Grow a tree and prune it.
 
         Parameters
@@ -191,6 +200,8 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         groups : array-like of shape (n_rows,), optional
             The group of every row, such as a patient with several rows. Folds and held-out rows
             keep groups together; there is no certificate, since rows are not independent.
+        columns : sequence of str, optional
+            The columns to learn from, of a table that is read in batches; by default all others.
 
         Returns
         -------
@@ -198,11 +209,11 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         """
         with self._unchanged_on_error():
             rows = X
-            if open_stream(X) is None:
+            if not is_stream(X):
                 rows = read_table(X)
                 if type(X) is not np.ndarray or y is None:  # an array has no names to look for
                     validate_data(self, X, y, skip_check_array=True)
-            self._set_model(fit_table(self, rows, y, sample_weight, groups))
+            self._set_model(fit_table(self, rows, y, sample_weight, groups, columns))
         return self
 
     def _set_model(self, model: Model) -> None:
@@ -237,6 +248,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         check_is_fitted(self)
         return self.model_
 
+    def _rows(self, X: Any) -> Any:
+        """What the model reads: a table that is in batches as it is."""
+        return X if is_stream(X) else self._read(X)
+
     def _read(self, X: Any) -> Matrix:
         """The rows of a table, after scikit-learn's checks of the state and the columns."""
         model, table = self._fitted(), read_table(X)
@@ -249,13 +264,14 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            The columns of the training table.
+            The columns of the training table. A dataset of pyarrow or a lazy frame of polars is
+            read in batches; so it is in the other methods that predict.
 
         Returns
         -------
         ndarray of shape (n_rows,)
         """
-        return self._fitted().predict(self._read(X), self.n_jobs)
+        return self._fitted().predict(self._rows(X), self.n_jobs)
 
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class for each row, smoothed by ``smoothing``.
@@ -273,7 +289,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         return self._framed(self._probabilities(X), X)
 
     def _probabilities(self, X: Any) -> NDArray[np.float64]:
-        return self._fitted().predict_proba(self._read(X), self.n_jobs)
+        return self._fitted().predict_proba(self._rows(X), self.n_jobs)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Predict the log-probability of each class for each row.
@@ -304,7 +320,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         ndarray of int32, shape (n_rows,)
             Leaves, or inner nodes with ``unknown="stop"``.
         """
-        return self._fitted().apply(self._read(X), self.n_jobs)
+        return self._fitted().apply(self._rows(X), self.n_jobs)
 
     def decision_path(self, X: Any) -> csr_matrix:
         """The nodes on the path of each row.
@@ -319,6 +335,30 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         csr_matrix of shape (n_rows, n_nodes)
         """
         return self.tree_.decision_path(self._read(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy on labelled rows.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table.
+        y : array-like of shape (n_rows,), or str
+            The labels; of a table that is read in batches, the name of their column.
+        sample_weight : array-like of shape (n_rows,), optional
+            The weight of every row of a table in memory.
+
+        Returns
+        -------
+        float
+        """
+        if not is_stream(X):
+            return float(super().score(X, y, sample_weight))
+        if sample_weight is not None:
+            must = "None for a table that is read in batches"
+            raise invalid("sample_weight", "score", must, type(sample_weight))
+        errors, rows = self._fitted().errors_on(X, y)
+        return 1.0 - errors / rows
 
     # -- learned attributes ----------------------------------------------------------------
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._files import check_writable
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
 from treebound.certificate import (
@@ -31,19 +29,24 @@ from treebound.certificate import (
 )
 from treebound.data import Sample
 from treebound.data.findings import warn_of_findings
-from treebound.data.folds import folds
+from treebound.data.folds import LeftOut, folds
 from treebound.data.frames import Table, read_table
-from treebound.data.parts import Schema
+from treebound.data.parts import Schema, join_samples
+from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.streams import Batches, TableStream, open_stream
-from treebound.data.weights import heaviest, row_weights, warn_of_common_factor
+from treebound.data.weights import row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, Limits, Progress, grow, grow_on_engine, make_bins
+from treebound.growing._bins import Bins
+from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.grow import FINE_BINS
 from treebound.model import Model, row_counts
 from treebound.parameters import FitParameters
 from treebound.pruning import PRUNERS, BoundPruner, Pruner, PruningResult, make_pruner
 from treebound.pruning.base import BasePruner
+from treebound.pruning.bound import is_large
 from treebound.tree.model import Tree
+from treebound.tree.node_sums import NodeSums
 
 __all__ = [
     "MOST_GROWN_LEAVES",
@@ -53,7 +56,8 @@ __all__ = [
     "fit_sample",
     "fit_stream",
     "fit_table",
-    "refuse_what_needs_rows",
+    "fit_parts",
+    "refuse_what_needs_a_table",
 ]
 
 # Without another limit: labels that are noise would be grown to a leaf for nearly every row.
@@ -68,14 +72,22 @@ _GROUPED = (
 
 
 def fit_table(
-    parameters: FitParameters, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    parameters: FitParameters,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    groups: Any = None,
+    columns: Any = None,
 ) -> Model:
     """Grow a tree on a table and prune it; a dataset or lazy frame is read in batches."""
     batches = open_stream(X)
     if groups is not None:
         refuse_groups(parameters, in_memory=batches is None)
     if batches is not None:
-        return fit_stream(parameters, batches, y, sample_weight)
+        return fit_stream(parameters, batches, y, sample_weight, columns=columns)
+    if columns is not None:
+        hint = "choose them before: X[columns]."
+        raise invalid("columns", "fit", "None for a table in memory", columns, hint)
     parameters.checked()
     table = read_table(X)
     learn = partial(
@@ -184,7 +196,7 @@ def _pruned(
     pruner: Pruner | None,
     options: GrowOptions,
     sample: Sample | None = None,
-    validation: Sample | None = None,
+    validation: Sample | NodeSums | None = None,
 ) -> Model:
     """The model of a grown tree, pruned."""
     tree, result = grown, None
@@ -252,7 +264,7 @@ def cross_validated(parameters: FitParameters, sample: Sample, k: int) -> list[F
 
 
 def refuse_what_needs_rows(parameters: FitParameters, pruner: Pruner | None) -> None:
-    """Raise a ValueError for parameters that need the rows again once the tree is grown."""
+    """Raise a ValueError for parameters that need the rows again, in a table of many values."""
     if getattr(pruner, "needs_rows", False):
         able = [name for name in PRUNERS if not getattr(make_pruner(name), "needs_rows", False)]
         raise ValueError(
@@ -260,9 +272,10 @@ def refuse_what_needs_rows(parameters: FitParameters, pruner: Pruner | None) -> 
             f"Hint: these need only the counts in the tree: {', '.join(map(repr, able))}, None; "
             "others too where the constant they would look for is given."
         )
-    if parameters.size is not None:
-        must = "None for rows that are not in memory"
-        raise invalid("size", "BoundTreeClassifier", must, parameters.size)
+
+
+def refuse_what_needs_a_table(parameters: FitParameters) -> None:
+    """Raise a ValueError for parameters that need a table in memory before anything is read."""
     if parameters.certify != "training":
         raise ValueError(
             "The 'certify' parameter must be 'training' for rows that are not in memory. Got "
@@ -276,6 +289,7 @@ def fit_stream(
     y: Any,
     sample_weight: Any = None,
     *,
+    columns: Any = None,
     progress: Callable[[Progress], None] | None = None,
     reading: Callable[[str, int], None] | None = None,
     limits: Limits | None = None,
@@ -286,33 +300,73 @@ def fit_stream(
     ``reading`` is called after every batch with what it is read for and the rows so far, and
     ``progress`` after every pass of growing. Growing goes on from a checkpoint that exists.
     """
-    pruner, _ = parameters.checked()
-    refuse_what_needs_rows(parameters, pruner)
-    if checkpoint is not None:
-        check_writable(Path(checkpoint))
+    parameters.checked()
+    refuse_what_needs_a_table(parameters)
+    check_checkpoint(checkpoint)
     say = reading or (lambda _what, _rows: None)
     what = ["learning"]
-    stream = TableStream(batches, y, sample_weight, tell=lambda rows: say(what[0], rows))
+    stream = TableStream(
+        batches, y, sample_weight, columns=columns, tell=lambda rows: say(what[0], rows)
+    )
     schema = stream.learn(
         categorical_features=parameters.categorical_features,
         ordinal_features=parameters.ordinal_features,
         class_weight=parameters.class_weight,
     )
     what[0] = "coding"
-    engine = stream_engine(
-        stream.samples(schema),
-        make_bins(schema.columns, schema.sample),
-        n_threads=effective_jobs(parameters.n_jobs),
-    )
-    return fit_engine(
+    threads, sketches = effective_jobs(parameters.n_jobs), list[RowSketch]()
+    model = fit_parts(
         parameters,
-        engine,
         schema,
+        lambda: stream.samples(schema),
+        lambda bins, rows: stream_engine(
+            _noted(stream.samples(schema), sketches), bins, n_threads=threads, rows=rows
+        ),
         target=y,
         progress=progress,
         limits=limits,
         checkpoint=checkpoint,
     )
+    return replace(model, rows=RowRecord({"training": sketches[0]})) if sketches else model
+
+
+def _noted(samples: Iterator[Sample], sketches: list[RowSketch]) -> Iterator[Sample]:
+    """The samples; a sketch of each is kept."""
+    for sample in samples:
+        if sample.n_rows:
+            names = [column.name for column in sample.columns]
+            hashes = row_hashes(sample.X, sample.classes, sample.y, names=names)
+            sketches[:] = [reduce(RowSketch.merge, [*sketches, RowSketch.of(hashes)])]
+        yield sample
+
+
+def fit_parts(
+    parameters: FitParameters,
+    schema: Schema,
+    samples: Callable[[], Iterable[Sample]],
+    make_engine: Callable[[Bins, LeftOut | None], Engine],
+    *,
+    target: str | None = None,
+    **options: Any,
+) -> Model:
+    """Fit on rows in parts, by the method that the same table has in memory.
+
+    Pruners that look at rows again get those of a small table in memory. Of a large one, a tenth
+    may be left out and counted at the nodes of the tree. ``options`` are those of ``fit_engine``.
+    """
+    pruner, _ = parameters.checked()
+    chooses = isinstance(pruner, BoundPruner) and pruner.chooses
+    size = schema.n_rows, len(schema.columns)
+    if not is_large(*size) and (chooses or getattr(pruner, "needs_rows", False)):
+        sample = join_samples(list(samples()), schema)
+        warn_of_findings(sample, stacklevel=6)
+        named = schema.names is not None
+        rows = RowRecord.of(sample, named)
+        return fit_sample(parameters, sample, target=target, named=named, rows=rows)
+    refuse_what_needs_rows(parameters, pruner)
+    aside = pruner.leaves_out(*size) if isinstance(pruner, BasePruner) else None
+    engine = make_engine(make_bins(schema.columns, schema.sample), aside)
+    return fit_engine(parameters, engine, schema, target=target, **options)
 
 
 def fit_engine(
@@ -330,13 +384,13 @@ def fit_engine(
     unlimited = options.max_leaves is None
     if unlimited:
         options = replace(options, max_leaves=MOST_GROWN_LEAVES)
-    total = engine.facts.total
     grown = grow_on_engine(
         engine,
         schema.columns,
         schema.classes,
         options,
-        weighted=schema.factors is not None or not total.ones,
+        factors=schema.factors,
+        whole=schema.scale is None,
         limits=limits,
         progress=progress,
         checkpoint=checkpoint,
@@ -349,25 +403,10 @@ def fit_engine(
             UserWarning,
             stacklevel=4,
         )
-    if grown.weighted:
-        grown = _in_sample_weights(grown, schema.factors)
+    aside = engine.left_out(grown)
     return replace(
-        _pruned(parameters, grown, pruner, options),
+        _pruned(parameters, grown, pruner, options, validation=aside),
         target=target,
         named=schema.names is not None,
+        row_counts=engine.class_rows(grown) if grown.weighted else None,
     )
-
-
-def _in_sample_weights(tree: Tree, factors: NDArray[np.float64] | None) -> Tree:
-    """The tree of an engine with counts and class weights apart, as in memory.
-
-    Sample weights that are not whole are scaled to mean 1.
-    """
-    counts = tree.counts if factors is None else tree.counts / factors
-    whole = np.rint(counts)
-    if np.allclose(counts, whole, rtol=0.0, atol=1e-6):
-        counts = whole
-    else:
-        counts = counts * (tree.rows[0] / counts[0].sum())
-    masses = counts if factors is None else counts * factors
-    return replace(tree, counts=counts, factors=factors, label=heaviest(masses))

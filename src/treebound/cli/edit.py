@@ -132,7 +132,7 @@ def _editor(
     from treebound.edit import Editor
 
     model = loaded_model(path)
-    rows = labelled_rows(model, data, options, target, also=weight_column)
+    rows = labelled_rows(model, data, options, target, weight_column)
     weights = None if weight_column is None else rows.columns()[weight_column].values
     tested = None
     if test is not None:

@@ -45,7 +45,7 @@ def evaluate(
     model: Model,
     data: Data,
     /,
-    *,
+    *more: Path,
     target: Target = None,
     delta: float | None = None,
     threshold: str | None = None,
@@ -55,10 +55,12 @@ def evaluate(
     """Try a model on labelled rows that took no part in fitting.
 
     Prints how many rows are misclassified, every class with its precision and recall, the
-    confusion matrix, and what the rows promise of new ones.
+    confusion matrix, and what the rows promise of new ones. The table may be larger than memory.
 
     Parameters
     ----------
+    more
+        Further files with rows of the same table.
     delta
         The promise holds with probability 1 - delta; by default as the model was fitted.
     threshold
@@ -67,15 +69,15 @@ def evaluate(
         Print all figures as JSON.
     """
     from treebound.cli.figures import figures_of, quality_words
-    from treebound.cli.models import labelled_rows, loaded_model, one_leaf, percent
+    from treebound.cli.models import loaded_model, one_leaf, percent, tested_rows
     from treebound.cli.weighting import with_threshold
 
     loaded = with_threshold(loaded_model(model, data), threshold)
-    rows = labelled_rows(loaded, data, options, target)
-    figures = figures_of(loaded, rows)
+    tested = tested_rows(loaded, [data, *more], options, target)
+    figures = figures_of(loaded, tested)
     kind: Literal["held-out"] | None = "held-out" if loaded.rows is None else None
     try:
-        certificate = loaded.certify(rows.table(), rows.labels(), kind=kind, delta=delta)
+        certificate = loaded.certify_tested(tested, kind, delta=delta)
         refusal = "" if _from_rows(certificate, figures["rows"]) else _TRAINING
     except ValueError as error:
         certificate, refusal = None, str(error)
@@ -131,15 +133,18 @@ def certify(
     json
         Print the certificate as JSON.
     """
-    from treebound.cli.models import labelled_rows, loaded_model, one_leaf
+    from treebound.cli.models import labelled_rows, loaded_model, one_leaf, tested_rows
 
     loaded = loaded_model(model, data)
     if data is None:
         certificate = loaded.certify(delta=delta)
-    else:
+    elif kind == "training":
         rows = labelled_rows(loaded, data, options, target)
         certificate = loaded.certify(rows.table(), rows.labels(), kind=kind, delta=delta)
-        if kind is None and not _from_rows(certificate, len(rows)):
+    else:
+        tested = tested_rows(loaded, [data], options, target)
+        certificate = loaded.certify_tested(tested, kind, delta=delta)
+        if kind is None and not _from_rows(certificate, int(tested.counts.sum())):
             print_message(_OWN)
     if json:
         console.print_json(dumps(_fields(certificate), default=str))

@@ -20,7 +20,7 @@ from treebound.data.matrix import Matrix
 from treebound.data.sample import Sample
 from treebound.data.weights import is_whole
 
-__all__ = ["Splitter", "folds", "held_out", "left_out", "mixed_bits"]
+__all__ = ["LeftOut", "Splitter", "folds", "held_out", "mixed_bits"]
 
 Keys = NDArray[np.uint64]
 Ints = NDArray[np.int64]
@@ -108,15 +108,27 @@ def held_out(sample: Sample, fraction: float, seed: int | None) -> tuple[Sample,
     return assigned.part(sample, assigned.units - inside), assigned.part(sample, inside)
 
 
-def left_out(sample: Sample, seed: int | None, share: int = 10) -> tuple[Sample, Sample]:
-    """Split off every tenth row, about, by a hash of its number (or of its group).
+@dataclass(frozen=True)
+class LeftOut:
+    """Every tenth row, about, by a hash of its number (or of its group).
 
     The same rows are left out wherever the table lies; nothing but their numbers decides.
     """
-    number = np.arange(sample.n_rows) if sample.groups is None else sample.groups
-    start = np.random.default_rng(seed).integers(2**63, dtype=np.uint64)
-    inside = _mixed(number.astype(np.uint64) ^ start) % np.uint64(share) == 0
-    return sample.part(~inside), sample.part(inside)
+
+    key: int
+
+    @classmethod
+    def draw(cls, seed: int | None) -> LeftOut:
+        """By a seed."""
+        return cls(int(np.random.default_rng(seed).integers(2**63, dtype=np.uint64)))
+
+    def split(self, sample: Sample, first: int = 0) -> tuple[Sample, Sample]:
+        """The other rows, and those left out; ``first`` is the number of the first row."""
+        numbers = np.arange(first, first + sample.n_rows)
+        if sample.groups is not None:
+            numbers = sample.groups
+        inside = _mixed(numbers.astype(np.uint64) ^ np.uint64(self.key)) % np.uint64(10) == 0
+        return sample.part(~inside), sample.part(inside)
 
 
 def _group_places(sample: Sample, seed: int | None) -> Ints:

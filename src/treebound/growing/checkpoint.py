@@ -14,13 +14,28 @@ from numpy.typing import NDArray
 
 from treebound._files import check_writable, write_bytes
 
-__all__ = ["Checkpoint"]
+__all__ = ["Checkpoint", "check_checkpoint"]
 
 _MAGIC = b"treebound checkpoint "
 _KINDS = {
     "counts": "i", "rows": "i", "left": "i", "right": "i", "feature": "i", "threshold": "f",
     "category": "i", "missing_left": "b", "leaves": "i",
 }  # fmt: skip
+
+
+def check_checkpoint(path: str | os.PathLike[str] | None) -> None:
+    """Raise, before anything is read, if a checkpoint cannot be written or is another file."""
+    if path is None:
+        return
+    check_writable(Path(path))
+    if os.path.exists(path):
+        with open(path, "rb") as file:
+            _check_kind(Path(path), file.read(len(_MAGIC)))
+
+
+def _check_kind(path: Path, head: bytes) -> None:
+    if not head.startswith(_MAGIC):
+        raise ValueError(f"The file {str(path)!r} is not a checkpoint. Hint: name another file.")
 
 
 class Checkpoint:
@@ -36,8 +51,8 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | os.PathLike[str], of: Sequence[Any]) -> None:
+        check_checkpoint(path)
         self._path = Path(path)
-        check_writable(self._path)
         self._print = hashlib.sha256(repr(tuple(of)).encode()).hexdigest()
 
     def write(self, nodes: Mapping[str, NDArray[Any]], leaves: Sequence[int]) -> None:
@@ -57,10 +72,7 @@ class Checkpoint:
             return None
         except OSError as error:
             raise self._refused("cannot be read") from error
-        if not head.startswith(_MAGIC):
-            raise ValueError(
-                f"The file {str(self._path)!r} is not a checkpoint. Hint: name another file."
-            )
+        _check_kind(self._path, head)
         if head != _MAGIC + hashlib.sha256(data).hexdigest().encode():
             raise self._refused("was altered or cut off")
         if data[: len(self._print)] != self._print.encode():

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from treebound._jobs import effective_jobs
 from treebound.data import Column, Sample
 from treebound.data.units import WeightTotal
+from treebound.data.weights import is_whole, sample_sums
 from treebound.growing._bins import Bins
 from treebound.growing._grow import grow as grow_arrays
 from treebound.growing.options import GrowOptions, Limits, Progress
@@ -120,7 +121,8 @@ def grow(
         n_threads=effective_jobs(options.n_jobs),
         crossing=crossing,
     )
-    arrays["counts"] = sample.unscaled(arrays["counts"] * total.unit)
+    masses_of_nodes = arrays["counts"] * total.unit
+    arrays["counts"] = sample_sums(masses_of_nodes, sample.factors, is_whole(sample.weight))
     tree = Tree(
         **arrays,
         columns=columns,
@@ -139,7 +141,8 @@ def grow_on_engine(
     classes: NDArray[Any],
     options: GrowOptions,
     *,
-    weighted: bool,
+    factors: NDArray[np.float64] | None = None,
+    whole: bool = True,
     limits: Limits | None = None,
     progress: Callable[[Progress], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -159,8 +162,10 @@ def grow_on_engine(
         The class labels, sorted.
     options : GrowOptions
         How to grow.
-    weighted : bool
-        Whether rows have weights.
+    factors : ndarray of float64, optional
+        The class weights.
+    whole : bool
+        Whether all sample weights are whole numbers.
     limits : Limits, optional
         How much is done and kept in memory at a time.
     progress : callable, optional
@@ -188,19 +193,20 @@ def grow_on_engine(
     if checkpoint is not None:
         of = (columns, options, facts.n_rows, engine.counts.tolist(), engine.digest())
         kept = Checkpoint(checkpoint, of)
-    whole = int(engine.counts.sum())
+    total = int(engine.counts.sum())
     arrays = grow_on_shards(
         engine,
         columns,
         len(classes),
-        options=kernel_options(options, whole, weighted=not facts.total.ones),
+        options=kernel_options(options, total, weighted=not facts.total.ones),
         limits=limits or Limits(),
         finer=finer,
         progress=progress,
         checkpoint=kept,
     )
-    arrays["counts"] = arrays["counts"] * facts.total.unit
-    tree = Tree(**arrays, columns=columns, classes=classes, weighted=weighted)
+    arrays["counts"] = sample_sums(arrays["counts"] * facts.total.unit, factors, whole)
+    weighted = factors is not None or not facts.total.ones
+    tree = Tree(**arrays, columns=columns, classes=classes, weighted=weighted, factors=factors)
     if options.thresholds == "observed":
         return replace(tree, names=engine.name(tree))
     return tree

@@ -106,12 +106,17 @@ class Question(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Class weights and rows: of slices, and of the distinct values of other intervals."""
+    """Class weights and rows: of slices, and of the distinct values of other intervals.
+
+    With ``highs`` there are no slices: every interval is answered by values or ranges of them,
+    ``keys`` to ``highs``, in order.
+    """
 
     slices: NDArray[np.int64]
     intervals: NDArray[np.int32]
     keys: NDArray[np.uint64]
     counts: NDArray[np.int64]
+    highs: NDArray[np.uint64] | None = None
 
 
 def ask(groups: Sequence[Asked], ranges: KeyRanges, most: int, bits: int) -> Question:
@@ -148,13 +153,14 @@ def ask(groups: Sequence[Asked], ranges: KeyRanges, most: int, bits: int) -> Que
 def refined(groups: Sequence[Asked], question: Question, answer: Answer) -> list[Intervals]:
     """The intervals of each node, with the answer in place of those that were asked for."""
     bounds = np.searchsorted(answer.intervals, np.arange(len(question.low) + 1))
+    highs = answer.keys if answer.highs is None else answer.highs
     found, i = [], 0
     for _, mine, ats in groups:
         parts = {}
         for at in ats:
-            if question.shift[i] == EXACT:
+            if question.shift[i] == EXACT or answer.highs is not None:
                 values = slice(bounds[i], bounds[i + 1])
-                counts, low, high = answer.counts[values], answer.keys[values], answer.keys[values]
+                counts, low, high = answer.counts[values], answer.keys[values], highs[values]
             else:
                 counts, low, high = _slices(question, i, answer.slices[question.place[i]])
             code = np.full(len(low), mine.code[at], dtype=np.int32)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -19,7 +19,6 @@ from treebound.cli.streams import fit_files, must_stream, warnings_as_lines
 from treebound.cli.weighting import WeightOptions
 
 if TYPE_CHECKING:
-    from treebound.cli.options import TrainingTable
     from treebound.data import Sample
     from treebound.model import Model
     from treebound.parameters import FitParameters
@@ -171,17 +170,18 @@ def fit(
             )
         with progress(f"fitting {data}", quiet) as tell, warnings_as_lines(quiet):
             model = fit_files(parameters, [data, *more], target, options, tell, checkpoint)
-        sample = table = None
+        sample = None
     else:
-        model, sample, table = _fit_in_memory(
+        model, sample = _fit_in_memory(
             parameters, [data, *more], options, weights, target, cv, verbose, quiet
         )
     if not quiet:
         print_message(summary(model))
     if refer is not None:
-        rows = (table.raw.table(), table.raw.labels()) if certify == "prior" and table else ()
-        model, promise = _referring(model, refer, *rows)
-        print_message(promise)
+        from treebound.classifier.referring import refer as referring
+
+        model = referring(model, refer)
+        print_message(str(model.referral))
     # The result first: cross-validation takes longer, and may be interrupted.
     if output is not None:
         save_model(model, output)
@@ -225,7 +225,7 @@ def _fit_in_memory(
     folds: int | None,
     verbose: bool,
     quiet: bool,
-) -> tuple[Model, Sample, TrainingTable]:
+) -> tuple[Model, Sample]:
     """Read the whole table, print what is suspicious, and fit."""
     from treebound.certificate import RowRecord
     from treebound.classifier.fitting import fit_sample, fit_table
@@ -264,15 +264,7 @@ def _fit_in_memory(
         else:
             rows = RowRecord.of(sample, named=True)
             model = fit_sample(parameters, sample, target=name, rows=rows)
-    return model, sample, table
-
-
-def _referring(model: Model, max_risk: float, *rows: Any) -> tuple[Model, str]:
-    """The model that refers where the risk cannot be promised, and its promise."""
-    from treebound.classifier.referring import refer_label, refer_model, referral_of
-
-    referral = referral_of(model, max_risk, *rows)
-    return refer_model(model, referral, refer_label(model.classes)), str(referral)
+    return model, sample
 
 
 def _cross_validated(

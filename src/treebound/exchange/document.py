@@ -166,9 +166,37 @@ class ProofDocument(_Object):
     """What the certificate by a prior rests on."""
 
     log_prior: Annotated[float, Meta(ge=-_MOST, le=0.0)]
-    rows: list[Whole]
-    errors: list[Whole]
-    training_error: Annotated[float, Meta(ge=0.0, le=1.0)]
+    counts_a: list[list[Whole]]
+    counts_b: list[list[Whole]]
+
+
+class CertifiedDocument(_Object):
+    """A tree of the frontier, and what its certificate rests on."""
+
+    nodes: NodesDocument
+    proof: ProofDocument
+
+
+class FrontierDocument(_Object):
+    """The trees that a prior certifies."""
+
+    trees: Annotated[list[CertifiedDocument], Meta(min_length=1)]
+    chosen: Whole
+    step: Whole | None = None
+
+
+class ReferralDocument(_Object):
+    """Where the tree refers, its promise, and the tree that answers every case."""
+
+    label: bool | int | float | str
+    answers: list[bool]
+    max_risk: Annotated[float, Meta(gt=0.0, lt=1.0)]
+    delta: Annotated[float, Meta(gt=0.0, lt=1.0)]
+    errors: Whole
+    answered: Whole
+    m: Whole
+    classes: Classes
+    nodes: NodesDocument
 
 
 class SketchDocument(_Object):
@@ -199,6 +227,8 @@ class ModelDocument(_Object):
     pruning: PathDocument | None = None
     held_out: HeldOutDocument | None = None
     proof: ProofDocument | None = None
+    frontier: FrontierDocument | None = None
+    referral: ReferralDocument | None = None
     row_counts: list[list[Whole]] | None = None
     rows: dict[Role, SketchDocument] | None = None
 

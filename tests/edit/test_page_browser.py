@@ -24,6 +24,7 @@ from treebound.edit.server import application
 from treebound.exchange import load, save
 
 pytestmark = pytest.mark.browser
+RESTS = "return !busy && chosen.node !== null && document.querySelector(arguments[0]) !== null"
 HISTORY = "return data.history.length"
 HOSTILE = '<img src=x onerror="document.title=1">"\\'
 
@@ -91,10 +92,15 @@ class Window:
             "return document.getElementById(arguments[0]).textContent", name
         )
 
-    def press(self, selector: str) -> None:
-        element = until(lambda: self.driver.find_elements("css selector", selector), selector)[0]
+    def press(self, selector: str, *keys: str) -> None:
+        """Click an element, or type keys into it, when the page has come to rest."""
+        until(lambda: self.driver.execute_script(RESTS, selector), selector)
+        element = self.driver.find_element("css selector", selector)
         self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
-        element.click()
+        if keys:
+            element.send_keys(*keys)
+        else:
+            element.click()
 
     def choose(self, key: str) -> None:
         """Click a node and wait for its alternatives."""
@@ -121,6 +127,7 @@ def opened(driver, case, tmp_path):
     clf, X, y = case
     editor = clf.edit(X, y)
     with served(editor, tmp_path) as (address, stop):
+        driver.get_log("browser")  # of the tests before
         driver.get(address)
         window = Window(driver)
         window.ready("")
@@ -205,22 +212,21 @@ def test_a_category_and_the_best_split_are_taken_by_keyboard(opened) -> None:
     editor, window, _ = opened
     root = window.driver.find_element("css selector", '.node[data-key="root"]')
     window.driver.execute_script("arguments[0].focus()", root)
-    root.send_keys(Keys.ARROW_DOWN, Keys.ENTER)
+    root.send_keys(Keys.ARROW_DOWN)
+    window.press('.node[data-key="L"]', Keys.ENTER)
     window.ready("L")
     port = window.driver.execute_script("return data.columns.findIndex((c) => c.name === 'port')")
-    head = window.driver.find_element("css selector", f'[data-column="{port}"]')
-    head.send_keys(Keys.ENTER)
+    window.press(f'[data-column="{port}"]', Keys.ENTER)
     until(lambda: window.driver.find_elements("css selector", ".candidate.open select"))
     select = window.driver.find_element("css selector", ".candidate.open select")
     window.driver.execute_script("arguments[0].value = JSON.stringify('a, \"b\"')", select)
-    window.driver.find_element("css selector", ".candidate.open .split").send_keys(Keys.ENTER)
-    until(lambda: editor.history)
+    window.press(".candidate.open .split", Keys.ENTER)
+    until(lambda: window.driver.execute_script(HISTORY) == 1)
     assert 'port = "a, \\"b\\""' in editor.history[0] or 'port = a, "b"' in editor.history[0]
     window.ready("L")
-    window.driver.find_element("css selector", ".candidate.open .best").send_keys(Keys.ENTER)
-    until(lambda: len(editor.history) == 2 or "error" in window.text("message"))
-    body = window.driver.find_element("tag name", "body")
-    body.send_keys(Keys.CONTROL + "z")
+    window.press(".candidate.open .best", Keys.ENTER)
+    until(lambda: window.driver.execute_script(HISTORY) == 2)
+    window.press("body", Keys.CONTROL + "z")
     window.says("Undone")
 
 
@@ -273,6 +279,7 @@ def test_hostile_names_are_text(driver, tmp_path) -> None:
     clf = tb.BoundTreeClassifier(max_leaves=4, pruning=None).fit(X, y)
     editor = clf.edit(X, y)
     with served(editor, tmp_path) as (address, _):
+        driver.get_log("browser")  # of the tests before
         driver.get(address)
         window = Window(driver)
         window.ready("")

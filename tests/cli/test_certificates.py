@@ -76,6 +76,17 @@ def test_refer_writes_a_model_that_refers(files, capsys):
     assert "took no part in fitting" in line
 
 
+def test_certify_bounds_the_mean_cost(files, capsys):
+    train, test, model = files
+    run(capsys, "fit", train, "--target", "y", "--certify", "folds", "-o", model)
+    clf = tb.BoundTreeClassifier.load(model)
+    code, out, _ = run(capsys, "certify", model, "--costs", "ill=4")
+    assert (code, out.strip()) == (0, str(clf.certify_cost(costs={"ill": 4.0})))
+    _, out, _ = run(capsys, "certify", model, test, "--costs", "ill=4", "--json")
+    assert json.loads(out)["m"] == 500
+    assert "must name classes" in refused(capsys, "certify", model, "--costs", "sick=4")
+
+
 def refused_by(function, *args):
     with pytest.raises(ValueError) as error:
         function(*args)

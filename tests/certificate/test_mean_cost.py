@@ -8,13 +8,19 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 import treebound as tb
-from treebound.certificate.mean_cost import certify_mean_cost
+from treebound.certificate.mean_cost import certify_mean_cost, in_orders
 from treebound.certificate.prior import limit
 from treebound.promises import certify_cost
 
 
 def wealth(costs, mean, delta):
-    """The wealth of the same bets, one row after the other, in exact rationals."""
+    """The mean wealth of the same orders, in exact rationals."""
+    orders = in_orders(np.array(costs)).tolist()
+    return sum(wealth_of(order, mean, delta) for order in orders) / len(orders)
+
+
+def wealth_of(costs, mean, delta):
+    """The wealth of the same bets, one row after the other."""
     total, sum_, squares, m = Fraction(1), 0.5, 0.25, len(costs)
     for t, cost in enumerate(costs, start=1):
         bet = min(0.9, sqrt(2 * log(1 / delta) / (m * squares / t)))

@@ -8,6 +8,7 @@ import pytest
 from shell import refused, run
 
 import treebound as tb
+from treebound.classifier.referring import ReferringClassifier
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +62,7 @@ def test_refer_writes_a_model_that_refers(files, capsys):
     answers = set(out.split()[1:])
     assert "refer" in answers
     assert len(answers) > 1
-    answered = tb.classifier.referring.ReferringClassifier.load(model).referral_
+    answered = ReferringClassifier.load(model).referral_
     _, out, _ = run(capsys, "evaluate", model, test)
     assert "of 500 rows are answered (" in out
     assert str(answered) in out

@@ -120,6 +120,8 @@ class Model:
         Why the training rows give no certificate, if the tree itself does not tell.
     edits : tuple of str
         What was changed by hand after fitting, as sentences.
+    swapped : tuple of int
+        Nodes whose right branch is shown first; nothing else depends on it.
     referral : Referral or None
         Where the tree refers instead of answering, and its promise.
     """
@@ -142,10 +144,14 @@ class Model:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     no_certificate: str = ""
     edits: tuple[str, ...] = ()
+    swapped: tuple[int, ...] = ()
     referral: Referral | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return state_with_version({item.name: getattr(self, item.name) for item in fields(self)})
+        state = {item.name: getattr(self, item.name) for item in fields(self)}
+        if self.held_out is not None:
+            state["held_out"] = replace(self.held_out, shown_before=self.held_out.shown)
+        return state_with_version(state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(checked_state(state))
@@ -793,7 +799,8 @@ def as_model(source: Any, caller: str) -> Model:
 def takes_model(function: Callable[Concatenate[Tree, P], R]) -> Callable[Concatenate[Any, P], R]:
     """Let a function of a tree also take a model or classifier, with its way to answer.
 
-    The function gets the tree and, by default, ``unknown``, ``smoothing`` and the target's name.
+    The function gets the tree and, by default, ``unknown``, ``smoothing``, the target's name and
+    the nodes whose right branch is shown first.
     """
     parameters = signature(function).parameters
 
@@ -803,6 +810,7 @@ def takes_model(function: Callable[Concatenate[Tree, P], R]) -> Callable[Concate
             model = as_model(tree, function.__name__)
             answers = {
                 "unknown": model.unknown, "smoothing": model.smoothing, "target": model.target,
+                "swapped": model.swapped,
             }  # fmt: skip
             for name in answers.keys() & parameters.keys():
                 options.setdefault(name, answers[name])

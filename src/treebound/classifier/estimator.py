@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -604,6 +605,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         *,
         test: tuple[Any, Any] | None = None,
         sample_weight: Any = None,
+        autosave: str | PathLike[str] | None = None,
     ) -> Editor:
         """Change the tree by hand; this classifier is not changed.
 
@@ -615,11 +617,14 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
             Rows to show the test error of after every step; they are spent by that.
         sample_weight : array-like of shape (n_rows,), optional
             The weights of ``fit``.
+        autosave : path, optional
+            A file that keeps the steps, to ``recover`` them.
 
         Returns
         -------
         Editor
-            Its method ``done`` gives a fitted classifier with the edited tree.
+            A notebook with anywidget shows it as a page to edit in. Its method ``done`` gives a
+            fitted classifier with the edited tree.
 
         Raises
         ------
@@ -638,4 +643,12 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         (2, 7)
         """
         self._fitted()
-        return Editor(self, X, y, test=test, sample_weight=sample_weight, finish=self._with_model)
+        return Editor(
+            self,
+            X,
+            y,
+            test=test,
+            sample_weight=sample_weight,
+            autosave=autosave,
+            finish=self._with_model,
+        )

@@ -110,6 +110,22 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         at each fit.
     n_jobs : int or None
         Number of threads; the tree does not depend on it.
+    monotonic_cst : array-like of int, mapping of column to int, or None
+        Columns in which the probability of the second class, in all that ``predict_proba``
+        returns, only rises (1) or only falls (-1); 0 for no constraint. With more classes
+        ``class_order`` is needed, and the probability of class k or above is meant, for every k.
+        Missing values are not constrained. See :ref:`rules`.
+    class_order : sequence of classes, or None
+        All classes from low to high, for ``monotonic_cst``.
+    first : sequence of str, or None
+        Splits that come first, written as they are printed, such as ``["age <= 18"]``: the first
+        one at the root, the next at both of its children, and so on. One that leaves a side
+        without rows is left out there.
+    forbidden : sequence of names or indices, or None
+        Columns that are never asked.
+    interaction_cst : {"no_interactions", "pairwise"}, sequence of groups of columns, or None
+        A path from the root to a leaf asks columns of one group only; the columns that are in no
+        group are one more.
 
     Attributes
     ----------

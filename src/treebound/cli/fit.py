@@ -35,6 +35,7 @@ Thresholds = Literal["decimal", "midpoint", "observed"]
 Size = Literal["accurate", "balanced", "small"]
 Unknown = Literal["other", "majority", "stop", "missing", "error"]
 Certify = Literal["training", "held-out", "folds", "prior"]
+Rules = Annotated[list[str], Parameter(negative="", show_default=False, allow_leading_hyphen=True)]
 
 _EXAMPLES = """\
 Examples:
@@ -45,6 +46,7 @@ Examples:
     treebound fit data.csv --target label --class-weight balanced --size small
     treebound fit data.csv --target label --certify folds --refer 0.05
     treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L
+    treebound fit data.csv --target ill --monotone age=+ --first "sex = male"
     treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"\
 """
 
@@ -61,6 +63,9 @@ def fit(
     max_leaves: int | None = None,
     min_samples_leaf: int = 1,
     thresholds: Thresholds = "decimal",
+    monotone: Rules = (),  # type: ignore[assignment]
+    class_order: str | None = None,
+    first: Rules = (),  # type: ignore[assignment]
     unknown: Unknown = "other",
     certify: Certify = "training",
     delta: float = 0.05,
@@ -103,6 +108,14 @@ def fit(
     thresholds
         Where between two values a threshold lies: at the decimal with the fewest digits, halfway,
         or at the value on the left.
+    monotone
+        Columns with which the probability of the second class, or of the higher ones in
+        --class-order, only rises or only falls: NAME=+ or NAME=-; may be repeated.
+    class_order
+        The classes from low to high, LABEL,LABEL,..., for --monotone with more than two.
+    first
+        A split that comes first, as it is printed, such as 'age <= 18'; may be repeated. Columns
+        that are never asked are named with --ignore.
     unknown
         What to do with categories that training did not know.
     certify
@@ -149,6 +162,9 @@ def fit(
         max_leaves=max_leaves,
         min_samples_leaf=min_samples_leaf,
         thresholds=thresholds,
+        monotonic_cst=_signs(monotone) or None,
+        class_order=None if class_order is None else class_order.split(","),
+        first=list(first) or None,
         pruning=None if pruning == "none" else pruning,
         size=size,
         class_weight="balanced" if weights.balanced else None,
@@ -197,6 +213,19 @@ def fit(
     finally:
         if page is not None:
             to_html(model, page, facts=facts)
+
+
+def _signs(texts: Sequence[str]) -> dict[str, int]:
+    """The columns of --monotone."""
+    found = {}
+    for text in texts:
+        name, _, sign = text.rpartition("=")
+        if not name or sign not in ("+", "-"):
+            raise ValueError(
+                f"The option --monotone must be NAME=+ or NAME=-. Got {text!r} instead."
+            )
+        found[name] = 1 if sign == "+" else -1
+    return found
 
 
 def _check_files(more: Sequence[Path]) -> None:

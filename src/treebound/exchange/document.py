@@ -22,8 +22,8 @@ from treebound.tree.smoothing import Smoothing
 
 __all__ = [
     "Booleans", "Categories", "ChoiceDocument", "Classes", "ColumnDocument", "HeldOutDocument",
-    "Integers", "ModelDocument", "NodesDocument", "Numbers", "PathDocument", "Prediction",
-    "SketchDocument", "Strings", "VERSION", "first_repeated", "json_schema", "parse",
+    "Integers", "ModelDocument", "MonotoneDocument", "NodesDocument", "Numbers", "PathDocument",
+    "Prediction", "SketchDocument", "Strings", "VERSION", "first_repeated", "json_schema", "parse",
 ]  # fmt: skip
 
 FORMAT, VERSION = "treebound-model", 1
@@ -101,6 +101,13 @@ class ColumnDocument(_Object):
     categories: Categories | Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
 
 
+class MonotoneDocument(_Object):
+    """Columns in which probabilities only rise or fall: their signs, and classes low to high."""
+
+    signs: list[Annotated[int, Meta(ge=-1, le=1)]]
+    order: list[Whole]
+
+
 class NodesDocument(_Object):
     """The nodes of a tree, in pre-order."""
 
@@ -116,6 +123,7 @@ class NodesDocument(_Object):
     weighted: bool = False
     counted: bool = True
     factors: list[Positive] | None = None
+    monotone: MonotoneDocument | None = None
 
 
 class ChoiceDocument(_Object):

@@ -11,6 +11,7 @@ from treebound._versions import installed_version
 from treebound.certificate import Certificate
 from treebound.certificate.referral import Referral
 from treebound.data import Column, Sample
+from treebound.growing.rules import rules_in_words
 from treebound.model import Model
 from treebound.parameters import FitParameters
 from treebound.show.colours import class_colours
@@ -88,6 +89,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "choice": _choice(model, steps),
         "criterion": model.options.criterion,
         "parameters": _parameters(model),
+        "rules": rules_in_words(model.options, tree),
         "edits": [one_line(step) for step in model.edits],
         "made_by": f"treebound {installed_version()}",
     }

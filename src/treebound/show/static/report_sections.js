@@ -387,6 +387,8 @@ at("clear").addEventListener("click", () => {
 // -- begin ---------------------------------------------------------------------------------------------
 
 data.classes.forEach((name, k) => at("legend").append(made("li", {}, patch(k), name)));
+at("growing-rules").hidden = !data.rules.length;
+at("rule-list").replaceChildren(...data.rules.map((rule) => made("li", {}, rule)));
 at("edits").hidden = !data.edits.length;
 at("h-edits").textContent = `Edited by hand: ${many(data.edits.length, "step", "steps")}`;
 at("edit-steps").replaceChildren(...data.edits.map((step) => made("li", {}, step)));

@@ -379,11 +379,17 @@ def errors_by_class(
     ``counts`` are those of rows at the nodes of the tree, by default its own. Rows may rest at an
     inner node (``unknown="stop"``).
     """
-    rest = np.array(tree.counts if counts is None else counts, dtype=np.float64)
-    rows, inner = rest[0].copy(), ~tree.is_leaf
-    rest[inner] -= rest[tree.left[inner]] + rest[tree.right[inner]]
+    own = np.asarray(tree.counts if counts is None else counts)
     wrong = tree.label[:, None] != np.arange(tree.n_classes)
-    return rows.round().astype(np.int64), (rest * wrong).sum(axis=0).round().astype(np.int64)
+    errors = (rows_at_rest(tree, own) * wrong).sum(axis=0)
+    return own[0].round().astype(np.int64), errors.round().astype(np.int64)
+
+
+def rows_at_rest(tree: Tree, counts: NDArray[Any]) -> NDArray[Any]:
+    """The rows that end at each node, of those that come to it."""
+    rest, inner = np.array(counts), ~tree.is_leaf
+    rest[inner] -= rest[tree.left[inner]] + rest[tree.right[inner]]
+    return rest
 
 
 def reason_against(tree: Tree, row_counts: NDArray[np.int64] | None = None) -> str:

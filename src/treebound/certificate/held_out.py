@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import log
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +85,9 @@ def _with_classes(sample: Sample, classes: NDArray[Any]) -> Sample:
     return replace(sample, y=code[sample.y], classes=classes, factors=factors)
 
 
+_SHOWN: WeakSet[HeldOut] = WeakSet()
+
+
 @dataclass(frozen=True, eq=False)
 class HeldOut:
     """Results on the held-out rows.
@@ -98,12 +102,24 @@ class HeldOut:
         Number of each class at each node of the grown tree.
     folds : int
         Number of folds of which this one was the best; its limit has this part of ``delta``.
+    shown_before : bool
+        Whether someone may have seen these figures before, as in a model file.
     """
 
     m: int
     errors: int
     counts: NDArray[np.int64]
     folds: int = 1
+    shown_before: bool = False
+
+    @property
+    def shown(self) -> bool:
+        """Whether someone may have seen figures of these rows: no other tree may depend on them."""
+        return self.shown_before or self in _SHOWN
+
+    def show(self) -> None:
+        """Record that a figure of these rows is seen."""
+        _SHOWN.add(self)
 
     @property
     def kind(self) -> CertificateKind:
@@ -151,6 +167,7 @@ class HeldOut:
         self, errors: int, delta: float, steps: int, more: tuple[Assumption, ...]
     ) -> Certificate:
         """The certificate with the assumptions of rows that fit held out."""
+        self.show()
         certificate = certify_counts(errors, self.m, delta / (self.folds * steps))
         others = (
             Assumption("the rows set aside were drawn by number, not by label", True),

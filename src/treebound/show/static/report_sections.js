@@ -2,19 +2,6 @@
 const rootNow = () => data.steps[state.step].root;
 const weightWords = data.weighted ? "weight" : "rows";
 
-const patch = (k) => {
-  const svg = made("svg", { class: "patch", viewBox: "0 0 1 1", "aria-hidden": "true" });
-  svg.append(made("rect", { width: 1, height: 1, fill: data.colours[k] }));
-  return svg;
-};
-const paragraph = (text, kind = "") => made("p", { class: kind }, text);
-const scrolling = (table) => made("div", { class: "scroll" }, table);
-const tableOf = (heads, rows, kinds) => {
-  const cells = (texts, tag) => texts.map((text, k) => made(tag, { class: kinds[k] ?? "", ...(tag === "th" ? { scope: "col" } : { "data-label": heads[k] }) }, text));
-  return made("table", { class: "data" }, made("thead", {}, made("tr", {}, ...cells(heads, "th"))),
-    made("tbody", {}, ...rows.map((row) => made("tr", {}, ...cells(row, "td")))));
-};
-
 // -- the head ------------------------------------------------------------------------------------
 
 const testShare = (step) => {
@@ -383,6 +370,10 @@ at("clear").addEventListener("click", () => {
   state.lit = null;
   render();
 });
+
+// What the drawing of the tree leaves to the page: a click on a node, and another width.
+const resized = drawCharts;
+const choose = (item) => (item.inner ? fold(item) : explainLeaf(item));
 
 // -- begin ---------------------------------------------------------------------------------------------
 

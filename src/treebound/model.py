@@ -666,7 +666,7 @@ class Model:
             m,
             level,
             seen=seen,
-            constant_error=1.0 - float(rows[label[0]]) / m,
+            constant_error=1.0 - float(rows.max()) / m,
         )
         return certificate.with_class_limits(
             partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))

@@ -201,9 +201,18 @@ class Certificate:
         if not self.useful:
             return (
                 "This promises no more than always answering the most frequent class, which is "
-                f"wrong on {baseline} of these examples. {limit} ({seen})."
+                f"wrong on {baseline} of these examples. {self._help} {limit} ({seen})."
             )
         return f"{limit} ({seen}; always the most frequent class: {baseline})."
+
+    @property
+    def _help(self) -> str:
+        """What would give a limit below the error of always predicting one class."""
+        if self.constant_error is not None and self.errors / self.m >= self.constant_error:
+            return "The tree is wrong as often itself: look at the limits of the classes."
+        if self.kind == "training":
+            return "A certificate from held-out rows, folds or a prior promises more."
+        return "More rows would promise more."
 
     def explain(self, *, by_class: bool = True) -> str:
         """Describe the bound, how it was computed, and what it assumes.

@@ -217,7 +217,8 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
             The weight of every row, or the name of its column.
         groups : array-like of shape (n_rows,), optional
             The group of every row, such as a patient with several rows. Folds and held-out rows
-            keep groups together; there is no certificate, since rows are not independent.
+            keep groups together. Rows of a group are not independent, so there is a certificate
+            only with ``certify="held-out"`` or ``"folds"``: it counts one row of each group.
         columns : sequence of str, optional
             The columns to learn from, of a table that is read in batches; by default all others.
 

@@ -408,7 +408,7 @@ def on_engine(parts: list[Sample], limits: Limits | None = None) -> Job:
     def fit() -> Any:
         some = [values[:: max(1, len(values) // 4096)] for values in parts[0].X.values]
         engine = LocalEngine(parts, make_bins(columns, some), len(classes))
-        return grow_on_engine(engine, columns, classes, options, weighted=False, limits=limits)
+        return grow_on_engine(engine, columns, classes, options, limits=limits)
 
     return fit
 

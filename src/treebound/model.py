@@ -7,12 +7,12 @@ class weights as they were fitted.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, partial, wraps
 from inspect import cleandoc, signature
 from math import log
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +36,13 @@ from treebound.certificate import (
     counts_at,
     reason_against,
 )
-from treebound.certificate.by_class import by_class_on_rows, class_counts
+from treebound.certificate.by_class import by_class_on_rows
+from treebound.certificate.referral import Referral
 from treebound.data import Column, Matrix, Sample, Unknown, read_matrix
+from treebound.data.encoding import some_names
 from treebound.data.frames import Table, read_table
-from treebound.data.row_hashes import row_hashes
+from treebound.data.row_hashes import RowSketch, row_hashes
+from treebound.data.streams import Batches, is_stream, open_stream, until_settled
 from treebound.data.targets import read_classes
 from treebound.growing import GrowOptions, grow
 from treebound.landscape import Landscape
@@ -48,7 +51,7 @@ from treebound.tree.impurity import importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
 
-__all__ = ["Model", "as_method", "as_model", "takes_model"]
+__all__ = ["Model", "Tested", "as_method", "as_model", "takes_model"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,6 +59,21 @@ _UNSEEN = Assumption(
     "no figure of the held-out rows was seen before the edits ended, the certificate of the fitted "
     "tree included", False,
 )  # fmt: skip
+
+
+class Tested(NamedTuple):
+    """Labelled rows at the nodes that they reach.
+
+    Attributes
+    ----------
+    counts : ndarray of int64, shape (n_nodes, n_classes)
+        Number of rows of each class that end at each node.
+    seen : RowsSeen
+        Which of them took part in fitting.
+    """
+
+    counts: NDArray[np.int64]
+    seen: RowsSeen
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +109,7 @@ class Model:
     proof : PriorProof or None
         What the certificate by a prior rests on.
     frontier : Frontier or None
-        The other trees that the prior certifies; not kept in model files.
+        The other trees that the prior certifies.
     row_counts : ndarray of int64 or None
         If the rows were weighted: training rows of each class at each node of the grown tree.
     rows : RowRecord or None
@@ -102,6 +120,10 @@ class Model:
         Why the training rows give no certificate, if the tree itself does not tell.
     edits : tuple of str
         What was changed by hand after fitting, as sentences.
+    swapped : tuple of int
+        Nodes whose right branch is shown first; nothing else depends on it.
+    referral : Referral or None
+        Where the tree refers instead of answering, and its promise.
     """
 
     tree: Tree
@@ -122,9 +144,14 @@ class Model:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     no_certificate: str = ""
     edits: tuple[str, ...] = ()
+    swapped: tuple[int, ...] = ()
+    referral: Referral | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return state_with_version({item.name: getattr(self, item.name) for item in fields(self)})
+        state = {item.name: getattr(self, item.name) for item in fields(self)}
+        if self.held_out is not None:
+            state["held_out"] = replace(self.held_out, shown_before=self.held_out.shown)
+        return state_with_version(state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(checked_state(state))
@@ -249,7 +276,7 @@ class Model:
         Parameters
         ----------
         X : table or Matrix
-            The rows.
+            The rows; a dataset of pyarrow or a lazy frame of polars is read in batches.
         n_jobs : int, optional
             Number of threads.
 
@@ -257,8 +284,26 @@ class Model:
         -------
         ndarray of int32, shape (n_rows,)
         """
+        batches = None if isinstance(X, Matrix) else open_stream(X)
+        if batches is not None:
+            return until_settled(lambda: self._apply_batches(batches, n_jobs))
         matrix = X if isinstance(X, Matrix) else self.read(X)
         return self.tree.apply(matrix, n_jobs=n_jobs)
+
+    def _apply_batches(self, batches: Batches, n_jobs: int | None) -> NDArray[np.int32]:
+        names = self._names_in(batches, None, whole=False)
+        tables = (batches.split(one, names, None, None)[0] for one in batches.read(names))
+        nodes = [self.apply(table, n_jobs) for table in tables if table is not None]
+        return np.concatenate(nodes) if nodes else np.empty(0, dtype=np.int32)
+
+    def _names_in(self, batches: Batches, target: str | None, *, whole: bool) -> list[str]:
+        """The columns of a table in batches that are read."""
+        others = [name for name in batches.names if name != target]
+        if not self.has_names:
+            return others
+        asked = {self.columns[at].name for at in self.tree.feature.tolist() if at >= 0}
+        own = {column.name for column in self.columns} if whole else asked
+        return [name for name in others if name in own] or others[:1]
 
     def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
         """The class of each row.
@@ -299,15 +344,61 @@ class Model:
         Parameters
         ----------
         X, y : table and labels
+            The name of the labels, if the table is read in batches.
 
         Returns
         -------
         tuple of int
         """
-        reached = self.apply(X)
-        codes = read_classes(y, self.classes)
-        same_length(len(reached), len(codes))
-        return int((self.tree.label[reached] != codes).sum()), len(codes)
+        counts = until_settled(lambda: self._tested(X, y, None)).counts
+        right = int(counts[np.arange(len(counts)), self.tree.label].sum())
+        return int(counts.sum()) - right, int(counts.sum())
+
+    def tested(self, X: Any, y: Any) -> Tested:
+        """Count labelled rows, and compare them with those of ``fit``.
+
+        Parameters
+        ----------
+        X, y : table and labels
+            The name of the labels, if the table is read in batches.
+
+        Returns
+        -------
+        Tested
+        """
+        return until_settled(lambda: self._tested(X, y, self.rows))
+
+    def _tested(self, X: Any, y: Any, record: RowRecord | None) -> Tested:
+        n, hashes, sketch = len(self.classes), [], None
+        counts = np.zeros(self.tree.n_nodes * n, dtype=np.int64)
+        for table, labels in self._labelled(X, y, whole=record is not None):
+            reached, codes = self.apply(table), read_classes(labels, self.classes)
+            same_length(len(reached), len(codes))
+            counts += np.bincount(reached.astype(np.int64) * n + codes, minlength=len(counts))
+            own = None if record is None else self.hashes(table, labels)
+            if record is not None and own is not None:
+                hashes.append(record.covered(own))
+                part = RowSketch.of(own)
+                sketch = part if sketch is None else sketch.merge(part)
+        seen = RowsSeen()
+        if record is not None:
+            seen = record.recognise(np.concatenate(hashes) if hashes else None, sketch)
+        return Tested(counts.reshape(-1, n), seen)
+
+    def _labelled(self, X: Any, y: Any, *, whole: bool) -> Iterator[tuple[Any, Any]]:
+        """Tables with their labels: one, or each of many batches."""
+        batches = open_stream(X)
+        if batches is None:
+            yield X, y
+            return
+        if not isinstance(y, str) or y not in batches.names:
+            must = f"the name of one of its columns, {some_names(batches.names)}"
+            raise invalid("y", "", must, y if isinstance(y, str) else type(y))
+        names = self._names_in(batches, y, whole=whole)
+        for batch in batches.read([*names, y]):
+            table, labels, _ = batches.split(batch, names, y, None)
+            if table is not None:
+                yield table, labels
 
     # -- other trees -----------------------------------------------------------------------
 
@@ -334,7 +425,9 @@ class Model:
         number: int = leaves if by_size else step  # type: ignore[assignment]
         if frontier is not None:
             at = frontier.step_with(number) if by_size else frontier.step(number)
-            return replace(self, tree=frontier[at].tree, proof=frontier[at].proof, step=at)
+            tree, proof = frontier[at].tree, frontier[at].proof
+            counts = proof.counts_a + proof.counts_b if tree.weighted else None
+            return replace(self, tree=tree, proof=proof, row_counts=counts, step=at)
         if self.pruning is None:
             why = "edited by hand" if self.edits else "fitted with pruning=None"
             raise ValueError(
@@ -374,6 +467,8 @@ class Model:
             pruning=None,
             step=None,
             held_out=None,
+            proof=None,
+            frontier=None,
             no_certificate="The classes were chosen by a threshold.",
         )
 
@@ -447,12 +542,12 @@ class Model:
 
     def _by_training(self, delta: float, landscape: Landscape | None = None) -> Certificate:
         return certify_tree(
-            self.tree, row_counts=self._rows_at_nodes, landscape=landscape, delta=delta,
+            self.tree, row_counts=self.rows_at_nodes, landscape=landscape, delta=delta,
             unknown=self.unknown,
         )  # fmt: skip
 
     @property
-    def _rows_at_nodes(self) -> NDArray[np.int64] | None:
+    def rows_at_nodes(self) -> NDArray[np.int64] | None:
         """The row counts at the nodes of the tree, where the rows were weighted."""
         if self.row_counts is None or self.path is None:
             return self.row_counts
@@ -462,7 +557,7 @@ class Model:
     @property
     def _reason(self) -> str:
         """Why the training rows give no certificate; empty if they do."""
-        return self.no_certificate or reason_against(self.tree, self._rows_at_nodes)
+        return self.no_certificate or reason_against(self.tree, self.rows_at_nodes)
 
     @property
     def certificate_reason(self) -> str | None:
@@ -518,20 +613,13 @@ class Model:
         ValueError
             If there is no certificate; the message says why.
         """
+        if X is None or self.referral is not None:
+            return self._own(kind, landscape, self.delta if delta is None else delta)
+        if kind in (None, "held-out"):
+            return self.certify_tested(self.tested(X, y), kind, landscape=landscape, delta=delta)
+        if is_stream(X):
+            raise invalid("kind", "certify", "None or 'held-out' for rows in batches", kind)
         level = self.delta if delta is None else delta
-        if X is None:
-            return self._own(kind, landscape, level)
-        seen = RowsSeen() if self.rows is None else self.rows.recognise(self.hashes(X, y))
-        if kind is None:
-            if self.rows is None:
-                raise _kind_needed()
-            if seen.some:
-                raise ValueError(seen.refusal)
-            if seen.all:
-                return self._own(None, landscape, level)
-            kind = "held-out"
-        if kind == "held-out":
-            return self._from_held_out(X, y, level, seen)
         if kind == "prior":
             return self._from_prior(X, y, level)
         if kind != "training":
@@ -539,8 +627,53 @@ class Model:
             raise invalid("kind", "certify", must, kind)
         return self._from_training(X, y, landscape, level)
 
+    def certify_tested(
+        self,
+        tested: Tested,
+        kind: Literal["held-out"] | None = None,
+        *,
+        landscape: Landscape | None = None,
+        delta: float | None = None,
+    ) -> Certificate:
+        """Bound the risk from rows that were counted, see :meth:`certify`.
+
+        Parameters
+        ----------
+        tested : Tested
+            The counts.
+        kind, landscape, delta
+            See :meth:`certify`.
+
+        Returns
+        -------
+        Certificate
+        """
+        level, seen = self.delta if delta is None else delta, tested.seen
+        if kind is None:
+            if self.rows is None:
+                raise _kind_needed()
+            if seen.some:
+                raise ValueError(seen.refusal)
+            if seen.all:
+                return self._own(None, landscape, level)
+        rows, label = tested.counts.sum(axis=0), self.tree.label
+        errors = rows - np.bincount(
+            label, weights=tested.counts[np.arange(len(label)), label], minlength=len(rows)
+        ).astype(np.int64)
+        m = int(rows.sum())
+        certificate = certify_counts(
+            int(errors.sum()),
+            m,
+            level,
+            seen=seen,
+            constant_error=1.0 - float(rows.max()) / m,
+        )
+        return certificate.with_class_limits(
+            partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
+        )
+
     def _own(self, kind: str | None, landscape: Landscape | None, delta: float) -> Certificate:
-        """The certificate from the rows of fit."""
+        """The certificate from the rows of fit; a tree that refers has a promise instead."""
         own: CertificateKind = "training" if self.held_out is None else self.held_out.kind
         own = own if self.proof is None else "prior"
         if landscape is not None or (kind == "training" and own != kind):
@@ -555,26 +688,28 @@ class Model:
             raise ValueError(f"There is no certificate for this tree. {self.certificate_reason}")
         return certificate
 
-    def _from_held_out(self, X: Any, y: Any, delta: float, seen: RowsSeen) -> Certificate:
-        """The certificate from rows that took no part in fitting, by class too."""
-        answers, codes = self.tree.label[self.apply(X)], read_classes(y, self.classes)
-        same_length(len(answers), len(codes))
-        rows, errors = class_counts(answers, codes, len(self.classes))
-        constant = float((codes != self.tree.label[0]).mean())
-        certificate = certify_counts(
-            int(errors.sum()), len(codes), delta, seen=seen, constant_error=constant
-        )
-        return certificate.with_class_limits(
-            partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(delta))
-        )
-
     def _from_prior(self, X: Any, y: Any, delta: float) -> Certificate:
         """The certificate of any tree from all training rows, in the order of ``fit``."""
-        sample = Sample.read(X, y, columns=self.columns, classes=self.classes, named=self.has_names)
-        seed = self.parameters.get("random_state", 0)
-        options = PriorOptions(thresholds=self.options.thresholds)
-        proof = Prior(sample, seed, options).certify(self.tree, delta).proof
+        sample = replace(self.read_sample(X, y, whole=True), factors=None)
+        proof = self.prior(sample).certify(self.tree, delta).proof
         return certify_proof(self.tree, proof, delta, self.unknown)
+
+    def held_out_counts(self) -> tuple[NDArray[np.int64], int] | None:
+        """The rows that fit held out, at each node, and how many trees share their delta."""
+        held_out, path = self.held_out, self.path
+        if held_out is None:
+            return None
+        if path is None:
+            return held_out.counts, held_out.folds
+        step = path.chosen if self.step is None else self.step
+        shares = held_out.folds * (1 if step == path.chosen else path.n_considered)
+        counts = counts_at(path, step, held_out.counts)
+        return None if counts is None else (counts, shares)
+
+    def prior(self, sample: Sample) -> Prior:
+        """The prior of fit again, from its rows in their order."""
+        options = PriorOptions.of(self.options.thresholds, self.options.max_depth)
+        return Prior(sample, self.parameters.get("random_state", 0), options)
 
     def _from_training(
         self, X: Any, y: Any, landscape: Landscape | None, delta: float
@@ -664,7 +799,8 @@ def as_model(source: Any, caller: str) -> Model:
 def takes_model(function: Callable[Concatenate[Tree, P], R]) -> Callable[Concatenate[Any, P], R]:
     """Let a function of a tree also take a model or classifier, with its way to answer.
 
-    The function gets the tree and, by default, ``unknown``, ``smoothing`` and the target's name.
+    The function gets the tree and, by default, ``unknown``, ``smoothing``, the target's name and
+    the nodes whose right branch is shown first.
     """
     parameters = signature(function).parameters
 
@@ -674,6 +810,7 @@ def takes_model(function: Callable[Concatenate[Tree, P], R]) -> Callable[Concate
             model = as_model(tree, function.__name__)
             answers = {
                 "unknown": model.unknown, "smoothing": model.smoothing, "target": model.target,
+                "swapped": model.swapped,
             }  # fmt: skip
             for name in answers.keys() & parameters.keys():
                 options.setdefault(name, answers[name])

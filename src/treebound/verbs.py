@@ -49,7 +49,7 @@ def prune(
     model: Any,
     X: Any = None,
     y: Any = None,
-    *,
+    *unnamed: Any,
     validation: Rows | None = None,
     pruner: Any = "bound",
     sample_weight: ArrayLike | None = None,
@@ -101,6 +101,11 @@ def prune(
     >>> print(type(pruned).__name__, grown.get_n_leaves(), pruned.get_n_leaves())
     DecisionTreeClassifier 22 9
     """
+    if unnamed:
+        raise TypeError(
+            f"prune takes a model, X and y, all else by name. Got {unnamed[0]!r:.60} as fourth. "
+            "Hint: prune(model, X, y, pruner=...)."
+        )
     chosen = _pruner(pruner, options)
     if _is_sklearn_tree(model):
         return _prune_sklearn(model, X, y, sample_weight, validation, chosen)
@@ -219,7 +224,7 @@ def certify(
         raise ValueError(
             f"certify needs both 'X' and 'y', or none. Got {given!r} without {absent!r}."
         )
-    if _is_sklearn_tree(model) and kind != "held-out":
+    if _is_sklearn_tree(model):
         model = SklearnTree(model).certifiable(X, y, kind)
     elif not isinstance(model, Model | Tree) and "model_" not in vars(model):
         return _certify_any(model, X, y, kind, delta)

@@ -8,7 +8,7 @@ from random_samples import ARRAYS
 
 from treebound import BoundTreeClassifier
 from treebound.classifier import fitting
-from treebound.data import streams
+from treebound.data import arrow_dataset, streams
 from treebound.growing import Limits
 
 pa = pytest.importorskip("pyarrow")
@@ -110,13 +110,13 @@ def test_all_numbers_need_no_first_reading(tmp_path, monkeypatch):
     rows = pa.table({"x": rng.normal(size=900), "k": np.arange(900), "y": np.arange(900) % 3 > 1})
     pa.parquet.write_table(rows, tmp_path / "rows.parquet")
     read = []
-    plain = streams.DatasetBatches.read
+    plain = arrow_dataset.DatasetBatches.read
 
     def noted(self, columns=None):
         read.append(columns)
         return plain(self, columns)
 
-    monkeypatch.setattr(streams.DatasetBatches, "read", noted)
+    monkeypatch.setattr(arrow_dataset.DatasetBatches, "read", noted)
     model = BoundTreeClassifier().fit(pds.dataset(tmp_path), "y")
     assert read == [["y"], ["x", "k", "y"]]
     assert_same(model, BoundTreeClassifier().fit(rows.drop_columns("y"), rows["y"]))
@@ -124,11 +124,7 @@ def test_all_numbers_need_no_first_reading(tmp_path, monkeypatch):
 
 def test_what_cannot_be_streamed_is_refused_before_reading(monkeypatch):
     dataset = pds.dataset(table(50))
-    monkeypatch.setattr(streams.DatasetBatches, "read", None)
-    with pytest.raises(
-        ValueError, match=r"ReducedErrorPruner.*'bound', 'pessimistic', 'mdl', None"
-    ):
-        BoundTreeClassifier(pruning="reduced-error").fit(dataset, "label")
+    monkeypatch.setattr(arrow_dataset.DatasetBatches, "read", None)
     with pytest.raises(ValueError, match="'certify' parameter must be 'training'"):
         BoundTreeClassifier(certify="held-out").fit(dataset, "label")
     with pytest.raises(ValueError, match=r"'y' parameter.*'a', 'b'.*Got 'nothing'"):
@@ -137,6 +133,44 @@ def test_what_cannot_be_streamed_is_refused_before_reading(monkeypatch):
         BoundTreeClassifier().fit(dataset, np.zeros(50))
     with pytest.raises(ValueError, match="'sample_weight' parameter"):
         BoundTreeClassifier().fit(dataset, "label", np.ones(50))
+
+
+@pytest.fixture
+def few_values(monkeypatch):
+    """Tables of more than 400 values are large."""
+    monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
+
+
+@pytest.mark.usefixtures("few_values")
+def test_a_large_table_is_not_read_again():
+    words = r"ReducedErrorPruner.*'bound', 'pessimistic', 'mdl', None"
+    with pytest.raises(ValueError, match=words):
+        BoundTreeClassifier(pruning="reduced-error").fit(pds.dataset(table(300)), "label")
+
+
+def test_a_small_table_is_pruned_as_in_memory():
+    rows = table(300).drop_columns("weight")
+    X, y = rows.drop_columns("label"), rows["label"]
+    for options in ({"pruning": "reduced-error"}, {"size": "small"}):
+        model = BoundTreeClassifier(**options).fit(pds.dataset(rows), "label")
+        assert_same(model, BoundTreeClassifier(**options).fit(X, y))
+
+
+@pytest.mark.usefixtures("small", "few_values")
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_rows_of_a_large_table_are_left_out_by_number(options, weight):
+    rows = table()
+    given = rows if weight else rows.drop_columns("weight")
+    X = rows.drop_columns(["label", "weight"])
+    weights = None if weight is None else rows["weight"].to_numpy()
+    dataset = pds.dataset(given.to_batches(max_chunksize=700))
+    model = BoundTreeClassifier(**options).fit(dataset, "label", weight)
+    expected = BoundTreeClassifier(**options).fit(X, rows["label"], weights)
+    assert_same(model, expected)
+    if "pruning" not in options:
+        assert model.grown_tree_.rows[0] < (X.num_rows if weight is None else (weights > 0).sum())
+        assert model.pruning_result_.choice == expected.pruning_result_.choice
 
 
 def test_a_pruner_that_is_given_its_constant_needs_no_rows():
@@ -163,9 +197,9 @@ def test_growth_without_a_limit_is_stopped_with_a_warning(monkeypatch):
     monkeypatch.setattr(fitting, "MOST_GROWN_LEAVES", 8)
     dataset = pds.dataset(table(600))
     with pytest.warns(UserWarning, match="stopped at 8 leaves.*max_grown_leaves"):
-        model = BoundTreeClassifier().fit(dataset, "label")
+        model = BoundTreeClassifier(pruning="mdl").fit(dataset, "label")
     assert model.grown_tree_.n_leaves == 8
-    model = BoundTreeClassifier(max_grown_leaves=20).fit(dataset, "label")
+    model = BoundTreeClassifier(pruning="mdl", max_grown_leaves=20).fit(dataset, "label")
     assert model.grown_tree_.n_leaves == 20
 
 

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
-from shell import run
+from shell import refused, run
 
 import treebound as tb
 from treebound.cli import streams
+from treebound.data.files import Source
+from treebound.data.schema import Schema
 from treebound.growing import Progress
 
 pytest.importorskip("pyarrow.dataset")
@@ -83,7 +86,6 @@ def test_a_checkpoint_of_another_table_is_refused(folder, tmp_path, capsys):
         ([], "Which column is to be predicted?"),
         (["--target", "label", "--cv", "3"], "cannot be cross-validated"),
         (["--target", "nothing"], "has no column 'nothing'"),
-        (["--target", "label", "--pruning", "reduced-error"], "looks at the rows again"),
     ],
 )
 def test_what_is_refused(folder, capsys, argv, words):
@@ -163,3 +165,35 @@ def test_a_packed_file_is_streamed_by_the_size_of_its_content(tmp_path, monkeypa
     monkeypatch.setattr(streams, "_free_memory", lambda: 1e6)
     assert path.stat().st_size < 10_000
     assert streams.must_stream([path], False)
+
+
+def test_predict_and_evaluate_take_several_files_and_folders(frame, folder, tmp_path, capsys):
+    model, whole, parts = (tmp_path / name for name in ("m.json", "w.csv", "p.csv"))
+    assert run(capsys, "fit", folder, "--target", "label", "-o", model)[0] == 0
+    files = sorted(folder.iterdir())
+    assert run(capsys, "predict", model, folder, "-o", whole)[0] == 0
+    assert run(capsys, "predict", model, *files, "-o", parts)[0] == 0
+    assert whole.read_text() == parts.read_text()
+    assert len(whole.read_text().splitlines()) == len(frame) + 1
+    outputs = [run(capsys, "evaluate", model, *paths, "--json") for paths in ([folder], files)]
+    assert outputs[0][0] == 0, outputs[0][2]
+    assert outputs[0] == outputs[1]
+
+
+def test_ignored_columns_may_differ_between_files(frame, folder, tmp_path, capsys):
+    last = sorted(folder.iterdir())[-1]
+    table = pq.read_table(last)
+    pq.write_table(table.append_column("more", [list(range(len(table)))]), last)
+    argv = ["fit", folder, "--target", "label", "-o", tmp_path / "m.json"]
+    for stream in ([], ["--stream"]):
+        assert "has 'more' besides" in refused(capsys, *argv, *stream)
+        assert run(capsys, *argv, "--ignore", "more", *stream)[0] == 0
+
+
+def test_a_file_that_changes_between_two_readings_is_named(folder):
+    source = Source([str(folder)], Schema(target="label"))
+    assert len(next(source.read(10)))
+    last = sorted(folder.iterdir())[-1]
+    pq.write_table(pq.read_table(last).slice(3), last)
+    with pytest.raises(ValueError, match=f"{last.name} changed while the table was read"):
+        next(source.read(10))

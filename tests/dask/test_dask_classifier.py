@@ -159,16 +159,24 @@ def test_arrow_columns(client):
     assert_same(model, BoundTreeClassifier().fit(table.drop(columns="label"), table["label"]))
 
 
+def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
+    monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
+    table = frame()
+    rows = table.drop(columns=["label", "weight"])
+    expected = BoundTreeClassifier().fit(rows, table["label"], table["weight"])
+    lazy = dd.from_pandas(table, npartitions=3)
+    model = DaskBoundTreeClassifier().fit(lazy, "label", "weight")
+    assert_same(model, expected)
+    assert model.pruning_result_.choice == expected.pruning_result_.choice
+    assert model.grown_tree_.rows[0] < (table["weight"] > 0).sum()
+    for name in ("reduced-error", "cost-complexity", "kearns-mansour"):
+        with pytest.raises(ValueError, match=r"'bound'.*'pessimistic', 'mdl', None"):
+            DaskBoundTreeClassifier(pruning=name).fit(lazy, "label")
+
+
 def test_what_needs_rows_is_refused_before_anything_is_read(client):
     X = da.from_delayed(delayed(_boom)(), (5, 2), float)
     y = da.zeros(5, chunks=5)
-    for options in (
-        {"pruning": "reduced-error"},
-        {"pruning": "cost-complexity"},
-        {"pruning": "kearns-mansour"},
-    ):
-        with pytest.raises(ValueError, match=r"'bound'.*'pessimistic', 'mdl', None"):
-            DaskBoundTreeClassifier(**options).fit(X, y)
     with pytest.raises(ValueError, match="certify"):
         DaskBoundTreeClassifier(certify="held-out").fit(X, y)
 

@@ -47,7 +47,8 @@ def expected(sample):
     return grow(sample, OPTIONS)
 
 
-def the_part(sample, part):
+def the_part(given):
+    sample, part = given
     return sample.part(part)
 
 
@@ -55,7 +56,7 @@ def engine_of(client, sample, read=the_part, n_parts=6):
     from treebound.dask.engine import DaskEngine
 
     parts = np.array_split(np.arange(sample.n_rows), n_parts)
-    raw = [(dask.delayed(sample), part) for part in parts]
+    raw = [(dask.delayed((sample, part)), 0) for part in parts]
     bins = make_bins(sample.columns, sample.X.part(np.arange(0, 6000, 7)).values, 32)
     return DaskEngine(client, raw, read, bins, sample.n_classes)
 
@@ -63,7 +64,7 @@ def engine_of(client, sample, read=the_part, n_parts=6):
 def grown(engine, sample, progress=None):
     try:
         return grow_on_engine(
-            engine, sample.columns, sample.classes, OPTIONS, weighted=False, limits=LIMITS,
+            engine, sample.columns, sample.classes, OPTIONS, limits=LIMITS,
             progress=progress,
         )  # fmt: skip
     finally:
@@ -148,7 +149,8 @@ def test_a_worker_that_comes_late_helps(cluster, sample, expected):
         local.scale(2)
 
 
-def broken(sample, part):
+def broken(given):
+    sample, part = given
     if part[0] == 3000:
         raise OSError("no such block")
     return sample.part(part)

@@ -11,8 +11,8 @@ from sklearn.model_selection import GroupKFold
 from support import coded_sample
 
 import treebound as tb
-from treebound.data import Column
-from treebound.data.folds import folds, held_out, left_out
+from treebound.data import Column, Sample
+from treebound.data.folds import LeftOut, folds, held_out
 
 COLUMNS = (Column("a"), Column("b", "nominal", tuple("uvwxyz")))
 
@@ -176,7 +176,7 @@ def test_groups_stay_together_and_their_names_and_order_do_not_matter():
     X, y, rng = table(5, rows=400)
     group = rng.integers(0, 60, 400)
     sample = replace(coded_sample(X, y, COLUMNS, range(3)), groups=group)
-    parts = [*folds(sample, 5, 0), held_out(sample, 0.2, 0), left_out(sample, 0)]
+    parts = [*folds(sample, 5, 0), held_out(sample, 0.2, 0), LeftOut.draw(0).split(sample)]
     for outside, inside in parts:
         assert not set(outside.groups.tolist()) & set(inside.groups.tolist())
         assert outside.n_rows + inside.n_rows == 400
@@ -199,11 +199,32 @@ def test_a_splitter_gets_the_groups():
 
 def test_rows_left_out_depend_on_their_number_alone():
     X, y, _ = table(7, rows=2000)
-    kept, aside = left_out(coded_sample(X, y, COLUMNS, range(3)), 0)
+    kept, aside = LeftOut.draw(0).split(coded_sample(X, y, COLUMNS, range(3)))
     assert kept.n_rows + aside.n_rows == 2000
     assert 150 < aside.n_rows < 250
     longer, _, _ = table(8, rows=2000)
     both = coded_sample(np.vstack([X, longer]), np.r_[y, y], COLUMNS, range(3))
-    first = left_out(both, 0)[1]
+    first = LeftOut.draw(0).split(both)[1]
     np.testing.assert_array_equal(first.X.values[0][: aside.n_rows], aside.X.values[0])
-    assert left_out(both, 1)[1].n_rows != first.n_rows
+    assert LeftOut.draw(1).split(both)[1].n_rows != first.n_rows
+    parts = [
+        LeftOut.draw(0).split(both.part(slice(a, b)), a)[1] for a, b in ((0, 777), (777, 4000))
+    ]
+    found = np.concatenate([part.X.values[0] for part in parts])
+    np.testing.assert_array_equal(found, first.X.values[0])
+
+
+def test_copies_stay_together_where_equal_rows_are_no_coincidence():
+    rng = np.random.default_rng(0)
+    fine, coarse = rng.normal(size=(400, 2)), rng.integers(0, 3, (400, 2)).astype(float)
+    weight, y = rng.integers(1, 4, 400).astype(float), rng.integers(0, 2, 400)
+    for X, together in ((fine, True), (coarse, False)):
+        weighted = Sample.learn(X, y, weight)
+        times = weight.astype(int)
+        repeated = Sample.learn(np.repeat(X, times, axis=0), np.repeat(y, times))
+        for sample in (weighted, repeated):
+            for outside, inside in [*folds(sample, 5, 0), held_out(sample, 0.2, 0)]:
+                parts = [set(zip(*part.X.values, strict=True)) for part in (outside, inside)]
+                assert (not parts[0] & parts[1]) == together
+        for (_, one), (_, other) in zip(folds(weighted, 5, 0), folds(repeated, 5, 0), strict=True):
+            assert copies_of(one) == copies_of(other)

@@ -149,3 +149,16 @@ def test_rows_of_the_sketch_are_covered_and_about_its_share_of_others():
     small = RowSketch.of(values[:500])
     assert small.share == 1.0
     assert len(small.covered(others)) == len(others)
+
+
+def test_a_row_has_one_hash_in_files_with_types_and_in_texts():
+    typed = pd.DataFrame({"flag": [True, False, True], "code": [3, 1, 2], "s": ["a", "b", "c"]})
+    texts = pd.DataFrame(
+        {"flag": ["True", "false", "TRUE"], "code": ["3", "1.0", "2"], "s": typed.s}
+    )
+    classes, y = np.array(["n", "y"]), np.array([0, 1, 0], dtype=np.int32)
+    names = list(typed.columns)
+    of_types = row_hashes(read_table(typed), classes, y, names=names)
+    of_texts = row_hashes(read_table(texts), classes, y, names=names)
+    np.testing.assert_array_equal(of_types, of_texts)
+    assert len({*of_types.tolist()}) == 3

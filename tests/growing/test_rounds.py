@@ -36,7 +36,6 @@ def assert_same_tree(seed, most_rows=400):
         sample.columns,
         sample.classes,
         options,
-        weighted=sample.weight is not None,
         limits=limits,
         finer=lambda: random_bins(rng, sample, 1000),
     )
@@ -84,7 +83,7 @@ def test_growth_goes_on_from_a_checkpoint(tmp_path):
             try:
                 tree = grow_on_engine(
                     engine, sample.columns, sample.classes, options, checkpoint=path,
-                    weighted=sample.weight is not None, limits=Limits(gather_rows=5),
+                    limits=Limits(gather_rows=5),
                     progress=progress,
                 )  # fmt: skip
                 break
@@ -105,7 +104,7 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
         engine = LocalEngine(parts, bins, sample.n_classes)
         return grow_on_engine(
             engine, sample.columns, sample.classes, GrowOptions(**options), checkpoint=path,
-            weighted=sample.weight is not None, limits=Limits(gather_rows=0), progress=stop,
+            limits=Limits(gather_rows=0), progress=stop,
         )  # fmt: skip
 
     def stop(state):
@@ -146,7 +145,7 @@ def test_a_checkpoint_of_other_values_is_refused(tmp_path):
         engine = LocalEngine([sample], make_bins(sample.columns, [*X.T]), 2)
         return grow_on_engine(
             engine, sample.columns, sample.classes, GrowOptions(), checkpoint=path,
-            weighted=False, limits=Limits(gather_rows=0), progress=stop,
+            limits=Limits(gather_rows=0), progress=stop,
         )  # fmt: skip
 
     with pytest.raises(Stop):
@@ -162,7 +161,7 @@ def test_a_checkpoint_in_a_folder_that_does_not_exist_is_refused_at_the_start(tm
     engine = LocalEngine([sample], random_bins(rng, sample), sample.n_classes)
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         grow_on_engine(
-            engine, sample.columns, sample.classes, GrowOptions(), weighted=False,
+            engine, sample.columns, sample.classes, GrowOptions(),
             checkpoint=tmp_path / "none" / "tree",
         )  # fmt: skip
 
@@ -195,7 +194,7 @@ def test_an_engine_of_three_methods_grows_the_tree_of_memory():
         )
         tree = grow_on_engine(
             engine, sample.columns, sample.classes, options,
-            weighted=sample.weight is not None, limits=random_limits(rng),
+            limits=random_limits(rng),
         )  # fmt: skip
         expected = grow(sample, options)
         for name in ARRAYS:
@@ -205,9 +204,7 @@ def test_an_engine_of_three_methods_grows_the_tree_of_memory():
 def test_rows_in_memory_as_one_sample_are_not_coded():
     sample = random_sample(np.random.default_rng(3), 200)
     engine = LocalEngine([sample], random_bins(np.random.default_rng(3), sample), sample.n_classes)
-    tree = grow_on_engine(
-        engine, sample.columns, sample.classes, GrowOptions(), weighted=sample.weight is not None
-    )
+    tree = grow_on_engine(engine, sample.columns, sample.classes, GrowOptions())
     expected = grow(sample)
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(tree, name), getattr(expected, name))

@@ -113,24 +113,34 @@ class RowRecord:
             sketch = before if _same(before, sketch) else before.merge(sketch)
         return RowRecord({**self.sketches, role: sketch})
 
-    def recognise(self, hashes: NDArray[np.uint64] | None) -> RowsSeen:
-        """Compare the hashes of rows with the record; None if columns are absent."""
+    def covered(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Hashes of rows that would be in the sketches if they had taken part in fitting."""
+        for sketch in self.sketches.values():
+            hashes = sketch.covered(hashes)
+        return hashes
+
+    def recognise(
+        self, hashes: NDArray[np.uint64] | None, own: RowSketch | None = None
+    ) -> RowsSeen:
+        """Compare the hashes of rows with the record; None if columns are absent.
+
+        With ``own``, the sketch of the rows, those that are covered are enough.
+        """
         if not self.sketches:
             return RowsSeen()
         if hashes is None:
             return RowsSeen(why="columns of the training table are absent")
         sketches = self.sketches.values()
-        compared = hashes
-        for sketch in sketches:
-            compared = sketch.covered(compared)
+        own = RowSketch.of(hashes) if own is None else own
+        compared = self.covered(hashes)
         hits = {role: np.isin(compared, sketch.hashes) for role, sketch in self.sketches.items()}
         matches = int(np.logical_or.reduce(list(hits.values())).sum())
         chance = max(map(_chance_of_match, sketches))
-        same = any(_same(RowSketch.of(hashes), sketch) for sketch in sketches)
+        same = any(_same(own, sketch) for sketch in sketches)
         comparable = len(compared)
         why = ""
         if comparable < _ENOUGH:
-            why = f"only {comparable} of {len(hashes):,} rows can be compared"
+            why = f"only {comparable} of {own.rows:,} rows can be compared"
         elif chance**comparable >= _SIGNIFICANT:
             why = "most rows of fit occur several times"
         return RowsSeen(

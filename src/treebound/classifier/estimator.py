@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,12 +13,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from treebound._validation import invalid
 from treebound.certificate import Certificate, Frontier
+from treebound.certificate.mean_cost import MeanCost
+from treebound.certificate.monitor import Monitor
 from treebound.classifier.fitting import fit_table
 from treebound.classifier.methods import FrameOutput, ModelMethods
 from treebound.data import Column, Matrix
 from treebound.data.frames import read_table
-from treebound.data.streams import in_database, open_stream
+from treebound.data.streams import in_database, is_stream
 from treebound.edit import Editor
 from treebound.growing import GrowOptions
 from treebound.landscape import Landscape
@@ -108,6 +112,22 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         at each fit.
     n_jobs : int or None
         Number of threads; the tree does not depend on it.
+    monotonic_cst : array-like of int, mapping of column to int, or None
+        Columns in which the probability of the second class, in all that ``predict_proba``
+        returns, only rises (1) or only falls (-1); 0 for no constraint. With more classes
+        ``class_order`` is needed, and the probability of class k or above is meant, for every k.
+        Missing values are not constrained. See :ref:`rules`.
+    class_order : sequence of classes, or None
+        All classes from low to high, for ``monotonic_cst``.
+    first : sequence of str, or None
+        Splits that come first, written as they are printed, such as ``["age <= 18"]``: the first
+        one at the root, the next at both of its children, and so on. One that leaves a side
+        without rows is left out there.
+    forbidden : sequence of names or indices, or None
+        Columns that are never asked.
+    interaction_cst : {"no_interactions", "pairwise"}, sequence of groups of columns, or None
+        A path from the root to a leaf asks columns of one group only; the columns that are in no
+        group are one more.
 
     Attributes
     ----------
@@ -174,7 +194,15 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
     # -- learning --------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        columns: Sequence[str] | None = None,
+    ) -> Self:
         """Grow a tree and prune it.
 
         Parameters
@@ -190,7 +218,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
             The weight of every row, or the name of its column.
         groups : array-like of shape (n_rows,), optional
             The group of every row, such as a patient with several rows. Folds and held-out rows
-            keep groups together; there is no certificate, since rows are not independent.
+            keep groups together. Rows of a group are not independent, so there is a certificate
+            only with ``certify="held-out"`` or ``"folds"``: it counts one row of each group.
+        columns : sequence of str, optional
+            The columns to learn from, of a table that is read in batches; by default all others.
 
         Returns
         -------
@@ -198,11 +229,11 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         """
         with self._unchanged_on_error():
             rows = X
-            if open_stream(X) is None and not in_database(X):
+            if not is_stream(X) and not in_database(X):
                 rows = read_table(X)
                 if type(X) is not np.ndarray or y is None:  # an array has no names to look for
                     validate_data(self, X, y, skip_check_array=True)
-            self._set_model(fit_table(self, rows, y, sample_weight, groups))
+            self._set_model(fit_table(self, rows, y, sample_weight, groups, columns))
         return self
 
     def _set_model(self, model: Model) -> None:
@@ -237,6 +268,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         check_is_fitted(self)
         return self.model_
 
+    def _rows(self, X: Any) -> Any:
+        """What the model reads: a table that is in batches as it is."""
+        return X if is_stream(X) else self._read(X)
+
     def _read(self, X: Any) -> Matrix:
         """The rows of a table, after scikit-learn's checks of the state and the columns."""
         model, table = self._fitted(), read_table(X)
@@ -249,35 +284,14 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
         return with_answers(self._fitted(), X, output)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy: the share of rows, by weight, whose class is predicted.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            The columns of the training table; a relation of a database is counted there.
-        y : array-like of shape (n_rows,), or str
-            The class of every row; of a relation, the name of its column.
-        sample_weight : array-like of shape (n_rows,), or str, optional
-            The weight of every row, or the name of its column.
-
-        Returns
-        -------
-        float
-        """
-        if in_database(X):
-            from treebound.sql import accuracy
-
-            return accuracy(self._fitted(), X, y, sample_weight)
-        return float(super().score(X, y, sample_weight))
-
     def predict(self, X: Any) -> Any:
         """Predict the class of each row of a table.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            The columns of the training table.
+            The columns of the training table. A dataset of pyarrow or a lazy frame of polars is
+            read in batches; so it is in the other methods that predict.
 
         Returns
         -------
@@ -286,7 +300,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         """
         if in_database(X):
             return self._in_database(X, "label")
-        return self._fitted().predict(self._read(X), self.n_jobs)
+        return self._fitted().predict(self._rows(X), self.n_jobs)
 
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class for each row, smoothed by ``smoothing``.
@@ -306,7 +320,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         return self._framed(self._probabilities(X), X)
 
     def _probabilities(self, X: Any) -> NDArray[np.float64]:
-        return self._fitted().predict_proba(self._read(X), self.n_jobs)
+        return self._fitted().predict_proba(self._rows(X), self.n_jobs)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Predict the log-probability of each class for each row.
@@ -339,7 +353,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         """
         if in_database(X):
             return self._in_database(X, "node")
-        return self._fitted().apply(self._read(X), self.n_jobs)
+        return self._fitted().apply(self._rows(X), self.n_jobs)
 
     def decision_path(self, X: Any) -> csr_matrix:
         """The nodes on the path of each row.
@@ -354,6 +368,34 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         csr_matrix of shape (n_rows, n_nodes)
         """
         return self.tree_.decision_path(self._read(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy on labelled rows.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The columns of the training table.
+        y : array-like of shape (n_rows,), or str
+            The labels; of a table that is not in memory, the name of their column.
+        sample_weight : array-like of shape (n_rows,), or str, optional
+            The weight of every row of a table in memory; of a relation, the name of its column.
+
+        Returns
+        -------
+        float
+        """
+        if in_database(X):
+            from treebound.sql import accuracy
+
+            return accuracy(self._fitted(), X, y, sample_weight)
+        if not is_stream(X):
+            return float(super().score(X, y, sample_weight))
+        if sample_weight is not None:
+            must = "None for a table that is read in batches"
+            raise invalid("sample_weight", "score", must, type(sample_weight))
+        errors, rows = self._fitted().errors_on(X, y)
+        return 1.0 - errors / rows
 
     # -- learned attributes ----------------------------------------------------------------
 
@@ -446,10 +488,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
     def refer(
         self,
-        max_risk: float,
         X: Any = None,
         y: Any = None,
         *,
+        max_risk: float,
         label: Any = None,
         delta: float | None = None,
     ) -> ReferringClassifier:
@@ -457,12 +499,13 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
         Parameters
         ----------
+        X, y : table and labels, optional
+            Rows that took no part in fitting. By default those that ``fit`` held out or, with
+            ``certify="prior"``, those that test its trees; of these the one that answers most
+            cases is kept.
         max_risk : float
             At most this share of the answered new cases is misclassified, with probability
             ``1 - delta``. Several values, or another one after looking, share ``delta``.
-        X, y : table and labels, optional
-            Rows that took no part in fitting; or, with ``certify="prior"``, the training rows. By
-            default the rows that ``fit`` held out.
         label : object, optional
             What ``predict`` gives for the other cases, of the type of the classes; by default
             ``"refer"``, or -1 where classes are numbers.
@@ -483,11 +526,64 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         With probability 95 %, at most 7 % of the answered new cases are misclassified.
         77.3 % of 150 rows are answered, 3 of them wrongly; the rest is referred.
         """
-        from treebound.classifier.referring import ReferringClassifier, referral_of
+        from treebound.classifier.referring import ReferringClassifier
+        from treebound.promises import refer
 
-        model = self._fitted()
-        found = referral_of(model, max_risk, X, y, delta=delta)
-        return ReferringClassifier(model, found, label)
+        return ReferringClassifier(refer(self._fitted(), max_risk, X, y, label=label, delta=delta))
+
+    def monitor_leaves(self, alpha: float = 0.01) -> Monitor:
+        """Watch new rows without labels: whether they come to the leaves as often as before.
+
+        Parameters
+        ----------
+        alpha : float
+            Probability that there is ever a false alarm, as long as new rows come as before.
+
+        Returns
+        -------
+        Monitor
+            ``update_leaves(clf.apply(X))`` adds rows.
+
+        See Also
+        --------
+        Certificate.monitor : Watch labelled rows.
+        """
+        from treebound.promises import monitor_leaves
+
+        return monitor_leaves(self._fitted(), alpha)
+
+    def certify_cost(
+        self, X: Any = None, y: Any = None, *, costs: Any, delta: float | None = None
+    ) -> MeanCost:
+        """Bound the mean cost of a new example, where errors differ in cost.
+
+        Parameters
+        ----------
+        X, y : table and labels, optional
+            Rows that took no part in fitting; by default those that ``fit`` held out.
+        costs : array-like or mapping
+            A matrix with a row for the true class and a column for the predicted one, or what an
+            error on each class costs (1 for classes that a mapping leaves out).
+        delta : float, optional
+            Probability that the limit is wrong; by default that of the classifier.
+
+        Returns
+        -------
+        MeanCost
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> import treebound as tb
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+        >>> print(clf.certify_cost(costs={0: 5.0, 1: 1.0}))
+        With probability 95 %, a new example costs at most 0.6325 on average
+        (0.2933 on 150 held-out examples).
+        """
+        from treebound.promises import certify_cost
+
+        return certify_cost(self._fitted(), costs, X, y, delta=delta)
 
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
         """A copy of this classifier at another step of the pruning path, without refitting.
@@ -528,6 +624,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         *,
         test: tuple[Any, Any] | None = None,
         sample_weight: Any = None,
+        autosave: str | PathLike[str] | None = None,
     ) -> Editor:
         """Change the tree by hand; this classifier is not changed.
 
@@ -539,11 +636,14 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
             Rows to show the test error of after every step; they are spent by that.
         sample_weight : array-like of shape (n_rows,), optional
             The weights of ``fit``.
+        autosave : path, optional
+            A file that keeps the steps, to ``recover`` them.
 
         Returns
         -------
         Editor
-            Its method ``done`` gives a fitted classifier with the edited tree.
+            A notebook with anywidget shows it as a page to edit in. Its method ``done`` gives a
+            fitted classifier with the edited tree.
 
         Raises
         ------
@@ -562,4 +662,12 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         (2, 7)
         """
         self._fitted()
-        return Editor(self, X, y, test=test, sample_weight=sample_weight, finish=self._with_model)
+        return Editor(
+            self,
+            X,
+            y,
+            test=test,
+            sample_weight=sample_weight,
+            autosave=autosave,
+            finish=self._with_model,
+        )

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from math import inf
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._files import check_writable
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
 from treebound.certificate import (
@@ -32,19 +30,25 @@ from treebound.certificate import (
 )
 from treebound.data import Sample
 from treebound.data.findings import warn_of_findings
-from treebound.data.folds import folds
+from treebound.data.folds import LeftOut, folds
 from treebound.data.frames import Table, read_table
-from treebound.data.parts import Schema
+from treebound.data.parts import Schema, join_samples
+from treebound.data.row_hashes import RowSketch, row_hashes
+from treebound.data.sample import group_codes
 from treebound.data.streams import Batches, TableStream, in_database, open_stream
-from treebound.data.weights import heaviest, row_weights, warn_of_common_factor
+from treebound.data.weights import row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, Limits, Progress, grow, grow_on_engine, make_bins
+from treebound.growing._bins import Bins
+from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.grow import FINE_BINS
 from treebound.model import Model, row_counts
 from treebound.parameters import FitParameters
 from treebound.pruning import PRUNERS, BoundPruner, Pruner, PruningResult, make_pruner
 from treebound.pruning.base import BasePruner
+from treebound.pruning.bound import is_large
 from treebound.tree.model import Tree
+from treebound.tree.node_sums import NodeSums
 
 __all__ = [
     "MOST_GROWN_LEAVES",
@@ -55,14 +59,15 @@ __all__ = [
     "fit_sample",
     "fit_stream",
     "fit_table",
-    "refuse_what_needs_rows",
+    "fit_parts",
+    "refuse_what_needs_a_table",
 ]
 
 # Without another limit: labels that are noise would be grown to a leaf for nearly every row.
 MOST_GROWN_LEAVES = 1 << 16
 _GROUPED = (
     "Rows of one group are not independent, and certificates count independent rows. Hint: "
-    "certify with rows of other groups, one of each."
+    "certify='held-out' holds out groups and counts one row of each."
 )
 
 
@@ -70,7 +75,12 @@ _GROUPED = (
 
 
 def fit_table(
-    parameters: FitParameters, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    parameters: FitParameters,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    groups: Any = None,
+    columns: Any = None,
 ) -> Model:
     """Grow a tree on a table and prune it; a dataset or lazy frame is read in batches."""
     batches = open_stream(X)
@@ -78,9 +88,12 @@ def fit_table(
     if groups is not None:
         refuse_groups(parameters, in_memory=batches is None and not stored)
     if stored:
-        return fit_relation(parameters, X, y, sample_weight)
+        return fit_relation(parameters, X, y, sample_weight, columns=columns)
     if batches is not None:
-        return fit_stream(parameters, batches, y, sample_weight)
+        return fit_stream(parameters, batches, y, sample_weight, columns=columns)
+    if columns is not None:
+        hint = "choose them before: X[columns]."
+        raise invalid("columns", "fit", "None for a table in memory", columns, hint)
     parameters.checked()
     table = read_table(X)
     learn = partial(
@@ -93,7 +106,7 @@ def fit_table(
     target = name if isinstance(name, str) and name else None
     named = table.names is not None
     if parameters.certify in ("held-out", "folds"):
-        return _fit_apart(parameters, learn, table, y, sample_weight, target)
+        return _fit_apart(parameters, learn, table, y, sample_weight, groups, target)
     sample = learn(table, y, sample_weight, groups=groups)
     warn_of_findings(sample, stacklevel=4)
     rows = RowRecord.of(sample, named)
@@ -106,25 +119,35 @@ def _fit_apart(
     table: Table,
     y: Any,
     sample_weight: Any,
+    groups: Any,
     target: str | None,
 ) -> Model:
     """Fit without one fold, or without each of several, and keep the tree of the least limit."""
-    m, named = table.shape[0], table.names is not None
-    weight = row_weights(sample_weight, m)
-    m = m if weight is None else int(np.count_nonzero(weight))
+    n_rows, named = table.shape[0], table.names is not None
+    weight, members = row_weights(sample_weight, n_rows), group_codes(groups, n_rows)
+    m = n_rows if weight is None else int(np.count_nonzero(weight))
+    if members is not None:
+        held = members if weight is None else members[weight > 0]
+        group = np.unique(held, return_inverse=True)[1]
+        m = int(group.max()) + 1
     if m < 2:
+        what = "rows" if members is None else "groups"
         raise ValueError(
-            f"certify={parameters.certify!r} needs at least 2 rows to set some aside. "
+            f"certify={parameters.certify!r} needs at least 2 {what} to set some aside. "
             f"Got {m} instead."
         )
     seed = parameters.random_state
     several = parameters.certify == "folds"
     folds = draw_folds(m, default_folds(m), seed) if several else draw_tenth(m, seed)
+    if members is not None:
+        folds = [np.flatnonzero(np.isin(group, fold)) for fold in folds]
 
     def fit(fold: NDArray[np.intp]) -> tuple[Model, int]:
         sample, aside, hashes = learn_apart(
-            learn, table, y, sample_weight, fold, parameters.unknown
+            learn, table, y, sample_weight, fold, parameters.unknown, members
         )
+        if members is not None:  # what is counted must be independent
+            aside = aside.part(_one_of_each(group[fold], seed))
         if fold is folds[0]:
             warn_of_findings(sample, stacklevel=7)
         rows = RowRecord.of(sample, named).with_rows("held-out", hashes)
@@ -135,6 +158,12 @@ def _fit_apart(
     model = best_of_folds(fit, folds, parameters.delta).fitted
     assert model.held_out is not None
     return replace(model, held_out=replace(model.held_out, folds=len(folds)))
+
+
+def _one_of_each(groups: NDArray[np.intp], seed: int | None) -> NDArray[np.intp]:
+    """The place of one row of each group, drawn by number."""
+    order = np.random.default_rng(seed).permutation(len(groups))
+    return np.sort(order[np.unique(groups[order], return_index=True)[1]])
 
 
 def fit_sample(
@@ -169,10 +198,8 @@ def fit_sample(
 
 def _by_prior(parameters: FitParameters, sample: Sample, options: GrowOptions) -> Model:
     """Search for a tree with a small limit from a prior that a fifth of the rows defines."""
-    depth = PriorOptions().depth if options.max_depth is None else options.max_depth
-    constants = PriorOptions(thresholds=options.thresholds, depth=min(depth, PriorOptions().depth))
     seed = parameters.random_state
-    prior = Prior(sample, seed, constants)
+    prior = Prior(sample, seed, PriorOptions.of(options.thresholds, options.max_depth))
     trees = search_trees(prior, parameters.delta, seed=seed or 0)
     if parameters.max_leaves is not None:
         trees = [one for one in trees if one.leaves <= parameters.max_leaves]
@@ -189,7 +216,7 @@ def _pruned(
     pruner: Pruner | None,
     options: GrowOptions,
     sample: Sample | None = None,
-    validation: Sample | None = None,
+    validation: Sample | NodeSums | None = None,
 ) -> Model:
     """The model of a grown tree, pruned."""
     tree, result = grown, None
@@ -226,8 +253,8 @@ def refuse_groups(parameters: FitParameters, *, in_memory: bool) -> None:
     """Raise a ValueError where groups cannot be kept together."""
     if not in_memory:
         raise ValueError("The 'groups' parameter must be None for rows that are not in memory.")
-    if parameters.certify != "training":
-        must = "'training' with groups"
+    if parameters.certify == "prior":
+        must = "'held-out', 'folds' or 'training' with groups"
         raise invalid("certify", "BoundTreeClassifier", must, parameters.certify, _GROUPED)
 
 
@@ -256,10 +283,8 @@ def cross_validated(parameters: FitParameters, sample: Sample, k: int) -> list[F
 # -- rows that are not in memory at once -----------------------------------------------------------
 
 
-def refuse_what_needs_rows(
-    parameters: FitParameters, pruner: Pruner | None, *, held_out: bool = False
-) -> None:
-    """Raise a ValueError for parameters that need the rows again once the tree is grown."""
+def refuse_what_needs_rows(parameters: FitParameters, pruner: Pruner | None) -> None:
+    """Raise a ValueError for parameters that need the rows again, in a table of many values."""
     if getattr(pruner, "needs_rows", False):
         able = [name for name in PRUNERS if not getattr(make_pruner(name), "needs_rows", False)]
         raise ValueError(
@@ -267,10 +292,11 @@ def refuse_what_needs_rows(
             f"Hint: these need only the counts in the tree: {', '.join(map(repr, able))}, None; "
             "others too where the constant they would look for is given."
         )
-    if parameters.size is not None:
-        must = "None for rows that are not in memory"
-        raise invalid("size", "BoundTreeClassifier", must, parameters.size)
-    if parameters.certify != "training" and not held_out:
+
+
+def refuse_what_needs_a_table(parameters: FitParameters) -> None:
+    """Raise a ValueError for parameters that need a table in memory before anything is read."""
+    if parameters.certify != "training":
         raise ValueError(
             "The 'certify' parameter must be 'training' for rows that are not in memory. Got "
             f"{parameters.certify!r} instead. Hint: certify the fitted classifier with other rows."
@@ -283,6 +309,7 @@ def fit_stream(
     y: Any,
     sample_weight: Any = None,
     *,
+    columns: Any = None,
     progress: Callable[[Progress], None] | None = None,
     reading: Callable[[str, int], None] | None = None,
     limits: Limits | None = None,
@@ -293,49 +320,100 @@ def fit_stream(
     ``reading`` is called after every batch with what it is read for and the rows so far, and
     ``progress`` after every pass of growing. Growing goes on from a checkpoint that exists.
     """
-    pruner, _ = parameters.checked()
-    refuse_what_needs_rows(parameters, pruner)
-    if checkpoint is not None:
-        check_writable(Path(checkpoint))
+    parameters.checked()
+    refuse_what_needs_a_table(parameters)
+    check_checkpoint(checkpoint)
     say = reading or (lambda _what, _rows: None)
     what = ["learning"]
-    stream = TableStream(batches, y, sample_weight, tell=lambda rows: say(what[0], rows))
+    stream = TableStream(
+        batches, y, sample_weight, columns=columns, tell=lambda rows: say(what[0], rows)
+    )
     schema = stream.learn(
         categorical_features=parameters.categorical_features,
         ordinal_features=parameters.ordinal_features,
         class_weight=parameters.class_weight,
     )
     what[0] = "coding"
-    engine = stream_engine(
-        stream.samples(schema),
-        make_bins(schema.columns, schema.sample),
-        n_threads=effective_jobs(parameters.n_jobs),
-    )
-    return fit_engine(
+    threads, sketches = effective_jobs(parameters.n_jobs), list[RowSketch]()
+    model = fit_parts(
         parameters,
-        engine,
         schema,
+        lambda: stream.samples(schema),
+        lambda bins, rows: stream_engine(
+            _noted(stream.samples(schema), sketches), bins, n_threads=threads, rows=rows
+        ),
         target=y,
         progress=progress,
         limits=limits,
         checkpoint=checkpoint,
     )
+    return replace(model, rows=RowRecord({"training": sketches[0]})) if sketches else model
 
 
-def fit_relation(parameters: FitParameters, X: Any, y: Any, sample_weight: Any = None) -> Model:
-    """Fit inside a database; y and sample_weight name columns."""
+def _noted(samples: Iterator[Sample], sketches: list[RowSketch]) -> Iterator[Sample]:
+    """The samples; a sketch of each is kept."""
+    for sample in samples:
+        if sample.n_rows:
+            names = [column.name for column in sample.columns]
+            hashes = row_hashes(sample.X, sample.classes, sample.y, names=names)
+            sketches[:] = [reduce(RowSketch.merge, [*sketches, RowSketch.of(hashes)])]
+        yield sample
+
+
+def fit_parts(
+    parameters: FitParameters,
+    schema: Schema,
+    samples: Callable[[], Iterable[Sample]],
+    make_engine: Callable[[Bins, LeftOut | None], Engine],
+    *,
+    target: str | None = None,
+    **options: Any,
+) -> Model:
+    """Fit on rows in parts, by the method that the same table has in memory.
+
+    Pruners that look at rows again get those of a small table in memory. Of a large one, a tenth
+    may be left out and counted at the nodes of the tree. ``options`` are those of ``fit_engine``.
+    """
+    pruner, _ = parameters.checked()
+    chooses = isinstance(pruner, BoundPruner) and pruner.chooses
+    size = schema.n_rows, len(schema.columns)
+    if not is_large(*size) and (chooses or getattr(pruner, "needs_rows", False)):
+        sample = join_samples(list(samples()), schema)
+        warn_of_findings(sample, stacklevel=6)
+        named = schema.names is not None
+        rows = RowRecord.of(sample, named)
+        return fit_sample(parameters, sample, target=target, named=named, rows=rows)
+    refuse_what_needs_rows(parameters, pruner)
+    aside = pruner.leaves_out(*size) if isinstance(pruner, BasePruner) else None
+    engine = make_engine(make_bins(schema.columns, schema.sample), aside)
+    return fit_engine(parameters, engine, schema, target=target, **options)
+
+
+def fit_relation(
+    parameters: FitParameters, X: Any, y: Any, sample_weight: Any = None, *, columns: Any = None
+) -> Model:
+    """Fit inside a database; y and sample_weight name columns.
+
+    A relation of few rows is fetched. Of another one, rows may be set aside by number: to certify
+    the tree, and to choose the weight of the pruner.
+    """
     from treebound.sql import Relation, RelationRows, SqlEngine
 
     pruner, options = parameters.checked()
-    held_out = parameters.certify == "held-out"
-    refuse_what_needs_rows(parameters, pruner, held_out=held_out)
-    if options.thresholds == "observed":
-        must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"
-        raise invalid("thresholds", "BoundTreeClassifier", must, options.thresholds)
     relation = X if isinstance(X, Relation) else Relation(X)
-    with RelationRows(relation, y, sample_weight) as rows:
-        if held_out:
-            rows.hold_out(parameters.random_state)
+    with RelationRows(relation, y, sample_weight, columns) as rows:
+        if rows.n_rows <= relation.max_fetched_rows:
+            return replace(fit_table(parameters, *rows.fetched()), target=y)
+        refuse_what_needs_rows(parameters, pruner)
+        held_out = parameters.certify == "held-out"
+        if not held_out:
+            refuse_what_needs_a_table(parameters)
+        if options.thresholds == "observed":
+            must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"
+            raise invalid("thresholds", "BoundTreeClassifier", must, options.thresholds)
+        chooses = isinstance(pruner, BoundPruner) and pruner.validates(rows.n_rows)
+        chooses = chooses and sample_weight is None  # rows that are set aside are counted
+        rows.set_aside(parameters.random_state, certify=held_out, choose=chooses)
         coded = rows.code(
             categorical_features=parameters.categorical_features,
             ordinal_features=parameters.ordinal_features,
@@ -343,7 +421,7 @@ def fit_relation(parameters: FitParameters, X: Any, y: Any, sample_weight: Any =
         )
         # cells are divided where it matters: finer ones for all rows are of no use
         limits = Limits(most_live=inf)
-        with SqlEngine(coded, relation.max_fetched_rows) as engine:
+        with SqlEngine(coded, relation.max_fetched_rows, rows.left_out) as engine:
             model = fit_engine(parameters, engine, coded.schema, target=y, limits=limits)
             engine.check_unchanged()
         if held_out:
@@ -367,13 +445,13 @@ def fit_engine(
     unlimited = options.max_leaves is None
     if unlimited:
         options = replace(options, max_leaves=MOST_GROWN_LEAVES)
-    total = engine.facts.total
     grown = grow_on_engine(
         engine,
         schema.columns,
         schema.classes,
         options,
-        weighted=schema.factors is not None or not total.ones,
+        factors=schema.factors,
+        whole=schema.scale is None,
         limits=limits,
         progress=progress,
         checkpoint=checkpoint,
@@ -386,25 +464,10 @@ def fit_engine(
             UserWarning,
             stacklevel=4,
         )
-    if grown.weighted:
-        grown = _in_sample_weights(grown, schema.factors)
+    aside = engine.left_out(grown)
     return replace(
-        _pruned(parameters, grown, pruner, options),
+        _pruned(parameters, grown, pruner, options, validation=aside),
         target=target,
         named=schema.names is not None,
+        row_counts=engine.class_rows(grown) if grown.weighted else None,
     )
-
-
-def _in_sample_weights(tree: Tree, factors: NDArray[np.float64] | None) -> Tree:
-    """The tree of an engine with counts and class weights apart, as in memory.
-
-    Sample weights that are not whole are scaled to mean 1.
-    """
-    counts = tree.counts if factors is None else tree.counts / factors
-    whole = np.rint(counts)
-    if np.allclose(counts, whole, rtol=0.0, atol=1e-6):
-        counts = whole
-    else:
-        counts = counts * (tree.rows[0] / counts[0].sum())
-    masses = counts if factors is None else counts * factors
-    return replace(tree, counts=counts, factors=factors, label=heaviest(masses))

@@ -7,40 +7,37 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data.targets import read_classes
-
 if TYPE_CHECKING:
-    from treebound.data.files import RawTable
-    from treebound.model import Model
+    from treebound.model import Model, Tested
 
 __all__ = ["figures_of", "quality_line", "quality_words"]
 
 _BINS = 10  # of the calibration
 
 
-def figures_of(model: Model, rows: RawTable) -> dict[str, Any]:
+def figures_of(model: Model, tested: Tested) -> dict[str, Any]:
     """All that is said of a test set."""
-    tree = model.tree
-    truth, nodes = read_classes(rows.labels(), model.classes), model.apply(rows.table())
-    answer, n = tree.label[nodes], tree.n_classes
-    table = np.bincount(truth * n + answer, minlength=n * n).reshape(n, n)
-    right, asked, given = table.diagonal(), table.sum(axis=1), table.sum(axis=0)
+    tree, counts = model.tree, tested.counts
+    n = tree.n_classes
+    table = np.zeros((n, n), dtype=np.int64)  # rows of each class by their answer
+    np.add.at(table.T, tree.label, counts)
+    right, asked, answered = table.diagonal(), table.sum(axis=1), table.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        recall, precision = right / asked, right / given
-        f1 = 2 * right / (asked + given)
-        shares = model.node_probabilities[nodes, truth]
-        log_loss = float(-np.log(shares).mean())
+        recall, precision = right / asked, right / answered
+        f1 = 2 * right / (asked + answered)
     most = int(np.argmax(tree.counts[0]))  # the commonest class in training
-    errors = int(len(truth) - right.sum())
+    rows = int(counts.sum())
+    errors = rows - int(right.sum())
     labels = tree.classes.tolist()
+    node, truth = np.nonzero(counts)  # rows that are alike count once, with their number
+    shares, answer = model.node_probabilities[node], tree.label[node]
     return {
-        "rows": len(truth),
+        "rows": rows,
         "errors": errors,
-        "error": errors / len(truth),
+        "error": errors / rows,
         "majority": labels[most],
-        "majority_error": 1.0 - float(asked[most]) / len(truth),
-        "log_loss": log_loss if np.isfinite(log_loss) else None,
-        **quality(truth, model.node_probabilities[nodes], answer),
+        "majority_error": 1.0 - float(asked[most]) / rows,
+        **quality(truth, shares, answer, counts[node, truth].astype(np.float64)),
         "classes": labels,
         "rows_of_class": asked.tolist(),
         "precision": _shares(precision),
@@ -56,25 +53,30 @@ def _shares(values: NDArray[np.float64]) -> list[float | None]:
 
 
 def quality(
-    truth: NDArray[np.int32], shares: NDArray[np.float64], answer: NDArray[np.int32]
+    truth: NDArray[np.integer[Any]],
+    shares: NDArray[np.float64],
+    answer: NDArray[np.integer[Any]],
+    rows: NDArray[np.float64],
 ) -> dict[str, Any]:
-    """Balanced accuracy, AUC, Brier score and calibration of answers with probabilities."""
-    present = np.unique(truth)
-    recalls = [float((answer[truth == k] == k).mean()) for k in present.tolist()]
+    """How good answers and their probabilities are, each of so many ``rows``."""
+    present, right = np.unique(truth), answer == truth
+    recalls = [float(np.average(right[truth == k], weights=rows[truth == k])) for k in present]
     hit = np.zeros_like(shares)
     hit[np.arange(len(truth)), truth] = 1.0
     top = shares.max(axis=1)
     part = np.minimum((top * _BINS).astype(np.int64), _BINS - 1)
-    right = answer == truth
+    with np.errstate(divide="ignore"):
+        log_loss = float(-np.average(np.log(shares[np.arange(len(truth)), truth]), weights=rows))
     return {
+        "log_loss": log_loss if np.isfinite(log_loss) else None,
         "balanced_accuracy": float(np.mean(recalls)),
-        "auc": _auc(truth, shares, present),
-        "brier": float(((shares - hit) ** 2).sum(axis=1).mean()),
+        "auc": _auc(truth, shares, rows, present),
+        "brier": float(np.average(((shares - hit) ** 2).sum(axis=1), weights=rows)),
         "calibration": [
             {
-                "rows": int((part == at).sum()),
-                "probability": float(top[part == at].mean()),
-                "right": float(right[part == at].mean()),
+                "rows": int(rows[part == at].sum()),
+                "probability": float(np.average(top[part == at], weights=rows[part == at])),
+                "right": float(np.average(right[part == at], weights=rows[part == at])),
             }
             for at in np.unique(part).tolist()
         ],
@@ -82,28 +84,28 @@ def quality(
 
 
 def _auc(
-    truth: NDArray[np.int32], shares: NDArray[np.float64], present: NDArray[np.int32]
+    truth: NDArray[np.integer[Any]],
+    shares: NDArray[np.float64],
+    rows: NDArray[np.float64],
+    present: NDArray[np.integer[Any]],
 ) -> float | None:
     """Area under the curve of each class against the others, on average; None for one class."""
     if len(present) < 2:
         return None
-    from scipy.stats import rankdata
-
     areas = []
     for k in present.tolist() if shares.shape[1] > 2 else [1]:
-        of_class = truth == k
-        n = int(of_class.sum())
-        ranks = float(rankdata(shares[:, k])[of_class].sum())
-        areas.append((ranks - n * (n + 1) / 2) / (n * (len(truth) - n)))
+        distinct, at = np.unique(shares[:, k], return_inverse=True)
+        of_class = np.bincount(at, rows * (truth == k), len(distinct))
+        others = np.bincount(at, rows * (truth != k), len(distinct))
+        below = np.cumsum(others) - others / 2  # ties count half
+        areas.append(float(of_class @ below) / float(of_class.sum() * others.sum()))
     return float(np.mean(areas))
 
 
 def quality_line(truths: list[NDArray[np.int32]], shares: list[NDArray[np.float64]]) -> str:
     """The quality of probabilities on some folds, in one line."""
     truth, chances = np.concatenate(truths), np.concatenate(shares)
-    found = quality(truth, chances, chances.argmax(axis=1).astype(np.int32))
-    loss = float(-np.log(chances[np.arange(len(truth)), truth]).mean())
-    return quality_words({**found, "log_loss": loss if np.isfinite(loss) else None})
+    return quality_words(quality(truth, chances, chances.argmax(axis=1), np.ones(len(truth))))
 
 
 def quality_words(figures: dict[str, Any]) -> str:

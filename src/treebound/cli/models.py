@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,15 +11,16 @@ from typing import TYPE_CHECKING
 from treebound.cli.output import write_result
 from treebound.data.columns import Column
 from treebound.data.schema import Schema
-from treebound.model import Model
+from treebound.growing.rules import rules_in_words
+from treebound.model import Model, Tested
 
 if TYPE_CHECKING:
     from treebound.cli.options import FileOptions
-    from treebound.data.files import RawTable
+    from treebound.data.files import RawTable, Source
     from treebound.tree import Tree
 
-__all__ = ["constant_error", "labelled_rows", "leaves", "loaded_model", "one_leaf", "percent",
-           "save_model", "schema_of", "summary"]  # fmt: skip
+__all__ = ["asked_columns", "constant_error", "labelled_rows", "leaves", "loaded_model", "one_leaf",
+           "percent", "save_model", "schema_of", "summary", "tested_rows"]  # fmt: skip
 
 
 def loaded_model(model: Path, data: Path | None = None) -> Model:
@@ -57,18 +59,49 @@ def asked_columns(model: Model) -> set[str]:
     return {model.columns[at].name for at in model.tree.feature.tolist() if at >= 0}
 
 
-def labelled_rows(model: Model, data: Path, options: FileOptions, target: str | None) -> RawTable:
-    """Rows with their labels, in the columns and classes of a model."""
-    from treebound.data.files import iter_raw
+def labelled_rows(
+    model: Model, data: Path, options: FileOptions, target: str | None, also: str | None = None
+) -> RawTable:
+    """Rows with their labels, in the columns and classes of a model; perhaps one more column."""
+    rows = next(_labelled(model, [data], options, target, also).read(None))
+    if not len(rows):
+        raise ValueError(f"{data} has no rows, only the names of its columns.")
+    return rows
+
+
+def tested_rows(
+    model: Model, paths: Sequence[Path], options: FileOptions, target: str | None
+) -> Tested:
+    """Labelled rows, counted at the nodes of a model batch by batch."""
+    from treebound.data.files import SourceBatches
+
+    source = _labelled(model, paths, options, target)
+    tested = model.tested(SourceBatches(source), source.given.target)
+    if not tested.counts.any():
+        raise ValueError(f"{source.name} has no rows, only the names of its columns.")
+    return tested
+
+
+def _labelled(
+    model: Model,
+    paths: Sequence[Path],
+    options: FileOptions,
+    target: str | None,
+    also: str | None = None,
+) -> Source:
+    """A table with labels, in the columns of a model; those that its tree does not ask may lack."""
+    from treebound.data.files import Source
 
     name = target or model.target
     if name is None:
         raise ValueError("The model does not name its target. Hint: name the column with --target.")
-    schema, asked = schema_of(model, options, name, whole=True), asked_columns(model)
-    rows = next(iter_raw(str(data), schema, None, optional={*schema.names} - asked))
-    if not len(rows):
-        raise ValueError(f"{data} has no rows, only the names of its columns.")
-    return rows
+    schema = schema_of(model, options, name, whole=True)
+    optional = {*schema.names} - asked_columns(model)
+    if also is not None:
+        schema = replace(schema, columns=(*schema.columns, Column(also)))
+    return Source(
+        [str(path) for path in paths], schema, unknown="keep", complete=False, optional=optional
+    )
 
 
 def save_model(model: Model, path: Path) -> None:
@@ -92,7 +125,7 @@ def summary(model: Model) -> str:
         f"{_number(total)} training examples {verb} misclassified ({percent(tree.errors / total)}; "
         f"always {majority!r}: {percent(constant_error(tree))})."
     )
-    lines += _choice(model)
+    lines += [*rules_in_words(model.options, tree), *_choice(model)]
     certificate = model.certificate
     reason = f"No certificate: {model.certificate_reason}"
     return "\n".join([*lines, reason if certificate is None else str(certificate)])

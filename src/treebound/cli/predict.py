@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treebound.cli.app import app
@@ -30,7 +31,7 @@ def predict(
     model: Model,
     data: Data,
     /,
-    *,
+    *more: Path,
     output: Output = None,
     proba: Switch = False,
     threshold: str | None = None,
@@ -46,6 +47,8 @@ def predict(
 
     Parameters
     ----------
+    more
+        Further files with rows of the same table.
     output
         A CSV or Parquet file; by default CSV on standard output.
     proba
@@ -62,14 +65,16 @@ def predict(
     from treebound.cli.weighting import with_threshold
     from treebound.data.files import iter_raw
 
-    check_output(output, table_form(output), reads=[model, data, options.schema], force=force)
+    check_output(
+        output, table_form(output), reads=[model, data, *more, options.schema], force=force
+    )
     if chunk_rows < 1:
         raise ValueError(f"The option --chunk-rows must be an int >= 1. Got {chunk_rows} instead.")
     loaded = with_threshold(loaded_model(model, data), threshold)
     columns = schema_of(loaded, options)
     with table_writer(output) as writer, progress(f"reading {data}", quiet) as tell:
         done = 0
-        for chunk in iter_raw(str(data), columns, chunk_rows):
+        for chunk in iter_raw([str(path) for path in (data, *more)], columns, chunk_rows):
             writer.write(_answers(loaded, chunk, proba, keep), chunk if keep else None)
             done += len(chunk)
             tell(f"{done:,} rows")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from treebound._extras import require
-from treebound._files import check_writable
 from treebound._jobs import effective_jobs
 from treebound.classifier import BoundTreeClassifier
-from treebound.classifier.fitting import fit_engine, refuse_groups, refuse_what_needs_rows
+from treebound.classifier.fitting import fit_parts, refuse_groups, refuse_what_needs_a_table
 from treebound.dask import tasks
 from treebound.dask.collections import (
     is_array,
@@ -27,8 +26,10 @@ from treebound.dask.collections import (
 )
 from treebound.dask.engine import DaskEngine, PartitionError, in_partition
 from treebound.data import Sample
+from treebound.data.folds import LeftOut
 from treebound.data.parts import Schema, put_together, with_numbers
-from treebound.growing import make_bins
+from treebound.growing._bins import Bins
+from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, stream_engine
 from treebound.parameters import with_parameters
 
@@ -88,7 +89,13 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
     # -- learning --------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: None = None,
+        *,
+        columns: Sequence[str] | None = None,
     ) -> DaskBoundTreeClassifier:
         """Grow a tree on the workers and prune it.
 
@@ -102,42 +109,48 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             The weight of every row, in the partitions of X; or the name of a column of X.
         groups : None
             Groups need rows in memory.
+        columns : sequence of str, optional
+            The columns of a data frame to learn from; by default all others.
 
         Returns
         -------
         self
         """
         with self._unchanged_on_error():
-            pruner, _ = self.checked()
-            refuse_what_needs_rows(self, pruner)
+            self.checked()
+            refuse_what_needs_a_table(self)
             if groups is not None:
                 refuse_groups(self, in_memory=False)
-            if self.checkpoint is not None:
-                check_writable(Path(self.checkpoint))
+            check_checkpoint(self.checkpoint)
+            if columns is not None:
+                X = X[[*columns, *_names(y, sample_weight)]]
             raw = partitions(X, y, sample_weight)
             client = self._client()
             plain = [c for c in plain_numbers(X) if c not in _names(y, sample_weight)]
             schema = self._learn(client, raw, plain, (X, y, sample_weight))
-            bins = make_bins(schema.columns, schema.sample)
             read = partial(tasks.read, schema=replace(schema, sample=()))
             name = y if isinstance(y, str) else getattr(y, "name", None)
             # the name of an array is that of its graph
             named = isinstance(name, str) and bool(name) and not is_array(y)
             target = name if named else None
-            if client is None:
-                threads = effective_jobs(self.n_jobs)
-                local = stream_engine(_computed(raw, read), bins, n_threads=threads)
-                self._grow(local, schema, target)
-                return self
-            engine = DaskEngine(client, [(part,) for part in raw], read, bins, len(schema.classes))
-            try:
-                self._grow(engine, schema, target)
-            finally:
-                engine.close()
-        return self
+            with ExitStack() as stack:
 
-    def _grow(self, engine: Engine, schema: Schema, target: str | None) -> None:
-        self._set_model(fit_engine(self, engine, schema, target=target, checkpoint=self.checkpoint))
+                def engine(bins: Bins, rows: LeftOut | None) -> Engine:
+                    if client is None:
+                        threads = effective_jobs(self.n_jobs)
+                        samples = _computed(raw, read)
+                        return stream_engine(samples, bins, n_threads=threads, rows=rows)
+                    numbered = _numbered(client, raw, schema, rows)
+                    found = DaskEngine(client, numbered, read, bins, len(schema.classes), rows)
+                    stack.callback(found.close)
+                    return found
+
+                model = fit_parts(
+                    self, schema, lambda: _samples(client, raw, read), engine,
+                    target=target, checkpoint=self.checkpoint,
+                )  # fmt: skip
+            self._set_model(model)
+        return self
 
     def _client(self) -> Any:
         """The client given, or the current one; None where there is no cluster."""
@@ -344,6 +357,24 @@ def _computed(raw: list[Any], read: Any) -> Iterator[Sample]:
     """Partitions one after the other, by the local scheduler."""
     for number, part in enumerate(raw):
         yield in_partition(number, lambda part=part: read(part.compute()))
+
+
+def _samples(client: Any, raw: list[Any], read: Any) -> list[Sample]:
+    """The rows of all partitions, here."""
+    made = _dask().delayed(in_partition, pure=False)
+    return _results(client, [made(number, read, part) for number, part in enumerate(raw)])
+
+
+def _numbered(
+    client: Any, raw: list[Any], schema: Schema, rows: LeftOut | None
+) -> list[tuple[Any, int]]:
+    """Partitions with the numbers of their first rows, where those matter."""
+    sizes = schema.part_rows
+    if rows is not None and len(sizes) != len(raw):  # columns were learned in other partitions
+        made = _dask().delayed(in_partition, pure=False)
+        sizes = tuple(_results(client, [made(k, tasks.size, part) for k, part in enumerate(raw)]))
+    first = np.cumsum([0, *sizes]).tolist() if rows is not None else [0] * len(raw)
+    return list(zip(raw, first, strict=False))
 
 
 def _names(*given: Any) -> set[str]:

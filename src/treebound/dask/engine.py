@@ -15,6 +15,7 @@ from typing import Any
 
 from treebound._extras import require
 from treebound.data import Sample
+from treebound.data.folds import LeftOut
 from treebound.growing._bins import Bins
 from treebound.growing.engine import ShardEngine
 from treebound.growing.shard import (
@@ -24,7 +25,7 @@ from treebound.growing.shard import (
     SpillFile,
     Subtree,
     ValuesLost,
-    code_sample,
+    code_part,
     gather_rows,
     grow_subtree,
     make_bundle,
@@ -72,11 +73,20 @@ def _clean(token: str, dask_worker: Any = None) -> None:
 
 
 def _code(
-    number: int, read: Callable[..., Sample], raw: Sequence[Any], bins: Bins, token: str
+    number: int,
+    read: Callable[[Any], Sample],
+    raw: Any,
+    bins: Bins,
+    token: str,
+    rows: LeftOut | None,
+    first: int,
 ) -> Coded:
-    sample = in_partition(number, read, *raw)
-    folder = _folder(require("distributed", **_WHO).get_worker(), token)
-    return code_sample(sample, bins, SpillFile(folder, named=True).write(sample, bins))
+    sample = in_partition(number, read, raw)
+    file = SpillFile(_folder(require("distributed", **_WHO).get_worker(), token), named=True)
+    try:
+        return code_part(sample, bins, file, rows, first)
+    finally:
+        file.close()
 
 
 def _same(value: Any) -> Any:
@@ -106,23 +116,27 @@ class DaskEngine(ShardEngine):
     ----------
     client : distributed.Client
     raw : sequence of tuple
-        What ``read`` takes, for each partition: delayed objects.
+        What ``read`` takes, for each partition: a delayed object, and the number of its first row.
     read : callable
         Makes a ``Sample`` of a partition; it is sent to the workers.
     bins : Bins
     n_classes : int
+    rows : LeftOut, optional
+        Rows that are left out of growing.
     """
 
     def __init__(
         self,
         client: Any,
-        raw: Sequence[tuple[Any, ...]],
-        read: Callable[..., Sample],
+        raw: Sequence[tuple[Any, int]],
+        read: Callable[[Any], Sample],
         bins: Bins,
         n_classes: int,
+        rows: LeftOut | None = None,
     ) -> None:
         super().__init__(bins, n_classes)
         self._client, self._raw, self._token = client, raw, uuid.uuid4().hex
+        self._rows = rows
         self._bins, self._read = self.broadcast(bins), self.broadcast(read)
         self._calls: dict[str, tuple[int, Callable[..., Any], tuple[Any, ...]]] = {}
         self._history: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
@@ -152,7 +166,10 @@ class DaskEngine(ShardEngine):
     def _coded(self, numbers: Sequence[int], worker: str | None = None) -> list[Any]:
         """Futures of coded partitions, on a worker if it lives."""
         code = require("dask", **_WHO).delayed(_code, pure=False)
-        tasks = [code(i, self._read, list(self._raw[i]), self._bins, self._token) for i in numbers]
+        tasks = [
+            code(i, self._read, raw, self._bins, self._token, self._rows, first)
+            for i, (raw, first) in ((i, self._raw[i]) for i in numbers)
+        ]
         where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         return list(self._client.compute(tasks, **where))
 

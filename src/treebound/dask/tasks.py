@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from treebound.data import Sample
 from treebound.data.parts import (
     PartFacts,
@@ -17,7 +19,7 @@ from treebound.data.parts import (
     some_numbers,
 )
 
-__all__ = ["learn", "numbers", "read"]
+__all__ = ["learn", "numbers", "read", "size"]
 
 
 def learn(part: tuple[Any, Any, Any], **options: Any) -> PartFacts:
@@ -32,6 +34,12 @@ def numbers(part: tuple[Any, Any, Any], names: list[str]) -> dict[str, Any]:
     """Values of some rows."""
     X, _, weight = part
     return some_numbers(X[names], weight, names)
+
+
+def size(part: tuple[Any, Any, Any]) -> int:
+    """How many rows have a weight above zero."""
+    _, y, weight = part
+    return len(y) if weight is None else int((np.asarray(weight) > 0).sum())
 
 
 def read(part: tuple[Any, Any, Any], schema: Schema) -> Sample:

@@ -19,7 +19,7 @@ from treebound.data.formats import FileReader, files_of
 from treebound.data.frames import Table, frame_of, read_series
 from treebound.data.raw import RawColumn
 from treebound.data.schema import Schema, read_schema
-from treebound.data.streams import BATCH_ROWS, Batch, TypesChanged
+from treebound.data.streams import BATCH_ROWS, Batch, Batches, TypesChanged
 from treebound.data.targets import Labels
 from treebound.data.text_column import TextColumn
 from treebound.data.typed import Values, infer_column, label_facts, labels_of, numbers, typed_column
@@ -164,21 +164,10 @@ def read_raw(
 
 
 def iter_raw(
-    table: Any,
-    schema: Any,
-    chunk_rows: int | None,
-    *,
-    unknown: str = "keep",
-    optional: Collection[str] = (),
+    table: Any, schema: Any, chunk_rows: int | None, *, unknown: str = "keep"
 ) -> Iterator[RawTable]:
-    """Read a table, whole or in chunks, with a schema that has all columns that are asked for.
-
-    Columns that are ``optional`` are left out where the table has none of that name.
-    """
-    source = Source(table, as_schema(schema), unknown=unknown, complete=False)
-    for chunk in source.read(chunk_rows):
-        absent = {*optional}.difference(chunk.names)
-        yield chunk.only([n for n in chunk.schema.names if n not in absent]) if absent else chunk
+    """Read a table, whole or in chunks, with a schema that has all columns that are asked for."""
+    return Source(table, as_schema(schema), unknown=unknown, complete=False).read(chunk_rows)
 
 
 def as_schema(schema: Any) -> Schema:
@@ -208,11 +197,20 @@ class Source:
         What to do with a value that is not a declared category.
     complete : bool
         Whether the schema of the chunks has every column of the table, others inferred or ignored.
+    optional : collection of str
+        Columns of an incomplete schema that the table may lack.
     """
 
     def __init__(
-        self, table: Any, schema: Schema, *, unknown: str = "error", complete: bool = True
+        self,
+        table: Any,
+        schema: Schema,
+        *,
+        unknown: str = "error",
+        complete: bool = True,
+        optional: Collection[str] = (),
     ) -> None:
+        self._optional = frozenset(optional)
         self.given, self.unknown, self._complete = schema, unknown, complete
         is_path = isinstance(table, str | os.PathLike)
         is_paths = isinstance(table, list | tuple) and all(
@@ -240,6 +238,8 @@ class Source:
     @cached_property
     def names(self) -> list[str]:
         """The names of the columns to learn from, in the order of the first file."""
+        if not self._complete:
+            return self.given.names
         chunk = next(self._chunks(1))
         self._check(chunk)
         return self._schema(chunk).names
@@ -305,7 +305,10 @@ class Source:
         given, names = self.given, chunk.names
         self._infer = set()
         if self._complete:
-            need(names, [name for name in given.order if name != given.target], chunk.name)
+            # a column that is ignored may be in other files only
+            several = self.files is not None and len(self.files) > 1
+            aside = {given.target, *(given.ignored if several else ())}
+            need(names, [name for name in given.order if name not in aside], chunk.name)
             if given.others == "infer":
                 self._infer = {*names} - {*given.names, *given.ignored, given.target or ""}
 
@@ -342,7 +345,9 @@ class Source:
         """The schema with all columns of the table, in the table's order."""
         given = self.given
         if not self._complete:
-            return given
+            absent = self._optional.difference(chunk.names)
+            kept = tuple(column for column in given.columns if column.name not in absent)
+            return replace(given, columns=kept) if absent else given
         declared = {column.name: column for column in given.columns}
         columns: list[Column] = []
         for name in chunk.names:
@@ -404,13 +409,8 @@ def need(names: Sequence[str], wanted: Sequence[str], table: str) -> None:
         )
 
 
-class SourceBatches:
-    """A table in files, batch by batch, with settled types.
-
-    Parameters
-    ----------
-    source : Source
-    """
+class SourceBatches(Batches):
+    """A table in files, batch by batch, with settled types."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -424,10 +424,12 @@ class SourceBatches:
         """Some of the rows each."""
         return self._source.read(BATCH_ROWS, columns)
 
-    def split(self, batch: RawTable, columns: list[str], target: str, weight: str | None) -> Batch:
+    def split(
+        self, batch: RawTable, columns: list[str], target: str | None, weight: str | None
+    ) -> Batch:
         """The columns of a batch, its labels, and no weights."""
         X = batch.only(columns).table() if len(batch) and columns else None
-        return X, batch.labels(), None
+        return X, None if target is None else batch.labels(), None
 
     def plain_numbers(self) -> list[str]:
         """Columns of Parquet files that are numbers by their type."""

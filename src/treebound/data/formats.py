@@ -12,7 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ import pyarrow as pa
 from treebound.data.schema import Schema
 from treebound.data.text import no_duplicates, sliced, text_tables
 
-__all__ = ["FileReader", "TableFile", "files_of", "size_in_memory"]
+__all__ = ["FileReader", "FileStates", "TableFile", "file_lacks", "files_of", "size_in_memory"]
 
 _SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
@@ -187,6 +187,53 @@ def size_in_memory(files: Sequence[TableFile], limit: float) -> float:
     return total
 
 
+class FileStates:
+    """Notices files that change between two readings.
+
+    Parameters
+    ----------
+    look : callable
+        Gives the size and time of every file.
+    """
+
+    def __init__(self, look: Callable[[], dict[str, Any]]) -> None:
+        self._look, self._first = look, look()
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """A reading; a ValueError names a file that is not as it was."""
+        self._check()
+        try:
+            yield
+        except Exception:  # the change may be why
+            self._check()
+            raise
+        self._check()
+
+    def _check(self) -> None:
+        for path, state in self._look().items():
+            if state != self._first[path]:
+                raise ValueError(
+                    f"{path} changed while the table was read. Hint: read it again when nothing "
+                    "writes to it."
+                )
+
+
+def file_lacks(
+    path: str, names: Sequence[str], expected: Sequence[str], ignored: Collection[str]
+) -> None:
+    """Raise a ValueError if a file does not have the columns of the others."""
+    own, common = set(names), set(expected)
+    lacks = [name for name in expected if name not in own and name not in ignored]
+    more = [name for name in names if name not in common and name not in ignored]
+    if lacks or more:
+        what = f"lacks {lacks[0]!r}" if lacks else f"has {more[0]!r} besides"
+        raise ValueError(
+            f"The files of a table must have the same columns. {path} {what}. "
+            "Hint: leave the column out, or write the file again with the columns of the others."
+        )
+
+
 # -- rows --------------------------------------------------------------------------------------
 
 
@@ -213,11 +260,12 @@ class FileReader:
                 self._check_names(file, found.names)
             self._types = {
                 name: _common([(file, found.field(name).type) for file, found in
-                               zip(files, schemas, strict=True)], name)
+                               zip(files, schemas, strict=True) if name in found.names], name)
                 for name in self._names
             }  # fmt: skip
         keys = {name for file in files for name in file.keys}
         self._keys = {name: self._key_type(name) for name in sorted(keys)}
+        self._states = FileStates(lambda: {file.name: _state(file) for file in files})
 
     def _key_type(self, name: str) -> pa.DataType:
         values = [file.keys.get(name, _NO_KEY) for file in self.files]
@@ -225,19 +273,11 @@ class FileReader:
         return pa.int64() if whole and not self.files[0].is_text else pa.string()
 
     def _check_names(self, file: TableFile, names: Sequence[str]) -> None:
-        """Every file must have the columns of the first; otherwise they would be missing there."""
+        """Every file must have the columns of the first; ignored ones do not matter."""
         no_duplicates(names, file.name)
         if not self._names:
             self._names = list(names)
-        first, own = set(self._names), set(names)
-        lacks = [name for name in self._names if name not in own]
-        more = [name for name in names if name not in first]
-        if lacks or more:
-            what = f"lacks {lacks[0]!r}" if lacks else f"has {more[0]!r} besides"
-            raise ValueError(
-                f"The files of a table must have the same columns. {file.name} {what}. "
-                "Hint: leave it out, or write it again with the columns of the others."
-            )
+        file_lacks(file.name, names, self._names, self.schema.ignored)
 
     def tables(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[
         tuple[TableFile, pa.Table]
@@ -251,9 +291,10 @@ class FileReader:
         columns : sequence of str, optional
             Columns that are read where others can be left unread.
         """
-        for file in self.files:
-            for table in self._tables_of(file, rows, columns):
-                yield file, self._with_keys(file, table)
+        with self._states.unchanged():
+            for file in self.files:
+                for table in self._tables_of(file, rows, columns):
+                    yield file, self._with_keys(file, table)
 
     def _tables_of(
         self, file: TableFile, rows: int | None, columns: Sequence[str] | None
@@ -262,7 +303,7 @@ class FileReader:
             with file.opened() as stream:
                 for table in text_tables(stream, self._layout(file), rows, file.name):
                     self._check_names(file, table.column_names)
-                    yield table.select(self._names)
+                    yield _filled(table, self._names).select(self._names)
             return
         wanted = set(self._names if columns is None else columns)
         names = [name for name in self._names if name in wanted]
@@ -272,7 +313,7 @@ class FileReader:
         try:
             for table in sliced(read(file, names, rows), rows):
                 some = True
-                yield table.select(names).cast(target, safe=False)
+                yield _filled(table, names).select(names).cast(target, safe=False)
         except (OSError, pa.ArrowException) as error:
             raise ValueError(f"Cannot read {file.name}: {error}") from None
         if not some:
@@ -331,6 +372,22 @@ class FileReader:
     def whole(self) -> pa.Table:
         """All rows in one table."""
         return pa.concat_tables([table for _, table in self.tables(None)])
+
+
+def _filled(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """With empty columns where a file lacks some that are ignored."""
+    for name in names:
+        if name not in table.column_names:
+            table = table.append_column(name, pa.nulls(len(table), pa.string()))
+    return table
+
+
+def _state(file: TableFile) -> Any:
+    """Size and time of a file."""
+    if file.path is None:
+        return None
+    state = file.path.stat()
+    return state.st_size, state.st_mtime_ns
 
 
 def _arrow_schema(file: TableFile) -> pa.Schema:

@@ -20,11 +20,19 @@ from treebound.data.matrix import Matrix
 from treebound.data.raw import family_of, smallest_ints
 from treebound.data.sample import Sample, same_length
 from treebound.data.targets import learn_classes, read_classes
-from treebound.data.weights import class_factors, class_totals, row_weights
+from treebound.data.weights import (
+    check_total,
+    class_factors,
+    class_totals,
+    is_whole,
+    row_weights,
+    scaled_weights,
+)
 
 __all__ = [
     "PartFacts",
     "Schema",
+    "join_samples",
     "learn_part",
     "nothing_but_rows",
     "put_together",
@@ -49,8 +57,10 @@ class PartFacts:
         As far as this part tells.
     classes : ndarray
         Labels that occur.
-    totals : list of Fraction
+    totals : tuple of Fraction
         The weight of each of them.
+    whole : bool
+        Whether all weights are whole numbers.
     sample : tuple of ndarray
         Values of some rows of each real column; nothing for the others.
     """
@@ -61,6 +71,7 @@ class PartFacts:
     columns: tuple[Column, ...] = ()
     classes: NDArray[Any] | None = None
     totals: tuple[Fraction, ...] = ()
+    whole: bool = True
     sample: tuple[NDArray[Any], ...] = ()
 
 
@@ -76,18 +87,27 @@ class Schema:
     classes : ndarray
         The labels, sorted.
     factors : ndarray or None
-        What the weight of a row of each class is multiplied by.
+        The class weights.
+    scale : float or None
+        What sample weights are multiplied by, so that their mean is 1; None for whole numbers.
     sample : tuple of ndarray
         Values of some rows of each real column; nothing for the others.
-    n_rows : int
+    part_rows : tuple of int
+        The rows of every part.
     """
 
     columns: tuple[Column, ...]
     names: tuple[str, ...] | None
     classes: NDArray[Any]
     factors: NDArray[np.float64] | None
+    scale: float | None
     sample: tuple[NDArray[Any], ...]
-    n_rows: int
+    part_rows: tuple[int, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """The rows of all parts."""
+        return sum(self.part_rows)
 
 
 def learn_part(
@@ -129,7 +149,8 @@ def learn_part(
         for column, values in zip(matrix.columns, matrix.values, strict=True)
     )
     totals = tuple(class_totals(codes, weights, len(classes)))
-    return PartFacts(number, n, table.names, matrix.columns, classes, totals, sample)
+    whole = is_whole(weights)
+    return PartFacts(number, n, table.names, matrix.columns, classes, totals, whole, sample)
 
 
 def _kept(X: Any, y: Any, weight: Any) -> tuple[Table, Any, NDArray[np.float64] | None] | None:
@@ -141,12 +162,12 @@ def _kept(X: Any, y: Any, weight: Any) -> tuple[Table, Any, NDArray[np.float64] 
         return None
     table = read_table(X)
     same_length(table.shape[0], n)
-    weights = row_weights(weight, n)
+    weights = row_weights(weight, n, part=True)
     if weights is None or weights.all():
         return table, y, weights
     keep = weights > 0
     labels = _chosen(y, keep)
-    return table.rows(keep), labels, row_weights(weights[keep], int(keep.sum()))
+    return table.rows(keep), labels, row_weights(weights[keep], int(keep.sum()), part=True)
 
 
 def _chosen(y: Any, keep: NDArray[np.bool_]) -> NDArray[Any]:
@@ -189,11 +210,15 @@ def put_together(
         for j in range(len(first.columns))
     )
     classes = _all_classes(full)
-    n_rows = sum(part.n_rows for part in full)
+    rows = tuple(part.n_rows for part in parts)
+    n_rows = sum(rows)
     sample = _samples(full, columns, n_rows, sample_rows)
-    return Schema(
-        columns, first.names, classes, _factors(class_weight, classes, full), sample, n_rows
-    )
+    totals = _totals(classes, full)
+    total = sum(totals, Fraction(0))
+    check_total(float(total))
+    scale = None if all(part.whole for part in full) else float(n_rows / total)
+    factors = class_factors(class_weight, classes, totals)
+    return Schema(columns, first.names, classes, factors, scale, sample, rows)
 
 
 def _one_column(found: Sequence[tuple[int, Column]]) -> Column:
@@ -266,15 +291,14 @@ def _samples(
     return tuple(np.concatenate(some) for some in chosen)
 
 
-def _factors(
-    class_weight: Any, classes: NDArray[Any], parts: Sequence[PartFacts]
-) -> NDArray[np.float64] | None:
+def _totals(classes: NDArray[Any], parts: Sequence[PartFacts]) -> list[Fraction]:
+    """The weight of every class."""
     totals = dict.fromkeys(classes.tolist(), Fraction(0))
     for part in parts:
         assert part.classes is not None
         for label, total in zip(part.classes.tolist(), part.totals, strict=True):
             totals[label] += total
-    return class_factors(class_weight, classes, list(totals.values()))
+    return list(totals.values())
 
 
 # -- columns of numbers ------------------------------------------------------------------------
@@ -356,11 +380,20 @@ def read_part(X: Any, y: Any, weight: Any, schema: Schema) -> Sample:
         return empty_sample(schema)
     table, labels, weights = found
     codes = read_classes(labels, schema.classes)
-    if schema.factors is not None:
-        factors = schema.factors[codes]
-        weights = factors if weights is None else factors * weights
+    if schema.scale is not None:
+        weights = scaled_weights(np.ones(len(codes)) if weights is None else weights, schema.scale)
     matrix = read_matrix(table, schema.columns, named=False, unknown="error")
-    return Sample(matrix, codes, weights, schema.classes)
+    return Sample(matrix, codes, weights, schema.classes, schema.factors)
+
+
+def join_samples(samples: Sequence[Sample], schema: Schema) -> Sample:
+    """All rows in memory."""
+    weight = None
+    if any(sample.weight is not None for sample in samples):
+        weight = np.concatenate([sample.weights for sample in samples])
+    X = Matrix.stacked([sample.X for sample in samples])
+    y = np.concatenate([sample.y for sample in samples])
+    return Sample(X, y, weight, schema.classes, schema.factors)
 
 
 def empty_sample(schema: Schema) -> Sample:

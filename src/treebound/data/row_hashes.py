@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, nan
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from treebound.data._row_hashes import add_codes, add_column, add_rows, finish, text_words
 from treebound.data.frames import Table
 from treebound.data.matrix import Matrix
-from treebound.data.raw import family_of
 
 __all__ = ["RowSketch", "row_hashes"]
 
@@ -94,18 +93,29 @@ def _keys(kind: bytes, names: Any) -> Words:
 
 
 def _words(values: Sequence[Any]) -> Words:
-    """A word for each value: numbers and booleans by their float64 bits, others by their text."""
-    if family_of(values) not in ("number", "bool"):
-        return text_words([_utf8(str(value)) for value in values])
-    bits = (np.array([_float(value) for value in values]) + 0.0).view(np.uint64)
-    return bits ^ (bits >> np.uint64(32))
+    """A word for each value: numbers, booleans and texts of such by their float64 bits.
+
+    So a row has one hash, whether a file has the types of its columns or texts only.
+    """
+    numbers = np.array([_number(value) for value in values], dtype=np.float64)
+    bits = (numbers + 0.0).view(np.uint64)
+    words = text_words([_utf8(str(value)) for value in values])
+    return np.where(np.isnan(numbers), words, bits ^ (bits >> np.uint64(32)))
 
 
-def _float(value: Any) -> float:
+_BOOLEANS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
+
+
+def _number(value: Any) -> float:
+    """What a category is as a number; NaN if it is a name."""
+    if isinstance(value, str) and (value in _BOOLEANS or "_" in value):
+        return _BOOLEANS.get(value, nan)
     try:
         return float(value)
     except OverflowError:  # an integer past the floats
         return inf if value > 0 else -inf
+    except (TypeError, ValueError):
+        return nan
 
 
 def _utf8(text: str) -> bytes:

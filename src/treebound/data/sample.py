@@ -17,7 +17,6 @@ from treebound.data.targets import learn_classes, read_classes
 from treebound.data.weights import (
     class_factors,
     class_totals,
-    is_whole,
     relative_weights,
     row_weights,
 )
@@ -106,13 +105,6 @@ class Sample:
             return self.weight
         return self.factors[self.y] * self.weights
 
-    def unscaled(self, masses: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums of sample weights of each class, from sums of ``masses``."""
-        if self.factors is None:
-            return masses
-        counts: NDArray[np.float64] = masses / self.factors
-        return np.rint(counts) if is_whole(self.weight) else counts
-
     @property
     def total(self) -> float:
         """The sum of the weights."""
@@ -197,9 +189,9 @@ class Sample:
             table, weight = table.rows(keep), row_weights(weight[keep], int(keep.sum()))
             classes, codes = learn_classes(classes[codes[keep]])
             members = None if members is None else members[keep]
-        weight = relative_weights(weight)
         totals = () if class_weight is None else class_totals(codes, weight, len(classes))
         factors = class_factors(class_weight, classes, totals)
+        weight = relative_weights(weight)
         matrix = learn_matrix(
             table, categorical_features=categorical_features, ordinal_features=ordinal_features
         )

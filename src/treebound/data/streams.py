@@ -1,18 +1,18 @@
-"""Tables that are read batch by batch: datasets of pyarrow and lazy frames of polars.
+"""Tables that are read batch by batch.
 
-They are read twice: once to learn columns and classes, once for the rows. Where only some columns
-have something to learn, as text in Parquet files, the first reading is of these alone.
+They are read twice to learn from: once for columns and classes, once for the rows. Where only some
+columns have something to learn, as text in Parquet files, the first reading is of these alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Any, TypeVar
 
 from treebound._validation import invalid
+from treebound.data.encoding import some_names
 from treebound.data.frames import Table, read_columns
 from treebound.data.parts import (
     Schema,
@@ -26,149 +26,66 @@ from treebound.data.parts import (
 from treebound.data.sample import Sample
 
 __all__ = [
-    "BATCH_ROWS",
-    "Batch",
-    "Batches",
-    "TableStream",
-    "TypesChanged",
-    "in_database",
-    "open_stream",
-]
+    "BATCH_ROWS", "Batch", "Batches", "TableStream", "TypesChanged", "in_database", "is_stream",
+    "open_stream", "until_settled",
+]  # fmt: skip
 
+T = TypeVar("T")
 # Columns (None without rows), labels and weights of some rows.
 Batch = tuple[Table | None, Any, Any]
 
 # Rows of a batch: enough that a batch costs little beside its rows.
 BATCH_ROWS = 1 << 17
 
-# Row groups that values are taken from to choose bins, and values of each.
-_PIECES, _PIECE_ROWS = 16, 4096
-
 
 class TypesChanged(Exception):
     """A later batch showed that columns have other types; all batches must be read again."""
 
 
-class Batches(Protocol):
+def until_settled(function: Callable[[], T]) -> T:
+    """Call again what reads a table, until the types of its columns are settled."""
+    while True:
+        try:
+            return function()
+        except TypesChanged:
+            continue
+
+
+class Batches(ABC):
     """Something that can be read again and again, batch by batch."""
 
     @property
+    @abstractmethod
     def names(self) -> list[str]:
         """The names of its columns."""
-        ...
 
+    @abstractmethod
     def read(self, columns: list[str] | None = None) -> Iterator[Any]:
         """Some of the rows each."""
-        ...
 
-    def split(self, batch: Any, columns: list[str], target: str, weight: str | None) -> Batch:
-        """The columns of a batch, its labels and its weights."""
-        ...
-
-    def plain_numbers(self) -> list[str]:
-        """Columns of which nothing must be learned, and that can be left unread."""
-        ...
-
-    def some_rows(self, columns: list[str]) -> Iterator[Any]:
-        """Data frames with a few rows from all over the table."""
-        ...
-
-
-class _FrameBatches:
-    """Batches that are data frames."""
-
-    def split(self, batch: Any, columns: list[str], target: str, weight: str | None) -> Batch:
-        """The columns of a batch, its labels and its weights."""
+    def split(
+        self, batch: Any, columns: list[str], target: str | None, weight: str | None
+    ) -> Batch:
+        """The columns of a batch, its labels and its weights; here of data frames."""
         import narwhals as nw
 
         table = nw.from_native(batch, eager_only=True)
-        labels = table.get_column(target)
-        weights = None if weight is None else table.get_column(weight).to_numpy()
         return (
-            read_columns(table.select(columns)) if len(labels) and columns else None,
-            labels,
-            weights,
+            read_columns(table.select(columns)) if len(table) and columns else None,
+            None if target is None else table.get_column(target),
+            None if weight is None else table.get_column(weight).to_numpy(),
         )
-
-
-class DatasetBatches(_FrameBatches):
-    """A ``pyarrow.dataset.Dataset``."""
-
-    def __init__(self, dataset: Any) -> None:
-        self._dataset = dataset
-
-    @property
-    def names(self) -> list[str]:
-        """The names of its columns."""
-        return list(self._dataset.schema.names)
-
-    def read(self, columns: list[str] | None = None) -> Iterator[Any]:
-        """Tables of pyarrow; small batches are put together."""
-        import pyarrow
-
-        waiting: list[Any] = []
-        scanner = self._dataset.scanner(
-            columns=columns,
-            batch_size=BATCH_ROWS,
-            batch_readahead=1,
-            fragment_readahead=1,
-            fragment_scan_options=self._reading(),
-        )
-        for number, batch in enumerate(scanner.to_batches()):
-            waiting.append(batch)
-            if sum(map(len, waiting)) >= BATCH_ROWS // 2:
-                yield pyarrow.Table.from_batches(waiting)
-                waiting = []
-            if number % 16 == 15:
-                pyarrow.default_memory_pool().release_unused()
-        if waiting:
-            yield pyarrow.Table.from_batches(waiting)
-        pyarrow.default_memory_pool().release_unused()
-
-    def _reading(self) -> Any:
-        """Parquet files without whole row groups in memory beside what was decoded."""
-        if not self._is_parquet:
-            return None
-        from pyarrow.dataset import ParquetFragmentScanOptions
-
-        return ParquetFragmentScanOptions(pre_buffer=False)
-
-    @property
-    def _is_parquet(self) -> bool:
-        form = getattr(self._dataset, "format", None)
-        return getattr(form, "default_extname", "") == "parquet"
 
     def plain_numbers(self) -> list[str]:
-        """Columns of Parquet files that are floats or integers."""
-        from pyarrow import types
-
-        if not self._is_parquet:
-            return []
-        return [
-            field.name
-            for field in self._dataset.schema
-            if types.is_floating(field.type) or types.is_integer(field.type)
-        ]
+        """Columns of which nothing must be learned, and that can be left unread."""
+        return []
 
     def some_rows(self, columns: list[str]) -> Iterator[Any]:
-        """The first rows of some row groups."""
-        pieces = [
-            piece
-            for fragment in self._dataset.get_fragments()
-            for piece in fragment.split_by_row_group()
-        ]
-        chosen = np.unique(np.linspace(0, len(pieces) - 1, min(_PIECES, len(pieces))).astype(int))
-        for at in chosen.tolist():
-            scanner = pieces[at].scanner(
-                schema=self._dataset.schema,
-                columns=columns,
-                batch_size=_PIECE_ROWS,
-                fragment_scan_options=self._reading(),
-            )
-            yield scanner.head(_PIECE_ROWS)
+        """Data frames with a few rows from all over the table, where columns are left unread."""
+        return iter(())
 
 
-class LazyBatches(_FrameBatches):
+class LazyBatches(Batches):
     """A lazy frame of polars."""
 
     def __init__(self, frame: Any) -> None:
@@ -184,23 +101,25 @@ class LazyBatches(_FrameBatches):
         frame = self._frame if columns is None else self._frame.select(columns)
         yield from frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
 
-    def plain_numbers(self) -> list[str]:
-        """None: what a lazy frame must do for a column is not known."""
-        return []
 
-    def some_rows(self, columns: list[str]) -> Iterator[Any]:
-        """None, as no column is left unread."""
-        return iter(())
+def is_stream(X: Any) -> bool:
+    """Whether a table is read batch by batch: a dataset of pyarrow, or a lazy frame of polars."""
+    module, name = type(X).__module__.partition(".")[0], type(X).__name__
+    dataset = module == "pyarrow" and hasattr(X, "scanner") and hasattr(X, "get_fragments")
+    return dataset or (module, name) == ("polars", "LazyFrame") or isinstance(X, Batches)
 
 
 def open_stream(X: Any) -> Batches | None:
-    """The batches of a pyarrow dataset or a polars lazy frame; None for anything else."""
-    module, _, _ = type(X).__module__.partition(".")
-    if module == "pyarrow" and hasattr(X, "scanner") and hasattr(X, "get_fragments"):
-        return DatasetBatches(X)
-    if module == "polars" and type(X).__name__ == "LazyFrame":
+    """The batches of a table; None if it is in memory."""
+    if isinstance(X, Batches):
+        return X
+    if not is_stream(X):
+        return None
+    if type(X).__name__ == "LazyFrame":
         return LazyBatches(X)
-    return None
+    from treebound.data.arrow_dataset import DatasetBatches
+
+    return DatasetBatches(X)
 
 
 def in_database(X: Any) -> bool:
@@ -225,6 +144,8 @@ class TableStream:
         The column of labels.
     weight : str, optional
         The column of weights.
+    columns : sequence of str, optional
+        The columns to learn from; by default all others.
     tell : callable, optional
         Called with the rows read so far, after every batch.
     """
@@ -235,20 +156,28 @@ class TableStream:
         target: Any,
         weight: Any = None,
         *,
+        columns: Sequence[str] | None = None,
         tell: Callable[[int], None] | None = None,
     ) -> None:
         self._batches = batches
         self._tell = tell or (lambda _: None)
+        has = batches.names
         for parameter, name in (("y", target), ("sample_weight", weight)):
             if name is None and parameter == "sample_weight":
                 continue
-            if not isinstance(name, str) or name not in batches.names:
-                some = ", ".join(map(repr, batches.names[:10]))
-                must = f"the name of one of its columns, {some}, for a table that is streamed"
-                found = name if isinstance(name, str | None) else type(name)
-                raise invalid(parameter, "fit", must, found)
+            if not isinstance(name, str) or name not in has:
+                must = (
+                    f"the name of one of its columns, {some_names(has)}, for a table that is "
+                    "streamed"
+                )
+                wrong = name if isinstance(name, str | None) else type(name)
+                raise invalid(parameter, "fit", must, wrong)
         self.target, self.weight = target, weight
-        self.columns = [name for name in batches.names if name not in (target, weight)]
+        wanted = has if columns is None else list(columns)
+        absent = [name for name in wanted if name not in has]
+        if absent:
+            raise invalid("columns", "fit", f"columns of the table, {some_names(has)}", absent[0])
+        self.columns = [name for name in wanted if name not in (target, weight)]
         if not self.columns:
             raise ValueError(f"The table has no column beside {target!r}.")
 
@@ -259,37 +188,41 @@ class TableStream:
         ordinal_features: Any = None,
         class_weight: Any = None,
     ) -> Schema:
-        """What the table is.
-
-        Parameters
-        ----------
-        categorical_features, ordinal_features
-            See :func:`learn_matrix`.
-        class_weight : "balanced", mapping of class to weight, or None
-        """
-        while True:
-            try:
-                return self._learn(categorical_features, ordinal_features, class_weight)
-            except TypesChanged:  # a later batch showed other types: learn again with these
-                continue
+        """What the table is; the parameters are those of :meth:`Sample.learn`."""
+        return until_settled(
+            lambda: self._learn(categorical_features, ordinal_features, class_weight)
+        )
 
     def _learn(self, categorical_features: Any, ordinal_features: Any, class_weight: Any) -> Schema:
         by_type = ordinal_features is None and isinstance(categorical_features, str)
         plain = [c for c in self._batches.plain_numbers() if c in self.columns] if by_type else []
-        if plain:
-            return self._learn_rest(plain, class_weight)
+        rest = [name for name in self.columns if name not in plain]
         facts = []
-        for number, frame in self._numbered([*self.columns, *self._others()]):
+        for number, frame in self._numbered([*rest, *self._others()]):
             with _in_batch(number):
+                table, labels, weights = self._apart(frame, rest)
+                rows = nothing_but_rows(len(labels)) if table is None else table
                 facts.append(
                     learn_part(
-                        *self._apart(frame, self.columns),
+                        rows,
+                        labels,
+                        weights,
                         number=number,
                         categorical_features=categorical_features,
                         ordinal_features=ordinal_features,
                     )
                 )
-        return put_together(facts, class_weight=class_weight)
+        schema = put_together(facts, class_weight=class_weight)
+        return self._with_plain(schema, plain) if plain else schema
+
+    def _with_plain(self, schema: Schema, plain: list[str]) -> Schema:
+        """A schema with columns of numbers, which are known by their type."""
+        wanted = [*plain, *([self.weight] if self.weight else [])]
+        samples = []
+        for frame in self._batches.some_rows(wanted):
+            weight = None if self.weight is None else frame.column(self.weight).to_numpy()
+            samples.append(some_numbers(frame.select(plain), weight, plain))
+        return with_numbers(schema, self.columns, samples)
 
     def _numbered(self, columns: list[str] | None) -> Iterator[tuple[int, Any]]:
         """Batches with their numbers."""
@@ -301,24 +234,6 @@ class TableStream:
 
     def _apart(self, batch: Any, columns: list[str]) -> Batch:
         return self._batches.split(batch, columns, self.target, self.weight)
-
-    def _learn_rest(self, plain: list[str], class_weight: Any) -> Schema:
-        """Learn from the columns that are not plain numbers; those are known by their type."""
-        rest = [name for name in self.columns if name not in plain]
-        wanted = [*rest, *self._others()]
-        facts = []
-        for number, frame in self._numbered(wanted):
-            with _in_batch(number):
-                table, labels, weights = self._apart(frame, rest)
-                rows = nothing_but_rows(len(labels)) if table is None else table
-                facts.append(learn_part(rows, labels, weights, number=number))
-        schema = put_together(facts, class_weight=class_weight)
-        wanted = [*plain, *([self.weight] if self.weight else [])]
-        samples = []
-        for frame in self._batches.some_rows(wanted):
-            weight = None if self.weight is None else frame.column(self.weight).to_numpy()
-            samples.append(some_numbers(frame.select(plain), weight, plain))
-        return with_numbers(schema, self.columns, samples)
 
     def samples(self, schema: Schema) -> Iterator[Sample]:
         """The rows, batch by batch."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from treebound._validation import invalid
 
 __all__ = [
+    "check_total",
     "class_factors",
     "class_totals",
     "declared_factors",
@@ -23,7 +24,9 @@ __all__ = [
     "is_whole",
     "relative_weights",
     "row_weights",
+    "sample_sums",
     "scaled_to_effective",
+    "scaled_weights",
     "snapped",
     "warn_of_common_factor",
 ]
@@ -34,8 +37,11 @@ _LEAST, _MOST = 1e-300, 2.0**52
 _EXACT_ROWS = 1 << 26
 
 
-def row_weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
-    """The sample weights as an array of floats; None if all are one."""
+def row_weights(sample_weight: Any, rows: int, *, part: bool = False) -> NDArray[np.float64] | None:
+    """The sample weights as an array of floats; None if all are one.
+
+    Those of a ``part`` of the rows may be zero, and :func:`check_total` is for the sum of all.
+    """
     if sample_weight is None:
         return None
     from sklearn.utils import check_array
@@ -46,7 +52,7 @@ def row_weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
         weight = check_array(
             sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
         )
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         if "convert" in str(error):
             raise ValueError(f"Sample weights must be numbers: {error}.") from None
         raise
@@ -59,20 +65,21 @@ def row_weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
         raise ValueError(
             f"Sample weights must not be negative. Got {weight[row]} in row {row} instead."
         )
-    if not weight.any():
+    if not part:
+        with np.errstate(over="ignore"):
+            check_total(float(weight.sum()))
+    return None if bool((weight == 1.0).all()) else weight
+
+
+def check_total(total: float) -> None:
+    """Raise a ValueError for a sum of weights that is zero, or out of range."""
+    if not total:
         raise ValueError("Sample weights must contain at least one non-zero number.")
-    return None if bool((weight == 1.0).all()) else _in_range(weight)
-
-
-def _in_range(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    with np.errstate(over="ignore"):
-        total = float(weight.sum())
     if not _LEAST <= total <= _MOST:
         raise ValueError(
             f"Sample weights must have a sum from {_LEAST:g} to 2^52. Got {total:g} instead. "
             "Hint: scale them so that their mean is 1."
         )
-    return weight
 
 
 def exact_sum(weight: NDArray[np.float64]) -> Fraction:
@@ -103,10 +110,24 @@ def relative_weights(weight: NDArray[np.float64] | None) -> NDArray[np.float64] 
     """Whole weights as they are: rows repeated. Others scaled to mean 1, so only ratios matter."""
     if weight is None or is_whole(weight):
         return weight
-    scale = float(len(weight) / exact_sum(weight))
-    with np.errstate(over="ignore", under="ignore"):
-        scaled = np.maximum(weight * scale, np.finfo(np.float64).tiny)
+    scaled = scaled_weights(weight, float(len(weight) / exact_sum(weight)))
     return None if bool((scaled == 1.0).all()) else scaled
+
+
+def scaled_weights(weight: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Weights times a factor; none of them vanishes."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.maximum(weight * scale, np.finfo(np.float64).tiny)
+
+
+def sample_sums(
+    masses: NDArray[np.float64], factors: NDArray[np.float64] | None, whole: bool
+) -> NDArray[np.float64]:
+    """Sums of sample weights of each class, from sums of them times the class weights."""
+    if factors is None:
+        return masses
+    counts: NDArray[np.float64] = masses / factors
+    return np.rint(counts) if whole else counts
 
 
 def is_whole(weight: NDArray[np.float64] | None) -> bool:

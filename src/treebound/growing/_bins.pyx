@@ -20,7 +20,7 @@ from treebound.growing._layout cimport (
     FLOAT32, FLOAT64, INT8, INT16, INT32, NOMINAL, REAL, Kind, Packing, Problem, Scratch, Source, Type,
     allocate, label_of, rank_of, row_of, value_at, zeros,
 )
-from treebound.growing._sorted cimport Presorted, enlarge_scratch, free_scratch, key_of, presort, value_of
+from treebound.growing._sorted cimport Presorted, enlarge_scratch, free_scratch, key_of, presort
 
 cdef extern from "_loops.h":
     void cells_of(
@@ -481,6 +481,20 @@ cdef inline void search_bins(
         bins[i] = <int32_t>bin
 
 
+cdef Py_ssize_t bin_of(const Coder* coder, double value) noexcept nogil:
+    """The bin of a number."""
+    cdef int32_t bin
+    if coder.way == BY_CODE:
+        return <Py_ssize_t>min(max(value, 0.0), <double>(coder.n_bins - 1))
+    if coder.way == BY_CELL:
+        return coder.cells[cell_of(coder, value)] & <uint16_t>~BEYOND
+    if coder.way == BY_STEP:
+        step_to_bins(coder, &value, 1, &bin)
+    else:
+        search_bins(coder, &value, 1, &bin)
+    return bin
+
+
 cdef bint side_by_side(const Coder** coders, const Source** sources) noexcept nogil:
     """Whether four columns are neighbours in a matrix and are all coded by cells."""
     cdef Py_ssize_t size = sizeof(double) if sources[0].type == FLOAT64 else sizeof(float)
@@ -592,15 +606,6 @@ def keys_of(const double[::1] values):
     for i in range(len(values)):
         keys[i] = key_of(values[i])
     return np.asarray(keys)
-
-
-def values_of(const uint64_t[::1] keys):
-    """The floats of keys."""
-    cdef double[::1] values = np.empty(len(keys))
-    cdef Py_ssize_t i
-    for i in range(len(keys)):
-        values[i] = value_of(keys[i])
-    return np.asarray(values)
 
 
 cdef class Bins:
@@ -750,6 +755,10 @@ cdef class Bins:
             free(first)
             free(extents)
         return panels, ends.reshape(-1, 2), missing, single
+
+    def bin_of(self, Py_ssize_t j, double value):
+        """The bin of a number in a column."""
+        return bin_of(&self.coders[j], value)
 
     def values(self, Py_ssize_t j):
         """What each bin of a column holds, where it is single."""

@@ -78,6 +78,14 @@ cdef struct Split:
     Py_ssize_t follow   # the first bin on the right; -1: only missing rows there
     bint inside         # whether the split lies inside the bin
     int64_t left_weight # weight on the left that is not missing
+    bint exact          # whether the threshold is ``low``, as it was asked for
+
+
+cdef struct Rules:
+    # Which splits are allowed, beside the limits of leaves.
+    const int32_t* signs    # by column: whether high classes become more probable, 1, or less, -1
+    const int32_t* order    # the classes from high to low; NULL: no column has a sign
+    const uint64_t* groups  # by column: a bit for each group of columns that may be asked together
 
 
 cdef struct Problem:
@@ -94,6 +102,7 @@ cdef struct Problem:
     int64_t max_weight      # of one row
     const int64_t* xlogx    # table of c log2 c in fixed point; NULL: computed
     double xlogx_unit       # the fixed point's one
+    const Rules* rules      # NULL: all splits are allowed
 
 
 cdef struct NodeView:
@@ -106,6 +115,8 @@ cdef struct NodeView:
     const uint32_t* rows   # the rows of a sorted node, from start to stop
     double tolerance       # scores closer than this are tied
     double rise            # the most that a row can raise the score by changing sides
+    uint64_t groups        # the groups of columns that it may ask; see `Rules`
+    const double* limits   # of the shares of the highest classes: least and greatest, in turn
 
 
 cdef struct Scratch:
@@ -220,32 +231,64 @@ cdef inline int64_t xlogx(int64_t count, const Problem* problem) noexcept nogil:
     return <int64_t>(<double>count * log2(<double>count) * problem.xlogx_unit)
 
 
-cdef inline double purity_of(
-    const int64_t* counts, int64_t weight, const Problem* problem
-) noexcept nogil:
-    """The score that splits maximise: the weighted impurity is a constant minus this.
+cdef inline bint may_ask(Py_ssize_t column, const NodeView* node, const Problem* problem) noexcept nogil:
+    """Whether a node may be split on a column."""
+    return problem.rules == NULL or (problem.rules.groups[column] & node.groups) != 0
 
-    gini: sum of squares / weight; entropy: sum of c log c - weight log weight;
-    misclassification: the largest count.
+
+cdef inline bint keeps_order(
+    const int64_t* left, Py_ssize_t column, bint by_value, const NodeView* node,
+    const Problem* problem,
+) noexcept nogil:
+    """Whether both sides are within the node's limits, and in order where values decide."""
+    cdef const Rules* rules = problem.rules
+    cdef double weight = 0.0, left_sum = 0.0, right_sum = 0.0, low, high
+    cdef Py_ssize_t i, k
+    if rules == NULL or rules.order == NULL:
+        return True
+    for k in range(problem.n_classes):
+        weight += <double>left[k]
+    for i in range(problem.n_classes - 1):
+        k = rules.order[i]
+        left_sum += <double>left[k]
+        right_sum += <double>(node.counts[k] - left[k])
+        low = left_sum / weight
+        high = right_sum / (<double>node.weight - weight)
+        if not node.limits[2 * i] <= min(low, high) <= max(low, high) <= node.limits[2 * i + 1]:
+            return False
+        if by_value and rules.signs[column] * (high - low) < 0.0:
+            return False
+    return True
+
+
+cdef inline int128_t term_of(int64_t count, const Problem* problem) noexcept nogil:
+    """What a class adds to the purity of gini or entropy: its square, or c log c."""
+    if problem.criterion == GINI:
+        return <int128_t>count * count
+    return xlogx(count, problem)
+
+
+cdef inline double purity_of(
+    const int64_t* counts, const int64_t* others, const Problem* problem
+) noexcept nogil:
+    """The score that splits maximise, of the counts without ``others``, if there are any.
+
+    The weighted impurity is a constant minus this. gini: sum of squares / weight; entropy: sum of
+    c log c - weight log weight; misclassification: the largest count.
     """
     cdef Py_ssize_t k
-    cdef int64_t total = 0
-    cdef int128_t squares = 0
-    if problem.criterion == GINI and problem.wide:
-        for k in range(problem.n_classes):
-            squares += <int128_t>counts[k] * counts[k]
-        return <double>squares / <double>weight
+    cdef int64_t count, weight = 0, most = 0
+    cdef int128_t total = 0
+    for k in range(problem.n_classes):
+        count = counts[k] - (0 if others == NULL else others[k])
+        weight += count
+        most = max(most, count)
+        total += term_of(count, problem)
     if problem.criterion == GINI:
-        for k in range(problem.n_classes):
-            total += counts[k] * counts[k]
         return <double>total / <double>weight
     if problem.criterion == ENTROPY:
-        for k in range(problem.n_classes):
-            total += xlogx(counts[k], problem)
         return <double>(total - xlogx(weight, problem)) / problem.xlogx_unit
-    for k in range(problem.n_classes):
-        total = max(total, counts[k])
-    return <double>total
+    return <double>most
 
 
 # -- what is a tie, what is a gain, and which leaf comes first -------------------------------

@@ -8,6 +8,7 @@ has levels, and in each of them the rows are counted, looked into and divided fo
 
 import numpy as np
 
+from treebound.growing._bins import keys_of
 from treebound.growing.options import Progress
 from treebound.growing.refine import KeyRanges, ask, refined
 from treebound.growing.shard import ShardSplit, Subtree
@@ -18,9 +19,9 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from treebound.growing._bins cimport Bins
-from treebound.growing._driver cimport FOUND, WAITING, Driver, Node
+from treebound.growing._driver cimport FOUND, WAITING, Driver, FirstSplit, Node
 from treebound.growing._histogram cimport Binned, CodedColumn, Counted, set_sides
-from treebound.growing._layout cimport NOMINAL, Split, allocate, zeros
+from treebound.growing._layout cimport NOMINAL, Split, allocate, may_ask, zeros
 from treebound.growing._scan cimport no_split
 from treebound.growing._search cimport (
     Finder, Profile, ColumnBounds, best_category, better_side, bound_bin, free_finder, free_profile,
@@ -47,24 +48,11 @@ cdef class Leaf:
 
 
 cdef class ShardDriver(Driver):
-    """Grows one tree on the rows of an engine.
-
-    Parameters
-    ----------
-    n_columns, n_classes : int
-    options : dict
-        As ``kernel_options`` gives them.
-    engine : Engine
-    columns : sequence of Column
-    limits : Limits
-    finer : callable or None
-        Makes finer bins than those of the engine.
-    progress : callable or None
-    checkpoint : Checkpoint or None
-    """
+    """Grows one tree on the rows of an engine; ``finer`` makes finer bins than it has."""
 
     cdef object engine, columns, limits, finer, progress, checkpoint
     cdef dict options, open
+    cdef Leaf asked             # the leaf that a split that comes first may part
     cdef list ranges, held, reached, small
     cdef Binned binned          # the bins; its rows are elsewhere
     cdef Counted wide           # counts of refined columns: 64 bits, with rows
@@ -152,7 +140,7 @@ cdef class ShardDriver(Driver):
             self.rounds += 1
             fresh = self.divide()
             if self.checkpoint is not None:
-                self.checkpoint.write(self.state(), [leaf.node for leaf in fresh + self.small])
+                self.keep([leaf.node for leaf in fresh + self.small])
         if self.checkpoint is not None:
             self.checkpoint.remove()
         return self.tree.arrays()
@@ -162,7 +150,7 @@ cdef class ShardDriver(Driver):
         cdef int64_t[::1] counts = self.engine.counts
         cdef Py_ssize_t k
         cdef bint may_split
-        self.tree.add(0, self.engine.facts.n_rows, 0)
+        self.add_root(self.engine.facts.n_rows)
         for k in range(self.tree.n_classes):
             self.tree.counts_of(0)[k] = counts[k]
         self.set_criterion()
@@ -309,8 +297,51 @@ cdef class ShardDriver(Driver):
             self.set_bins()
             (<Leaf>large[0]).table = None
             self.count(large)
-        self.resolve(large)
+        self.resolve([leaf for leaf in large if not self.parted_first(leaf)])
         return 0
+
+    cdef bint parted_first(self, Leaf leaf) except -1:
+        """Whether one of the splits that come first parts a leaf; it is taken."""
+        self.asked = leaf
+        if not self.takes_first(leaf.node):
+            return False
+        self.open[leaf.node] = leaf
+        return True
+
+    cdef int part_first(
+        self, int32_t index, const FirstSplit* first, Split* split, int64_t* left
+    ) except -1 nogil:
+        cdef Py_ssize_t k
+        with gil:
+            counts = self.left_of_first(
+                first.column, first.threshold, first.category, first.missing_left, split
+            )
+            self.asked.left = counts
+            for k in range(self.problem.n_classes + 1):
+                left[k] = counts[k]
+        return 0
+
+    cdef object left_of_first(
+        self, Py_ssize_t j, double threshold, int32_t category, bint missing_left, Split* split
+    ):
+        """What goes left: class weights, then rows; values are looked at in one bin only."""
+        mine = self.intervals(self.asked, j)
+        split.place = split.bin = category
+        if category >= 0:
+            return mine.table[category].copy()
+        split.inside = True
+        split.bin = self.engine.bins.bin_of(j, threshold)
+        if not mine.single[split.bin]:
+            group = [(self.asked.slot, mine, [split.bin])]
+            question = ask(group, self.ranges[j], 2**62, 2)
+            mine = refined(group, question, self.engine.look({j: question})[j])[0]
+            self.passed([self.asked])
+        at_most = mine.high <= keys_of(np.array([threshold]))[0]
+        below = (mine.code < split.bin) | ((mine.code == split.bin) & at_most)
+        counts = mine.table[:-1][below].sum(axis=0)
+        split.place = counts[self.problem.n_classes]
+        split.misses = mine.table[-1, self.problem.n_classes] > 0
+        return counts + mine.table[-1] if missing_left else counts
 
     cdef bint tells_little(self, Leaf root) except -1:
         """Whether many rows of the root are in bins that may hold its split."""
@@ -439,8 +470,8 @@ cdef class ShardDriver(Driver):
         if j not in leaf.refined:
             self.single = column.coder.single
             read_profile(
-                &self.finder.profile, self.histogram(leaf), column.offset, column.coder.n_bins,
-                &self.binned.counted, &self.task.view, &self.problem,
+                &self.finder.profile, j, self.histogram(leaf), column.offset,
+                column.coder.n_bins, &self.binned.counted, &self.task.view, &self.problem,
             )
             return 0
         table, single = leaf.refined[j].table, leaf.refined[j].single
@@ -452,7 +483,7 @@ cdef class ShardDriver(Driver):
             self.room = 2 * (n_bins + 1)
             init_profile(&self.finder.profile, self.room, self.problem.n_classes)
         read_profile(
-            &self.finder.profile, &table[0, 0], 0, n_bins, &self.wide, &self.task.view,
+            &self.finder.profile, j, &table[0, 0], 0, n_bins, &self.wide, &self.task.view,
             &self.problem,
         )
         return 0
@@ -465,7 +496,7 @@ cdef class ShardDriver(Driver):
         self.set_task(&self.task, leaf.node, True)
         finder.floor = self.task.least
         for j in range(self.n_columns):
-            if self.sources[j].kind == NOMINAL:
+            if self.sources[j].kind == NOMINAL or not may_ask(j, &self.task.view, &self.problem):
                 self.column_bounds[j].best = self.best(leaf, j).score
                 self.column_bounds[j].bound = -INFINITY
                 self.column_bounds[j].live_rows = 0
@@ -492,6 +523,8 @@ cdef class ShardDriver(Driver):
         cdef Split[2] found
         cdef Py_ssize_t t
         cdef int side
+        if not may_ask(j, &self.task.view, &self.problem):
+            return no_split(j)
         if self.sources[j].kind == NOMINAL:
             return best_category(
                 &self.binned, j, self.histogram(leaf), &self.task.view, &self.finder
@@ -617,15 +650,23 @@ cdef class ShardDriver(Driver):
                 "kinds": self.engine.bins.kinds,
                 "n_categories": [len(column.categories or ()) for column in self.columns],
                 "may_miss": [bool(self.sources[j].may_miss) for j in range(self.n_columns)],
-                "options": {**self.options, "max_depth": depth},
+                "options": {**self.options, "max_depth": depth, "rules": self.rules_at(leaf)},
                 "whole": self.whole,
                 "spans": [self.sources[j].span for j in range(self.n_columns)],
                 "least_priority": cutoff,
             },
         )
 
-    cdef int attach(self, int32_t index, dict arrays) except -1:
-        """Put a subtree, as the growth in memory gives it, in the place of a leaf."""
+    cdef object rules_at(self, Leaf leaf):
+        cdef const Node* node = &self.tree.nodes[leaf.node]
+        cdef Py_ssize_t i
+        if self.rules_as_given is None:
+            return None
+        limits = [self.tree.limits_of(leaf.node)[i] for i in range(self.tree.n_limits)]
+        return {**self.rules_as_given, "root": (node.n_first, node.groups, limits)}
+
+    cdef int32_t[::1] attach(self, int32_t index, dict arrays):
+        """Put a subtree, as arrays in pre-order, in the place of a leaf; the nodes' numbers."""
         cdef const int32_t[::1] feature = arrays["feature"], category = arrays["category"]
         cdef const int32_t[::1] left = arrays["left"], right = arrays["right"]
         cdef const double[::1] threshold = arrays["threshold"]
@@ -646,7 +687,7 @@ cdef class ShardDriver(Driver):
             self.set_split(
                 numbers[i], feature[i], threshold[i], category[i], missing_left[i], counts[left[i]]
             )
-        return 0
+        return numbers
 
     cdef int set_counts(
         self, int32_t index, const int64_t[::1] counts, Py_ssize_t rows
@@ -676,41 +717,41 @@ cdef class ShardDriver(Driver):
             node,
             score_left(&left[0], profile.none, &self.task.view, &self.problem, profile.scratch),
         )
-        return 0
+        if self.was_first(node):
+            node.priority = INFINITY
+        return self.pass_rules_on(index)
+
+    cdef bint was_first(self, Node* node) noexcept:
+        """Whether the split of a node is one of those that come first, which are then used up."""
+        cdef const FirstSplit* first
+        while node.n_first < self.n_firsts:
+            first = &self.firsts[node.n_first]
+            node.n_first += 1
+            if node.split.column == first.column and (
+                node.category == first.category if first.category >= 0
+                else node.threshold == first.threshold
+            ):
+                return True
+        return False
 
     # -- checkpoints -------------------------------------------------------------------------
 
-    cdef dict state(self):
-        """The nodes, as the arrays of a checkpoint: those with children, and their children."""
-        cdef Py_ssize_t i, k, n = self.tree.n_nodes
-        cdef Node* node
-        found = {
-            "counts": np.empty((n, self.tree.n_classes), dtype=np.int64),
-            "rows": np.empty(n, dtype=np.int64),
-            "left": np.empty(n, dtype=np.int32),
-            "right": np.empty(n, dtype=np.int32),
-            "feature": np.empty(n, dtype=np.int32),
-            "threshold": np.empty(n),
-            "category": np.empty(n, dtype=np.int32),
-            "missing_left": np.empty(n, dtype=bool),
-        }
-        cdef int64_t[:, ::1] counts = found["counts"]
-        for i in range(n):
-            node = &self.tree.nodes[i]
-            for k in range(self.tree.n_classes):
-                counts[i, k] = self.tree.counts_of(i)[k]
-            found["rows"][i] = node.stop
-            found["left"][i], found["right"][i] = node.left, node.right
-            found["feature"][i] = node.split.column if node.left >= 0 else -1
-            found["threshold"][i], found["category"][i] = node.threshold, node.category
-            found["missing_left"][i] = node.split.missing_left
-        return found
+    cdef int keep(self, list leaves) except -1:
+        """Write all nodes, and the leaves whose splits are searched next."""
+        cdef Py_ssize_t i
+        for i in range(self.tree.n_nodes):
+            self.tree.nodes[i].expanded = self.tree.nodes[i].left >= 0
+        arrays = self.tree.arrays()
+        places = np.empty(self.tree.n_nodes, dtype=np.int32)
+        self.tree.preorder(np.empty(self.tree.n_nodes, dtype=np.int32), places)
+        self.checkpoint.write(arrays, places[leaves])
+        return 0
 
-    cdef list resume(self, dict arrays, list fresh):
+    cdef list resume(self, dict arrays, object leaves):
         """Take the nodes of a checkpoint, and divide the rows down to some leaves."""
         cdef dict parent = {}
         cdef int32_t node
-        self.attach_in_order(arrays)
+        cdef list fresh = np.asarray(self.attach(0, arrays))[leaves].tolist()
         for node in range(self.tree.n_nodes):
             if self.tree.nodes[node].left >= 0:
                 parent[self.tree.nodes[node].left] = parent[self.tree.nodes[node].right] = node
@@ -734,23 +775,6 @@ cdef class ShardDriver(Driver):
             self.engine.divide(splits)
             level = below
         return [Leaf(node, slot) for slot, node in enumerate(level)]
-
-    cdef int attach_in_order(self, dict arrays) except -1:
-        """Add nodes in the order in which they were added before."""
-        cdef const int32_t[::1] left = arrays["left"], right = arrays["right"]
-        cdef const int64_t[:, ::1] counts = arrays["counts"]
-        cdef int32_t i
-        for i in np.argsort(arrays["left"], kind="stable"):
-            if left[i] < 0:
-                continue
-            self.add_children(i)
-            for child in (left[i], right[i]):
-                self.set_counts(child, counts[child], arrays["rows"][child])
-            self.set_split(
-                i, arrays["feature"][i], arrays["threshold"][i], arrays["category"][i],
-                arrays["missing_left"][i], counts[left[i]],
-            )
-        return 0
 
     cdef object known_split(self, Py_ssize_t slot, int32_t index, list kept):
         """By the values: bins may be others than they were."""

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
+from treebound.data.folds import LeftOut
 from treebound.growing._bins import Bins
 from treebound.growing.refine import Answer, Question, add_answers
 from treebound.growing.shard import (
@@ -26,7 +27,9 @@ from treebound.growing.shard import (
     ShardSplit,
     SpillFile,
     Subtree,
+    code_part,
     code_sample,
+    count_classes,
     count_rows,
     digest_of,
     divide_rows,
@@ -38,8 +41,10 @@ from treebound.growing.shard import (
     make_bundle,
     name_splits,
     recode,
+    sum_aside,
 )
 from treebound.tree.model import Tree
+from treebound.tree.node_sums import NodeSums, summed_up
 
 __all__ = ["Engine", "LocalEngine", "ShardEngine", "stream_engine"]
 
@@ -103,6 +108,14 @@ class Engine(Protocol):
 
     def name(self, tree: Tree) -> NDArray[np.int64]:
         """The training row that names the split of each node of a tree, or -1."""
+        ...
+
+    def class_rows(self, tree: Tree) -> NDArray[np.int64]:
+        """The rows of each class at each node of a tree."""
+        ...
+
+    def left_out(self, tree: Tree) -> NodeSums | None:
+        """The rows that were left out of growing, at the nodes of a tree; None without any."""
         ...
 
     def digest(self) -> list[int]:
@@ -207,7 +220,7 @@ class ShardEngine:
         self.bins = bins
         self._bundles = self.keep(self.map(recode, self.bundles, self.broadcast(bins)))
         facts = self.reduce(_add_facts, self.map(_facts_of, self._bundles))
-        self._facts = replace(facts, total=self._facts.total)
+        self._facts = replace(facts, total=self._facts.total, aside=self._facts.aside)
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
         """Count the rows of some nodes, by bin and class; one histogram for each node."""
@@ -243,6 +256,20 @@ class ShardEngine:
         names = self.map(name_splits, self.bundles, self.broadcast(tree))
         rows: NDArray[np.int64] = self.reduce(last_names, names).rows
         return rows
+
+    def class_rows(self, tree: Tree) -> NDArray[np.int64]:
+        """The rows of each class at each node of a tree."""
+        counts = self.reduce(sum_of, self.map(count_classes, self.bundles, self.broadcast(tree)))
+        return summed_up(tree, counts).astype(np.int64)
+
+    def left_out(self, tree: Tree) -> NodeSums | None:
+        """The rows that were left out of growing, at the nodes of a tree; None without any."""
+        totals = self.facts.aside
+        if not totals.weights.total:
+            return None
+        sent = self.broadcast(tree)
+        sums = self.reduce(sum_of, self.map(sum_aside, self.bundles, sent, totals))
+        return NodeSums.put_together(tree, sums, totals)
 
     def digest(self) -> list[int]:
         """A number for every column that depends on its values and labels, not on their order."""
@@ -329,6 +356,7 @@ def stream_engine(
     *,
     n_threads: int = 1,
     folder: str | None = None,
+    rows: LeftOut | None = None,
 ) -> LocalEngine:
     """An engine for rows that are read in batches: codes in memory, values in a temporary file.
 
@@ -344,6 +372,8 @@ def stream_engine(
         Maximum number of threads.
     folder : str, optional
         The folder of the temporary file with the values; by default that of the system.
+    rows : LeftOut, optional
+        Rows that are left out of growing.
 
     Returns
     -------
@@ -351,16 +381,17 @@ def stream_engine(
     """
     file = SpillFile(folder)
 
-    def code(sample: Sample) -> Coded:
-        return code_sample(sample, bins, file.write(sample, bins))
+    def code(sample: Sample, first: int) -> Coded:
+        return code_part(sample, bins, file, rows, first)
 
     coded: list[Coded] = []
-    n_classes = 0
+    n_classes = first = 0
     waiting: deque[Future[Coded]] = deque()
     with ThreadPoolExecutor(n_threads) as pool:
         for sample in samples:
             n_classes = sample.n_classes
-            waiting.append(pool.submit(code, sample))
+            waiting.append(pool.submit(code, sample, first))
+            first += sample.n_rows
             del sample
             if len(waiting) > n_threads:
                 coded.append(waiting.popleft().result())

@@ -11,7 +11,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from threading import Lock
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
+from treebound.data.folds import LeftOut
 from treebound.data.units import WeightTotal
 from treebound.growing._bins import Bins, keys_of
 from treebound.growing._grow import grow as grow_arrays
@@ -28,8 +29,10 @@ from treebound.growing._histogram import count_shard, divide_shard, look_into_sh
 from treebound.growing.refine import Answer, Question, distinct
 from treebound.tree.model import Tree
 from treebound.tree.naming import naming_rows_of_part, row_keys
+from treebound.tree.node_sums import WeightTotals, class_sums
 
 __all__ = [
+    "Aside",
     "Bundle",
     "Coded",
     "Facts",
@@ -43,7 +46,9 @@ __all__ = [
     "Subtree",
     "Values",
     "ValuesLost",
+    "code_part",
     "code_sample",
+    "count_classes",
     "count_rows",
     "digest_of",
     "divide_rows",
@@ -55,6 +60,7 @@ __all__ = [
     "make_bundle",
     "name_splits",
     "recode",
+    "sum_aside",
 ]
 
 
@@ -142,22 +148,25 @@ class SpillFile:
         self._named = named
         self._lock = Lock()
 
-    def write(self, sample: Sample, bins: Bins) -> FileValues:
-        """Write the values of columns whose codes are not their values."""
+    def write(self, sample: Sample, bins: Bins | None = None) -> FileValues:
+        """Write the values of all columns, or of those whose codes are not their values."""
         places: list[tuple[int, str] | None] = []
         with self._lock:
-            for by_code, values in zip(bins.by_code, sample.X.values, strict=True):
-                if by_code:
+            for j, values in enumerate(sample.X.values):
+                if bins is not None and bins.by_code[j]:
                     places.append(None)
                     continue
                 start = -(-self._file.tell() // _ALIGNMENT) * _ALIGNMENT
                 places.append((start, values.dtype.str))
                 self._file.seek(start)
                 np.ascontiguousarray(values).tofile(self._file)
-        if self._named:
-            self._file.close()
+            self._file.flush()
         file = self._file.name if self._named else self._file
         return FileValues(file, sample.n_rows, tuple(places))
+
+    def close(self) -> None:
+        """Nothing more is written; values stay at hand by the name of the file."""
+        self._file.close()
 
 
 # -- shards --------------------------------------------------------------------------------------
@@ -226,6 +235,8 @@ class Facts:
         Which columns have missing values.
     single : list of ndarray
         Which bins hold one value only.
+    aside : WeightTotals
+        Of the rows that are left out.
     """
 
     n_rows: int
@@ -233,6 +244,7 @@ class Facts:
     extents: NDArray[np.float64]
     missing: NDArray[np.bool_]
     single: list[NDArray[np.uint8]]
+    aside: WeightTotals = field(default_factory=WeightTotals)
 
     def __add__(self, other: Facts) -> Facts:
         ends = (
@@ -245,7 +257,16 @@ class Facts:
             np.column_stack(ends),
             self.missing | other.missing,
             [a & b for a, b in zip(self.single, other.single, strict=True)],
+            self.aside.plus(other.aside),
         )
+
+
+class Aside(NamedTuple):
+    """Rows that are left out of growing."""
+
+    values: Values
+    labels: NDArray[np.uint16]
+    weight: NDArray[np.float64] | None
 
 
 class Coded(NamedTuple):
@@ -254,6 +275,7 @@ class Coded(NamedTuple):
     shard: Shard
     weight: NDArray[np.float64] | None
     facts: Facts
+    aside: Aside | None = None
 
 
 class Bundle(NamedTuple):
@@ -264,15 +286,29 @@ class Bundle(NamedTuple):
     bins: Bins
     facts: Facts
     counts: NDArray[np.int64]
+    aside: list[Aside]
+
+
+def code_part(
+    sample: Sample, bins: Bins, file: SpillFile, rows: LeftOut | None = None, first: int = 0
+) -> Coded:
+    """Code some rows whose values are kept in a file; some rows may be left out by number."""
+    if rows is None:
+        return code_sample(sample, bins, file.write(sample, bins))
+    sample, others = rows.split(sample, first)
+    coded = code_sample(sample, bins, file.write(sample, bins))
+    aside = Aside(file.write(others), others.y.astype(np.uint16), others.weight)
+    facts = replace(coded.facts, aside=WeightTotals.of(others.weight, others.n_rows))
+    return coded._replace(facts=facts, aside=aside)
 
 
 def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> Coded:
     """Code some rows, of the columns and classes of all; ``values`` is where they are kept."""
     panels, extents, missing, single = bins.code(sample.X.values, sample.n_rows)
-    total = WeightTotal.of(sample.weight, sample.n_rows)
+    total = WeightTotal.of(sample.masses, sample.n_rows)
     facts = Facts(sample.n_rows, total, extents, np.array(missing, dtype=bool), single)
     kept = ArrayValues(sample.X.values) if values is None else values
-    return Coded(Shard(panels, sample.y.astype(np.uint16), None, kept), sample.weight, facts)
+    return Coded(Shard(panels, sample.y.astype(np.uint16), None, kept), sample.masses, facts)
 
 
 def make_bundle(
@@ -285,14 +321,15 @@ def make_bundle(
     """Shards with weights as integers; ``total`` is that of all rows, and a shard has a start."""
     counts = np.zeros(n_classes, dtype=np.int64)
     shards = []
-    for (shard, weight, facts), start in zip(coded, starts, strict=True):
+    for (shard, weight, facts, _), start in zip(coded, starts, strict=True):
         units = total.integers(weight, facts.n_rows)
         # sums of integers below 2^53 are exact in floats
         weights = None if units is None else units.astype(np.float64)
         counts += np.bincount(shard.labels, weights, n_classes).astype(np.int64)
         shards.append(replace(shard, units=units, start=start))
     rows = [Rows.all(one.facts.n_rows) for one in coded]
-    return Bundle(shards, rows, bins, reduce(add, [one.facts for one in coded]), counts)
+    aside = [one.aside for one in coded if one.aside is not None]
+    return Bundle(shards, rows, bins, reduce(add, [one.facts for one in coded]), counts, aside)
 
 
 def recode(bundle: Bundle, bins: Bins) -> Bundle:
@@ -304,7 +341,7 @@ def recode(bundle: Bundle, bins: Bins) -> Bundle:
         total = WeightTotal()
         found.append(Facts(len(shard.labels), total, extents, np.array(missing), single))
         shards.append(replace(shard, panels=panels))
-    facts = replace(reduce(add, found), total=bundle.facts.total)
+    facts = replace(reduce(add, found), total=bundle.facts.total, aside=bundle.facts.aside)
     return bundle._replace(shards=shards, bins=bins, facts=facts)
 
 
@@ -448,6 +485,32 @@ def _joined(pieces: Sequence[Piece]) -> Piece:
     )
 
 
+# -- rows at the nodes of a tree ---------------------------------------------------------------
+
+
+def count_classes(bundle: Bundle, tree: Tree) -> NDArray[np.float64]:
+    """The rows of each class that end at each node."""
+    ones = WeightTotals()
+    tables = [np.zeros((tree.n_nodes, tree.n_classes))]
+    for shard in bundle.shards:
+        X = _matrix(tree, [shard.column(j, bundle.bins) for j in range(len(tree.columns))])
+        tables.append(class_sums(tree, X, shard.labels, None, ones)[0])
+    return reduce(add, tables)
+
+
+def sum_aside(bundle: Bundle, tree: Tree, totals: WeightTotals) -> NDArray[np.float64]:
+    """The :func:`class_sums` of rows that are left out."""
+    tables = [np.zeros((2, tree.n_nodes, tree.n_classes))]
+    for values, labels, weight in bundle.aside:
+        X = _matrix(tree, [values.column(j) for j in range(len(tree.columns))])
+        tables.append(class_sums(tree, X, labels, weight, totals))
+    return reduce(add, tables)
+
+
+def _matrix(tree: Tree, values: Sequence[NDArray[Any]]) -> Matrix:
+    return Matrix(tree.columns, tuple(values))
+
+
 # -- names -------------------------------------------------------------------------------------
 
 
@@ -463,8 +526,7 @@ def name_splits(bundle: Bundle, tree: Tree) -> Names:
     none = np.full(tree.n_nodes, -1, dtype=np.int64)
     found = [Names(none, none)]
     for shard in bundle.shards:
-        columns = range(bundle.bins.n_columns)
-        X = Matrix(tree.columns, tuple(shard.column(j, bundle.bins) for j in columns))
+        X = _matrix(tree, [shard.column(j, bundle.bins) for j in range(len(tree.columns))])
         if not X.n_rows:
             continue
         keys = row_keys(X)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -22,8 +22,8 @@ from treebound._validation import (
     invalid,
 )
 from treebound.data import Sample, landscape_of
-from treebound.data.folds import Splitter, folds, left_out
-from treebound.pruning.base import BasePruner, Found, Grow
+from treebound.data.folds import LeftOut, Splitter, folds
+from treebound.pruning.base import BasePruner, Found, Rows
 from treebound.pruning.by_size import BestBySize
 from treebound.pruning.costs import Costs
 from treebound.pruning.greedy import greedy
@@ -38,9 +38,10 @@ from treebound.pruning.weight import (
     choose_weight,
 )
 from treebound.tree.model import Tree
+from treebound.tree.node_sums import NodeSums
 from treebound.tree.smoothing import probabilities
 
-__all__ = ["BoundPruner"]
+__all__ = ["BoundPruner", "is_large"]
 
 Floats = NDArray[np.float64]
 
@@ -48,6 +49,11 @@ Floats = NDArray[np.float64]
 LEAST_ROWS = 1000
 # Tables of more values are not grown again for each fold: a tenth of the rows is left out instead.
 MOST_VALUES = 10**7
+
+
+def is_large(rows: int, columns: int) -> bool:
+    """Whether a table is too large to be grown on again for each fold."""
+    return rows * columns > MOST_VALUES
 
 
 class BoundPruner(BasePruner):
@@ -202,31 +208,38 @@ class BoundPruner(BasePruner):
     @property
     def needs_rows(self) -> bool:
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
+        return self.search != "optimal" or (self.chooses and not isinstance(self.folds, int))
+
+    @property
+    def raises_subtrees(self) -> bool:
+        """Whether a subtree may be put in the place of a node above it."""
         return self.search != "optimal"
 
-    def hold_out(self, sample: Sample) -> tuple[Sample, Sample | None]:
-        """The rows to grow on, and a tenth of a large table to choose the weight on."""
-        values = sample.n_rows * len(sample.columns)
-        if not self.chooses or values <= MOST_VALUES or not isinstance(self.folds, int):
-            return sample, None
-        return left_out(sample, self.random_state)
+    def leaves_out(self, rows: int, columns: int) -> LeftOut | None:
+        """A tenth of the rows of a large table."""
+        if not (is_large(rows, columns) and self.validates(rows)):
+            return None
+        return LeftOut.draw(self.random_state)
 
-    def _search(
-        self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
-    ) -> Found:
+    def validates(self, rows: int) -> bool:
+        """Whether the weight is chosen on rows that were not grown on, and rows may be drawn."""
+        few = self.rule is None and rows < LEAST_ROWS
+        return self.chooses and isinstance(self.folds, int) and not few
+
+    def _search(self, tree: Tree, rows: Rows) -> Found:
         costs = Costs.of(tree, self.costs)
         tree = costs.relabelled(tree)
         sizes = self._sizes(tree, costs)
-        choice = self._choice(sizes, costs, sample, validation, grow)
+        choice = self._choice(sizes, costs, rows)
         weight = self._weight if choice is None else choice.weight
         objective = self._objective(tree, costs, weight)
         if self.search == "optimal":
             found = optimal(sizes, objective)
         else:
-            why = "raise subtrees (search other than 'optimal')"
-            rows = self._needs(sample, "a sample", why)
+            if rows.sample is None:
+                raise self._without("a sample", "raise subtrees (search other than 'optimal')")
             search = self._greedy if self.search == "greedy" else self._alternate
-            found = search(tree, rows, costs, objective)
+            found = search(tree, rows.sample, costs, objective)
         return found._replace(choice=choice)
 
     def objective(self, tree: Tree) -> Objective:
@@ -282,33 +295,30 @@ class BoundPruner(BasePruner):
 
     # -- the weight ------------------------------------------------------------------------
 
-    def _choice(
-        self,
-        sizes: BestBySize,
-        costs: Costs,
-        sample: Sample | None,
-        validation: Sample | None,
-        grow: Grow | None,
-    ) -> WeightChoice | None:
+    def _choice(self, sizes: BestBySize, costs: Costs, rows: Rows) -> WeightChoice | None:
         """The chosen weight, or why it is the default; None if there is nothing to choose."""
         if not self.chooses:
             return None
-        against = "" if validation is not None else self._reason_against(sizes.tree, sample, grow)
-        if against:
-            return WeightChoice(DEFAULT_WEIGHT, None, against)
-
-        def measure(part: tuple[Sample | Tree, Sample]) -> tuple[Floats, float, float]:
-            rows, inside = part
-            if not isinstance(rows, Tree):
-                assert grow is not None
-                rows = costs.relabelled(grow(rows))
-            return self._measured(rows, inside, costs)
-
+        sample, validation, grow = rows
+        parts: Iterable[tuple[Sample | Tree, Sample | NodeSums]]
         if validation is not None:
-            parts: Any = [(sizes.tree, validation)]
+            parts = [(sizes.tree, validation)]
+        elif sample is None or grow is None:
+            reason = "to choose it takes the rows and a way to grow trees on parts of them"
+            return WeightChoice(DEFAULT_WEIGHT, None, reason)
+        elif against := self._reason_against(sizes.tree, sample):
+            return WeightChoice(DEFAULT_WEIGHT, None, against)
         else:
-            assert sample is not None
             parts = folds(sample, self.folds, self.random_state)
+
+        def measure(part: tuple[Sample | Tree, Sample | NodeSums]) -> tuple[Floats, float, float]:
+            tree, inside = part
+            if not isinstance(tree, Tree):
+                assert grow is not None
+                tree = costs.relabelled(grow(tree))
+            sums = inside if isinstance(inside, NodeSums) else NodeSums.of(tree, inside)
+            return self._measured(tree, sums, costs)
+
         objective = self._objective(sizes.tree, costs, DEFAULT_WEIGHT)
         choice = choose_weight(
             parts,
@@ -321,15 +331,11 @@ class BoundPruner(BasePruner):
         )
         return choice or WeightChoice(DEFAULT_WEIGHT, None, "there are too few rows for folds")
 
-    def _reason_against(self, tree: Tree, sample: Sample | None, grow: Grow | None) -> str:
-        """Why the weight cannot be cross-validated; empty if it can."""
-        if sample is None or grow is None:
-            return "to choose it takes the rows and a way to grow trees on parts of them"
+    def _reason_against(self, tree: Tree, sample: Sample) -> str:
+        """Why the weight is not cross-validated; empty if it is."""
         if self.rule is None and sample.total < LEAST_ROWS:
             return f"below {LEAST_ROWS:,} rows it is not chosen by cross-validation"
-        if tree.n_leaves == 1:
-            return "the grown tree has one leaf"
-        return ""
+        return "the grown tree has one leaf" if tree.n_leaves == 1 else ""
 
     def _unit(self, tree: Tree) -> str:
         if self.score == "log-loss":
@@ -338,8 +344,8 @@ class BoundPruner(BasePruner):
             return "cost"
         return "error" if tree.factors is None else "weighted error"
 
-    def _measured(self, tree: Tree, sample: Sample, costs: Costs) -> tuple[Floats, float, float]:
-        """Losses on a sample at each weight and of one leaf, as :func:`choose_weight` needs."""
+    def _measured(self, tree: Tree, rows: NodeSums, costs: Costs) -> tuple[Floats, float, float]:
+        """Losses on other rows at each weight and of one leaf, as :func:`choose_weight` needs."""
         if self.score == "log-loss":
             loss = -np.log(probabilities(tree)) * costs.worst
         else:
@@ -347,8 +353,8 @@ class BoundPruner(BasePruner):
         part = replace(costs, m=float(tree.counts[0] @ costs.worst))
         sizes = self._sizes(tree, part)
         leaves = best_sizes(sizes, self._objective(tree, part, DEFAULT_WEIGHT), WEIGHTS)
-        moments = losses_on(tree, sample, loss)
-        sums = PrunedSums(tree, moments)
+        moments, staying = losses_on(tree, rows, loss)
+        sums = PrunedSums(tree, moments, staying)
         at_size = {size: sums(sizes.cuts(size)) for size in set(leaves.tolist())}
         losses = np.array([*(at_size[size] for size in leaves.tolist()), moments[0]])
-        return losses, sample.total, float(sample.counts @ costs.worst)
+        return losses, rows.total, float(rows.weights[0] @ costs.worst)

@@ -63,6 +63,12 @@ class PruningPath(ABC):
     def scores(self) -> Floats:
         """Score of each step; lower is better."""
 
+    @property
+    def counted(self) -> str:
+        """What the errors are: of weighted classes, weighted errors."""
+        weighted = self.first.factors is not None and self.unit.endswith("errors")
+        return f"weighted {self.unit}" if weighted else self.unit
+
     def measured(self, steps: Ints) -> tuple[Floats, Floats]:
         """Errors and scores of some steps; of a large tree's path, faster than of all.
 
@@ -212,9 +218,11 @@ class PruningPath(ABC):
         size = int(np.argmin(sizes.errors(leaves))) + 1
         return self._with_step(sizes.cuts(size), np.nan)
 
-    def _with_step(self, cuts: NDArray[np.intp], score: float) -> PruningPath:
-        node_errors = self._errors_of_nodes()
-        errors = node_errors[leaves_after(self.first, cuts)].sum()
+    def _with_step(
+        self, cuts: NDArray[np.intp], score: float, errors: float | None = None
+    ) -> PruningPath:
+        if errors is None:
+            errors = self._errors_of_nodes()[leaves_after(self.first, cuts)].sum()
         steps: list[Any] = [self.cuts(step) for step in range(len(self))]
         return ListedPath(
             self.first, [*steps, cuts], np.append(self.errors, errors),
@@ -289,7 +297,7 @@ class PruningPath(ABC):
             self.scores[step],
         )
         if not np.isnan(errors):
-            words += f" with {number(errors)} {self.unit}"
+            words += f" with {number(errors)} {self.counted}"
         return words if np.isnan(score) else f"{words}: score {number(score)}"
 
     def step(self, step: int) -> int:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Self
 
 import narwhals as nw
 import numpy as np
+import pyarrow
+import pyarrow.compute
 from numpy.typing import NDArray
 
 from treebound._validation import invalid
@@ -36,13 +38,14 @@ from treebound.sql.relation import (
 )
 from treebound.sql.stores import ROWS, Store, store_of
 from treebound.tree.model import Tree
+from treebound.tree.node_sums import NodeSums, summed_up
 
 __all__ = ["CodedRows", "RelationRows", "pick"]
 
 # Weights are summed in pieces of so many bits: sums of whole numbers are exact in any order.
 _PIECE_BITS, _PIECES = 30, 5
-# Held-out rows are drawn by number, and the numbers are sent to the database.
-MOST_HELD_OUT = 20_000
+# Rows are set aside by number, and the numbers are sent to the database.
+MOST_SET_ASIDE = 20_000
 _ROW, _NODE, _LABEL = "treebound_row", "treebound_node", "treebound_label"
 
 
@@ -69,9 +72,13 @@ class RelationRows:
     relation : Relation
     target, weight : str
         Columns of labels, and of weights.
+    columns : sequence of str, optional
+        The columns to learn from; by default all others.
     """
 
-    def __init__(self, relation: Relation, target: Any, weight: Any = None) -> None:
+    def __init__(
+        self, relation: Relation, target: Any, weight: Any = None, columns: Any = None
+    ) -> None:
         self.types = relation.frame.collect_schema()
         for parameter, name in (("y", target), ("sample_weight", weight), ("id", relation.id)):
             if name is None and parameter != "y":
@@ -82,7 +89,12 @@ class RelationRows:
                 found = name if isinstance(name, str | None) else type(name)
                 raise invalid(parameter, "fit", must, found)
         self.target, self.weight, self.id = target, weight, relation.id
-        self.names = [n for n in self.types.names() if n not in (target, weight, relation.id)]
+        others = [n for n in self.types.names() if n not in (target, weight, relation.id)]
+        self.names = others if columns is None else list(columns)
+        for name in self.names:
+            if name not in others:
+                must = f"names of columns of the relation, {', '.join(map(repr, others[:10]))}"
+                raise invalid("columns", "fit", must, name)
         if not self.names:
             raise ValueError(f"The relation has no column beside {target!r}.")
         self._store = store_of(relation.frame)
@@ -91,7 +103,7 @@ class RelationRows:
         self._most_weight = 1.0
         if weight is not None:
             self._frame = self._weighted()
-        self._aside: Any = None
+        self._aside: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
         try:
@@ -150,36 +162,55 @@ class RelationRows:
         native = frame.to_native()
         return self._store.bytes_of(native, text) if text else native
 
-    # -- held-out rows -------------------------------------------------------------------------
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are, those apart that are set aside."""
+        return int(self._label_rows.sum())
 
-    def hold_out(self, seed: int | None) -> None:
-        """Set rows aside that are drawn by number; nothing is learned from them."""
-        if not self._store.keeps:
+    def fetched(self) -> tuple[Any, Any, Any]:
+        """Columns, labels and weights of all rows, in memory; in the order of the key."""
+        frame = self._frame if self.id is None else self._frame.sort(self.id)
+        table = frame.collect(backend="pyarrow").to_native()
+        columns = table.select(self.names)
+        for j, name in enumerate(self.names):
+            dtype = self.types[name]
+            if isinstance(dtype, nw.Enum):
+                codes = pyarrow.compute.index_in(
+                    table.column(name).cast("string"), pyarrow.array(list(dtype.categories))
+                ).combine_chunks()
+                ordered = pyarrow.DictionaryArray.from_arrays(
+                    codes, list(dtype.categories), ordered=True
+                )
+                columns = columns.set_column(j, name, ordered)
+        weight = None if self.weight is None else table.column(self.weight).cast("float64")
+        return columns, table.column(self.target), None if weight is None else weight.to_numpy()
+
+    # -- rows that are set aside -----------------------------------------------------------------
+
+    def set_aside(self, seed: int | None, *, certify: bool, choose: bool) -> None:
+        """Draw rows by number, to certify the tree and to choose a weight of pruning.
+
+        Nothing else is learned from them. Without numbers no weight is chosen.
+        """
+        if certify and not self._store.keeps:
             raise ValueError(
                 "Held-out rows are kept in a temporary table, and none can be written here. Hint: "
                 "use certify='training', and certify the fitted classifier with other rows."
             )
-        native = self._read({"id": nw.col(self.id or self.target)}, {})
-        found = self._store.fetch(
-            f"SELECT COUNT(*) AS n, COUNT(DISTINCT id) AS ids FROM {ROWS}", native
-        )
-        m, ids = int(found["n"][0]), int(found["ids"][0])
-        if self.id is not None and ids != m:
-            raise ValueError(
-                f"The column {self.id!r} must tell rows apart. It has {ids} different values in "
-                f"{m} rows. Hint: name another key."
-            )
-        if m < 2:
-            raise ValueError(f"certify='held-out' needs at least 2 rows. Got {m} instead.")
-        chosen = ", ".join(map(str, draw_tenth(m, seed)[0][:MOST_HELD_OUT].tolist()))
-        numbered = self._frame.with_row_index(_ROW, order_by=[self.id or self.target]).to_native()
-        table = self._keep(f"SELECT * FROM {ROWS}", numbered)
-        aside = self._store.relation(f"SELECT * FROM {table} WHERE {_ROW} IN ({chosen})")
-        rest = self._store.relation(f"SELECT * FROM {table} WHERE {_ROW} NOT IN ({chosen})")
-        aside = nw.from_native(aside).with_columns(nw.col(self.target).alias(_LABEL)).to_native()
-        text = [_LABEL] if self.types[self.target] == nw.String else []
-        self._aside = self._store.bytes_of(aside, text)
-        self._frame = nw.from_native(rest)
+        if not certify and not (choose and self._store.keeps):
+            return
+        table, m = self._numbered()
+        order = np.random.default_rng(seed).permutation(m)
+        sizes = {"held-out": len(draw_tenth(m, seed)[0]) if certify else 0}
+        sizes["left-out"] = (m - sizes["held-out"]) // 10 if choose else 0
+        start = 0
+        for kind, size in sizes.items():
+            chosen = order[start : start + min(size, MOST_SET_ASIDE)]
+            start += len(chosen)
+            if len(chosen):
+                self._aside[kind] = self._labelled(table, f"{_ROW} IN ({_listed(chosen)})")
+        rest = f"SELECT * FROM {table} WHERE {_ROW} NOT IN ({_listed(order[:start])})"
+        self._frame = nw.from_native(self._store.relation(rest))
         native = self._read({"y": nw.col(self.target)}, {"y": self.target})
         found = self._store.fetch(
             f"SELECT ty.code AS code, COUNT(*) AS n FROM {ROWS} JOIN {self._labels} AS ty ON y = "
@@ -189,13 +220,46 @@ class RelationRows:
         self._label_rows = np.zeros_like(self._label_rows)
         self._label_rows[found["code"].astype(np.intp)] = found["n"].astype(np.int64)
 
-    def count_aside(self, tree: Tree, *, unknown: Unknown) -> NDArray[np.int64]:
-        """Held-out rows of each class that come to rest at each node of a tree."""
+    def _numbered(self) -> tuple[str, int]:
+        """A table of all rows with numbers, and how many they are."""
+        m, frame = self.n_rows, self._frame
+        if self.id is None:
+            number = f"ROW_NUMBER() OVER {self._store.any_order} - 1 AS {_ROW}"
+            return self._keep(f"SELECT *, {number} FROM {ROWS}", frame.to_native()), m
+        native = self._read({"id": nw.col(self.id)}, {})
+        ids = int(self._store.fetch(f"SELECT COUNT(DISTINCT id) AS n FROM {ROWS}", native)["n"][0])
+        if ids != m:
+            raise ValueError(
+                f"The column {self.id!r} must tell rows apart. It has {ids} different values in "
+                f"{m} rows. Hint: name another key."
+            )
+        native = frame.with_row_index(_ROW, order_by=[self.id]).to_native()
+        return self._keep(f"SELECT * FROM {ROWS}", native), m
+
+    def _labelled(self, table: str, condition: str) -> Any:
+        """Some rows of a table, with a copy of the label by a name of ours."""
+        native = self._store.relation(f"SELECT * FROM {table} WHERE {condition}")
+        native = nw.from_native(native).with_columns(nw.col(self.target).alias(_LABEL)).to_native()
+        text = [_LABEL] if self.types[self.target] == nw.String else []
+        return self._store.bytes_of(native, text)
+
+    def left_out(self, tree: Tree) -> NodeSums | None:
+        """The rows that the weight of pruning is chosen on, at the nodes of a tree."""
+        if "left-out" not in self._aside:
+            return None
+        resting = self.count_aside(tree, unknown="other", kind="left-out")
+        counts = summed_up(tree, resting.astype(np.float64))
+        return NodeSums(counts, counts)
+
+    def count_aside(
+        self, tree: Tree, *, unknown: Unknown, kind: str = "held-out"
+    ) -> NDArray[np.int64]:
+        """Rows of each class that come to rest at each node of a tree."""
         text = nodes_to_sql(tree, unknown=unknown, dialect=self._store.dialect)
         found = self._store.fetch(
             f"SELECT {_NODE}, {_LABEL}, COUNT(*) AS n FROM (SELECT {text} AS {_NODE}, {_LABEL} "
             f"FROM {ROWS}) AS s GROUP BY {_NODE}, {_LABEL}",
-            self._aside,
+            self._aside[kind],
         )
         counts = np.zeros((tree.n_nodes, len(self.classes)), dtype=np.int64)
         codes = read_classes(labels_array([texts(v) for v in found[_LABEL].tolist()]), self.classes)
@@ -248,8 +312,9 @@ class RelationRows:
             tuple(self.names),
             self.classes,
             weights.factors,
+            weights.scale,
             (),
-            int(self._label_rows.sum()),
+            (self.n_rows,),
         )
         return CodedRows(store, table, ordered, self._classes_of, schema, weights.total)
 
@@ -259,6 +324,10 @@ class RelationRows:
         if self.types[name].is_float():
             value = nw.when(~value.is_nan()).then(value)
         return value.cast(nw.Float64)
+
+
+def _listed(numbers: NDArray[Any]) -> str:
+    return ", ".join(map(str, numbers.tolist()))
 
 
 def _stored(j: int, coding: Coding, double: str) -> list[str]:
@@ -295,6 +364,7 @@ class _Weights:
         self._classes, self._classes_of = classes, classes_of
         self._from = f"FROM {ROWS} {join}"
         self.factors: NDArray[np.float64] | None = None
+        self.scale: float | None = None
         self._weight = ""
 
     def learn(self, rows: NDArray[np.int64], most: float | None, class_weight: Any) -> None:
@@ -307,12 +377,18 @@ class _Weights:
             self._weight = "w"
             totals, self.total = self._exact(most)
         self.factors = class_factors(class_weight, self._classes, totals)
+        if not self.total.whole:
+            self.scale = float(int(rows.sum()) / self.total.total)
+            self._weight = f"(w * CAST('{self.scale!r}' AS {self._store.double}))"
+            most = (most or 1.0) * self.scale
+            if self.factors is None:
+                _, self.total = self._exact(most)
         if self.factors is None:
             return
         factors = [float(self.factors[k]) for k in self._classes_of]
         each = [f"CAST('{factor!r}' AS {self._store.double})" for factor in factors]
         factor = pick("ty.code", list(enumerate(each)))
-        self._weight = factor if most is None else f"w * {factor}"
+        self._weight = factor if most is None else f"{self._weight} * {factor}"
         _, self.total = self._exact(max(factors) * (1.0 if most is None else most))
 
     def _exact(self, most: float) -> tuple[list[Fraction], WeightTotal]:

@@ -30,6 +30,7 @@ class Store:
 
     dialect: str
     double = "DOUBLE PRECISION"
+    any_order = "()"  # of rows that are numbered
     keeps = True
 
     def __init__(self, native: Any) -> None:
@@ -57,11 +58,8 @@ class Store:
         self.run(f"DROP TABLE {table}")
 
     def update(self, table: str, case: str, others: Sequence[str]) -> str:
-        """A table with another ``slot`` of each row; rows of a slot below zero may go."""
-        new = self.keep(
-            f"SELECT * FROM (SELECT {', '.join(others)}, {case} AS slot FROM {table} AS t) AS s "
-            "WHERE slot >= 0"
-        )
+        """A table with another ``slot`` of each row."""
+        new = self.keep(f"SELECT {', '.join(others)}, {case} AS slot FROM {table} AS t")
         self.drop(table)
         return new
 
@@ -106,6 +104,7 @@ class SparkStore(Store):
 
     dialect = "spark"
     double = "DOUBLE"
+    any_order = "(ORDER BY 1)"
 
     def __init__(self, native: Any) -> None:
         super().__init__(native)

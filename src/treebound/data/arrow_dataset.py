@@ -1,0 +1,168 @@
+"""Datasets of pyarrow, read batch by batch with one type for each column in all files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from treebound.data import streams
+from treebound.data.formats import FileStates, file_lacks
+from treebound.data.streams import Batches, TypesChanged
+
+__all__ = ["DatasetBatches"]
+
+# Row groups that values are taken from to choose bins, and values of each.
+_PIECES, _PIECE_ROWS = 16, 4096
+_CSV_ERROR = re.compile(r"In CSV column #(\d+): .*conversion error to ", re.DOTALL)
+
+
+class DatasetBatches(Batches):
+    """A ``pyarrow.dataset.Dataset``."""
+
+    def __init__(self, dataset: Any) -> None:
+        try:
+            self._fragments = list(dataset.get_fragments())
+        except ValueError:  # a filtered dataset does not tell its files
+            self._fragments = []
+        self._dataset = _with_common_types(dataset, self._fragments)
+        self._states = FileStates(self._files)
+
+    def _files(self) -> dict[str, Any]:
+        """The files, with their size and time."""
+        held = [one for one in self._fragments if getattr(one, "filesystem", None) is not None]
+        found = {one.path: one.filesystem.get_file_info(one.path) for one in held}
+        return {path: (info.size, info.mtime_ns) for path, info in found.items()}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its columns."""
+        return list(self._dataset.schema.names)
+
+    def read(self, columns: list[str] | None = None) -> Iterator[Any]:
+        """Tables of pyarrow; small batches are put together."""
+        import pyarrow
+
+        waiting: list[Any] = []
+        scanner = self._dataset.scanner(
+            columns=columns,
+            batch_size=streams.BATCH_ROWS,
+            batch_readahead=1,
+            fragment_readahead=1,
+            fragment_scan_options=self._reading,
+        )
+        with self._states.unchanged():
+            try:
+                for number, batch in enumerate(scanner.to_batches()):
+                    waiting.append(batch)
+                    if sum(map(len, waiting)) >= streams.BATCH_ROWS // 2:
+                        yield pyarrow.Table.from_batches(waiting)
+                        waiting = []
+                    if number % 16 == 15:
+                        pyarrow.default_memory_pool().release_unused()
+            except pyarrow.ArrowException as error:
+                self._widen(error)
+        if waiting:
+            yield pyarrow.Table.from_batches(waiting)
+        pyarrow.default_memory_pool().release_unused()
+
+    def _widen(self, error: Exception) -> None:
+        """Widen the type of a column of CSV files that a later row does not fit."""
+        import pyarrow as pa
+
+        match = _CSV_ERROR.search(str(error))
+        schema = self._dataset.schema
+        if match and self._fragments:
+            name = self._fragments[0].physical_schema.names[int(match[1])]
+            at = schema.get_field_index(name)
+            if at >= 0 and not pa.types.is_string(schema.field(at).type):
+                whole = pa.types.is_integer(schema.field(at).type)
+                wider = schema.field(at).with_type(pa.float64() if whole else pa.string())
+                self._dataset = _retyped(self._dataset, self._fragments, schema.set(at, wider))
+                raise TypesChanged
+        raise ValueError(f"Cannot read the dataset: {error}") from None
+
+    @cached_property
+    def _form(self) -> str:
+        """What kind of files it has, by their usual ending."""
+        return str(getattr(getattr(self._dataset, "format", None), "default_extname", ""))
+
+    @cached_property
+    def _reading(self) -> Any:
+        """How files are scanned, where that is not as the dataset says."""
+        from pyarrow import csv, dataset
+
+        if self._form == "parquet":  # without whole row groups beside what was decoded
+            return dataset.ParquetFragmentScanOptions(pre_buffer=False)
+        if self._form == "csv":
+            own = self._dataset.format.default_fragment_scan_options
+            if own is None or own.convert_options.equals(csv.ConvertOptions()):
+                empty_is_missing = csv.ConvertOptions(strings_can_be_null=True)
+                return dataset.CsvFragmentScanOptions(convert_options=empty_is_missing)
+        return None
+
+    def plain_numbers(self) -> list[str]:
+        """Columns of Parquet files that are floats or integers."""
+        from pyarrow import types
+
+        if self._form != "parquet" or not self._fragments:
+            return []
+        return [
+            field.name
+            for field in self._dataset.schema
+            if types.is_floating(field.type) or types.is_integer(field.type)
+        ]
+
+    def some_rows(self, columns: list[str]) -> Iterator[Any]:
+        """The first rows of some row groups."""
+        pieces = [piece for one in self._fragments for piece in one.split_by_row_group()]
+        chosen = np.unique(np.linspace(0, len(pieces) - 1, min(_PIECES, len(pieces))).astype(int))
+        with self._states.unchanged():
+            for at in chosen.tolist():
+                scanner = pieces[at].scanner(
+                    schema=self._dataset.schema,
+                    columns=columns,
+                    batch_size=_PIECE_ROWS,
+                    fragment_scan_options=self._reading,
+                )
+                yield scanner.head(_PIECE_ROWS)
+
+
+def _with_common_types(dataset: Any, fragments: list[Any]) -> Any:
+    """The dataset with types that hold for all its files.
+
+    A dataset has the columns of its first file. If that is so here, other files must have the same
+    ones; otherwise the user chose the columns.
+    """
+    import pyarrow as pa
+    from pyarrow.dataset import get_partition_keys
+
+    schema = dataset.schema
+    files = [one for one in fragments if getattr(one, "path", None)]
+    if not files or not hasattr(dataset, "filesystem"):
+        return dataset
+    keys = get_partition_keys(files[0].partition_expression)
+    inside = [name for name in schema.names if name not in keys]
+    if {*inside} != {*files[0].physical_schema.names} - {*keys}:
+        return dataset
+    for one in files:
+        own = one.physical_schema
+        file_lacks(one.path, own.names, inside, keys)
+        try:
+            schema = pa.unify_schemas([schema, own], promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise ValueError(
+                f"The files of a table must have columns of one type. {one.path}: {error}. "
+                "Hint: write it again with the types of the others."
+            ) from None
+    return dataset if schema.equals(dataset.schema) else _retyped(dataset, files, schema)
+
+
+def _retyped(dataset: Any, fragments: list[Any], schema: Any) -> Any:
+    """A dataset of the same files with other types."""
+    from pyarrow.dataset import FileSystemDataset
+
+    return FileSystemDataset(fragments, schema, dataset.format, dataset.filesystem)

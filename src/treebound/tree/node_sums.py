@@ -1,0 +1,86 @@
+"""Sums over rows at the nodes of a tree; exact, so that they can be added up from parts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data import Matrix, Sample
+from treebound.data.units import WeightTotal
+from treebound.tree._structure import add_to_parents
+from treebound.tree.model import Tree
+
+__all__ = ["NodeSums", "WeightTotals", "class_sums", "summed_up"]
+
+Floats = NDArray[np.float64]
+
+
+class WeightTotals(NamedTuple):
+    """The totals of weights, and of their squares."""
+
+    weights: WeightTotal = WeightTotal()
+    squares: WeightTotal = WeightTotal()
+
+    @classmethod
+    def of(cls, weight: Floats | None, rows: int) -> WeightTotals:
+        """Of some rows."""
+        squares = None if weight is None else weight**2
+        return cls(WeightTotal.of(weight, rows), WeightTotal.of(squares, rows))
+
+    def plus(self, other: WeightTotals) -> WeightTotals:
+        """Those of the rows of both."""
+        return WeightTotals(self.weights + other.weights, self.squares + other.squares)
+
+
+class NodeSums(NamedTuple):
+    """Weights of rows of each class at each node of a tree, and squares of weights.
+
+    Whole weights are repeated rows, so each square is the weight itself.
+    """
+
+    weights: Floats
+    squares: Floats
+
+    @classmethod
+    def of(cls, tree: Tree, sample: Sample) -> NodeSums:
+        """Of the rows of a sample."""
+        totals = WeightTotals.of(sample.weight, sample.n_rows)
+        return cls.put_together(
+            tree, class_sums(tree, sample.X, sample.y, sample.weight, totals), totals
+        )
+
+    @classmethod
+    def put_together(cls, tree: Tree, sums: Floats, totals: WeightTotals) -> NodeSums:
+        """From the :func:`class_sums` of all rows."""
+        weights, squares = (
+            summed_up(tree, table) * total.unit for table, total in zip(sums, totals, strict=True)
+        )
+        return cls(weights, weights if totals.weights.whole else squares)
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(self.weights[0].sum())
+
+
+def class_sums(
+    tree: Tree, X: Matrix, y: NDArray[np.integer], weight: Floats | None, totals: WeightTotals
+) -> Floats:
+    """Weights and squares of some of the rows, as integers, by class at the node they reach."""
+    cells = tree.apply(X).astype(np.int64) * tree.n_classes + y
+    found = []
+    for values, total in zip((weight, None if weight is None else weight**2), totals, strict=True):
+        # sums of integers below 2^53 are exact in floats
+        units = total.integers(values, len(y))
+        table = np.bincount(cells, units, minlength=tree.n_nodes * tree.n_classes)
+        found.append(table.reshape(tree.n_nodes, tree.n_classes).astype(np.float64))
+    return np.stack(found)
+
+
+def summed_up(tree: Tree, counts: Floats) -> Floats:
+    """Counts of the rows that end at each node, with those of the nodes below it."""
+    counts = np.array(counts, dtype=np.float64, order="C")
+    add_to_parents(tree.left, tree.right, counts, np.zeros(tree.n_nodes, dtype=np.int64))
+    return counts

@@ -168,10 +168,10 @@ def test_columns_may_be_called_categorical_or_ordinal(connection):
 
 
 def test_the_weight_of_pruning_is_chosen_on_rows_that_are_left_out(connection):
-    table = people(4000).drop(["id"])
+    table = people(1200).drop(["id"])
     there = Relation(stored(connection, table), max_fetched_rows=50)
     model = BoundTreeClassifier(size="small").fit(there, "label")
-    assert model.tree_.rows[0] == 3600
+    assert model.tree_.rows[0] == 1080
     choice = model.pruning_result_.choice
     assert (choice.rule, choice.reason) == ("small", "left-out")
     assert model.n_leaves_ < model.grown_tree_.n_leaves

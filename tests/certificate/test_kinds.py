@@ -1,6 +1,7 @@
 """The kinds of certificates as ``fit`` gives them: folds, prior, weights, classes, referral."""
 
 import json
+import sqlite3
 from dataclasses import replace
 from math import log
 
@@ -373,3 +374,21 @@ def test_leaves_are_watched_without_labels(kind, cancer):
     assert name in [alarm.name for alarm in again.alarms]
     with pytest.raises(ValueError, match="needs labels"):
         clf.certificate_.monitor().update_leaves([0])
+
+
+def test_exports_refer_as_predict_does(cancer):
+    X, y = cancer
+    X = X.rename(columns=lambda name: name.replace(" ", "_"))
+    some = tb.BoundTreeClassifier(certify="held-out").fit(X, y).refer(max_risk=0.07)
+    answers, code = some.predict(X), {}
+    exec(some.to_python(), code)
+    assert [code["predict"](row) for row in X.to_dict("records")] == answers.tolist()
+    connection = sqlite3.connect(":memory:")
+    X.to_sql("rows", connection)
+    found = connection.execute(f"SELECT {some.to_sql()} FROM rows")
+    assert [label for (label,) in found] == answers.tolist()
+    connection.close()
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(some.to_onnx().SerializeToString())
+    labels, _ = session.run(None, {"X": X.to_numpy()})
+    assert labels.ravel().tolist() == answers.tolist()

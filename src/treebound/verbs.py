@@ -219,7 +219,7 @@ def certify(
         raise ValueError(
             f"certify needs both 'X' and 'y', or none. Got {given!r} without {absent!r}."
         )
-    if _is_sklearn_tree(model) and kind != "held-out":
+    if _is_sklearn_tree(model):
         model = SklearnTree(model).certifiable(X, y, kind)
     elif not isinstance(model, Model | Tree) and "model_" not in vars(model):
         return _certify_any(model, X, y, kind, delta)

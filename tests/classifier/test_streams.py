@@ -139,7 +139,6 @@ def test_what_cannot_be_streamed_is_refused_before_reading(monkeypatch):
 def few_values(monkeypatch):
     """Tables of more than 400 values are large."""
     monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
-    monkeypatch.setattr(fitting, "MOST_VALUES", 400)
 
 
 @pytest.mark.usefixtures("few_values")

@@ -161,7 +161,6 @@ def test_arrow_columns(client):
 
 def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
     monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
-    monkeypatch.setattr("treebound.classifier.fitting.MOST_VALUES", 400)
     table = frame()
     rows = table.drop(columns=["label", "weight"])
     expected = BoundTreeClassifier().fit(rows, table["label"], table["weight"])

@@ -3,6 +3,7 @@
 from math import log, sqrt
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -263,3 +264,27 @@ def test_unknown_pruners_are_refused():
         make_pruner(MDLPruner(), weight=1)
     own = PessimisticPruner()
     assert make_pruner(own) is own
+
+
+@pytest.mark.parametrize("unknown", ["other", "majority", "stop", "missing"])
+@pytest.mark.parametrize("pruner", ["reduced-error", "bound"])
+def test_validation_rows_of_unknown_categories_are_counted_as_they_are_answered(unknown, pruner):
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({"c": rng.choice(list("abcdef"), 300), "x": rng.normal(size=300)})
+    y = X["c"].isin(["a", "b"]).to_numpy() ^ (rng.random(300) < 0.3)
+    clf = tb.BoundTreeClassifier(pruning=None, unknown=unknown).fit(X, y)
+    names = rng.choice([*"abcdefXYZ"], 200)
+    V = pd.DataFrame({"c": names, "x": rng.normal(size=200)})
+    truth = np.where(V["c"].isin([*"abXYZ"]), True, False) ^ (rng.random(200) < 0.1)
+    options = {"weight": "auto"} if pruner == "bound" else {}
+    pruned = tb.prune(clf, X, y, pruner=pruner, validation=(V, truth), **options)
+    path = pruned.pruning_result_.path
+    wrong = [clf.model_.errors_on(V, truth)[0] for clf in map(pruned.prune_to, path.leaves)]
+    if pruner == "reduced-error":
+        assert path.errors.tolist() == wrong
+        assert path.errors[path.chosen] == min(wrong)
+        assert path.within(2).errors[-1] == pruned.prune_to(2).model_.errors_on(V, truth)[0]
+    else:
+        choice = pruned.pruning_result_.choice
+        at = choice.weights.index(choice.weight)
+        assert choice.losses[at] == pytest.approx(pruned.model_.errors_on(V, truth)[0] / 200)

@@ -292,3 +292,16 @@ def test_an_explanation_is_plain_values_for_json(passengers) -> None:
         step.column for step in passengers[0].explain(["male", 30]).path
     ]
     assert given["counterfactual"]["changes"][0]["new"] == 9
+
+
+def test_a_row_needs_only_the_columns_that_the_tree_asks() -> None:
+    X = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0] * 10, "b": [5.0, 1.5] * 20, "c": ["u", "v"] * 20})
+    clf = tb.BoundTreeClassifier().fit(X, (X["a"] > 2).tolist())
+    for row in ({"a": 3.0}, X.iloc[[2]][["a"]]):
+        assert clf.explain(row).row == {"a": 3.0, "b": None, "c": None}
+    for row in (X.iloc[2], X.iloc[[2]][["c", "b", "a"]], {**X.iloc[2], "more": 1}, [3, 5, "u"]):
+        assert clf.explain(row).row == {"a": 3.0, "b": 5.0, "c": "u"}
+    with pytest.raises(ValueError, match="2 values, but there are 3 columns"):
+        clf.explain([3, 5])
+    with pytest.raises(ValueError, match=r"no value for column 'a'. .* for each of 'a'."):
+        clf.explain({"b": 1.0})

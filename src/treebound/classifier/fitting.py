@@ -44,7 +44,7 @@ from treebound.model import Model, row_counts
 from treebound.parameters import FitParameters
 from treebound.pruning import PRUNERS, BoundPruner, Pruner, PruningResult, make_pruner
 from treebound.pruning.base import BasePruner
-from treebound.pruning.bound import MOST_VALUES
+from treebound.pruning.bound import is_large
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 
@@ -356,14 +356,15 @@ def fit_parts(
     """
     pruner, _ = parameters.checked()
     chooses = isinstance(pruner, BoundPruner) and pruner.chooses
-    if schema.n_values <= MOST_VALUES and (chooses or getattr(pruner, "needs_rows", False)):
+    size = schema.n_rows, len(schema.columns)
+    if not is_large(*size) and (chooses or getattr(pruner, "needs_rows", False)):
         sample = join_samples(list(samples()), schema)
         warn_of_findings(sample, stacklevel=6)
         named = schema.names is not None
         rows = RowRecord.of(sample, named)
         return fit_sample(parameters, sample, target=target, named=named, rows=rows)
     refuse_what_needs_rows(parameters, pruner)
-    aside = pruner.leaves_out(schema.n_values) if isinstance(pruner, BasePruner) else None
+    aside = pruner.leaves_out(*size) if isinstance(pruner, BasePruner) else None
     engine = make_engine(make_bins(schema.columns, schema.sample), aside)
     return fit_engine(parameters, engine, schema, target=target, **options)
 

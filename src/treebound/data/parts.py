@@ -109,11 +109,6 @@ class Schema:
         """The rows of all parts."""
         return sum(self.part_rows)
 
-    @property
-    def n_values(self) -> int:
-        """Rows times columns."""
-        return self.n_rows * len(self.columns)
-
 
 def learn_part(
     X: Any,

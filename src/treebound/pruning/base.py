@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from treebound.pruning.weight import WeightChoice
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 
-__all__ = ["BasePruner", "Found", "Grow", "Pruner", "PruningResult"]
+__all__ = ["BasePruner", "Found", "Grow", "Pruner", "PruningResult", "Rows"]
 
 # Grows a tree on part of the sample, for pruners that cross-validate.
 Grow = Callable[[Sample], Tree]
@@ -120,6 +120,14 @@ class PruningResult:
         return words if self.choice is None else f"{self.choice.explain()}\n{words}"
 
 
+class Rows(NamedTuple):
+    """What a pruner may look at beside the tree; see :meth:`Pruner.prune`."""
+
+    sample: Sample | None
+    validation: Sample | NodeSums | None
+    grow: Grow | None
+
+
 class Found(NamedTuple):
     """The outcome of a pruner's search."""
 
@@ -145,23 +153,14 @@ class BasePruner(Parameters, ABC):
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return False
 
-    def leaves_out(self, n_values: int) -> LeftOut | None:
-        """The rows that ``hold_out`` takes from a table of so many values, if by number."""
+    def leaves_out(self, rows: int, columns: int) -> LeftOut | None:
+        """Which rows of a table of this size are left out of growing, by number, to validate on."""
         return None
 
     def hold_out(self, sample: Sample) -> tuple[Sample, Sample | None]:
-        """The rows to grow on, and rows that ``prune`` needs as ``validation``, if any.
-
-        Parameters
-        ----------
-        sample : Sample
-            All training rows.
-
-        Returns
-        -------
-        tuple of Sample and (Sample or None)
-        """
-        return sample, None
+        """The rows to grow on, and rows that ``prune`` needs as ``validation``, if any."""
+        rows = self.leaves_out(sample.n_rows, len(sample.columns))
+        return (sample, None) if rows is None else rows.split(sample)
 
     def prune(
         self,
@@ -195,7 +194,7 @@ class BasePruner(Parameters, ABC):
         self._check()
         if sample is not None:
             _check_counts(tree, sample)
-        found = self._search(tree, sample, validation, grow)
+        found = self._search(tree, Rows(sample, validation, grow))
         seconds = perf_counter() - start
         return PruningResult(
             found.tree, found.path, float(found.score), seconds, found.gap, found.choice
@@ -205,26 +204,22 @@ class BasePruner(Parameters, ABC):
         check(type(self).__name__, vars(self), self._constraints)
 
     @abstractmethod
-    def _search(
-        self, tree: Tree, sample: Sample | None, validation: Any, grow: Grow | None
-    ) -> Found:
+    def _search(self, tree: Tree, rows: Rows) -> Found:
         """Find the pruned tree."""
 
-    def _needs(self, sample: Sample | None, which: str, why: str) -> Sample:
-        """The sample, or an error that says why it is needed."""
-        if sample is None:
-            raise ValueError(f"{type(self).__name__} needs {which} to {why}. Got None instead.")
-        return sample
-
-    def _to_validate(self, sample: Sample | None, grow: Grow | None) -> tuple[Sample, Grow]:
+    def _to_validate(self, rows: Rows) -> tuple[Sample, Grow]:
         """The sample and ``grow`` for cross-validation, or an error."""
-        if sample is None or grow is None:
+        if rows.sample is None or rows.grow is None:
             raise ValueError(
                 f"{type(self).__name__} needs a sample and grow to validate on part of the rows. "
                 "Hint: use it as the 'pruning' of BoundTreeClassifier or through treebound.prune, "
                 "which know how to grow a tree, or set the constant that it would search for."
             )
-        return sample, grow
+        return rows.sample, rows.grow
+
+    def _without(self, which: str, why: str) -> ValueError:
+        """The error where rows are needed that are not there."""
+        return ValueError(f"{type(self).__name__} needs {which} to {why}. Got None instead.")
 
 
 def _check_counts(tree: Tree, sample: Sample) -> None:

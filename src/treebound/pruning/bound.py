@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from treebound._validation import (
 )
 from treebound.data import Sample, landscape_of
 from treebound.data.folds import LeftOut, Splitter, folds
-from treebound.pruning.base import BasePruner, Found, Grow
+from treebound.pruning.base import BasePruner, Found, Rows
 from treebound.pruning.by_size import BestBySize
 from treebound.pruning.costs import Costs
 from treebound.pruning.greedy import greedy
@@ -41,7 +41,7 @@ from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 from treebound.tree.smoothing import probabilities
 
-__all__ = ["MOST_VALUES", "BoundPruner"]
+__all__ = ["BoundPruner", "is_large"]
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +49,11 @@ Floats = NDArray[np.float64]
 LEAST_ROWS = 1000
 # Tables of more values are not grown again for each fold: a tenth of the rows is left out instead.
 MOST_VALUES = 10**7
+
+
+def is_large(rows: int, columns: int) -> bool:
+    """Whether a table is too large to be grown on again for each fold."""
+    return rows * columns > MOST_VALUES
 
 
 class BoundPruner(BasePruner):
@@ -205,37 +210,27 @@ class BoundPruner(BasePruner):
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return self.search != "optimal" or (self.chooses and not isinstance(self.folds, int))
 
-    def leaves_out(self, n_values: int) -> LeftOut | None:
+    def leaves_out(self, rows: int, columns: int) -> LeftOut | None:
         """A tenth of the rows of a large table."""
-        if not self.chooses or n_values <= MOST_VALUES or not isinstance(self.folds, int):
+        few = self.rule is None and rows < LEAST_ROWS
+        if few or not (is_large(rows, columns) and self.chooses and isinstance(self.folds, int)):
             return None
         return LeftOut.draw(self.random_state)
 
-    def hold_out(self, sample: Sample) -> tuple[Sample, Sample | None]:
-        """The rows to grow on, and a tenth of a large table to choose the weight on."""
-        rows = self.leaves_out(sample.n_rows * len(sample.columns))
-        return (sample, None) if rows is None else rows.split(sample)
-
-    def _search(
-        self,
-        tree: Tree,
-        sample: Sample | None,
-        validation: Sample | NodeSums | None,
-        grow: Grow | None,
-    ) -> Found:
+    def _search(self, tree: Tree, rows: Rows) -> Found:
         costs = Costs.of(tree, self.costs)
         tree = costs.relabelled(tree)
         sizes = self._sizes(tree, costs)
-        choice = self._choice(sizes, costs, sample, validation, grow)
+        choice = self._choice(sizes, costs, rows)
         weight = self._weight if choice is None else choice.weight
         objective = self._objective(tree, costs, weight)
         if self.search == "optimal":
             found = optimal(sizes, objective)
         else:
-            why = "raise subtrees (search other than 'optimal')"
-            rows = self._needs(sample, "a sample", why)
+            if rows.sample is None:
+                raise self._without("a sample", "raise subtrees (search other than 'optimal')")
             search = self._greedy if self.search == "greedy" else self._alternate
-            found = search(tree, rows, costs, objective)
+            found = search(tree, rows.sample, costs, objective)
         return found._replace(choice=choice)
 
     def objective(self, tree: Tree) -> Objective:
@@ -291,34 +286,30 @@ class BoundPruner(BasePruner):
 
     # -- the weight ------------------------------------------------------------------------
 
-    def _choice(
-        self,
-        sizes: BestBySize,
-        costs: Costs,
-        sample: Sample | None,
-        validation: Sample | NodeSums | None,
-        grow: Grow | None,
-    ) -> WeightChoice | None:
+    def _choice(self, sizes: BestBySize, costs: Costs, rows: Rows) -> WeightChoice | None:
         """The chosen weight, or why it is the default; None if there is nothing to choose."""
         if not self.chooses:
             return None
-        against = "" if validation is not None else self._reason_against(sizes.tree, sample, grow)
-        if against:
+        sample, validation, grow = rows
+        parts: Iterable[tuple[Sample | Tree, Sample | NodeSums]]
+        if validation is not None:
+            parts = [(sizes.tree, validation)]
+        elif sample is None or grow is None:
+            reason = "to choose it takes the rows and a way to grow trees on parts of them"
+            return WeightChoice(DEFAULT_WEIGHT, None, reason)
+        elif against := self._reason_against(sizes.tree, sample):
             return WeightChoice(DEFAULT_WEIGHT, None, against)
+        else:
+            parts = folds(sample, self.folds, self.random_state)
 
         def measure(part: tuple[Sample | Tree, Sample | NodeSums]) -> tuple[Floats, float, float]:
-            rows, inside = part
-            if not isinstance(rows, Tree):
+            tree, inside = part
+            if not isinstance(tree, Tree):
                 assert grow is not None
-                rows = costs.relabelled(grow(rows))
-            sums = inside if isinstance(inside, NodeSums) else NodeSums.of(rows, inside)
-            return self._measured(rows, sums, costs)
+                tree = costs.relabelled(grow(tree))
+            sums = inside if isinstance(inside, NodeSums) else NodeSums.of(tree, inside)
+            return self._measured(tree, sums, costs)
 
-        if validation is not None:
-            parts: Any = [(sizes.tree, validation)]
-        else:
-            assert sample is not None
-            parts = folds(sample, self.folds, self.random_state)
         objective = self._objective(sizes.tree, costs, DEFAULT_WEIGHT)
         choice = choose_weight(
             parts,
@@ -331,15 +322,11 @@ class BoundPruner(BasePruner):
         )
         return choice or WeightChoice(DEFAULT_WEIGHT, None, "there are too few rows for folds")
 
-    def _reason_against(self, tree: Tree, sample: Sample | None, grow: Grow | None) -> str:
-        """Why the weight cannot be cross-validated; empty if it can."""
-        if sample is None or grow is None:
-            return "to choose it takes the rows and a way to grow trees on parts of them"
+    def _reason_against(self, tree: Tree, sample: Sample) -> str:
+        """Why the weight is not cross-validated; empty if it is."""
         if self.rule is None and sample.total < LEAST_ROWS:
             return f"below {LEAST_ROWS:,} rows it is not chosen by cross-validation"
-        if tree.n_leaves == 1:
-            return "the grown tree has one leaf"
-        return ""
+        return "the grown tree has one leaf" if tree.n_leaves == 1 else ""
 
     def _unit(self, tree: Tree) -> str:
         if self.score == "log-loss":
@@ -357,8 +344,8 @@ class BoundPruner(BasePruner):
         part = replace(costs, m=float(tree.counts[0] @ costs.worst))
         sizes = self._sizes(tree, part)
         leaves = best_sizes(sizes, self._objective(tree, part, DEFAULT_WEIGHT), WEIGHTS)
-        moments = losses_on(rows, loss)
-        sums = PrunedSums(tree, moments)
+        moments, staying = losses_on(tree, rows, loss)
+        sums = PrunedSums(tree, moments, staying)
         at_size = {size: sums(sizes.cuts(size)) for size in set(leaves.tolist())}
         losses = np.array([*(at_size[size] for size in leaves.tolist()), moments[0]])
         return losses, rows.total, float(rows.weights[0] @ costs.worst)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from treebound._validation import Constraint, Folds, Number, OneOf, Whole
 from treebound.data import Sample
 from treebound.data.folds import Splitter
-from treebound.pruning.base import BasePruner, Found, Grow
+from treebound.pruning.base import BasePruner, Found, Grow, Rows
 from treebound.pruning.path import NestedPath, number, weakest_link_steps
 from treebound.pruning.validation import errors_on, fold_trees
 from treebound.pruning.weight import RULES
@@ -174,14 +174,12 @@ class CostComplexityPruner(BasePruner):
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return self.alpha is None
 
-    def _search(
-        self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
-    ) -> Found:
+    def _search(self, tree: Tree, rows: Rows) -> Found:
         path = self._path(tree)
         if self.alpha is not None:
             path.choose(float(self.alpha))
         elif len(path) > 1:
-            path.choose(self._validated_alpha(path, *self._to_validate(sample, grow)))
+            path.choose(self._validated_alpha(path, *self._to_validate(rows)))
         return Found(path.tree(), path, path.scores[path.chosen], gap=0.0)
 
     def _path(self, tree: Tree) -> CostComplexityPath:
@@ -194,7 +192,8 @@ class CostComplexityPruner(BasePruner):
         best = []
         for grown, inside in fold_trees(sample, self.folds, self.random_state, grow):
             pruned = self._path(grown)
-            wrong = pruned.along(errors_on(grown, inside))
+            as_leaf, staying = errors_on(grown, inside)
+            wrong = pruned.along(as_leaf) + pruned.along_inner(staying)
             errors += wrong[[pruned.at(alpha) for alpha in tried]]
             tested += inside.mass
             # on ties the last, the smallest tree

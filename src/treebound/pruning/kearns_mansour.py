@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 import treebound.pruning._dp as _dp
 from treebound._validation import Constraint, Folds, Number, OneOf, Whole, invalid
 from treebound.bounds import log_growth
-from treebound.data import Sample, landscape_of
+from treebound.data import landscape_of
 from treebound.data.folds import Splitter
-from treebound.pruning.base import BasePruner, Found, Grow
+from treebound.pruning.base import BasePruner, Found, Rows
 from treebound.pruning.path import ListedPath
 from treebound.pruning.validation import PrunedSums, errors_on, fold_trees
 from treebound.shapes import TreeShape
@@ -94,23 +94,21 @@ class KearnsMansourPruner(BasePruner):
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return self.constant is None
 
-    def _search(
-        self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
-    ) -> Found:
+    def _search(self, tree: Tree, rows: Rows) -> Found:
         if self.constant is not None:
             return self._with(tree, [float(self.constant)], None)
         constants = self._tried()
         if tree.n_leaves == 1:
             return self._with(tree, constants[:1], None)
-        rows, grow_part = self._to_validate(sample, grow)
+        sample, grow = self._to_validate(rows)
         errors = np.zeros(len(constants) + 1)  # the first is the unpruned tree's
         tested = 0.0
-        for grown, inside in fold_trees(rows, self.folds, self.random_state, grow_part):
-            wrong = PrunedSums(grown, errors_on(grown, inside))
+        for grown, inside in fold_trees(sample, self.folds, self.random_state, grow):
+            wrong = PrunedSums(grown, *errors_on(grown, inside))
             cuts = _Pass(grown, self.growth, self.delta).cuts_for(constants)
             errors += [float(wrong(cut)[0]) for cut in [_NOTHING, *cuts]]
             tested += inside.mass
-        return self._with(tree, constants, errors / (tested or rows.mass))
+        return self._with(tree, constants, errors / (tested or sample.mass))
 
     def _tried(self) -> list[float]:
         if self.constants is None:
@@ -123,7 +121,7 @@ class KearnsMansourPruner(BasePruner):
     def _with(self, tree: Tree, constants: list[float], shares: Floats | None) -> Found:
         """The path over the constants, with the best one chosen; equal prunings are one step."""
         every = [_NOTHING, *_Pass(tree, self.growth, self.delta).cuts_for(constants)]
-        wrong = PrunedSums(tree, tree.node_losses)
+        wrong = PrunedSums(tree, tree.node_losses, np.zeros(tree.n_nodes))
         if shares is None:
             shares = np.array([float(wrong(cut)[0]) for cut in every])
             shares = shares / max(float(tree.mass[0]), np.finfo(float).tiny)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,12 +20,27 @@ Floats = NDArray[np.float64]
 
 
 class LeastCostPath(NestedPath):
-    """A path of collapses whose score is a sum over leaves and inner nodes."""
+    """A path of collapses whose score is a sum over leaves and inner nodes.
 
-    def set_costs(self, as_leaf: Floats, as_node: Floats, *, chosen: int) -> None:
-        """Set the costs of each node, and the chosen step."""
-        self._costs = as_leaf, as_node
-        self.set_scores(self.along(as_leaf) + self.along_inner(as_node), chosen=chosen)
+    Errors are those of the training rows, or the scores where these count errors on other rows.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        when: NDArray[Any],
+        costs: tuple[Floats, Floats],
+        *,
+        chosen: int,
+        unit: str,
+    ) -> None:
+        super().__init__(tree, when, tree.node_losses, unit=unit)
+        self._costs = costs
+        self.set_scores(self.along(costs[0]) + self.along_inner(costs[1]), chosen=chosen)
+
+    @cached_property
+    def errors(self) -> Floats:
+        return super().errors if self.unit == "errors" else self.scores
 
     def _extended(self, leaves: int) -> PruningPath:
         """The path with one more step: the least cost with at most ``leaves`` leaves."""
@@ -36,7 +54,8 @@ class LeastCostPath(NestedPath):
         sizes = BestBySize(tree, cost + lift)
         scores = sizes.errors(leaves) - lift * np.arange(1, leaves + 1) + inside[0, 0]
         size = int(np.argmin(scores)) + 1
-        return self._with_step(sizes.cuts(size), float(scores[size - 1]))
+        score = float(scores[size - 1])
+        return self._with_step(sizes.cuts(size), score, None if self.unit == "errors" else score)
 
 
 def least_cost(
@@ -44,7 +63,6 @@ def least_cost(
     as_leaf: Floats,
     *,
     as_node: Floats | None = None,
-    errors: Floats | None = None,
     slack: float = 0.0,
     unit: str = "errors",
 ) -> Found:
@@ -59,6 +77,5 @@ def least_cost(
     nodes = np.flatnonzero(cuts)[::-1]
     when = np.full(tree.n_nodes, NEVER)
     when[nodes] = np.arange(1, len(nodes) + 1)
-    path = LeastCostPath(tree, when, tree.node_losses if errors is None else errors, unit=unit)
-    path.set_costs(leaf_cost, inside, chosen=len(nodes))
+    path = LeastCostPath(tree, when, (leaf_cost, inside), chosen=len(nodes), unit=unit)
     return Found(path.tree(), path, path.scores[-1], gap=0.0 if slack == 0.0 else np.nan)

@@ -212,9 +212,11 @@ class PruningPath(ABC):
         size = int(np.argmin(sizes.errors(leaves))) + 1
         return self._with_step(sizes.cuts(size), np.nan)
 
-    def _with_step(self, cuts: NDArray[np.intp], score: float) -> PruningPath:
-        node_errors = self._errors_of_nodes()
-        errors = node_errors[leaves_after(self.first, cuts)].sum()
+    def _with_step(
+        self, cuts: NDArray[np.intp], score: float, errors: float | None = None
+    ) -> PruningPath:
+        if errors is None:
+            errors = self._errors_of_nodes()[leaves_after(self.first, cuts)].sum()
         steps: list[Any] = [self.cuts(step) for step in range(len(self))]
         return ListedPath(
             self.first, [*steps, cuts], np.append(self.errors, errors),

@@ -45,12 +45,14 @@ def raiser_for(
 ) -> Raiser:
     """A mutable copy of a tree: counts and labels from ``sample``, errors on ``validation`` or it.
 
-    Without a sample the labels are kept; so they are if ``relabel`` is false.
+    Without a sample the labels are kept; so they are if ``relabel`` is false. Rows that would stop
+    at an inner node go on as other categories do.
     """
     X, y, learned, judged = _merged(sample, validation)
     matrix = (costs or Costs.of(tree, None)).matrix
     return Raiser(
-        np.asarray(float_rows(tree, X), dtype=np.float64), splits(tree), y, learned, judged,
+        np.asarray(float_rows(tree, X), dtype=np.float64),
+        splits(tree, "other" if X.unknown == "stop" else X.unknown), y, learned, judged,
         tree.left, tree.right, tree.label, np.ascontiguousarray(matrix),
         relabel and sample is not None,
     )  # fmt: skip
@@ -106,6 +108,7 @@ def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
             counts[step.changed], rows[step.changed] = step.counts, step.rows
             label[step.changed] = step.label
     if not counted:
+        counts[left >= 0], rows[left >= 0] = 0.0, 0
         add_to_parents(left, right, counts, rows)
     return _assembled(tree, left, right, counts, rows, label, alive, touched, counted)
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from treebound._validation import Constraint, Number, OneOf, Whole
 from treebound.data import Sample
 from treebound.data.folds import held_out
-from treebound.pruning.base import BasePruner, Found, Grow
+from treebound.pruning.base import BasePruner, Found, Rows
 from treebound.pruning.greedy import greedy_on
 from treebound.pruning.least_cost import least_cost
 from treebound.pruning.validation import errors_on
@@ -79,11 +79,10 @@ class ReducedErrorPruner(BasePruner):
         self._check()
         return held_out(sample, self.validation_fraction, self.random_state)
 
-    def _search(
-        self, tree: Tree, sample: Sample | None, validation: Sample | None, grow: Grow | None
-    ) -> Found:
-        rows = self._needs(validation, "validation rows", "count errors on")
+    def _search(self, tree: Tree, rows: Rows) -> Found:
+        if not isinstance(rows.validation, Sample):
+            raise self._without("validation rows", "count errors on")
         if self.search == "greedy":
-            return greedy_on(tree, rows, sample=sample, unit="validation errors")
-        wrong = errors_on(tree, rows)
-        return least_cost(tree, wrong, errors=wrong, unit="validation errors")
+            return greedy_on(tree, rows.validation, sample=rows.sample, unit="validation errors")
+        as_leaf, staying = errors_on(tree, rows.validation)
+        return least_cost(tree, as_leaf, as_node=staying, unit="validation errors")

@@ -19,30 +19,48 @@ __all__ = ["PrunedSums", "errors_on", "fold_trees", "losses_on"]
 Floats = NDArray[np.float64]
 
 
-def errors_on(tree: Tree, sample: Sample) -> Floats:
-    """Mass of the rows that each node would misclassify as a leaf."""
+def errors_on(tree: Tree, sample: Sample) -> tuple[Floats, Floats]:
+    """Mass of the rows that each node misclassifies: as a leaf, and of those that stay at it."""
     counts, _ = tree.counts_on(sample)
     masses = counts if sample.factors is None else counts * sample.factors
-    wrong: Floats = masses.sum(axis=1) - masses[np.arange(tree.n_nodes), tree.label]
-    return wrong
+    here = _staying(tree, masses) if sample.X.unknown == "stop" else np.zeros_like(masses)
+    nodes = np.arange(tree.n_nodes)
+    return masses.sum(axis=1) - masses[nodes, tree.label], here.sum(axis=1) - here[
+        nodes, tree.label
+    ]
 
 
-def losses_on(rows: NodeSums, loss: Floats) -> Floats:
-    """Sum of the losses of the rows at each node, and of their squares: shape (n_nodes, 2).
+def losses_on(tree: Tree, rows: NodeSums, loss: Floats) -> tuple[Floats, Floats]:
+    """Sums of the losses of the rows at each node, and of their squares: shape (n_nodes, 2).
 
-    ``loss`` is the loss of a row of each class at each node. A row of whole weight is so many
-    rows; any other weight multiplies its loss.
+    First of all rows of a node, then of those that stay at it. ``loss`` is the loss of a row of
+    each class at each node. A row of whole weight is so many rows; any other weight multiplies its
+    loss.
     """
-    sums = [(rows.weights * loss).sum(axis=1), (rows.squares * loss**2).sum(axis=1)]
-    return np.ascontiguousarray(np.stack(sums, axis=1))
+
+    def moments(weights: Floats, squares: Floats) -> Floats:
+        sums = [(weights * loss).sum(axis=1), (squares * loss**2).sum(axis=1)]
+        return np.ascontiguousarray(np.stack(sums, axis=1))
+
+    here = (_staying(tree, table) for table in (rows.weights, rows.squares))
+    return moments(rows.weights, rows.squares), moments(*here)
+
+
+def _staying(tree: Tree, counts: Floats) -> Floats:
+    """Counts of the rows that stay at each inner node, as with ``unknown="stop"``."""
+    here, inner = np.zeros_like(counts), ~tree.is_leaf
+    here[inner] = counts[inner] - counts[tree.left[inner]] - counts[tree.right[inner]]
+    return here
 
 
 class PrunedSums:
-    """Sums of node values over the leaves of prunings of one tree."""
+    """Sums of node values over the leaves of prunings of one tree, and over their inner nodes."""
 
-    def __init__(self, tree: Tree, values: Floats) -> None:
+    def __init__(self, tree: Tree, values: Floats, inner: Floats) -> None:
         self._values = values if values.ndim == 2 else values[:, None]
-        self._below = np.where(tree.is_leaf[:, None], self._values, 0.0)
+        self._below = np.where(
+            tree.is_leaf[:, None], self._values, inner.reshape(values.shape[0], -1)
+        )
         _dp.add_up(tree.left, tree.right, self._below)
 
     def __call__(self, cuts: NDArray[np.intp]) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from treebound.data import Column, Matrix
+from treebound.data import Column
 from treebound.data.frames import Table
 from treebound.data.raw import MISSING, UNKNOWN, RawColumn
 from treebound.data.rows import read_row
@@ -59,11 +59,8 @@ def explain(source: Any, row: Any) -> Explanation:
     asked = {names[at] for at in tree.feature.tolist() if at >= 0}
     table = read_row(row, names, asked if model.has_names else None)
     matrix = model.read(table)
-    cells = _cells(matrix)
-    values = [
-        _value(table.column(at), cell, column)
-        for at, (cell, column) in enumerate(zip(cells, tree.columns, strict=True))
-    ]
+    cells = [column[0].item() for column in matrix.values]
+    values = [_value(table.column(at), column) for at, column in enumerate(tree.columns)]
     node = int(tree.apply(matrix)[0])
     chances = model.node_probabilities[node]
     labels = [plain(label) for label in tree.classes.tolist()]
@@ -85,17 +82,11 @@ def explain(source: Any, row: Any) -> Explanation:
     )
 
 
-def _cells(matrix: Matrix) -> list[Cell]:
-    """The encoded values of the only row."""
-    return [column[0].item() for column in matrix.values]
-
-
-def _value(raw: RawColumn, cell: Cell, column: Column) -> Any:
+def _value(raw: RawColumn, column: Column) -> Any:
     """A value in the user's form, None if missing."""
-    if column.kind == "real":
-        return None if math.isnan(cell) else float(cell)
-    found, which = raw.distinct()
-    return None if which[0] == MISSING else plain(found[int(which[0])])
+    distinct, which = raw.distinct()
+    value = None if which[0] == MISSING else plain(distinct[int(which[0])])
+    return float(value) if column.kind == "real" and isinstance(value, int | float) else value
 
 
 def _steps(

@@ -113,11 +113,11 @@ def first_fault(
 def add_to_parents(
     const int32_t[::1] left, const int32_t[::1] right, double[:, ::1] counts, int64_t[::1] rows
 ):
-    """Set each inner node to the sum of its children, in place."""
+    """Add the sums of its children to each inner node, bottom-up and in place."""
     cdef Py_ssize_t node, k
     for node in range(left.shape[0] - 1, -1, -1):
         if left[node] < 0:
             continue
-        rows[node] = rows[left[node]] + rows[right[node]]
+        rows[node] += rows[left[node]] + rows[right[node]]
         for k in range(counts.shape[1]):
-            counts[node, k] = counts[left[node], k] + counts[right[node], k]
+            counts[node, k] += counts[left[node], k] + counts[right[node], k]

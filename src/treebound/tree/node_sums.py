@@ -81,6 +81,6 @@ def class_sums(
 
 def summed_up(tree: Tree, counts: Floats) -> Floats:
     """Counts of the rows that end at each node, with those of the nodes below it."""
-    counts = np.ascontiguousarray(counts, dtype=np.float64)
+    counts = np.array(counts, dtype=np.float64, order="C")
     add_to_parents(tree.left, tree.right, counts, np.zeros(tree.n_nodes, dtype=np.int64))
     return counts

@@ -36,7 +36,10 @@ from treebound.certificate import (
     counts_at,
     reason_against,
 )
-from treebound.certificate.by_class import by_class_on_rows
+from treebound.certificate.by_class import by_class_on_rows, share_training
+from treebound.certificate.monitor import Monitor, leaf_monitor
+from treebound.certificate.prior import limit
+from treebound.certificate.referral import Referral
 from treebound.data import Column, Matrix, Sample, Unknown, read_matrix
 from treebound.data.encoding import some_names
 from treebound.data.frames import Table, read_table
@@ -108,7 +111,7 @@ class Model:
     proof : PriorProof or None
         What the certificate by a prior rests on.
     frontier : Frontier or None
-        The other trees that the prior certifies; not kept in model files.
+        The other trees that the prior certifies.
     row_counts : ndarray of int64 or None
         If the rows were weighted: training rows of each class at each node of the grown tree.
     rows : RowRecord or None
@@ -119,6 +122,8 @@ class Model:
         Why the training rows give no certificate, if the tree itself does not tell.
     edits : tuple of str
         What was changed by hand after fitting, as sentences.
+    referral : Referral or None
+        Where the tree refers instead of answering, and its promise.
     """
 
     tree: Tree
@@ -139,6 +144,7 @@ class Model:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     no_certificate: str = ""
     edits: tuple[str, ...] = ()
+    referral: Referral | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return state_with_version({item.name: getattr(self, item.name) for item in fields(self)})
@@ -415,7 +421,9 @@ class Model:
         number: int = leaves if by_size else step  # type: ignore[assignment]
         if frontier is not None:
             at = frontier.step_with(number) if by_size else frontier.step(number)
-            return replace(self, tree=frontier[at].tree, proof=frontier[at].proof, step=at)
+            tree, proof = frontier[at].tree, frontier[at].proof
+            counts = proof.counts_a + proof.counts_b if tree.weighted else None
+            return replace(self, tree=tree, proof=proof, row_counts=counts, step=at)
         if self.pruning is None:
             why = "edited by hand" if self.edits else "fitted with pruning=None"
             raise ValueError(
@@ -455,6 +463,8 @@ class Model:
             pruning=None,
             step=None,
             held_out=None,
+            proof=None,
+            frontier=None,
             no_certificate="The classes were chosen by a threshold.",
         )
 
@@ -599,7 +609,7 @@ class Model:
         ValueError
             If there is no certificate; the message says why.
         """
-        if X is None:
+        if X is None or self.referral is not None:
             return self._own(kind, landscape, self.delta if delta is None else delta)
         if kind in (None, "held-out"):
             return self.certify_tested(self.tested(X, y), kind, landscape=landscape, delta=delta)
@@ -659,7 +669,7 @@ class Model:
         )
 
     def _own(self, kind: str | None, landscape: Landscape | None, delta: float) -> Certificate:
-        """The certificate from the rows of fit."""
+        """The certificate from the rows of fit; a tree that refers has a promise instead."""
         own: CertificateKind = "training" if self.held_out is None else self.held_out.kind
         own = own if self.proof is None else "prior"
         if landscape is not None or (kind == "training" and own != kind):
@@ -676,11 +686,63 @@ class Model:
 
     def _from_prior(self, X: Any, y: Any, delta: float) -> Certificate:
         """The certificate of any tree from all training rows, in the order of ``fit``."""
-        sample = Sample.read(X, y, columns=self.columns, classes=self.classes, named=self.has_names)
-        seed = self.parameters.get("random_state", 0)
-        options = PriorOptions(thresholds=self.options.thresholds)
-        proof = Prior(sample, seed, options).certify(self.tree, delta).proof
+        sample = replace(self.read_sample(X, y, whole=True), factors=None)
+        proof = self.prior(sample).certify(self.tree, delta).proof
         return certify_proof(self.tree, proof, delta, self.unknown)
+
+    def monitor_leaves(self, alpha: float = 0.01) -> Monitor:
+        """Watch new rows without labels: the shares of rows in the leaves.
+
+        They are compared with limits on the true shares, from the rows of the certificate.
+
+        Parameters
+        ----------
+        alpha : float
+            Probability that there is ever a false alarm, as long as new rows come as before.
+
+        Returns
+        -------
+        Monitor
+            ``update_leaves(clf.apply(X))`` adds rows.
+        """
+        if self.certificate is None:
+            raise ValueError(f"The rows give no limits to watch. {self.certificate_reason}")
+        tree, tested = self.tree, self.held_out_counts()
+        counts: NDArray[Any]
+        price: float | None
+        if tested is not None:
+            counts, price = tested[0], -log(tested[1])
+        elif self.proof is not None:
+            counts, price = self.proof.counts_b, self.proof.log_prior
+        else:
+            at_nodes = self._rows_at_nodes
+            counts, price = tree.counts if at_nodes is None else at_nodes, None
+        rows = counts.sum(axis=1).round().astype(np.int64)
+
+        def upper(leaf: int, events: int, log_level: float) -> float:
+            if price is None:  # training rows: the limits of all leaves hold together
+                return share_training(tree, leaf, events, m, alpha / 2.0)
+            return limit(m, events, log_level + price)
+
+        m, by_leaf = int(rows[0]), {leaf: int(rows[leaf]) for leaf in tree.leaves.tolist()}
+        return leaf_monitor(by_leaf, m, alpha=alpha, upper=upper)
+
+    def held_out_counts(self) -> tuple[NDArray[np.int64], int] | None:
+        """The rows that fit held out, at each node, and how many trees share their delta."""
+        held_out, path = self.held_out, self.path
+        if held_out is None:
+            return None
+        if path is None:
+            return held_out.counts, held_out.folds
+        step = path.chosen if self.step is None else self.step
+        shares = held_out.folds * (1 if step == path.chosen else path.n_considered)
+        counts = counts_at(path, step, held_out.counts)
+        return None if counts is None else (counts, shares)
+
+    def prior(self, sample: Sample) -> Prior:
+        """The prior of fit again, from its rows in their order."""
+        options = PriorOptions.of(self.options.thresholds, self.options.max_depth)
+        return Prior(sample, self.parameters.get("random_state", 0), options)
 
     def _from_training(
         self, X: Any, y: Any, landscape: Landscape | None, delta: float

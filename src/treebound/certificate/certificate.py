@@ -33,6 +33,7 @@ __all__ = [
     "Certificate",
     "CertificateKind",
     "KINDS",
+    "KINDS_AS_FOUND",
     "certify_counts",
     "certify_tree",
     "reason_against",
@@ -45,6 +46,7 @@ Method = Literal["tail inversion", "compression", "binomial"]
 # Size of the ghost sample relative to the training sample; fixed beforehand.
 GHOST = 4
 CLASSES_AS_FOUND = "the set of classes was taken from the training examples: there are no others"
+KINDS_AS_FOUND = "the kind of each column was taken from all rows: more rows would not change it"
 # Two fits, each with a limit that fails with probability delta, fail together more often.
 CHOSEN_ONCE = (
     "fit was not repeated with other 'thresholds', 'certify' or 'delta' to keep the smaller limit"
@@ -216,10 +218,7 @@ class Certificate:
         str
         """
         lines = [str(self), *self._worth(), self._how(), self._smaller()]
-        if by_class and self.by_class:
-            sure = _percent(self.confidence, short=True)
-            lines.append(f"By class, all together with probability {sure}:")
-            lines += [f"- {limit}" for limit in self.by_class]
+        lines += self.class_lines() if by_class else []
         if self.declared_risk is not None:
             lines.append(
                 "Declaring the categories beforehand would have given "
@@ -229,6 +228,14 @@ class Certificate:
             lines.append("It holds only if all of this is true:")
             lines += [f"- {one}" for one in self.assumptions]
         return "\n".join(lines)
+
+    def class_lines(self) -> list[str]:
+        """The limits of the classes in words."""
+        if not self.by_class:
+            return []
+        sure, both = (_percent(1.0 - k * self.delta, short=True) for k in (1, 2))
+        head = f"By class, all together with probability {sure}, with the limit above {both}:"
+        return [head, *(f"- {limit}" for limit in self.by_class)]
 
     def _worth(self) -> Iterator[str]:
         """What the bound means, and whether it is useful."""

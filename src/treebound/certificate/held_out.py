@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from treebound.certificate.by_class import ClassLimit, by_class_on_rows
 from treebound.certificate.certificate import (
     CLASSES_AS_FOUND,
+    KINDS_AS_FOUND,
     Assumption,
     Certificate,
     CertificateKind,
@@ -159,6 +160,7 @@ class HeldOut:
             Assumption("fit was not repeated with another random_state or other parameters after "
                        "a certificate was seen", False),
             Assumption(CLASSES_AS_FOUND, False),
+            Assumption(KINDS_AS_FOUND, False),
         )  # fmt: skip
         return replace(
             certificate,

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from treebound._validation import invalid
 from treebound.certificate import Certificate, Frontier
+from treebound.certificate.monitor import Monitor
 from treebound.classifier.fitting import fit_table
 from treebound.classifier.methods import FrameOutput, ModelMethods
 from treebound.data import Column, Matrix
@@ -109,6 +110,22 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         at each fit.
     n_jobs : int or None
         Number of threads; the tree does not depend on it.
+    monotonic_cst : array-like of int, mapping of column to int, or None
+        Columns in which the probability of the second class, in all that ``predict_proba``
+        returns, only rises (1) or only falls (-1); 0 for no constraint. With more classes
+        ``class_order`` is needed, and the probability of class k or above is meant, for every k.
+        Missing values are not constrained. See :ref:`rules`.
+    class_order : sequence of classes, or None
+        All classes from low to high, for ``monotonic_cst``.
+    first : sequence of str, or None
+        Splits that come first, written as they are printed, such as ``["age <= 18"]``: the first
+        one at the root, the next at both of its children, and so on. One that leaves a side
+        without rows is left out there.
+    forbidden : sequence of names or indices, or None
+        Columns that are never asked.
+    interaction_cst : {"no_interactions", "pairwise"}, sequence of groups of columns, or None
+        A path from the root to a leaf asks columns of one group only; the columns that are in no
+        group are one more.
 
     Attributes
     ----------
@@ -450,10 +467,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
     def refer(
         self,
-        max_risk: float,
         X: Any = None,
         y: Any = None,
         *,
+        max_risk: float,
         label: Any = None,
         delta: float | None = None,
     ) -> ReferringClassifier:
@@ -461,12 +478,13 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
         Parameters
         ----------
+        X, y : table and labels, optional
+            Rows that took no part in fitting. By default those that ``fit`` held out or, with
+            ``certify="prior"``, those that test its trees; of these the one that answers most
+            cases is kept.
         max_risk : float
             At most this share of the answered new cases is misclassified, with probability
             ``1 - delta``. Several values, or another one after looking, share ``delta``.
-        X, y : table and labels, optional
-            Rows that took no part in fitting; or, with ``certify="prior"``, the training rows. By
-            default the rows that ``fit`` held out.
         label : object, optional
             What ``predict`` gives for the other cases, of the type of the classes; by default
             ``"refer"``, or -1 where classes are numbers.
@@ -487,11 +505,28 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         With probability 95 %, at most 7 % of the answered new cases are misclassified.
         77.3 % of 150 rows are answered, 3 of them wrongly; the rest is referred.
         """
-        from treebound.classifier.referring import ReferringClassifier, referral_of
+        from treebound.classifier.referring import ReferringClassifier, refer
 
-        model = self._fitted()
-        found = referral_of(model, max_risk, X, y, delta=delta)
-        return ReferringClassifier(model, found, label)
+        return ReferringClassifier(refer(self._fitted(), max_risk, X, y, label=label, delta=delta))
+
+    def monitor_leaves(self, alpha: float = 0.01) -> Monitor:
+        """Watch new rows without labels: whether they come to the leaves as often as before.
+
+        Parameters
+        ----------
+        alpha : float
+            Probability that there is ever a false alarm, as long as new rows come as before.
+
+        Returns
+        -------
+        Monitor
+            ``update_leaves(clf.apply(X))`` adds rows.
+
+        See Also
+        --------
+        Certificate.monitor : Watch labelled rows.
+        """
+        return self._fitted().monitor_leaves(alpha)
 
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
         """A copy of this classifier at another step of the pruning path, without refitting.

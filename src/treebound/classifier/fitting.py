@@ -176,10 +176,8 @@ def fit_sample(
 
 def _by_prior(parameters: FitParameters, sample: Sample, options: GrowOptions) -> Model:
     """Search for a tree with a small limit from a prior that a fifth of the rows defines."""
-    depth = PriorOptions().depth if options.max_depth is None else options.max_depth
-    constants = PriorOptions(thresholds=options.thresholds, depth=min(depth, PriorOptions().depth))
     seed = parameters.random_state
-    prior = Prior(sample, seed, constants)
+    prior = Prior(sample, seed, PriorOptions.of(options.thresholds, options.max_depth))
     trees = search_trees(prior, parameters.delta, seed=seed or 0)
     if parameters.max_leaves is not None:
         trees = [one for one in trees if one.leaves <= parameters.max_leaves]

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import invalid
-from treebound.certificate import CertifiedTree, Prior, PriorOptions, counts_at
+from treebound.certificate import CertifiedTree
 from treebound.certificate.referral import Referral, refer_by_prior, refer_by_rows
 from treebound.classifier.methods import ModelMethods
-from treebound.data import Sample
+from treebound.exchange import load
 from treebound.model import Model
-from treebound.tree.model import Tree
 
-__all__ = ["Answered", "ReferringClassifier", "refer_model", "referral_of"]
+__all__ = ["Answered", "ReferringClassifier", "refer"]
 
 
 class Answered(NamedTuple):
@@ -43,11 +43,28 @@ class ReferringClassifier(ModelMethods):
         The tree with the label of referral as one more class.
     """
 
-    def __init__(self, model: Model, referral: Referral, label: Any = None) -> None:
-        self._answering = replace(model, tree=referral.tree)
-        self.referral_ = referral
-        self.label_ = refer_label(model.classes, label)
-        self.model_ = refer_model(model, referral, self.label_)
+    def __init__(self, model: Model) -> None:
+        assert model.referral is not None
+        self.model_, self.referral_, self.label_ = model, model.referral, model.referral.label
+        self._answering = replace(model, tree=model.referral.tree, referral=None)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model written by :meth:`save`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to read.
+
+        Returns
+        -------
+        ReferringClassifier
+        """
+        model = load(path)
+        if model.referral is None:
+            raise ValueError("This model answers every case. Hint: BoundTreeClassifier.load.")
+        return cls(model)
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -118,59 +135,57 @@ class ReferringClassifier(ModelMethods):
         )
 
 
-def referral_of(
-    model: Model, max_risk: float, X: Any = None, y: Any = None, *, delta: float | None = None
-) -> Referral:
+def refer(
+    model: Model,
+    max_risk: float,
+    X: Any = None,
+    y: Any = None,
+    *,
+    label: Any = None,
+    delta: float | None = None,
+) -> Model:
+    """The model that answers only where the risk of an answered case can be promised."""
+    if model.referral is not None:
+        raise ValueError("This tree refers already. Hint: refer with the tree that was fitted.")
+    answer = refer_label(model.classes, label)
+    referral = _referral(model, max_risk, X, y, model.delta if delta is None else delta)
+    return refer_model(model, replace(referral, label=answer))
+
+
+def _referral(model: Model, max_risk: float, X: Any, y: Any, level: float) -> Referral:
     """The leaves that answer: by the rows that fit held out, by others, or by the prior."""
-    level = model.delta if delta is None else delta
     if X is not None:
-        return _by_given_rows(model, max_risk, X, y, level)
+        return _by_other_rows(model, max_risk, X, y, level)
+    if model.proof is not None:
+        trees = [CertifiedTree(model.tree, model.proof, model.proof.risk(level))]
+        if model.frontier is not None and model.step is None:
+            trees = list(model.frontier)
+        return refer_by_prior(trees, max_risk, level)
     if model.held_out is None:
         raise ValueError(
-            "refer needs rows that took no part in fitting. Hint: fit with certify='held-out' or "
-            "certify='folds', or give such rows: refer(max_risk, X, y)."
+            "refer needs rows that took no part in fitting. Hint: fit with certify='held-out', "
+            "'folds' or 'prior', or give such rows: refer(X, y, max_risk=...)."
         )
-    tree, path, shares = model.tree, model.path, model.held_out.folds
-    counts: NDArray[np.int64] | None = model.held_out.counts
-    if path is not None:
-        step = path.chosen if model.step is None else model.step
-        shares *= 1 if step == path.chosen else path.n_considered
-        counts = counts_at(path, step, model.held_out.counts)
-    if counts is None:
+    tested = model.held_out_counts()
+    if tested is None:
         raise ValueError(
             "The held-out rows were counted on the grown tree; this tree has raised subtrees. "
-            "Hint: give rows that took no part in fitting: refer(max_risk, X, y)."
+            "Hint: give rows that took no part in fitting: refer(X, y, max_risk=...)."
         )
-    rows = np.where(tree.is_leaf, counts.sum(axis=1), 0)
-    errors = rows - np.where(tree.is_leaf, counts[np.arange(tree.n_nodes), tree.label], 0)
-    found = refer_by_rows(tree, rows, errors, max_risk, level / shares)
-    return replace(found, delta=level)
+    counts, shares = tested
+    referral = refer_by_rows(model.tree, counts, model.held_out.m, max_risk, level / shares)
+    return replace(referral, delta=level)
 
 
-def _by_given_rows(model: Model, max_risk: float, X: Any, y: Any, delta: float) -> Referral:
-    seen = None if model.rows is None else model.rows.recognise(model.hashes(X, y))
-    if seen is not None and seen.all and model.proof is not None:
-        return _by_prior(model, max_risk, X, y, delta)
-    if seen is not None and seen.significant:
+def _by_other_rows(model: Model, max_risk: float, X: Any, y: Any, delta: float) -> Referral:
+    """From rows that must not have had a part in fitting."""
+    counts, seen = model.tested(X, y)
+    if seen.significant:
         raise ValueError(
-            f"{seen.matches:,} of {seen.comparable:,} rows took part in fitting. Hint: refer needs "
-            "rows that did not."
+            f"{seen.matches:,} of {seen.comparable:,} rows took part in fitting: they are "
+            f"{seen.roles}. Hint: refer needs rows that did not."
         )
-    sample, tree = model.read_test(X, y), model.tree
-    reached = tree.apply(sample.X)
-    rows = np.bincount(reached, minlength=tree.n_nodes)
-    errors = np.bincount(reached[tree.label[reached] != sample.y], minlength=tree.n_nodes)
-    return refer_by_rows(tree, rows, errors, max_risk, delta)
-
-
-def _by_prior(model: Model, max_risk: float, X: Any, y: Any, delta: float) -> Referral:
-    """The training rows again: their prior, and the trees of the frontier."""
-    assert model.proof is not None
-    sample = Sample.read(X, y, columns=model.columns, classes=model.classes, named=model.has_names)
-    options = PriorOptions(thresholds=model.options.thresholds)
-    prior = Prior(sample, model.parameters.get("random_state", 0), options)
-    own = [CertifiedTree(model.tree, model.proof, model.proof.risk(delta))]
-    return refer_by_prior(prior, own if model.frontier is None else model.frontier, max_risk, delta)
+    return refer_by_rows(model.tree, counts, int(counts.sum()), max_risk, delta)
 
 
 def refer_label(classes: NDArray[Any], label: Any = None) -> Any:
@@ -185,12 +200,12 @@ def refer_label(classes: NDArray[Any], label: Any = None) -> Any:
     return label
 
 
-def refer_model(model: Model, referral: Referral, label: Any) -> Model:
+def refer_model(model: Model, referral: Referral) -> Model:
     """The model of the tree with the label of referral as one more class."""
-    tree = with_refer(referral.tree, referral.answers, label)
     return replace(
         model,
-        tree=tree,
+        tree=referral.shown_tree(),
+        referral=referral,
         pruning=None,
         step=None,
         held_out=None,
@@ -199,25 +214,3 @@ def refer_model(model: Model, referral: Referral, label: Any) -> Model:
         row_counts=None,
         no_certificate=f"The tree answers only some cases. {referral}",
     )
-
-
-def with_refer(tree: Tree, answers: NDArray[np.bool_], label: Any) -> Tree:
-    """The tree with one more class, which the nodes that do not answer have."""
-    classes = np.concatenate([tree.classes, np.array([label], dtype=_dtype(tree.classes))])
-    order = np.argsort(classes)
-    code = np.argsort(order)  # where each class, and last the new one, has gone
-    counts = np.zeros((tree.n_nodes, len(classes)))
-    counts[:, code[:-1]] = tree.counts
-    factors = tree.factors
-    if factors is not None:
-        factors = np.ones(len(classes))
-        factors[code[:-1]] = tree.factors
-    labels = np.where(answers, code[tree.label], code[-1])
-    return replace(
-        tree, classes=classes[order], counts=counts, label=labels, names=None, factors=factors
-    )
-
-
-def _dtype(classes: NDArray[Any]) -> Any:
-    """The type of a label beside these classes; text may be longer."""
-    return None if classes.dtype.kind == "U" else classes.dtype

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from treebound.cli.output import write_result
 from treebound.data.columns import Column
 from treebound.data.schema import Schema
+from treebound.growing.rules import rules_in_words
 from treebound.model import Model, Tested
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def summary(model: Model) -> str:
         f"{_number(total)} training examples {verb} misclassified ({percent(tree.errors / total)}; "
         f"always {majority!r}: {percent(constant_error(tree))})."
     )
-    lines += _choice(model)
+    lines += [*rules_in_words(model.options, tree), *_choice(model)]
     certificate = model.certificate
     reason = f"No certificate: {model.certificate_reason}"
     return "\n".join([*lines, reason if certificate is None else str(certificate)])

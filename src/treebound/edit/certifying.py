@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from weakref import WeakSet
 
-from treebound.certificate import HeldOut, Prior, PriorOptions
+from treebound.certificate import HeldOut, Prior
 from treebound.edit.rows import EditedRows
 from treebound.model import Model, row_counts
 from treebound.tree import Tree
@@ -38,10 +38,8 @@ class Certifier:
 
     def _same_prior(self) -> Prior | None:
         """The prior of fit, if it gives the fitted tree the same proof again."""
-        start, usual = self._start, PriorOptions()
-        depth = usual.depth if start.options.max_depth is None else start.options.max_depth
-        options = PriorOptions(thresholds=start.options.thresholds, depth=min(depth, usual.depth))
-        prior = Prior(self._rows.sample, start.parameters.get("random_state"), options)
+        start = self._start
+        prior = start.prior(self._rows.sample)
         assert start.proof is not None
         proof = prior.certify(start.tree, start.delta).proof
         same = (proof.rows, proof.errors) == (start.proof.rows, start.proof.errors)

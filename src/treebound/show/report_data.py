@@ -9,7 +9,9 @@ import numpy as np
 
 from treebound._versions import installed_version
 from treebound.certificate import Certificate
+from treebound.certificate.referral import Referral
 from treebound.data import Column, Sample
+from treebound.growing.rules import rules_in_words
 from treebound.model import Model
 from treebound.parameters import FitParameters
 from treebound.show.colours import class_colours
@@ -41,8 +43,13 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         }
 
     if path is None:
-        steps = [step(model, 0, tree.errors, math.nan)]
-        start = chosen = last = 0
+        several = [*range(len(model.frontier or ()))][::-1]  # as a path: from many leaves to few
+        steps = [
+            step(own, k, own.tree.errors, math.nan)
+            for k, own in [(k, model.prune_to(step=k)) for k in several] or [(0, model)]
+        ]
+        chosen = several.index(model.frontier.chosen) if model.frontier else 0
+        last = len(steps) - 1
         unit, limit = "errors", None
     else:
         picked = spread(path, max_steps)
@@ -52,10 +59,10 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         ]
         chosen, last = picked.index(int(path.chosen)), len(path) - 1
         unit, limit = str(path.unit), path.limit
-        start = _start(store.add(tree), steps, chosen)
-        if steps[start]["root"] == store.add(tree) and certificate is not None:
-            steps[start]["certified"] = lines.of(certificate)
-            steps[start]["certificate"] = float(certificate.risk)
+    start = _start(store.add(tree), steps, chosen)
+    if steps[start]["root"] == store.add(tree) and certificate is not None:
+        steps[start]["certified"] = lines.of(certificate)
+        steps[start]["certificate"] = float(certificate.risk)
     return {
         "target": _name(model.target),
         "classes": [one_line(label) for label in tree.classes.tolist()],
@@ -71,18 +78,25 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "start": start,
         "chosen": chosen,
         "last": last,
+        "frontier": model.frontier is not None,
         "unit": unit,
         "limit": None if limit is None else int(limit),
         "lines": lines.texts,
         "reason": model.certificate_reason,
+        "referral": None if model.referral is None else _referral(model.referral),
         "unknown": model.unknown,
         "factors": None if tree.factors is None else tree.factors.tolist(),
         "choice": _choice(model, steps),
         "criterion": model.options.criterion,
         "parameters": _parameters(model),
+        "rules": rules_in_words(model.options, tree),
         "edits": [one_line(step) for step in model.edits],
         "made_by": f"treebound {installed_version()}",
     }
+
+
+def _referral(referral: Referral) -> str:
+    return f"Where the tree says {one_line(referral.label)!r}: refer to a person. {referral}"
 
 
 def _choice(model: Model, steps: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -32,28 +32,13 @@ UNKNOWN = -2
 
 @dataclass(frozen=True)
 class RawColumn:
-    """A column as it was read.
+    """A column as it was read."""
 
-    Attributes
-    ----------
-    family : {"number", "text", "bool", "other", "empty"}
-        Type of the values.
-    values : ndarray
-        Numbers in their original dtype (floats, integers, or objects for integers over 64 bits),
-        or category codes, -1 where missing.
-    categories : tuple or None
-        The categories that the codes index; None for numbers.
-    ordered, declared : bool
-        Whether the dtype orders and declares the categories.
-    missing : ndarray of bool or None
-        Mask of missing numbers; None if NaN marks them or there are none.
-    """
-
-    family: Family
+    family: Family  # type of the values
     values: NDArray[Any]
     categories: tuple[Any, ...] | None = None
-    ordered: bool = False
-    declared: bool = False
+    ordered: bool = False  # whether the dtype orders and declares the categories
+    declared: bool = False  # whether the dtype orders and declares the categories
     missing: NDArray[np.bool_] | None = None
 
     def rows(self, keep: NDArray[np.bool_]) -> RawColumn:

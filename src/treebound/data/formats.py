@@ -121,7 +121,10 @@ def _file(path: Path, keys: dict[str, str]) -> TableFile:
             start = stream.read(8)
     except OSError as error:
         raise OSError(f"Cannot read {path}: {error.strerror or error}.") from None
-    return TableFile(path, _SUFFIXES.get(path.suffix.lower()) or _kind(start, str(path)), keys)
+    kind = _kind(start, str(path))
+    if kind == "text":  # or nothing that is known
+        kind = _SUFFIXES.get(path.suffix.lower(), kind)
+    return TableFile(path, kind, keys)
 
 
 def _kind(start: bytes, name: str) -> str:
@@ -337,8 +340,9 @@ class FileReader:
 
 def _filled(table: pa.Table, names: Sequence[str]) -> pa.Table:
     """With empty columns where a file lacks some that are ignored."""
+    has = set(table.column_names)
     for name in names:
-        if name not in table.column_names:
+        if name not in has:
             table = table.append_column(name, pa.nulls(len(table), pa.string()))
     return table
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import inf, nan
+from math import nan
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from treebound.data._row_hashes import add_codes, add_column, add_rows, finish, text_words
 from treebound.data.frames import Table
 from treebound.data.matrix import Matrix
+from treebound.data.raw import as_float
 
 __all__ = ["RowSketch", "row_hashes"]
 
@@ -101,9 +102,7 @@ def _number(value: Any) -> float:
     if isinstance(value, str) and (value in _BOOLEANS or "_" in value):
         return _BOOLEANS.get(value, nan)
     try:
-        return float(value)
-    except OverflowError:  # an integer past the floats
-        return inf if value > 0 else -inf
+        return as_float(value)
     except (TypeError, ValueError):
         return nan
 

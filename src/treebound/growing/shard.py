@@ -164,7 +164,8 @@ class SpillFile:
         return FileValues(file, sample.n_rows, tuple(places))
 
     def _append(self, values: NDArray[Any]) -> None:
-        rest = memoryview(np.ascontiguousarray(values).view(np.uint8))  # tofile hides a full disk
+        held: Any = np.ascontiguousarray(values).view(np.uint8)
+        rest = memoryview(held)  # tofile hides a full disk
         try:
             while len(rest):
                 rest = rest[self._file.write(rest) :]

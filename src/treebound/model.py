@@ -36,9 +36,7 @@ from treebound.certificate import (
     counts_at,
     reason_against,
 )
-from treebound.certificate.by_class import by_class_on_rows, share_training
-from treebound.certificate.monitor import Monitor, leaf_monitor
-from treebound.certificate.prior import limit
+from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.referral import Referral
 from treebound.data import Column, Matrix, Sample, Unknown, read_matrix
 from treebound.data.encoding import some_names
@@ -122,6 +120,8 @@ class Model:
         Why the training rows give no certificate, if the tree itself does not tell.
     edits : tuple of str
         What was changed by hand after fitting, as sentences.
+    swapped : tuple of int
+        Nodes whose right branch is shown first; nothing else depends on it.
     referral : Referral or None
         Where the tree refers instead of answering, and its promise.
     """
@@ -144,10 +144,14 @@ class Model:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     no_certificate: str = ""
     edits: tuple[str, ...] = ()
+    swapped: tuple[int, ...] = ()
     referral: Referral | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return state_with_version({item.name: getattr(self, item.name) for item in fields(self)})
+        state = {item.name: getattr(self, item.name) for item in fields(self)}
+        if self.held_out is not None:
+            state["held_out"] = replace(self.held_out, shown_before=self.held_out.shown)
+        return state_with_version(state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(checked_state(state))
@@ -538,12 +542,12 @@ class Model:
 
     def _by_training(self, delta: float, landscape: Landscape | None = None) -> Certificate:
         return certify_tree(
-            self.tree, row_counts=self._rows_at_nodes, landscape=landscape, delta=delta,
+            self.tree, row_counts=self.rows_at_nodes, landscape=landscape, delta=delta,
             unknown=self.unknown,
         )  # fmt: skip
 
     @property
-    def _rows_at_nodes(self) -> NDArray[np.int64] | None:
+    def rows_at_nodes(self) -> NDArray[np.int64] | None:
         """The row counts at the nodes of the tree, where the rows were weighted."""
         if self.row_counts is None or self.path is None:
             return self.row_counts
@@ -553,7 +557,7 @@ class Model:
     @property
     def _reason(self) -> str:
         """Why the training rows give no certificate; empty if they do."""
-        return self.no_certificate or reason_against(self.tree, self._rows_at_nodes)
+        return self.no_certificate or reason_against(self.tree, self.rows_at_nodes)
 
     @property
     def certificate_reason(self) -> str | None:
@@ -662,7 +666,7 @@ class Model:
             m,
             level,
             seen=seen,
-            constant_error=1.0 - float(rows[label[0]]) / m,
+            constant_error=1.0 - float(rows.max()) / m,
         )
         return certificate.with_class_limits(
             partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
@@ -689,43 +693,6 @@ class Model:
         sample = replace(self.read_sample(X, y, whole=True), factors=None)
         proof = self.prior(sample).certify(self.tree, delta).proof
         return certify_proof(self.tree, proof, delta, self.unknown)
-
-    def monitor_leaves(self, alpha: float = 0.01) -> Monitor:
-        """Watch new rows without labels: the shares of rows in the leaves.
-
-        They are compared with limits on the true shares, from the rows of the certificate.
-
-        Parameters
-        ----------
-        alpha : float
-            Probability that there is ever a false alarm, as long as new rows come as before.
-
-        Returns
-        -------
-        Monitor
-            ``update_leaves(clf.apply(X))`` adds rows.
-        """
-        if self.certificate is None:
-            raise ValueError(f"The rows give no limits to watch. {self.certificate_reason}")
-        tree, tested = self.tree, self.held_out_counts()
-        counts: NDArray[Any]
-        price: float | None
-        if tested is not None:
-            counts, price = tested[0], -log(tested[1])
-        elif self.proof is not None:
-            counts, price = self.proof.counts_b, self.proof.log_prior
-        else:
-            at_nodes = self._rows_at_nodes
-            counts, price = tree.counts if at_nodes is None else at_nodes, None
-        rows = counts.sum(axis=1).round().astype(np.int64)
-
-        def upper(leaf: int, events: int, log_level: float) -> float:
-            if price is None:  # training rows: the limits of all leaves hold together
-                return share_training(tree, leaf, events, m, alpha / 2.0)
-            return limit(m, events, log_level + price)
-
-        m, by_leaf = int(rows[0]), {leaf: int(rows[leaf]) for leaf in tree.leaves.tolist()}
-        return leaf_monitor(by_leaf, m, alpha=alpha, upper=upper)
 
     def held_out_counts(self) -> tuple[NDArray[np.int64], int] | None:
         """The rows that fit held out, at each node, and how many trees share their delta."""
@@ -832,7 +799,8 @@ def as_model(source: Any, caller: str) -> Model:
 def takes_model(function: Callable[Concatenate[Tree, P], R]) -> Callable[Concatenate[Any, P], R]:
     """Let a function of a tree also take a model or classifier, with its way to answer.
 
-    The function gets the tree and, by default, ``unknown``, ``smoothing`` and the target's name.
+    The function gets the tree and, by default, ``unknown``, ``smoothing``, the target's name and
+    the nodes whose right branch is shown first.
     """
     parameters = signature(function).parameters
 
@@ -842,6 +810,7 @@ def takes_model(function: Callable[Concatenate[Tree, P], R]) -> Callable[Concate
             model = as_model(tree, function.__name__)
             answers = {
                 "unknown": model.unknown, "smoothing": model.smoothing, "target": model.target,
+                "swapped": model.swapped,
             }  # fmt: skip
             for name in answers.keys() & parameters.keys():
                 options.setdefault(name, answers[name])

@@ -51,6 +51,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "monitor",
         "Watch rows, in the order they came, against the certificate of a model.",
     ),
+    "edit": ("edit", "Change the tree of a model by hand, in a browser."),
     "compare": ("compare", "Show where two models answer differently, and which is right."),
     "prune": ("prune", "Prune the tree of a model again."),
     "show": ("show", "Show the tree of a model as text, rules, a picture, a page, or code."),

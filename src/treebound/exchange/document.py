@@ -231,6 +231,7 @@ class ModelDocument(_Object):
     certificate: dict[str, Any] | None = None
     no_certificate: str = ""
     edits: list[str] = field(default_factory=list)
+    swapped: list[int] = field(default_factory=list)
     pruning: PathDocument | None = None
     held_out: HeldOutDocument | None = None
     proof: ProofDocument | None = None

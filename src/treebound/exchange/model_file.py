@@ -177,7 +177,15 @@ def loads(text: str | bytes) -> Model:
         parameters=parameters.values() if document.parameters else {},
         no_certificate=document.no_certificate,
         edits=tuple(document.edits),
+        swapped=_swapped(document.swapped, tree),
     )
+
+
+def _swapped(nodes: list[int], tree: Tree) -> tuple[int, ...]:
+    for at, node in enumerate(nodes):
+        if not (0 <= node < tree.n_nodes and tree.left[node] >= 0):
+            raise FormatError(f"swapped[{at}]", f"{node!r:.40} is not an inner node")
+    return tuple(nodes)
 
 
 def _document(model: Model, row_record: bool) -> doc.ModelDocument:
@@ -200,6 +208,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         certificate=_certificate(model.certificate),
         no_certificate=model.no_certificate,
         edits=list(model.edits),
+        swapped=list(model.swapped),
         pruning=_pruning(model),
         held_out=_held_out_document(model.held_out),
         proof=None if model.proof is None else _proof_document(model.proof),
@@ -379,7 +388,7 @@ def _held_out(document: doc.HeldOutDocument | None, grown: Tree) -> HeldOut | No
     counts = table_of(document.counts, "held_out.counts", shape, np.int64)
     if counts[0].sum() != document.m or document.errors > document.m:
         raise FormatError("held_out", "must have m rows at the root, and no more errors")
-    return HeldOut(document.m, document.errors, counts, document.folds)
+    return HeldOut(document.m, document.errors, counts, document.folds, shown_before=True)
 
 
 def _proof_document(proof: PriorProof) -> doc.ProofDocument:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
     def step(at: Model, number: int, errors: float, score: float) -> dict[str, Any]:
         limit = at.certificate if certificate is not None else None
         return {
-            "root": store.add(at.tree),
+            "root": store.add(at.tree, at.swapped),
             "step": int(number),
             "leaves": at.tree.n_leaves,
             "errors": float(errors),
@@ -58,9 +59,10 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
             for at in picked
         ]
         chosen, last = picked.index(int(path.chosen)), len(path) - 1
-        unit, limit = str(path.unit), path.limit
-    start = _start(store.add(tree), steps, chosen)
-    if steps[start]["root"] == store.add(tree) and certificate is not None:
+        unit, limit = path.counted, path.limit
+    root = store.add(tree, model.swapped)
+    start = _start(root, steps, chosen)
+    if steps[start]["root"] == root and certificate is not None:
         steps[start]["certified"] = lines.of(certificate)
         steps[start]["certificate"] = float(certificate.risk)
     return {
@@ -70,7 +72,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "columns": [
             _column(column, asked=at in store.columns) for at, column in enumerate(tree.columns)
         ],
-        "weighted": tree.weighted,
+        "weighted": bool((tree.weight != tree.rows).any()),
         "stats": store.stats,
         "splits": store.splits,
         "nodes": store.nodes,
@@ -195,7 +197,7 @@ class _Store:
         self._smoothing = smoothing
         self._known: dict[Any, int] = {}
 
-    def add(self, tree: Tree) -> int:
+    def add(self, tree: Tree, swapped: Collection[int]) -> int:
         """Add a tree; return the number of its root."""
         numbers = [0] * tree.n_nodes
         rows, label, counts = tree.rows.tolist(), tree.label.tolist(), tree.counts.tolist()
@@ -208,6 +210,7 @@ class _Store:
             entry = [self._number(key, self.stats, stats)]
             if left[node] >= 0:
                 entry += [asked[node], numbers[left[node]], numbers[right[node]]]
+                entry += [1] * (node in swapped)
             numbers[node] = self._number(("node", *entry), self.nodes, entry)
         return numbers[0]
 

@@ -16,8 +16,8 @@ from treebound.data._factorize import factorize_objects
 
 __all__ = [
     "Family", "RawColumn", "as_float", "boolean_column", "coded_column", "column_of",
-    "empty_column", "family_of", "found_column", "is_missing", "mixed_types", "no_dates", "number_column",
-    "smallest_ints",
+    "empty_column", "family_of", "found_column", "is_missing", "mixed_types", "no_dates",
+    "number_column", "smallest_ints",
 ]  # fmt: skip
 
 # Type of the values of a column; "empty" when every value is missing.

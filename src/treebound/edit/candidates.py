@@ -10,6 +10,7 @@ import numpy as np
 
 from treebound.data import Sample
 from treebound.edit.nodes import Nodes, rows_at, sides
+from treebound.edit.rules import Rules
 from treebound.growing import GrowOptions, grow
 from treebound.model import Model
 from treebound.show.words import answer, one_line
@@ -18,7 +19,7 @@ from treebound.tree.impurity import impurity
 from treebound.tree.parsing import SplitTest
 from treebound.tree.split import Split, split_of
 
-__all__ = ["Candidate", "best_split", "candidates", "grown_nodes", "usable_columns"]
+__all__ = ["Candidate", "best_split", "candidates", "grown_nodes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +45,6 @@ class Candidate:
             "rows_right": self.rows[1],
             "agreement": self.agreement,
         }
-
-
-def usable_columns(tree: Tree) -> list[int]:
-    """The columns whose values could be read."""
-    return [at for at, column in enumerate(tree.columns) if not column.unlisted]
 
 
 def grown_nodes(
@@ -84,7 +80,9 @@ def best_split(
     return test, stump
 
 
-def candidates(model: Model, tree: Tree, node: int, sample: Sample) -> list[Candidate]:
+def candidates(
+    model: Model, rules: Rules, tree: Tree, node: int, sample: Sample
+) -> list[Candidate]:
     """The best split of every column at a node, by gain.
 
     Agreement is the share of the rows that go to the same side as by the split in place, or to
@@ -95,8 +93,8 @@ def candidates(model: Model, tree: Tree, node: int, sample: Sample) -> list[Cand
     if tree.feature[node] >= 0:
         in_place = sides(_test_of(tree, node), here, tree)
     listed = []
-    for column in usable_columns(tree):
-        best = best_split(here, sample.mass, column, model.options)
+    for column in rules.columns(tree, node):
+        best = best_split(here, sample.mass, column, rules.options(tree, node, [column]))
         if best is None:
             continue
         test, stump = best

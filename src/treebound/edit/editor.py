@@ -15,13 +15,14 @@ from treebound._validation import Whole, check, invalid
 from treebound.data import Sample
 from treebound.edit.alternatives_display import AlternativesDisplay
 from treebound.edit.autosave import read_steps
-from treebound.edit.candidates import Candidate, best_split, candidates, grown_nodes, usable_columns
+from treebound.edit.candidates import Candidate, best_split, candidates, grown_nodes
 from treebound.edit.certifying import Certifier
 from treebound.edit.changes import CHANGES, changed_rows
 from treebound.edit.figures import Figures, as_frame, costs_of, figures_of
 from treebound.edit.nodes import Nodes, planted, rows_at, sides
 from treebound.edit.places import chosen_columns, node_at, path_of, question, where
 from treebound.edit.rows import read_rows, with_categories
+from treebound.edit.rules import Rules
 from treebound.edit.steps import State, Step, Steps
 from treebound.model import Model, as_model
 from treebound.show.words import class_and_counts, counted, one_line
@@ -94,7 +95,7 @@ class Editor:
         self._start = with_categories(as_model(source, "edit"), X)
         self._rows = read_rows(self._start, X, y, test, sample_weight)
         self._finish = finish
-        self._costs = costs_of(self._start)
+        self._costs, self._rules = costs_of(self._start), Rules(self._start)
         self._certifier = Certifier(self._start, self._rows)
         first = State(self._start.tree, self._figures(self._start.tree))
         self._steps = Steps(first, None if autosave is None else Path(autosave))
@@ -188,7 +189,7 @@ class Editor:
 
     def candidates(self, node: int) -> list[Candidate]:
         """The best split of every column at a node, as :meth:`alternatives` lists them."""
-        return candidates(self._start, self.tree, node, self._rows.sample)
+        return candidates(self._start, self._rules, self.tree, node, self._rows.sample)
 
     def changed(self) -> Any:
         """The training rows that now get another answer, by leaf.
@@ -264,7 +265,8 @@ class Editor:
         at = self._node(node)
         feature = column_named(column, self.tree.columns, "use")
         here = self.rows_of(at)
-        best = best_split(here, self._rows.sample.mass, feature, self._start.options)
+        options = self._rules.options(self.tree, at, [feature])
+        best = best_split(here, self._rows.sample.mass, feature, options)
         if best is None:
             raise ValueError(
                 f"Column {column!r} has no split at node {node!r}: its {here.n_rows:,} rows are "
@@ -289,14 +291,20 @@ class Editor:
 
     def _grown_again(self, node: int, test: SplitTest) -> list[Nodes]:
         """What grows on both sides of a split, to as many leaves as stood there."""
-        tree, here = self.tree, self.rows_of(node)
-        left, columns = sides(test, here, tree), usable_columns(tree)
+        tree, here, total = self.tree, self.rows_of(node), self._rows.sample.mass
+        left = sides(test, here, tree)
+        # below the new split its column has been asked
+        bare = self._planted(node, Nodes.split(test, Nodes.leaf(), Nodes.leaf()))
         grown = []
-        for side, child in ((left, tree.left[node]), (~left, tree.right[node])):
+        for side, child, place in (
+            (left, tree.left[node], bare.left[node]),
+            (~left, tree.right[node], bare.right[node]),
+        ):
+            columns = self._rules.columns(bare, int(place))
+            options = self._rules.options(bare, int(place), columns)
             leaves = int(tree.size[child] + 1) // 2
             part = here.part(np.flatnonzero(side))
-            total = self._rows.sample.mass
-            grown.append(grown_nodes(part, total, columns, self._start.options, leaves)[0])
+            grown.append(grown_nodes(part, total, columns, options, leaves)[0])
         return grown
 
     def collapse(self, node: int | str) -> Step:
@@ -342,13 +350,14 @@ class Editor:
         at, tree = self._node(node), self.tree
         if isinstance(columns, str):
             raise invalid("columns", "grow", "a sequence of names", columns)
-        places = usable_columns(tree)
+        places = self._rules.columns(tree, at)
         if columns is not None:
             places = sorted({column_named(name, tree.columns, "grow") for name in columns})
         if not places:
             raise invalid("columns", "grow", "at least one name", columns)
         here, total = self.rows_of(at), self._rows.sample.mass
-        nodes, grown = grown_nodes(here, total, places, self._start.options, max_leaves)
+        options = self._rules.options(tree, at, places)
+        nodes, grown = grown_nodes(here, total, places, options, max_leaves)
         if grown.n_leaves == 1:
             raise ValueError(
                 f"Nothing grows at node {node!r}: its {here.n_rows:,} rows are of one class or "
@@ -533,6 +542,7 @@ class Editor:
         if swapped is None:  # below the node other splits may stand now
             kept = self._steps.now.swapped
             swapped = frozenset(at for at in kept if not at.startswith(step["node"]))
+        self._rules.check(tree, f"{step['do']!r} at node {step['node']!r}")
         sentence = f"{where(self.tree, node, self._start.unknown)}: {words}."
         figures = self.figures if tree is self.tree else self._figures(tree)
         return self._steps.add(State(tree, figures, sentence, step, swapped))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,7 +82,7 @@ def best_split(
 
 
 def candidates(
-    model: Model, rules: Rules, tree: Tree, node: int, sample: Sample
+    model: Model, rules: Rules, tree: Tree, node: int, sample: Sample, threads: int = 1
 ) -> list[Candidate]:
     """The best split of every column at a node, by gain.
 
@@ -92,27 +93,28 @@ def candidates(
     in_place = None
     if tree.feature[node] >= 0:
         in_place = sides(_test_of(tree, node), here, tree)
-    listed = []
-    for column in rules.columns(tree, node):
+
+    def best_of(column: int) -> Candidate | None:
         best = best_split(here, sample.mass, column, rules.options(tree, node, [column]))
         if best is None:
-            continue
+            return None
         test, stump = best
         mass = stump.mass * impurity(stump.masses, model.options.criterion)
         agreement = None
         if in_place is not None:
             same = float((sides(test, here, tree) == in_place).mean())
             agreement = max(same, 1.0 - same)
-        listed.append(
-            Candidate(
-                test,
-                split_of(stump, 0, unknown=model.unknown),
-                float(mass[0] - mass[1] - mass[2]) / sample.mass,
-                stump.errors,
-                (int(stump.rows[1]), int(stump.rows[2])),
-                agreement,
-            )
+        return Candidate(
+            test,
+            split_of(stump, 0, unknown=model.unknown),
+            float(mass[0] - mass[1] - mass[2]) / sample.mass,
+            stump.errors,
+            (int(stump.rows[1]), int(stump.rows[2])),
+            agreement,
         )
+
+    with ThreadPoolExecutor(threads) as pool:
+        listed = [best for best in pool.map(best_of, rules.columns(tree, node)) if best is not None]
     return sorted(listed, key=lambda candidate: -candidate.gain)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
@@ -28,6 +29,7 @@ __all__ = ["EditorPage"]
 _STEPS = ("split", "use", "collapse", "grow", "answer", "swap")
 _ELSEWHERE = "The tree was changed in another window; this is how it is now. Please try again."
 _MOST_CATEGORIES = 500
+_THREADS = min(4, os.cpu_count() or 1)  # somebody waits for the answer
 
 
 class EditorPage:
@@ -129,7 +131,9 @@ class EditorPage:
         return {
             "key": path,
             "where": where(editor.tree, at, editor.model().unknown),
-            "candidates": [self._candidate(candidate, here) for candidate in editor.candidates(at)],
+            "candidates": [
+                self._candidate(candidate, here) for candidate in editor.candidates(at, _THREADS)
+            ],
         }
 
     def _candidate(self, candidate: Candidate, here: Sample) -> dict[str, Any]:

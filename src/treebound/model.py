@@ -36,9 +36,7 @@ from treebound.certificate import (
     counts_at,
     reason_against,
 )
-from treebound.certificate.by_class import by_class_on_rows, share_training
-from treebound.certificate.monitor import Monitor, leaf_monitor
-from treebound.certificate.prior import limit
+from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.referral import Referral
 from treebound.data import Column, Matrix, Sample, Unknown, read_matrix
 from treebound.data.encoding import some_names
@@ -544,12 +542,12 @@ class Model:
 
     def _by_training(self, delta: float, landscape: Landscape | None = None) -> Certificate:
         return certify_tree(
-            self.tree, row_counts=self._rows_at_nodes, landscape=landscape, delta=delta,
+            self.tree, row_counts=self.rows_at_nodes, landscape=landscape, delta=delta,
             unknown=self.unknown,
         )  # fmt: skip
 
     @property
-    def _rows_at_nodes(self) -> NDArray[np.int64] | None:
+    def rows_at_nodes(self) -> NDArray[np.int64] | None:
         """The row counts at the nodes of the tree, where the rows were weighted."""
         if self.row_counts is None or self.path is None:
             return self.row_counts
@@ -559,7 +557,7 @@ class Model:
     @property
     def _reason(self) -> str:
         """Why the training rows give no certificate; empty if they do."""
-        return self.no_certificate or reason_against(self.tree, self._rows_at_nodes)
+        return self.no_certificate or reason_against(self.tree, self.rows_at_nodes)
 
     @property
     def certificate_reason(self) -> str | None:
@@ -668,7 +666,7 @@ class Model:
             m,
             level,
             seen=seen,
-            constant_error=1.0 - float(rows[label[0]]) / m,
+            constant_error=1.0 - float(rows.max()) / m,
         )
         return certificate.with_class_limits(
             partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
@@ -695,43 +693,6 @@ class Model:
         sample = replace(self.read_sample(X, y, whole=True), factors=None)
         proof = self.prior(sample).certify(self.tree, delta).proof
         return certify_proof(self.tree, proof, delta, self.unknown)
-
-    def monitor_leaves(self, alpha: float = 0.01) -> Monitor:
-        """Watch new rows without labels: the shares of rows in the leaves.
-
-        They are compared with limits on the true shares, from the rows of the certificate.
-
-        Parameters
-        ----------
-        alpha : float
-            Probability that there is ever a false alarm, as long as new rows come as before.
-
-        Returns
-        -------
-        Monitor
-            ``update_leaves(clf.apply(X))`` adds rows.
-        """
-        if self.certificate is None:
-            raise ValueError(f"The rows give no limits to watch. {self.certificate_reason}")
-        tree, tested = self.tree, self.held_out_counts()
-        counts: NDArray[Any]
-        price: float | None
-        if tested is not None:
-            counts, price = tested[0], -log(tested[1])
-        elif self.proof is not None:
-            counts, price = self.proof.counts_b, self.proof.log_prior
-        else:
-            at_nodes = self._rows_at_nodes
-            counts, price = tree.counts if at_nodes is None else at_nodes, None
-        rows = counts.sum(axis=1).round().astype(np.int64)
-
-        def upper(leaf: int, events: int, log_level: float) -> float:
-            if price is None:  # training rows: the limits of all leaves hold together
-                return share_training(tree, leaf, events, m, alpha / 2.0)
-            return limit(m, events, log_level + price)
-
-        m, by_leaf = int(rows[0]), {leaf: int(rows[leaf]) for leaf in tree.leaves.tolist()}
-        return leaf_monitor(by_leaf, m, alpha=alpha, upper=upper)
 
     def held_out_counts(self) -> tuple[NDArray[np.int64], int] | None:
         """The rows that fit held out, at each node, and how many trees share their delta."""

@@ -12,7 +12,8 @@ import treebound as tb
 from treebound.bounds.risk import risk_upper
 from treebound.certificate import Prior, draw_folds
 from treebound.certificate.monitor import Monitor
-from treebound.classifier.referring import ReferringClassifier, refer
+from treebound.classifier.referring import ReferringClassifier
+from treebound.promises import refer
 from treebound.show.report_data import report_data
 
 

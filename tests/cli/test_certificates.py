@@ -8,6 +8,7 @@ import pytest
 from shell import refused, run
 
 import treebound as tb
+from treebound.classifier.referring import ReferringClassifier
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +62,7 @@ def test_refer_writes_a_model_that_refers(files, capsys):
     answers = set(out.split()[1:])
     assert "refer" in answers
     assert len(answers) > 1
-    answered = tb.classifier.referring.ReferringClassifier.load(model).referral_
+    answered = ReferringClassifier.load(model).referral_
     _, out, _ = run(capsys, "evaluate", model, test)
     assert "of 500 rows are answered (" in out
     assert str(answered) in out
@@ -74,6 +75,17 @@ def test_refer_writes_a_model_that_refers(files, capsys):
     line = refused(capsys, "fit", train, "--target", "y", "--refer", "0.1", "--quiet",
                    "-o", model)  # fmt: skip
     assert "took no part in fitting" in line
+
+
+def test_certify_bounds_the_mean_cost(files, capsys):
+    train, test, model = files
+    run(capsys, "fit", train, "--target", "y", "--certify", "folds", "-o", model)
+    clf = tb.BoundTreeClassifier.load(model)
+    code, out, _ = run(capsys, "certify", model, "--costs", "ill=4")
+    assert (code, out.strip()) == (0, str(clf.certify_cost(costs={"ill": 4.0})))
+    _, out, _ = run(capsys, "certify", model, test, "--costs", "ill=4", "--json")
+    assert json.loads(out)["m"] == 500
+    assert "must name classes" in refused(capsys, "certify", model, "--costs", "sick=4")
 
 
 def refused_by(function, *args):

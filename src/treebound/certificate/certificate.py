@@ -201,9 +201,18 @@ class Certificate:
         if not self.useful:
             return (
                 "This promises no more than always answering the most frequent class, which is "
-                f"wrong on {baseline} of these examples. {limit} ({seen})."
+                f"wrong on {baseline} of these examples. {self._help} {limit} ({seen})."
             )
         return f"{limit} ({seen}; always the most frequent class: {baseline})."
+
+    @property
+    def _help(self) -> str:
+        """What would give a limit below the error of always predicting one class."""
+        if self.constant_error is not None and self.errors / self.m >= self.constant_error:
+            return "The tree is wrong as often itself: look at the limits of the classes."
+        if self.kind == "training":
+            return "A certificate from held-out rows, folds or a prior promises more."
+        return "More rows would promise more."
 
     def explain(self, *, by_class: bool = True) -> str:
         """Describe the bound, how it was computed, and what it assumes.
@@ -379,11 +388,17 @@ def errors_by_class(
     ``counts`` are those of rows at the nodes of the tree, by default its own. Rows may rest at an
     inner node (``unknown="stop"``).
     """
-    rest = np.array(tree.counts if counts is None else counts, dtype=np.float64)
-    rows, inner = rest[0].copy(), ~tree.is_leaf
-    rest[inner] -= rest[tree.left[inner]] + rest[tree.right[inner]]
+    own = np.asarray(tree.counts if counts is None else counts)
     wrong = tree.label[:, None] != np.arange(tree.n_classes)
-    return rows.round().astype(np.int64), (rest * wrong).sum(axis=0).round().astype(np.int64)
+    errors = (rows_at_rest(tree, own) * wrong).sum(axis=0)
+    return own[0].round().astype(np.int64), errors.round().astype(np.int64)
+
+
+def rows_at_rest(tree: Tree, counts: NDArray[Any]) -> NDArray[Any]:
+    """The rows that end at each node, of those that come to it."""
+    rest, inner = np.array(counts), ~tree.is_leaf
+    rest[inner] -= rest[tree.left[inner]] + rest[tree.right[inner]]
+    return rest
 
 
 def reason_against(tree: Tree, row_counts: NDArray[np.int64] | None = None) -> str:

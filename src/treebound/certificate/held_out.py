@@ -41,13 +41,14 @@ def learn_apart(
     sample_weight: Any,
     fold: NDArray[np.intp],
     unknown: Unknown,
+    groups: NDArray[np.int64] | None = None,
 ) -> tuple[Sample, Sample, NDArray[np.uint64]]:
     """Split into training rows and held-out rows; ``fold`` are places among rows with weight.
 
     Also returns the hashes of the held-out rows, whose categories the sample may not know.
     Nothing is learned from the held-out rows: categories and missing values that only they have
     are unknown to the columns. Only the types of the columns and the set of classes come from all
-    rows.
+    rows. ``groups`` are those of all rows.
     """
     classes, codes = learn_classes(y)
     same_length(table.shape[0], len(codes))
@@ -55,13 +56,15 @@ def learn_apart(
     rows = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
     present = np.unique(codes[rows])
 
-    def part(chosen: NDArray[np.intp]) -> tuple[Any, ...]:
+    def part(chosen: NDArray[np.intp]) -> tuple[Any, Any, Any, Any]:
         mask = np.zeros(len(codes), dtype=bool)
         mask[chosen] = True
-        return table.rows(mask), classes[codes[mask]], None if weight is None else weight[mask]
+        weights, members = (None if each is None else each[mask] for each in (weight, groups))
+        return table.rows(mask), classes[codes[mask]], weights, members
 
-    sample = _with_classes(learn(*part(np.delete(rows, fold))), classes[present])
-    held, labels, weights = part(rows[fold])
+    *outside, members = part(np.delete(rows, fold))
+    sample = _with_classes(learn(*outside, groups=members), classes[present])
+    held, labels, weights, _ = part(rows[fold])
     aside = Sample.read(
         held,
         labels,

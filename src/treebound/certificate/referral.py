@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import Constraint, Number, check
+from treebound.certificate.certificate import rows_at_rest
 from treebound.certificate.monitor import Monitor, error_monitor
 from treebound.certificate.prior import CertifiedTree, limit, log_labels
 from treebound.tree.model import Tree
@@ -105,12 +106,10 @@ class Referral:
         order = np.argsort(classes)
         code = np.argsort(order)  # where each class, and last the new one, has gone
         counts = np.zeros((tree.n_nodes, len(classes)))
-        rest = tree.counts.copy()  # of the rows that end at a node
-        inner = ~tree.is_leaf
-        rest[inner] -= rest[tree.left[inner]] + rest[tree.right[inner]]
+        rest = rows_at_rest(tree, tree.counts)
         counts[:, code[:-1]] = np.where(self.answers[:, None], rest, 0.0)
         counts[:, code[-1]] = np.where(self.answers, 0.0, rest.sum(axis=1))
-        for node in np.flatnonzero(inner)[::-1].tolist():
+        for node in np.flatnonzero(~tree.is_leaf)[::-1].tolist():
             counts[node] += counts[tree.left[node]] + counts[tree.right[node]]
         factors = None
         if tree.factors is not None:

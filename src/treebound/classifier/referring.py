@@ -9,14 +9,11 @@ from typing import Any, NamedTuple, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import invalid
-from treebound.certificate import CertifiedTree
-from treebound.certificate.referral import Referral, refer_by_prior, refer_by_rows
 from treebound.classifier.methods import ModelMethods
 from treebound.exchange import load
 from treebound.model import Model
 
-__all__ = ["Answered", "ReferringClassifier", "refer"]
+__all__ = ["Answered", "ReferringClassifier"]
 
 
 class Answered(NamedTuple):
@@ -133,84 +130,3 @@ class ReferringClassifier(ModelMethods):
             "A tree of scikit-learn answers every case. Hint: export the classifier that refer was "
             "called on."
         )
-
-
-def refer(
-    model: Model,
-    max_risk: float,
-    X: Any = None,
-    y: Any = None,
-    *,
-    label: Any = None,
-    delta: float | None = None,
-) -> Model:
-    """The model that answers only where the risk of an answered case can be promised."""
-    if model.referral is not None:
-        raise ValueError("This tree refers already. Hint: refer with the tree that was fitted.")
-    answer = refer_label(model.classes, label)
-    referral = _referral(model, max_risk, X, y, model.delta if delta is None else delta)
-    return refer_model(model, replace(referral, label=answer))
-
-
-def _referral(model: Model, max_risk: float, X: Any, y: Any, level: float) -> Referral:
-    """The leaves that answer: by the rows that fit held out, by others, or by the prior."""
-    if X is not None:
-        return _by_other_rows(model, max_risk, X, y, level)
-    if model.proof is not None:
-        trees = [CertifiedTree(model.tree, model.proof, model.proof.risk(level))]
-        if model.frontier is not None and model.step is None:
-            trees = list(model.frontier)
-        return refer_by_prior(trees, max_risk, level)
-    if model.held_out is None:
-        raise ValueError(
-            "refer needs rows that took no part in fitting. Hint: fit with certify='held-out', "
-            "'folds' or 'prior', or give such rows: refer(X, y, max_risk=...)."
-        )
-    tested = model.held_out_counts()
-    if tested is None:
-        raise ValueError(
-            "The held-out rows were counted on the grown tree; this tree has raised subtrees. "
-            "Hint: give rows that took no part in fitting: refer(X, y, max_risk=...)."
-        )
-    counts, shares = tested
-    referral = refer_by_rows(model.tree, counts, model.held_out.m, max_risk, level / shares)
-    return replace(referral, delta=level)
-
-
-def _by_other_rows(model: Model, max_risk: float, X: Any, y: Any, delta: float) -> Referral:
-    """From rows that must not have had a part in fitting."""
-    counts, seen = model.tested(X, y)
-    if seen.significant:
-        raise ValueError(
-            f"{seen.matches:,} of {seen.comparable:,} rows took part in fitting: they are "
-            f"{seen.roles}. Hint: refer needs rows that did not."
-        )
-    return refer_by_rows(model.tree, counts, int(counts.sum()), max_risk, delta)
-
-
-def refer_label(classes: NDArray[Any], label: Any = None) -> Any:
-    """The label of referral: of the type of the classes and none of them."""
-    text = classes.dtype.kind in "UOT"
-    label = ("refer" if text else -1) if label is None else label
-    kinds: dict[str, tuple[type, ...]] = {"i": (int,), "u": (int,), "f": (int, float)}
-    wanted = (str,) if text else kinds.get(classes.dtype.kind, ())
-    if not isinstance(label, wanted) or isinstance(label, bool) or label in classes.tolist():
-        must = f"a label of the type of the classes ({classes.dtype}) that is none of them"
-        raise invalid("label", "refer", must, label)
-    return label
-
-
-def refer_model(model: Model, referral: Referral) -> Model:
-    """The model of the tree with the label of referral as one more class."""
-    return replace(
-        model,
-        tree=referral.shown_tree(),
-        referral=referral,
-        pruning=None,
-        step=None,
-        held_out=None,
-        proof=None,
-        frontier=None,
-        row_counts=None,
-        no_certificate=f"The tree answers only some cases. {referral}",
-    )

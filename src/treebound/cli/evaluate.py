@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from json import dumps
 from pathlib import Path
@@ -15,7 +16,10 @@ from treebound.cli.options import Data, FileOptions, Model, Switch, Target
 
 if TYPE_CHECKING:
     from treebound.certificate import Certificate
+    from treebound.certificate.mean_cost import MeanCost
     from treebound.certificate.referral import Referral
+    from treebound.data.files import RawTable
+    from treebound.model import Model as FittedModel
 
 __all__ = ["certify", "evaluate"]
 
@@ -127,6 +131,7 @@ def certify(
     target: Target = None,
     kind: Literal["training", "held-out", "prior"] | None = None,
     delta: float | None = None,
+    costs: Annotated[list[str], Parameter(negative="")] = (),  # type: ignore[assignment]
     json: Switch = False,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:  # fmt: skip
@@ -139,6 +144,9 @@ def certify(
         in their order, of which a fifth defines a prior over trees.
     delta
         The promise holds with probability 1 - delta; by default as the model was fitted.
+    costs
+        Bound the mean cost instead: LABEL=COST, what an error on a class costs (may be repeated;
+        1 for the others).
     json
         Print the certificate as JSON.
     """
@@ -147,6 +155,14 @@ def certify(
     loaded = loaded_model(model, data)
     if loaded.referral is not None:
         print_result(str(loaded.referral))
+        return
+    if costs:
+        table = [] if data is None else [labelled_rows(loaded, data, options, target)]
+        limit = _mean_cost(loaded, costs, *table, delta=delta)
+        if json:
+            console.print_json(dumps(asdict(limit)))
+        else:
+            print_result(str(limit))
         return
     if data is None:
         certificate = loaded.certify(delta=delta)
@@ -164,6 +180,17 @@ def certify(
     if loaded.tree.n_leaves == 1:
         print_result(one_leaf(loaded.tree))
     print_result(certificate.explain(by_class=_few_classes(certificate)))
+
+
+def _mean_cost(
+    model: FittedModel, texts: Sequence[str], *rows: RawTable, delta: float | None
+) -> MeanCost:
+    """The limit on the mean cost, from rows or from those that fit held out."""
+    from treebound.cli.weighting import by_class
+    from treebound.promises import certify_cost
+
+    table = [part for own in rows for part in (own.table(), own.labels())]
+    return certify_cost(model, by_class(texts, model.classes.tolist()), *table, delta=delta)
 
 
 def _answered(figures: dict[str, Any], referral: Referral) -> tuple[int, int]:

@@ -194,7 +194,7 @@ def fit(
     if not quiet:
         print_message(summary(model))
     if refer is not None:
-        from treebound.classifier.referring import refer as referring
+        from treebound.promises import refer as referring
 
         model = referring(model, refer)
         print_message(str(model.referral))

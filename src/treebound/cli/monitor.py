@@ -84,7 +84,9 @@ def monitor(
 def _fresh(model: FittedModel, labels: bool, alpha: float) -> Monitor:
     """A monitor of what the model promises."""
     if not labels:
-        return model.monitor_leaves(alpha)
+        from treebound.promises import monitor_leaves
+
+        return monitor_leaves(model, alpha)
     if model.referral is not None:
         return model.referral.monitor(alpha)
     if model.certificate is None:

@@ -16,6 +16,7 @@ from treebound.data import Column, Sample
 from treebound.edit.candidates import Candidate
 from treebound.edit.editor import Editor
 from treebound.edit.places import node_at, where
+from treebound.edit.steps import Step
 from treebound.exchange import dumps
 from treebound.model import Model, as_model
 from treebound.show import to_html
@@ -83,17 +84,23 @@ class EditorPage:
             return {"preview": self._preview(str(request["node"]), str(request["text"]))}
         if command in ("save", "report"):
             return self._written(command)
-        if command in ("undo", "redo"):
-            step = self._editor.undo() if command == "undo" else self._editor.redo()
-        elif command in _STEPS:
-            values = {name: value for name, value in request.items() if name != "version"}
-            if command == "split":
-                values["text"] = self._observed(values["node"], values["text"])
-            step = self._editor.take(values)
-        else:
-            raise KeyError(command)
+        try:
+            step = self._step(command, request)
+        except OSError as error:  # the step was taken before it was to be kept in a file
+            self._version += 1
+            return {"state": self._state(), "error": f"The step could not be kept: {error}"}
         self._version += 1
         return {"state": self._state(), "message": step.sentence}
+
+    def _step(self, command: str, request: dict[str, Any]) -> Step:
+        if command in ("undo", "redo"):
+            return self._editor.undo() if command == "undo" else self._editor.redo()
+        if command not in _STEPS:
+            raise KeyError(command)
+        values = {name: value for name, value in request.items() if name != "version"}
+        if command == "split":
+            values["text"] = self._observed(values["node"], values["text"])
+        return self._editor.take(values)
 
     # -- what it shows -----------------------------------------------------------------------
 

@@ -9,8 +9,8 @@ from treebound.tree.model import Tree
 from treebound.tree.split import Split, one_line
 
 __all__ = [
-    "answer", "class_and_counts", "count", "counted", "number", "one_line", "tree_in_words",
-    "typeset",
+    "answer", "class_and_counts", "count", "counted", "node_lines", "number", "one_line",
+    "tree_in_words", "typeset",
 ]  # fmt: skip
 
 
@@ -55,6 +55,14 @@ def class_and_counts(tree: Tree, node: int) -> str:
     label = int(tree.label[node])
     right = count(float(tree.counts[node, label]))
     return f"{one_line(tree.classes[label])} ({right} / {count(float(tree.weight[node]))})"
+
+
+def node_lines(tree: Tree, node: int, split: Split | None) -> list[str]:
+    """The lines of a node: its column and rows; without a split its class, and what is hidden."""
+    if split is not None:
+        return [one_line(split.column.name), counted(int(tree.rows[node]), "row")]
+    hidden = int(tree.size[node]) - 1
+    return [class_and_counts(tree, node), *([f"... {hidden} more"] if hidden else [])]
 
 
 def tree_in_words(tree: Tree) -> str:

@@ -19,15 +19,8 @@ def answer(split: Split, *, left: bool, digits: int | None = None) -> str:
 
     Missing values are mentioned if the column had any in training, or if the split is on them:
     ``<= 30 or missing``, ``is missing``. If only two categories can occur, the other one is named:
-    ``= male`` instead of ``≠ female`` (see ``Split.closed``).
-
-    Parameters
-    ----------
-    split : Split
-    left : bool
-        Whether to describe the left side.
-    digits : int, optional
-        Significant digits of a threshold; by default it is exact.
+    ``= male`` instead of ``≠ female`` (see ``Split.closed``). Thresholds are exact, or have so many
+    significant digits.
     """
     takes_missing = left == split.missing_left
     if split.kind == "missing":
@@ -78,11 +71,7 @@ def tree_in_words(tree: Tree) -> str:
 def number(value: float, digits: int | None = None) -> str:
     """Format a threshold exactly, so that it reads back as the same float.
 
-    Parameters
-    ----------
-    value : float
-    digits : int, optional
-        Significant digits; a rounded number is marked with ``≈``.
+    With ``digits``, so many significant ones; a rounded number is marked with ``≈``.
 
     Examples
     --------

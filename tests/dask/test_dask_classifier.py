@@ -161,7 +161,7 @@ def test_arrow_columns(client):
 
 def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
     monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
-    table = frame()
+    table = frame(2000)
     rows = table.drop(columns=["label", "weight"])
     expected = BoundTreeClassifier().fit(rows, table["label"], table["weight"])
     lazy = dd.from_pandas(table, npartitions=3)

@@ -113,7 +113,7 @@ def partitions(X: Any, y: Any, weight: Any) -> Partitions:
             raise invalid(parameter, "fit", must, given)
         if not isinstance(given, str) and given is not None and not hasattr(given, "dask"):
             raise invalid(parameter, "fit", "a Dask collection", type(given).__name__)
-    joint = _joint(X, y, weight) if is_frame(X) else None
+    joint = _joint(X, y, weight)
     if joint is not None:
         frame, (label, weights) = joint
         split = partial(_apart, label=label, weight=weights)
@@ -150,13 +150,15 @@ def partitions_of(X: Any, y: Any, weight: Any, columns: list[str]) -> Partitions
 def _joint(X: Any, y: Any, weight: Any) -> tuple[Any, tuple[str, str | None]] | None:
     """One DataFrame with labels and weights as columns, so that each partition is read once.
 
-    None where Dask does not know that their partitions fit.
+    None where Dask does not know which index each partition has: then rows go by their place.
     """
     names: list[str | None] = []
     for given, name in ((y, _LABEL), (weight, _WEIGHT)):
         if given is None or isinstance(given, str):
             names.append(given)
             continue
+        if not (is_frame(X) and X.known_divisions and getattr(given, "known_divisions", False)):
+            return None
         try:
             X = X.assign(**{name: given})
         except (ValueError, TypeError, AssertionError, NotImplementedError):

@@ -88,6 +88,11 @@ def _finish(
     return [grow_subtree(parts, one.kernel) for *parts, one in zip(*pieces, subtrees, strict=True)]
 
 
+def _on(worker: str) -> dict[str, Any]:
+    """Where a task is to run, if that worker lives."""
+    return {"workers": [worker], "allow_other_workers": True} if worker else {}
+
+
 # -- the engine --------------------------------------------------------------------------------
 
 
@@ -143,7 +148,8 @@ class DaskEngine(ShardEngine):
 
     def close(self) -> None:
         """Release everything on the workers; their files go with it."""
-        self._client.cancel(list(self._futures))  # an error that is kept may hold some of them
+        for future in list(self._futures):  # an error that is kept may hold some of them
+            future.release()
         self._bundles, self._history, self._calls = [], [], {}
 
     @property
@@ -155,12 +161,14 @@ class DaskEngine(ShardEngine):
         """The name of a task, from which workers know what fit it belongs to."""
         return f"{function.__name__.strip('_')}-treebound-{self._token}-{next(self._number)}"
 
-    def _submit(self, function: Callable[..., Any], *args: Any) -> Any:
-        future = self._client.submit(function, *args, key=self._key(function))
+    def _submit(self, function: Callable[..., Any], *args: Any, worker: str = "") -> Any:
+        """A task, on a worker if it lives."""
+        key = self._key(function)
+        future = self._client.submit(function, *args, key=key, **_on(worker))
         self._futures.add(future)
         return future
 
-    def _coded(self, numbers: Sequence[int], worker: str | None = None) -> list[Any]:
+    def _coded(self, numbers: Sequence[int], worker: str = "") -> list[Any]:
         """Futures of coded partitions, on a worker if it lives."""
         code = require("dask", **_WHO).delayed(_code, pure=False)
         tasks = [
@@ -170,8 +178,7 @@ class DaskEngine(ShardEngine):
             )
             for i in numbers
         ]  # fmt: skip
-        where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
-        futures = list(self._client.compute(tasks, **where))
+        futures = list(self._client.compute(tasks, **_on(worker)))
         self._futures.update(futures)
         return futures
 
@@ -216,10 +223,14 @@ class DaskEngine(ShardEngine):
         return self._submit(_same, value)
 
     def map(self, function: Callable[..., Any], items: Sequence[Any], *args: Any) -> list[Any]:
-        """A task for each item."""
-        futures = [self._submit(function, item, *args) for item in items]
-        if items is self._bundles:
-            self._calls = {one.key: (i, function, args) for i, one in enumerate(futures)}
+        """A task for each item; those of bundles are not moved away from their files."""
+        if items is not self._bundles:
+            return [self._submit(function, item, *args) for item in items]
+        futures = [
+            self._submit(function, item, *args, worker=worker)
+            for item, worker in zip(items, self._homes, strict=True)
+        ]
+        self._calls = {one.key: (i, function, args) for i, one in enumerate(futures)}
         return futures
 
     def reduce(self, function: Callable[[Sequence[Any]], Any], items: Sequence[Any]) -> Any:
@@ -267,7 +278,7 @@ class DaskEngine(ShardEngine):
             return future
         i, function, args = self._calls[future.key]
         self._renew(i)
-        again = self._submit(function, self._bundles[i], *args)
+        again = self._submit(function, self._bundles[i], *args, worker=self._homes[i])
         self._calls[again.key] = (i, function, args)
         return again
 
@@ -277,15 +288,15 @@ class DaskEngine(ShardEngine):
         On one worker, as no other may be able to read the files.
         """
         workers = sorted(self._client.nthreads())
-        worker = workers[i % len(workers)] if workers else None
+        self._homes[i] = worker = workers[i % len(workers)] if workers else ""
         group = self._groups[i]
         starts = [self._starts[k] for k in group]
         bundle = self._submit(
             make_bundle, self._coded(group, worker), self._bins, self.facts.total, starts,
-            self._n_classes,
+            self._n_classes, worker=worker,
         )  # fmt: skip
         for function, args in self._history:
-            bundle = self._submit(function, bundle, *args)
+            bundle = self._submit(function, bundle, *args, worker=worker)
         self._bundles[i] = bundle
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:

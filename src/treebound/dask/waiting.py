@@ -24,7 +24,8 @@ def waited(client: Any, futures: Sequence[Any], name: Callable[[int], str]) -> S
     distributed = require("distributed", extra="dask", why="Growing on Dask")
     while True:
         try:
-            distributed.wait(list(futures), timeout=PATIENCE)
+            with client.as_current():
+                distributed.wait(list(futures), timeout=PATIENCE)
             break
         except TimeoutError:
             _tell_of_workers(client)

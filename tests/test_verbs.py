@@ -239,3 +239,23 @@ def test_rules_that_no_split_follows_are_a_condition(unknown):
     declared = X.assign(s=X["s"].astype("category"))
     words = tb.BoundTreeClassifier(unknown=unknown).fit(declared, y).certificate_.explain()
     assert "no category is new" not in words
+
+
+def test_a_pruner_that_is_not_named_and_columns_in_another_order(cancer):
+    cancer = cancer[:2]
+    clf = tb.BoundTreeClassifier().fit(*cancer)
+    with pytest.raises(TypeError, match=r"Got BoundPruner\(.*\) as fourth. Hint: .*pruner=\.\.\."):
+        tb.prune(clf, *cancer, tb.pruning.BoundPruner())
+    names = [f"x{at}" for at in range(4)]
+    X = pd.DataFrame(cancer[0][:, :4], columns=names)
+    turned, y = X[names[::-1]], cancer[1]
+    for model in (tb.BoundTreeClassifier().fit(X, y), DecisionTreeClassifier(max_leaf_nodes=9)):
+        model.fit(X, y)
+        for kind in ("training", "held-out"):
+            expected = tb.certify(model, X, y, kind=kind).risk
+            assert tb.certify(model, turned, y, kind=kind).risk == expected
+        for options in ({}, {"pruner": "reduced-error"}):
+            rows = {"validation": (X[::2], y[::2])} if options else {}
+            moved = {"validation": (turned[::2], y[::2])} if options else {}
+            expected = tb.prune(model, X, y, **options, **rows).predict(X)
+            assert (tb.prune(model, turned, y, **options, **moved).predict(X) == expected).all()

@@ -15,7 +15,13 @@ __all__ = ["assembled"]
 
 
 def assembled(
-    folder: Traversable, name: str, *, title: str, data: Any, scripts: Sequence[str] = ()
+    template: Traversable,
+    *,
+    title: str,
+    data: Any,
+    styles: Sequence[Traversable],
+    scripts: Sequence[Traversable],
+    connect: bool = False,
 ) -> str:
     """Fill a template with its style, its script, a title and data.
 
@@ -24,34 +30,35 @@ def assembled(
 
     Parameters
     ----------
-    folder : Traversable
-        The folder of ``name.html``, ``name.css`` and ``name.js``. The template has the placeholders
-        ``@TITLE@``, ``@POLICY@``, ``@STYLE@``, ``@SCRIPT@`` and ``@DATA@``.
-    name : str
+    template : Traversable
+        A file with the placeholders ``@TITLE@``, ``@POLICY@``, ``@STYLE@``, ``@SCRIPT@`` and
+        ``@DATA@``.
     title : str
     data : object
         JSON-serializable; embedded in a script element of type ``application/json``.
-    scripts : sequence of str
-        The files of the script, without suffix; by default ``name.js`` alone.
+    styles, scripts : sequences of Traversable
+        The files of the style and of the script, in order.
+    connect : bool
+        Whether the page may send requests to the server that it came from.
     """
-
-    def text(file: str) -> str:
-        return (folder / file).read_text(encoding="utf-8")
-
-    style = text(f"{name}.css")
-    script = "".join(text(f"{part}.js") for part in scripts or (name,))
+    style, script = (
+        "".join(file.read_text(encoding="utf-8") for file in files) for files in (styles, scripts)
+    )
     parts = {
         "TITLE": html.escape(title),
         "POLICY": (
             f"default-src 'none'; img-src data:; style-src {_hash(style)}; "
             f"script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
+            + ("; connect-src 'self'" if connect else "")
         ),
         "STYLE": style,
         "SCRIPT": script,
         "DATA": _embedded(data),
     }
     # One pass over the template: inserted text is not searched again.
-    return re.sub(r"@([A-Z]+)@", lambda found: parts[found[1]], text(f"{name}.html"))
+    return re.sub(
+        r"@([A-Z]+)@", lambda match: parts[match[1]], template.read_text(encoding="utf-8")
+    )
 
 
 def _hash(text: str) -> str:

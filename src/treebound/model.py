@@ -37,6 +37,7 @@ from treebound.certificate import (
     reason_against,
 )
 from treebound.certificate.by_class import by_class_on_rows
+from treebound.certificate.referral import Referral
 from treebound.data import Column, Matrix, Sample, Unknown, read_matrix
 from treebound.data.encoding import some_names
 from treebound.data.frames import Table, read_table
@@ -108,7 +109,7 @@ class Model:
     proof : PriorProof or None
         What the certificate by a prior rests on.
     frontier : Frontier or None
-        The other trees that the prior certifies; not kept in model files.
+        The other trees that the prior certifies.
     row_counts : ndarray of int64 or None
         If the rows were weighted: training rows of each class at each node of the grown tree.
     rows : RowRecord or None
@@ -119,6 +120,10 @@ class Model:
         Why the training rows give no certificate, if the tree itself does not tell.
     edits : tuple of str
         What was changed by hand after fitting, as sentences.
+    swapped : tuple of int
+        Nodes whose right branch is shown first; nothing else depends on it.
+    referral : Referral or None
+        Where the tree refers instead of answering, and its promise.
     """
 
     tree: Tree
@@ -139,9 +144,14 @@ class Model:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     no_certificate: str = ""
     edits: tuple[str, ...] = ()
+    swapped: tuple[int, ...] = ()
+    referral: Referral | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return state_with_version({item.name: getattr(self, item.name) for item in fields(self)})
+        state = {item.name: getattr(self, item.name) for item in fields(self)}
+        if self.held_out is not None:
+            state["held_out"] = replace(self.held_out, shown_before=self.held_out.shown)
+        return state_with_version(state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(checked_state(state))
@@ -415,7 +425,9 @@ class Model:
         number: int = leaves if by_size else step  # type: ignore[assignment]
         if frontier is not None:
             at = frontier.step_with(number) if by_size else frontier.step(number)
-            return replace(self, tree=frontier[at].tree, proof=frontier[at].proof, step=at)
+            tree, proof = frontier[at].tree, frontier[at].proof
+            counts = proof.counts_a + proof.counts_b if tree.weighted else None
+            return replace(self, tree=tree, proof=proof, row_counts=counts, step=at)
         if self.pruning is None:
             why = "edited by hand" if self.edits else "fitted with pruning=None"
             raise ValueError(
@@ -455,6 +467,8 @@ class Model:
             pruning=None,
             step=None,
             held_out=None,
+            proof=None,
+            frontier=None,
             no_certificate="The classes were chosen by a threshold.",
         )
 
@@ -528,12 +542,12 @@ class Model:
 
     def _by_training(self, delta: float, landscape: Landscape | None = None) -> Certificate:
         return certify_tree(
-            self.tree, row_counts=self._rows_at_nodes, landscape=landscape, delta=delta,
+            self.tree, row_counts=self.rows_at_nodes, landscape=landscape, delta=delta,
             unknown=self.unknown,
         )  # fmt: skip
 
     @property
-    def _rows_at_nodes(self) -> NDArray[np.int64] | None:
+    def rows_at_nodes(self) -> NDArray[np.int64] | None:
         """The row counts at the nodes of the tree, where the rows were weighted."""
         if self.row_counts is None or self.path is None:
             return self.row_counts
@@ -543,7 +557,7 @@ class Model:
     @property
     def _reason(self) -> str:
         """Why the training rows give no certificate; empty if they do."""
-        return self.no_certificate or reason_against(self.tree, self._rows_at_nodes)
+        return self.no_certificate or reason_against(self.tree, self.rows_at_nodes)
 
     @property
     def certificate_reason(self) -> str | None:
@@ -599,7 +613,7 @@ class Model:
         ValueError
             If there is no certificate; the message says why.
         """
-        if X is None:
+        if X is None or self.referral is not None:
             return self._own(kind, landscape, self.delta if delta is None else delta)
         if kind in (None, "held-out"):
             return self.certify_tested(self.tested(X, y), kind, landscape=landscape, delta=delta)
@@ -652,14 +666,14 @@ class Model:
             m,
             level,
             seen=seen,
-            constant_error=1.0 - float(rows[label[0]]) / m,
+            constant_error=1.0 - float(rows.max()) / m,
         )
         return certificate.with_class_limits(
             partial(by_class_on_rows, self.classes.tolist(), rows, errors, log(level))
         )
 
     def _own(self, kind: str | None, landscape: Landscape | None, delta: float) -> Certificate:
-        """The certificate from the rows of fit."""
+        """The certificate from the rows of fit; a tree that refers has a promise instead."""
         own: CertificateKind = "training" if self.held_out is None else self.held_out.kind
         own = own if self.proof is None else "prior"
         if landscape is not None or (kind == "training" and own != kind):
@@ -676,11 +690,26 @@ class Model:
 
     def _from_prior(self, X: Any, y: Any, delta: float) -> Certificate:
         """The certificate of any tree from all training rows, in the order of ``fit``."""
-        sample = Sample.read(X, y, columns=self.columns, classes=self.classes, named=self.has_names)
-        seed = self.parameters.get("random_state", 0)
-        options = PriorOptions(thresholds=self.options.thresholds)
-        proof = Prior(sample, seed, options).certify(self.tree, delta).proof
+        sample = replace(self.read_sample(X, y, whole=True), factors=None)
+        proof = self.prior(sample).certify(self.tree, delta).proof
         return certify_proof(self.tree, proof, delta, self.unknown)
+
+    def held_out_counts(self) -> tuple[NDArray[np.int64], int] | None:
+        """The rows that fit held out, at each node, and how many trees share their delta."""
+        held_out, path = self.held_out, self.path
+        if held_out is None:
+            return None
+        if path is None:
+            return held_out.counts, held_out.folds
+        step = path.chosen if self.step is None else self.step
+        shares = held_out.folds * (1 if step == path.chosen else path.n_considered)
+        counts = counts_at(path, step, held_out.counts)
+        return None if counts is None else (counts, shares)
+
+    def prior(self, sample: Sample) -> Prior:
+        """The prior of fit again, from its rows in their order."""
+        options = PriorOptions.of(self.options.thresholds, self.options.max_depth)
+        return Prior(sample, self.parameters.get("random_state", 0), options)
 
     def _from_training(
         self, X: Any, y: Any, landscape: Landscape | None, delta: float
@@ -770,7 +799,8 @@ def as_model(source: Any, caller: str) -> Model:
 def takes_model(function: Callable[Concatenate[Tree, P], R]) -> Callable[Concatenate[Any, P], R]:
     """Let a function of a tree also take a model or classifier, with its way to answer.
 
-    The function gets the tree and, by default, ``unknown``, ``smoothing`` and the target's name.
+    The function gets the tree and, by default, ``unknown``, ``smoothing``, the target's name and
+    the nodes whose right branch is shown first.
     """
     parameters = signature(function).parameters
 
@@ -780,6 +810,7 @@ def takes_model(function: Callable[Concatenate[Tree, P], R]) -> Callable[Concate
             model = as_model(tree, function.__name__)
             answers = {
                 "unknown": model.unknown, "smoothing": model.smoothing, "target": model.target,
+                "swapped": model.swapped,
             }  # fmt: skip
             for name in answers.keys() & parameters.keys():
                 options.setdefault(name, answers[name])

@@ -14,8 +14,9 @@ from treebound.data import Unknown
 from treebound.data.columns import UNKNOWNS
 from treebound.data.sample import ClassWeight
 from treebound.growing import GrowOptions
-from treebound.growing.options import GrowthOrder, Thresholds
+from treebound.growing.options import GROWING_RULES, GrowthOrder, Thresholds
 from treebound.pruning import BoundPruner, Pruner, make_pruner
+from treebound.pruning.base import BasePruner
 from treebound.pruning.weight import RULES
 from treebound.tree.impurity import Criterion
 from treebound.tree.smoothing import SMOOTHINGS, Smoothing
@@ -39,7 +40,6 @@ _ELSEWHERE = {
     "max_leaf_nodes": "use 'max_leaves'.",
     "ccp_alpha": "use pruning=treebound.pruning.CostComplexityPruner(alpha=...).",
     "min_impurity_decrease": "use 'min_gain'.",
-    "monotonic_cst": "constraints on the order are not supported.",
     "max_features": "every split looks at all columns.",
     "splitter": "every split looks at all columns and thresholds.",
 }
@@ -92,6 +92,11 @@ class FitParameters:
     target_risk: float | None = None
     random_state: int | None = 0
     n_jobs: int | None = None
+    monotonic_cst: Any = None
+    class_order: Sequence[Any] | None = None
+    first: Sequence[str] | None = None
+    forbidden: Sequence[Any] | None = None
+    interaction_cst: Any = None
 
     def checked(self) -> tuple[Pruner | None, GrowOptions]:
         """The pruner and the options of growing; a ValueError names an invalid parameter."""
@@ -105,9 +110,25 @@ class FitParameters:
             must = "None unless certify='prior'"
             raise invalid("target_risk", owner, must, self.target_risk)
         pruner = self._pruner(owner)
+        self._check_rules(pruner)
         limits = [self.max_grown_leaves] + [self.max_leaves] * (pruner is None)
         most = min((limit for limit in limits if limit is not None), default=None)
         return pruner, GrowOptions.of(self, owner, max_leaves=most)
+
+    def _check_rules(self, pruner: Pruner | None) -> None:
+        """Raise a ValueError where the rules of growing would not be kept."""
+        rules = {name: vars(self)[name] for name in GROWING_RULES if vars(self)[name] is not None}
+        if rules and self.certify == "prior":
+            raise ValueError(
+                f"The {next(iter(rules))!r} parameter must be None with certify='prior', which "
+                "searches trees in its own way. Hint: use another 'certify'."
+            )
+        raises = isinstance(pruner, BasePruner) and pruner.raises_subtrees
+        if raises and not rules.keys().isdisjoint(("monotonic_cst", "first")):
+            raise ValueError(
+                f"The pruner {pruner!r} puts subtrees in other places, where 'monotonic_cst' and "
+                "'first' would not hold. Hint: use a pruner that only cuts, such as 'bound'."
+            )
 
     def _pruner(self, owner: str) -> Pruner | None:
         """The pruner, with the rule, the seed and the threads that it takes from the classifier."""

@@ -40,9 +40,7 @@ def rules_of(column, rows, cap):
     if kind == "nominal":
         several = [*present, None] if missing else present
         return [("==", value) for value in several] if len(several) > 1 else []
-    cuts = [(low + high) / 2 for low, high in pairwise(present)]
-    if kind == "ordinal":
-        cuts = [float(np.floor(cut)) for cut in cuts]
+    cuts = [low if kind == "ordinal" else (low + high) / 2 for low, high in pairwise(present)]
     if len(cuts) > cap:
         cuts = [cuts[i] for i in np.linspace(0, len(cuts) - 1, cap).round().astype(int)]
     if missing and present:

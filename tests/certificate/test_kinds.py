@@ -11,6 +11,10 @@ from sklearn.datasets import load_breast_cancer, load_iris
 import treebound as tb
 from treebound.bounds.risk import risk_upper
 from treebound.certificate import Prior, draw_folds
+from treebound.certificate.monitor import Monitor
+from treebound.classifier.referring import ReferringClassifier
+from treebound.promises import refer
+from treebound.show.report_data import report_data
 
 
 @pytest.fixture(scope="module")
@@ -166,8 +170,10 @@ def test_a_model_file_keeps_the_certificate(kind, weight, cancer, tmp_path):
 @pytest.mark.parametrize(
     ("kind", "change"),
     [
-        ("prior", lambda d: d["proof"]["errors"].append(1)),
-        ("prior", lambda d: d["proof"].update(errors=[500, 500])),
+        ("prior", lambda d: d["proof"]["counts_b"].append([1, 1])),
+        ("prior", lambda d: d["proof"]["counts_b"][0].__setitem__(0, 500)),
+        ("prior", lambda d: d["frontier"].update(chosen=99)),
+        ("prior", lambda d: d["frontier"]["trees"][0]["proof"]["counts_a"][0].__setitem__(0, 5)),
         ("prior", lambda d: d["proof"].update(log_prior=1.0)),
         ("folds", lambda d: d["held_out"].update(folds=0)),
         ("training", lambda d: d["row_counts"][0].__setitem__(0, 7)),
@@ -223,7 +229,7 @@ def test_certificate_gives_a_monitor_with_the_limits_of_its_classes(cancer):
 def test_referral_answers_as_the_classifier_or_refers(cancer):
     X, y = cancer
     clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
-    some = clf.refer(0.07)
+    some = clf.refer(max_risk=0.07)
     answers, own = some.predict(X), clf.predict(X)
     referred = answers == "refer"
     assert 0 < referred.mean() < 1
@@ -246,12 +252,12 @@ def test_referral_answers_as_the_classifier_or_refers(cancer):
 def test_label_of_referral_has_the_type_of_the_classes():
     X, y = load_iris(return_X_y=True)
     clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
-    answers = clf.refer(0.2).predict(X)
+    answers = clf.refer(max_risk=0.2).predict(X)
     assert answers.dtype == y.dtype
-    assert clf.refer(0.001, label=9).predict(X).tolist() == [9] * 150
+    assert clf.refer(max_risk=0.001, label=9).predict(X).tolist() == [9] * 150
     for label in ("refer", 1, True):
         with pytest.raises(ValueError, match="'label' parameter of refer"):
-            clf.refer(0.2, label=label)
+            clf.refer(max_risk=0.2, label=label)
 
 
 def test_referral_from_other_rows_and_not_from_rows_of_fit(cancer):
@@ -260,16 +266,93 @@ def test_referral_from_other_rows_and_not_from_rows_of_fit(cancer):
     grown, others = order[:350], order[350:]
     clf = tb.BoundTreeClassifier().fit(X.iloc[grown], y.iloc[grown])
     with pytest.raises(ValueError, match="took no part in fitting"):
-        clf.refer(0.08)
+        clf.refer(max_risk=0.08)
     with pytest.raises(ValueError, match="rows took part in fitting"):
-        clf.refer(0.08, X.iloc[grown], y.iloc[grown])
-    found = clf.refer(0.08, X.iloc[others], y.iloc[others]).referral_
+        clf.refer(X.iloc[grown], y.iloc[grown], max_risk=0.08)
+    found = clf.refer(X.iloc[others], y.iloc[others], max_risk=0.08).referral_
     assert found.m == len(others)
     assert found.answers.any()
 
 
-def test_referral_by_the_prior_takes_the_training_rows(cancer, by_prior):
-    found = by_prior.refer(0.125, *cancer)
+def test_referral_by_the_prior_needs_no_rows(cancer, by_prior):
+    found = by_prior.refer(max_risk=0.125)
     assert found.referral_.answers.any()
     assert found.referral_.m == sum(by_prior.model_.proof.rows)
     assert (found.predict(cancer[0]) != "refer").any()
+
+
+def test_a_referring_classifier_is_read_back(cancer, tmp_path):
+    X, y = cancer
+    some = tb.BoundTreeClassifier(certify="held-out").fit(X, y).refer(max_risk=0.07)
+    some.save(tmp_path / "model.json")
+    again = ReferringClassifier.load(tmp_path / "model.json")
+    assert str(again.referral_) == str(some.referral_)
+    np.testing.assert_array_equal(again.predict(X), some.predict(X))
+    np.testing.assert_array_equal(again.predict_proba(X), some.predict_proba(X))
+    assert again.classes_.tolist() == some.classes_.tolist()
+    counts = again.model_.tree.counts[0]
+    assert counts.sum() == again.referral_.tree.counts[0].sum()  # referred rows are its class
+    assert "refer to a person" in again.to_html()
+    monitor = again.referral_.monitor()
+    monitor.update(y, again.predict(X))
+    assert monitor.streams[0].seen == (again.predict(X) != "refer").sum()
+    with pytest.raises(ValueError, match="refers already"):
+        refer(again.model_, 0.1)
+    with pytest.raises(ValueError, match="answers only some cases"):
+        tb.certify(again, X, y)
+
+
+# -- other trees of a prior ---------------------------------------------------------------------
+
+
+def test_a_model_file_and_a_page_keep_the_frontier(by_prior, tmp_path):
+    by_prior.prune_to(2).save(tmp_path / "model.json")
+    again = tb.BoundTreeClassifier.load(tmp_path / "model.json")
+    assert (again.n_leaves_, again.model_.step) == (2, 1)
+    assert str(again.frontier_) == str(by_prior.frontier_)
+    for leaves in (1, 3, 8):
+        one, other = again.prune_to(leaves), by_prior.prune_to(leaves)
+        assert one.to_text() == other.to_text()
+        assert one.certificate_.explain() == other.certificate_.explain()
+    data = report_data(again.model_, 150, None)
+    risks = [certified.risk for certified in by_prior.frontier_]
+    assert [step["certificate"] for step in data["steps"]][::-1] == risks
+    assert data["steps"][data["start"]]["leaves"] == 2
+    assert data["steps"][data["chosen"]]["leaves"] == by_prior.n_leaves_
+    again.save(tmp_path / "small.json", pruning_path=False)
+    assert tb.BoundTreeClassifier.load(tmp_path / "small.json").frontier_ is None
+
+
+def test_a_threshold_leaves_no_certificate_by_a_prior(by_prior):
+    assert by_prior.model_.with_threshold("malignant", 0.2).certificate is None
+
+
+def test_rows_with_new_categories_are_counted_as_they_are_answered():
+    rng = np.random.default_rng(0)
+    X = np.array(["a", "b", "c"], dtype=object)[rng.integers(0, 3, 600)][:, None]
+    y = np.where(X[:, 0] == "a", 1, rng.integers(0, 2, 600))
+    clf = tb.BoundTreeClassifier(unknown="majority").fit(X[:300], y[:300])
+    X[300:450] = "new"
+    certificate = tb.certify(clf, X, y, kind="prior")
+    prior = clf.model_.prior(clf.model_.read_sample(X, y, whole=True))
+    order = np.random.default_rng(0).permutation(600)[120:]
+    assert certificate.m == len(prior.b.y) == 480
+    assert certificate.errors == (clf.predict(X)[order] != y[order]).sum()
+
+
+@pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
+def test_leaves_are_watched_without_labels(kind, cancer):
+    X, y = cancer
+    clf = tb.BoundTreeClassifier(certify=kind).fit(X, y)
+    monitor = clf.monitor_leaves(alpha=0.05)
+    assert monitor.leaves == clf.tree_.leaves.tolist()
+    order = np.random.default_rng(0).permutation(len(y))  # the table is not in random order
+    assert monitor.update_leaves(clf.apply(X)[order]) is None
+    with pytest.raises(ValueError, match="update_leaves"):
+        monitor.update(y, y)
+    again = Monitor.from_json(monitor.to_json())
+    again.update_leaves(np.full(300, monitor.leaves[-1]))
+    name = f"the share of rows in leaf {monitor.leaves[-1]}"
+    assert name in [alarm.name for alarm in again.alarms]
+    with pytest.raises(ValueError, match="needs labels"):
+        clf.certificate_.monitor().update_leaves([0])

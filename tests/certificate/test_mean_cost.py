@@ -5,13 +5,22 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 
-from treebound.certificate.mean_cost import certify_mean_cost
+import treebound as tb
+from treebound.certificate.mean_cost import certify_mean_cost, in_orders
 from treebound.certificate.prior import limit
+from treebound.promises import certify_cost
 
 
 def wealth(costs, mean, delta):
-    """The wealth of the same bets, one row after the other, in exact rationals."""
+    """The mean wealth of the same orders, in exact rationals."""
+    orders = in_orders(np.array(costs)).tolist()
+    return sum(wealth_of(order, mean, delta) for order in orders) / len(orders)
+
+
+def wealth_of(costs, mean, delta):
+    """The wealth of the same bets, one row after the other."""
     total, sum_, squares, m = Fraction(1), 0.5, 0.25, len(costs)
     for t, cost in enumerate(costs, start=1):
         bet = min(0.9, sqrt(2 * log(1 / delta) / (m * squares / t)))
@@ -51,3 +60,35 @@ def test_costs_out_of_range_are_refused():
         certify_mean_cost([0.0, 3.0], 2.0)
     assert certify_mean_cost([0.0, 0.0], 0.0).cost == 0.0
     assert certify_mean_cost([1.0], 1.0).cost == 1.0
+
+
+def test_costs_of_a_classifier_are_certified_from_held_out_rows():
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+    own = clf.certify_cost(costs={0: 5.0})
+    counts = clf.model_.held_out.counts
+    assert own.m == clf.certificate_.m
+    assert own.most == 5.0
+    limits = clf.certificate_.by_class
+    assert own.mean == pytest.approx((5 * limits[0].errors + limits[1].errors) / counts[0].sum())
+    errors = clf.certify_cost(costs=[[0, 1], [1, 0]])
+    assert clf.certificate_.risk < errors.cost < 1.4 * clf.certificate_.risk
+    plain = tb.BoundTreeClassifier().fit(X[::2], y[::2])
+    other = plain.certify_cost(X[1::2], y[1::2], costs={0: 5.0}, delta=0.1)
+    assert (other.m, other.delta) == (284, 0.1)
+    wrong = plain.predict(X[1::2]) != y[1::2]
+    assert other.mean == pytest.approx((wrong * np.where(y[1::2] == 0, 5.0, 1.0)).mean())
+    with pytest.raises(ValueError, match="needs rows that took no part"):
+        plain.certify_cost(costs={0: 5.0})
+    with pytest.raises(ValueError, match="took part in fitting"):
+        plain.certify_cost(X[::2], y[::2], costs={0: 5.0})
+    with pytest.raises(ValueError, match="no mean cost"):
+        certify_cost(clf.refer(max_risk=0.1).model_, {0: 5.0})
+
+
+def test_of_folds_each_has_its_share_of_delta():
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = tb.BoundTreeClassifier(certify="folds").fit(X, y)
+    four, one = clf.certify_cost(costs={0: 5.0}), clf.certify_cost(costs={0: 5.0}, delta=0.2)
+    assert (four.delta, one.delta) == (0.05, 0.2)
+    assert four.cost > one.cost > four.mean

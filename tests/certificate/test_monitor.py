@@ -142,9 +142,9 @@ def test_shares_of_leaves_are_watched_against_limits_not_estimates(runs):
     shares, rng, false = np.array([0.5, 0.3, 0.15, 0.05]), np.random.default_rng(6), 0
     for _ in range(runs):
         held = rng.multinomial(200, shares)
-        monitor = leaf_monitor(held, alpha=0.05)
+        monitor = leaf_monitor(dict(enumerate(held)), 200, alpha=0.05)
         false += monitor.update_leaves(rng.choice(4, size=1500, p=shares)) is not None
     assert false <= 0.05 * runs + 3 * np.sqrt(0.05 * runs)
-    monitor = leaf_monitor(rng.multinomial(2000, shares), alpha=0.05)
+    monitor = leaf_monitor(dict(enumerate(rng.multinomial(2000, shares))), 2000, alpha=0.05)
     alarm = monitor.update_leaves(rng.choice(4, size=1500, p=[0.3, 0.3, 0.15, 0.25]))
     assert "leaf" in alarm.name

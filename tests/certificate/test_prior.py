@@ -233,6 +233,30 @@ def test_missing_values_and_categories_that_a_has_not_are_routed_by_a():
         np.testing.assert_array_equal(counts, one.tree.counts)
 
 
+def test_where_the_first_missing_value_goes_is_part_of_a_tree():
+    """Two trees that differ in it alone share the mass; neither has it twice."""
+    rng = np.random.default_rng(0)
+    columns = (Column("x"), Column("c", "nominal", ("a", "b")))
+    x, c = rng.normal(size=60), rng.integers(0, 2, 60).astype(np.int8)
+    sample = Sample(Matrix(columns, (x, c)), (x > 0).astype(np.int32), None, np.arange(2))
+    prior = Prior(sample, rows_a=np.arange(20))
+    feature, threshold, *_ = prior.kernel.candidates(np.ones(20, dtype=np.uint8), 0)
+    for at, rule in ((0, ("<=", threshold[feature == 0][0], False)), (1, ("==", 0.0))):
+        tree = tree_of((at, rule, 0, 1), sample)
+        sides = [replace(tree, missing_left=np.array([side, False, False])) for side in (0, 1)]
+        chances = sorted(prior.log_probability(one) for one in sides)
+        assert chances[0] < chances[1] + log(0.01)
+
+
+def test_a_category_between_two_of_a_does_not_move_a_threshold():
+    names = ("low", "middle", "high")
+    codes = np.array([0, 2, 0, 2, 1, 1], dtype=np.int8)
+    sample = Sample(Matrix((Column("o", "ordinal", names),), (codes,)),
+                    np.array([0, 1, 0, 1, 1, 0], np.int32), None, np.arange(2))  # fmt: skip
+    threshold = Prior(sample, rows_a=np.arange(4)).kernel.candidates(np.ones(4, np.uint8), 0)[1]
+    assert threshold.tolist() == [0.0]  # as if the column had no middle
+
+
 def test_every_edited_split_has_a_limit():
     rng = np.random.default_rng(0)
     m = 400

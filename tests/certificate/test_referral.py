@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from treebound.certificate.prior import Prior, limit, search_trees
-from treebound.certificate.referral import REFER, node_counts, refer_by_prior, refer_by_rows
+from treebound.certificate.prior import Prior, limit, log_labels, search_trees
+from treebound.certificate.referral import REFER, refer_by_prior, refer_by_rows
 from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions, grow
 
@@ -33,8 +33,9 @@ def test_sets_of_leaves_are_tested_in_order_until_one_fails():
     rng = np.random.default_rng(0)
     tree = grow(draw(rng, 400), GrowOptions(max_leaves=6))
     held = draw(rng, 1000)
-    rows, errors = node_counts(tree, held.X, held.y)
-    found = refer_by_rows(tree, rows, errors, 0.08)
+    counts, rows = tree.counts_on(held)
+    errors = rows - counts[np.arange(tree.n_nodes), tree.label]
+    found = refer_by_rows(tree, counts, 1000, 0.08)
     assert found.m == 1000
     kept = np.flatnonzero(found.answers)
     assert found.answered == rows[kept].sum()
@@ -54,7 +55,7 @@ def test_without_enough_rows_every_case_is_referred():
     rng = np.random.default_rng(0)
     tree = grow(draw(rng, 400), GrowOptions(max_leaves=6))
     held = draw(rng, 20)
-    found = refer_by_rows(tree, *node_counts(tree, held.X, held.y), 0.05)
+    found = refer_by_rows(tree, tree.counts_on(held)[0], 20, 0.05)
     assert not found.answers.any()
     assert found.share == 0.0
     assert "every case is referred" in str(found)
@@ -65,12 +66,12 @@ def test_refer_is_a_label_of_the_prior():
     sample = draw(rng, 600)
     prior = Prior(sample, 0)
     trees = search_trees(prior)
-    found = refer_by_prior(prior, trees, 0.12)
+    found = refer_by_prior(trees, 0.12)
     assert found.answers.any()
     own = next(one for one in trees if one.tree is found.tree)
     answering = found.answers[found.tree.leaves]
     on_a = found.tree.counts_on(prior.a)[0]
-    labels = [prior.log_labels(on_a[leaf])[found.tree.label[leaf]] for leaf in found.tree.leaves]
+    labels = [log_labels(on_a[leaf])[found.tree.label[leaf]] for leaf in found.tree.leaves]
     price = own.proof.log_prior - sum(labels)
     price += sum(np.log(1 - REFER) + label for label, kept in zip(labels, answering, strict=True)
                  if kept) + np.log(REFER) * (~answering).sum()  # fmt: skip
@@ -84,11 +85,11 @@ def test_promise_is_wrong_at_most_delta(draws):
     for seed in range(draws):
         tree = grow(draw(rng, 100), GrowOptions(max_leaves=6))
         held = draw(rng, 150)
-        kept = refer_by_rows(tree, *node_counts(tree, held.X, held.y), most, delta)
+        kept = refer_by_rows(tree, tree.counts_on(held)[0], 150, most, delta)
         wrong["rows"] += true_risk(tree, kept.answers) > most
         if seed < draws // 3:
             prior = Prior(draw(rng, 250), seed)
-            chosen = refer_by_prior(prior, search_trees(prior, delta, restarts=0), most, delta)
+            chosen = refer_by_prior(search_trees(prior, delta, restarts=0), most, delta)
             wrong["prior"] += true_risk(chosen.tree, chosen.answers) > most
     assert 0 < wrong["rows"] <= delta * draws + 3 * np.sqrt(delta * draws)
     assert wrong["prior"] <= delta * (draws // 3)

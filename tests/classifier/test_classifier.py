@@ -266,8 +266,26 @@ def test_rows_of_a_group_stay_together_and_give_no_certificate():
     for wrong in (person[:-1], np.zeros((1500, 2))):
         with pytest.raises(ValueError, match=r"'groups' parameter must be .* Got shape"):
             BoundTreeClassifier().fit(X, y, groups=wrong)
-    with pytest.raises(ValueError, match=r"'certify' parameter .* 'training' with groups"):
-        BoundTreeClassifier(certify="held-out").fit(X, y, groups=person)
+    with pytest.raises(ValueError, match=r"'certify' parameter .* with groups"):
+        BoundTreeClassifier(certify="prior").fit(X, y, groups=person)
+
+
+@pytest.mark.parametrize("certify", ["held-out", "folds"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_held_out_groups_count_once(certify, weighted):
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(300), rng.integers(1, 9, 300))
+    X = rng.normal(size=(300, 3))[person] + 1e-3 * rng.normal(size=(len(person), 3))
+    y = (rng.random(300) < 0.5).astype(int)[person]  # nothing but who it is tells the class
+    weight = rng.integers(0, 2, len(person)).astype(float) if weighted else None
+    clf = BoundTreeClassifier(certify=certify, pruning=None).fit(X, y, weight, groups=person)
+    certificate = clf.certificate_
+    present = len(np.unique(person if weight is None else person[weight > 0]))
+    sizes = {present // 3, present // 3 + 1} if certify == "folds" else {round(0.3 * present)}
+    assert certificate.m in sizes
+    assert certificate.errors / certificate.m > 0.3  # nobody is in both parts
+    with pytest.raises(ValueError, match="at least 2 groups"):
+        BoundTreeClassifier(certify=certify).fit(X, y, groups=np.zeros(len(y)))
 
 
 def test_boosting_over_the_classifier_is_better_than_one_tree():

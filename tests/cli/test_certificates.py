@@ -8,6 +8,7 @@ import pytest
 from shell import refused, run
 
 import treebound as tb
+from treebound.classifier.referring import ReferringClassifier
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +62,55 @@ def test_refer_writes_a_model_that_refers(files, capsys):
     answers = set(out.split()[1:])
     assert "refer" in answers
     assert len(answers) > 1
+    answered = ReferringClassifier.load(model).referral_
+    _, out, _ = run(capsys, "evaluate", model, test)
+    assert "of 500 rows are answered (" in out
+    assert str(answered) in out
+    figures = json.loads(run(capsys, "evaluate", model, test, "--json")[1])
+    assert 0 <= figures["errors_answered"] <= figures["answered"] < 500
+    assert run(capsys, "certify", model)[1].strip() == str(answered)
+    code, out, _ = run(capsys, "monitor", model, test)
+    assert (code, out.split(" of ")[1].split()[1]) == (0, "answered")
+    assert "refers some cases" in refused_by(tb.BoundTreeClassifier.load, model)
     line = refused(capsys, "fit", train, "--target", "y", "--refer", "0.1", "--quiet",
                    "-o", model)  # fmt: skip
     assert "took no part in fitting" in line
+
+
+def test_certify_bounds_the_mean_cost(files, capsys):
+    train, test, model = files
+    run(capsys, "fit", train, "--target", "y", "--certify", "folds", "-o", model)
+    clf = tb.BoundTreeClassifier.load(model)
+    code, out, _ = run(capsys, "certify", model, "--costs", "ill=4")
+    assert (code, out.strip()) == (0, str(clf.certify_cost(costs={"ill": 4.0})))
+    _, out, _ = run(capsys, "certify", model, test, "--costs", "ill=4", "--json")
+    assert json.loads(out)["m"] == 500
+    assert "must name classes" in refused(capsys, "certify", model, "--costs", "sick=4")
+
+
+def refused_by(function, *args):
+    with pytest.raises(ValueError) as error:
+        function(*args)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["training", "held-out", "folds", "prior"])
+def test_monitor_watches_the_leaves_without_labels(kind, files, rows, capsys, tmp_path):
+    train, test, model = files
+    run(capsys, "fit", train, "--target", "y", "--certify", kind, "-o", model)
+    rows[1000:].drop(columns="y").to_csv(test, index=False)
+    state, picture = tmp_path / "state.json", tmp_path / "evidence.svg"
+    code, out, _ = run(capsys, "monitor", model, test, "--no-labels", "--state", state)
+    assert (code, out[:19]) == (0, "No alarm: 500 rows ")
+    drift = pd.concat([rows[["a", "b"]].assign(a=1.0, b="u")] * 2)
+    drift.to_csv(test, index=False)
+    code, out, _ = run(capsys, "monitor", model, test, "--no-labels", "--state", state,
+                       "--plot", picture)  # fmt: skip
+    assert code == 3
+    assert "the share of rows in leaf" in out
+    assert picture.exists()
+    test.write_text("a,b\n")
+    assert "has no rows" in refused(capsys, "monitor", model, test, "--no-labels")
 
 
 def test_monitor_is_silent_while_the_promise_is_kept_and_exits_with_3_on_alarm(
@@ -96,9 +143,12 @@ def test_evaluate_and_certify_give_limits_by_class(files, capsys):
     run(capsys, "fit", train, "--target", "y", "--certify", "folds", "-o", model)
     own = tb.BoundTreeClassifier.load(model).certificate_
     _, out, _ = run(capsys, "certify", model)
-    assert [f"- {limit}" for limit in own.by_class] == out.strip().splitlines()[-2:]
+    assert out.strip() == own.explain()
+    assert all(f"- {limit}" in out for limit in own.by_class)
     _, out, _ = run(capsys, "evaluate", model, test)
-    assert "\nBy class, all together with probability 95 %:\n- ill: at most" in out
+    assert (
+        "\nBy class, all together with probability 95 %, with the limit above 90 %:\n- ill" in out
+    )
     _, out, _ = run(capsys, "evaluate", model, test, "--json")
     limits = json.loads(out)["certificate"]["by_class"]
     assert [limit["label"] for limit in limits] == ["ill", "well"]

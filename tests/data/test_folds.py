@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupKFold
 from support import coded_sample
 
 import treebound as tb
-from treebound.data import Column
+from treebound.data import Column, Sample
 from treebound.data.folds import LeftOut, folds, held_out
 
 COLUMNS = (Column("a"), Column("b", "nominal", tuple("uvwxyz")))
@@ -212,3 +212,19 @@ def test_rows_left_out_depend_on_their_number_alone():
     ]
     found = np.concatenate([part.X.values[0] for part in parts])
     np.testing.assert_array_equal(found, first.X.values[0])
+
+
+def test_copies_stay_together_where_equal_rows_are_no_coincidence():
+    rng = np.random.default_rng(0)
+    fine, coarse = rng.normal(size=(400, 2)), rng.integers(0, 3, (400, 2)).astype(float)
+    weight, y = rng.integers(1, 4, 400).astype(float), rng.integers(0, 2, 400)
+    for X, together in ((fine, True), (coarse, False)):
+        weighted = Sample.learn(X, y, weight)
+        times = weight.astype(int)
+        repeated = Sample.learn(np.repeat(X, times, axis=0), np.repeat(y, times))
+        for sample in (weighted, repeated):
+            for outside, inside in [*folds(sample, 5, 0), held_out(sample, 0.2, 0)]:
+                parts = [set(zip(*part.X.values, strict=True)) for part in (outside, inside)]
+                assert (not parts[0] & parts[1]) == together
+        for (_, one), (_, other) in zip(folds(weighted, 5, 0), folds(repeated, 5, 0), strict=True):
+            assert copies_of(one) == copies_of(other)

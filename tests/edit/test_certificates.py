@@ -5,6 +5,7 @@ The rows come from a finite domain, so the risk of every tree is known exactly.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
@@ -16,6 +17,7 @@ from scipy.stats import binom
 import treebound as tb
 from treebound.certificate import certify_tree
 from treebound.edit import Editor
+from treebound.exchange import dumps, loads
 
 DELTA = 0.2
 DOMAIN = np.array([*product(range(6), range(4), range(3))], dtype=float)
@@ -223,6 +225,31 @@ def test_a_certificate_that_was_read_spends_the_held_out_rows(fitted) -> None:
     editor.collapse("")
     assert editor.done().certificate_ is None
     assert "looked at" in editor.done().certificate_reason_
+
+
+@pytest.mark.parametrize("way", ["file", "pickle", "another step"])
+def test_held_out_rows_stay_spent_on_every_way(fitted, way) -> None:
+    clf, X, y = fitted(certify="held-out")
+    if way == "another step":
+        X, y = drawn(np.random.default_rng(1), 400)
+        clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+        assert clf.prune_to(1).certificate_ is not None
+        model = clf.model_
+    elif way == "pickle":
+        assert clf.certificate_ is not None
+        model = pickle.loads(pickle.dumps(clf)).model_
+    else:  # its file has the certificate
+        model = loads(dumps(clf.model_))
+    editor = Editor(model, X, y)
+    editor.grow("", max_leaves=3)
+    assert editor.done().certificate is None
+
+
+def test_unseen_held_out_rows_stay_unseen_in_a_pickle(fitted) -> None:
+    clf, X, y = fitted(certify="held-out")
+    editor = pickle.loads(pickle.dumps(clf)).edit(X, y)
+    editor.collapse("")
+    assert editor.done().certificate_ is not None
 
 
 def test_folds_certify_no_edit(fitted) -> None:

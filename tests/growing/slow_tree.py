@@ -23,6 +23,10 @@ class SlowNode:
     split: SlowSplit | None = None
     left: SlowNode | None = None
     right: SlowNode | None = None
+    forced: bool = False
+    limits: list = field(default_factory=list)  # of P(y >= 1), P(y >= 2), ...
+    asked: frozenset = frozenset()  # columns on the path
+    waiting: tuple = ()  # splits that come first
 
 
 @dataclass
@@ -36,6 +40,10 @@ class SlowSplit:
     right: list[int] = field(repr=False)
 
 
+class BreaksOrder(Exception):
+    """A split that comes first is not in order."""
+
+
 class SlowTree:
     """Grows on an encoded matrix with the options of ``treebound.growing.grow``."""
 
@@ -43,7 +51,9 @@ class SlowTree:
         self, X, y, columns, n_classes, *, sample_weight=None, criterion="gini",
         growth_order="gain", max_leaves=None, max_depth=None, min_samples_leaf=1,
         min_samples_split=2, min_weight_fraction_leaf=0.0, min_gain=0.0, thresholds="decimal",
+        signs=None, groups=None, first=(),
     ):  # fmt: skip
+        """``first`` are (column, threshold, category, missing_left); a path stays in a group."""
         self.X, self.y, self.columns, self.n_classes = X, y, columns, n_classes
         self.weight = [1.0] * len(y) if sample_weight is None else [float(w) for w in sample_weight]
         self.criterion, self.growth_order = criterion, growth_order
@@ -52,7 +62,9 @@ class SlowTree:
         self.min_samples_leaf, self.min_samples_split = min_samples_leaf, min_samples_split
         self.min_weight_fraction_leaf, self.min_gain = min_weight_fraction_leaf, min_gain
         self.thresholds = thresholds
-        self.root = SlowNode([i for i in range(len(y)) if self.weight[i] > 0], 0)
+        self.signs, self.groups = signs, groups
+        rows = [i for i in range(len(y)) if self.weight[i] > 0]
+        self.root = SlowNode(rows, 0, limits=[(0.0, 1.0)] * (n_classes - 1), waiting=tuple(first))
         self.missing = [any(isnan(X[i][j]) for i in self.root.rows) for j in range(len(columns))]
         self.grow()
 
@@ -80,6 +92,8 @@ class SlowTree:
         return round(self.impurity(node.rows) - after, 9)
 
     def priority(self, node):
+        if node.forced:
+            return inf
         if self.growth_order == "gain":
             return self.gain(node, node.split)
         after = self.impurity(node.split.left) + self.impurity(node.split.right)
@@ -134,8 +148,12 @@ class SlowTree:
         least = max(0.0, round(self.min_gain * sum(self.counts(self.root.rows)), 9))
         if self.criterion == "misclassification" or self.growth_order == "impurity":
             least = max(least, 1e-9)  # must gain
+        if self.take_first(node):
+            return
         best = {}
         for split in self.candidates(node):
+            if not self.may_ask(node, split.column) or not self.keeps_order(node, split):
+                continue
             if not (self.may_be_leaf(split.left) and self.may_be_leaf(split.right)):
                 continue
             gain = self.gain(node, split)
@@ -146,6 +164,74 @@ class SlowTree:
             held = -1.0 if node.split is None else self.gain(node, node.split)
             if gain > held or (gain == held and self.wins_tie(node.split, split)):
                 node.split = split
+
+    # -- rules -------------------------------------------------------------------------------
+
+    def take_first(self, node):
+        """Take the first waiting split that leaves enough rows on both sides."""
+        while node.waiting:
+            (j, threshold, category, missing_left), *rest = node.waiting
+            node.waiting = tuple(rest)
+            left, right = [], []
+            for i in node.rows:
+                x, n_categories = self.X[i][j], len(self.columns[j].categories or ())
+                if category >= 0:
+                    goes_left = (n_categories if isnan(x) else x) == category
+                else:
+                    goes_left = missing_left if isnan(x) else x <= threshold
+                (left if goes_left else right).append(i)
+            if min(len(left), len(right)) >= max(1, self.min_samples_leaf):
+                side = self.heavier(left, right) if missing_left is None else missing_left
+                node.split = SlowSplit(j, threshold, category, side, -1, left, right)
+                node.forced = True
+                if not self.keeps_order(node, node.split):
+                    raise BreaksOrder
+                return True
+        return False
+
+    def may_ask(self, node, column):
+        if self.groups is None:
+            return True
+        return any(node.asked | {column} <= group for group in self.groups)
+
+    def upper_shares(self, rows):
+        counts = self.counts(rows)
+        return [sum(counts[k:]) / sum(counts) for k in range(1, self.n_classes)]
+
+    def sign(self, split):
+        """Of a split by values; missing against present has none."""
+        nominal = self.columns[split.column].kind == "nominal"
+        return (
+            0
+            if self.signs is None or nominal or split.threshold == inf
+            else (self.signs[split.column])
+        )
+
+    def keeps_order(self, node, split):
+        if self.signs is None or not split.left or not split.right:
+            return True
+        for (low, high), p, q in zip(
+            node.limits, self.upper_shares(split.left), self.upper_shares(split.right), strict=True
+        ):
+            if not low <= min(p, q) <= max(p, q) <= high:
+                return False
+            if self.sign(split) * (q - p) < 0:
+                return False
+        return True
+
+    def child(self, node, rows, side):
+        """``side`` is -1 for the child of the lower values and 1 for the other one."""
+        split, limits = node.split, list(node.limits)
+        left, right = self.upper_shares(split.left), self.upper_shares(split.right)
+        if self.sign(split):
+            middles = [(p + q) / 2 for p, q in zip(left, right, strict=True)]
+            above = side * self.sign(split) > 0
+            limits = [
+                (middle, high) if above else (low, middle)
+                for (low, high), middle in zip(limits, middles, strict=True)
+            ]
+        asked = node.asked | {split.column}
+        return SlowNode(rows, node.depth + 1, limits=limits, asked=asked, waiting=node.waiting)
 
     def may_be_leaf(self, rows):
         """Enough rows, and enough of the sample's weight."""
@@ -191,8 +277,8 @@ class SlowTree:
             if not open_leaves:
                 return
             node = max(open_leaves, key=self.priority)  # the first, which is the oldest, of a tie
-            node.left = SlowNode(node.split.left, node.depth + 1)
-            node.right = SlowNode(node.split.right, node.depth + 1)
+            node.left = self.child(node, node.split.left, -1)
+            node.right = self.child(node, node.split.right, 1)
             self.search(node.left)
             self.search(node.right)
             frontier.remove(node)

@@ -220,3 +220,12 @@ def test_leaf_code_is_the_predictive_code_of_the_classes_one_by_one():
         assert leaf_code(np.bincount(labels, minlength=3)[None].astype(float))[0] == pytest.approx(
             nats
         )
+
+
+def test_whole_weights_are_not_learned_by_heart():
+    """The copies of a row are not grown on in one fold and validated on in another."""
+    weight = np.random.default_rng(0).integers(1, 4, 2000).astype(float)
+    plain, heavy = noisy(2000), noisy(2000, sample_weight=weight)
+    one, other = (BoundPruner().prune(grow(s), s, grow=grow) for s in (plain, heavy))
+    assert other.tree.n_leaves < 20 < other.path.first.n_leaves
+    assert abs(other.choice.loss - one.choice.loss) < 0.03

@@ -30,8 +30,14 @@ def page(results: Results) -> str:
     """The page of a study as HTML."""
     title = f"treebound study: {results.study.protocol} protocol"
     folder = files("treebound.bench") / "assets"
-    scripts = ("page_tables", "page_plots", "page")
-    return assembled(folder, "page", title=title, data=_content(results), scripts=scripts)
+    scripts = ("page_tables.js", "page_plots.js", "page.js")
+    return assembled(
+        folder / "page.html",
+        title=title,
+        data=_content(results),
+        styles=[folder / "page.css"],
+        scripts=[folder / name for name in scripts],
+    )
 
 
 def _content(results: Results) -> dict[str, Any]:

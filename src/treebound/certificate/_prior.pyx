@@ -8,7 +8,7 @@ prior``, may combine the subtrees of all runs.
 
 import numpy as np
 
-from libc.math cimport INFINITY, exp, floor, isnan, log, log1p, rint
+from libc.math cimport INFINITY, exp, isnan, log, log1p, rint
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
@@ -215,6 +215,8 @@ cdef class PriorSearch:
         for i in range(a0, a1):
             row = self.rows_a[f, i]
             code = size if isnan(self.a[f, row]) else <int32_t>self.a[f, row]
+            if code < 0:  # a category that the column does not list
+                continue
             if self.place[code] < 0:
                 self.place[code] = self.n_scratch
                 last = self.append(f)
@@ -293,7 +295,7 @@ cdef class PriorSearch:
 
     cdef double between(self, Py_ssize_t f, double low, double high) except? -1.0:
         if self.kinds[f] == ORDINAL:
-            return floor(0.5 * (low + high))
+            return low  # halfway would depend on the categories of B that lie between
         return pick(low, high, self.rule)
 
     cdef void count_between(

@@ -23,7 +23,7 @@ from treebound.landscape import Landscape
 from treebound.pruning import merge_equal_leaves
 from treebound.tree.model import Tree
 
-__all__ = ["ClassLimit", "by_class_on_rows", "by_class_training", "class_counts"]
+__all__ = ["ClassLimit", "by_class_on_rows", "by_class_training", "share_training"]
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,6 @@ class ClassLimit:
             return f"{self.label}: too few rows to promise anything ({missed})"
         share = f"{100 * self.risk:.1f} %"
         return f"{self.label}: at most {share} of its new cases are missed ({missed})"
-
-
-def class_counts(
-    answers: NDArray[Any], y: NDArray[Any], n_classes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of each class, and how many of them were given another label."""
-    rows = np.bincount(y, minlength=n_classes)
-    errors = np.bincount(y[answers != y], minlength=n_classes)
-    return rows.astype(np.int64), errors.astype(np.int64)
 
 
 def by_class_on_rows(
@@ -123,6 +114,15 @@ def by_class_training(
         risk = _inverted(m, wrong, leaves_answering(tree, k), features, level) if m else 1.0
         limits.append(ClassLimit(label, risk, wrong, m))
     return tuple(limits)
+
+
+def share_training(tree: Tree, leaf: int, events: int, m: int, delta: float) -> float:
+    """A limit on the share of new rows in a leaf, or outside, from m training rows.
+
+    It is the risk of a tree that says whether a row is there, with a leaf for each step of its
+    path and one more, where the truth is that no row is. It holds for all leaves at once.
+    """
+    return _inverted(m, events, int(tree.node_depth[leaf]) + 1, tree.landscape, delta)
 
 
 def _inverted(m: int, errors: int, leaves: int, landscape: Landscape, delta: float) -> float:

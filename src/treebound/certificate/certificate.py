@@ -33,6 +33,7 @@ __all__ = [
     "Certificate",
     "CertificateKind",
     "KINDS",
+    "KINDS_AS_FOUND",
     "certify_counts",
     "certify_tree",
     "reason_against",
@@ -45,6 +46,7 @@ Method = Literal["tail inversion", "compression", "binomial"]
 # Size of the ghost sample relative to the training sample; fixed beforehand.
 GHOST = 4
 CLASSES_AS_FOUND = "the set of classes was taken from the training examples: there are no others"
+KINDS_AS_FOUND = "the kind of each column was taken from all rows: more rows would not change it"
 # Two fits, each with a limit that fails with probability delta, fail together more often.
 CHOSEN_ONCE = (
     "fit was not repeated with other 'thresholds', 'certify' or 'delta' to keep the smaller limit"
@@ -199,9 +201,18 @@ class Certificate:
         if not self.useful:
             return (
                 "This promises no more than always answering the most frequent class, which is "
-                f"wrong on {baseline} of these examples. {limit} ({seen})."
+                f"wrong on {baseline} of these examples. {self._help} {limit} ({seen})."
             )
         return f"{limit} ({seen}; always the most frequent class: {baseline})."
+
+    @property
+    def _help(self) -> str:
+        """What would give a limit below the error of always predicting one class."""
+        if self.constant_error is not None and self.errors / self.m >= self.constant_error:
+            return "The tree is wrong as often itself: look at the limits of the classes."
+        if self.kind == "training":
+            return "A certificate from held-out rows, folds or a prior promises more."
+        return "More rows would promise more."
 
     def explain(self, *, by_class: bool = True) -> str:
         """Describe the bound, how it was computed, and what it assumes.
@@ -216,10 +227,7 @@ class Certificate:
         str
         """
         lines = [str(self), *self._worth(), self._how(), self._smaller()]
-        if by_class and self.by_class:
-            sure = _percent(self.confidence, short=True)
-            lines.append(f"By class, all together with probability {sure}:")
-            lines += [f"- {limit}" for limit in self.by_class]
+        lines += self.class_lines() if by_class else []
         if self.declared_risk is not None:
             lines.append(
                 "Declaring the categories beforehand would have given "
@@ -229,6 +237,14 @@ class Certificate:
             lines.append("It holds only if all of this is true:")
             lines += [f"- {one}" for one in self.assumptions]
         return "\n".join(lines)
+
+    def class_lines(self) -> list[str]:
+        """The limits of the classes in words."""
+        if not self.by_class:
+            return []
+        sure, both = (_percent(1.0 - k * self.delta, short=True) for k in (1, 2))
+        head = f"By class, all together with probability {sure}, with the limit above {both}:"
+        return [head, *(f"- {limit}" for limit in self.by_class)]
 
     def _worth(self) -> Iterator[str]:
         """What the bound means, and whether it is useful."""
@@ -372,11 +388,17 @@ def errors_by_class(
     ``counts`` are those of rows at the nodes of the tree, by default its own. Rows may rest at an
     inner node (``unknown="stop"``).
     """
-    rest = np.array(tree.counts if counts is None else counts, dtype=np.float64)
-    rows, inner = rest[0].copy(), ~tree.is_leaf
-    rest[inner] -= rest[tree.left[inner]] + rest[tree.right[inner]]
+    own = np.asarray(tree.counts if counts is None else counts)
     wrong = tree.label[:, None] != np.arange(tree.n_classes)
-    return rows.round().astype(np.int64), (rest * wrong).sum(axis=0).round().astype(np.int64)
+    errors = (rows_at_rest(tree, own) * wrong).sum(axis=0)
+    return own[0].round().astype(np.int64), errors.round().astype(np.int64)
+
+
+def rows_at_rest(tree: Tree, counts: NDArray[Any]) -> NDArray[Any]:
+    """The rows that end at each node, of those that come to it."""
+    rest, inner = np.array(counts), ~tree.is_leaf
+    rest[inner] -= rest[tree.left[inner]] + rest[tree.right[inner]]
+    return rest
 
 
 def reason_against(tree: Tree, row_counts: NDArray[np.int64] | None = None) -> str:

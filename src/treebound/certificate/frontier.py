@@ -12,6 +12,7 @@ from treebound._validation import Whole, check, invalid
 from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.certificate import (
     CLASSES_AS_FOUND,
+    KINDS_AS_FOUND,
     Assumption,
     Certificate,
     new_categories,
@@ -37,6 +38,7 @@ def certify_proof(
         Assumption("fit was not repeated with another random_state or other parameters after "
                    "a certificate was seen", False),
         Assumption(CLASSES_AS_FOUND, False),
+        Assumption(KINDS_AS_FOUND, False),
         *new_categories(tree, unknown),
     ]  # fmt: skip
     certificate = Certificate(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import log
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from treebound.certificate.by_class import ClassLimit, by_class_on_rows
 from treebound.certificate.certificate import (
     CLASSES_AS_FOUND,
+    KINDS_AS_FOUND,
     Assumption,
     Certificate,
     CertificateKind,
@@ -39,13 +41,14 @@ def learn_apart(
     sample_weight: Any,
     fold: NDArray[np.intp],
     unknown: Unknown,
+    groups: NDArray[np.int64] | None = None,
 ) -> tuple[Sample, Sample, NDArray[np.uint64]]:
     """Split into training rows and held-out rows; ``fold`` are places among rows with weight.
 
     Also returns the hashes of the held-out rows, whose categories the sample may not know.
     Nothing is learned from the held-out rows: categories and missing values that only they have
     are unknown to the columns. Only the types of the columns and the set of classes come from all
-    rows.
+    rows. ``groups`` are those of all rows.
     """
     classes, codes = learn_classes(y)
     same_length(table.shape[0], len(codes))
@@ -53,13 +56,15 @@ def learn_apart(
     rows = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
     present = np.unique(codes[rows])
 
-    def part(chosen: NDArray[np.intp]) -> tuple[Any, ...]:
+    def part(chosen: NDArray[np.intp]) -> tuple[Any, Any, Any, Any]:
         mask = np.zeros(len(codes), dtype=bool)
         mask[chosen] = True
-        return table.rows(mask), classes[codes[mask]], None if weight is None else weight[mask]
+        weights, members = (None if each is None else each[mask] for each in (weight, groups))
+        return table.rows(mask), classes[codes[mask]], weights, members
 
-    sample = _with_classes(learn(*part(np.delete(rows, fold))), classes[present])
-    held, labels, weights = part(rows[fold])
+    *outside, members = part(np.delete(rows, fold))
+    sample = _with_classes(learn(*outside, groups=members), classes[present])
+    held, labels, weights, _ = part(rows[fold])
     aside = Sample.read(
         held,
         labels,
@@ -83,6 +88,9 @@ def _with_classes(sample: Sample, classes: NDArray[Any]) -> Sample:
     return replace(sample, y=code[sample.y], classes=classes, factors=factors)
 
 
+_SHOWN: WeakSet[HeldOut] = WeakSet()
+
+
 @dataclass(frozen=True, eq=False)
 class HeldOut:
     """Results on the held-out rows.
@@ -97,12 +105,24 @@ class HeldOut:
         Number of each class at each node of the grown tree.
     folds : int
         Number of folds of which this one was the best; its limit has this part of ``delta``.
+    shown_before : bool
+        Whether someone may have seen these figures before, as in a model file.
     """
 
     m: int
     errors: int
     counts: NDArray[np.int64]
     folds: int = 1
+    shown_before: bool = False
+
+    @property
+    def shown(self) -> bool:
+        """Whether someone may have seen figures of these rows: no other tree may depend on them."""
+        return self.shown_before or self in _SHOWN
+
+    def show(self) -> None:
+        """Record that a figure of these rows is seen."""
+        _SHOWN.add(self)
 
     @property
     def kind(self) -> CertificateKind:
@@ -150,6 +170,7 @@ class HeldOut:
         self, errors: int, delta: float, steps: int, more: tuple[Assumption, ...]
     ) -> Certificate:
         """The certificate with the assumptions of rows that fit held out."""
+        self.show()
         certificate = certify_counts(errors, self.m, delta / (self.folds * steps))
         others = (
             Assumption("the rows set aside were drawn by number, not by label", True),
@@ -159,6 +180,7 @@ class HeldOut:
             Assumption("fit was not repeated with another random_state or other parameters after "
                        "a certificate was seen", False),
             Assumption(CLASSES_AS_FOUND, False),
+            Assumption(KINDS_AS_FOUND, False),
         )  # fmt: skip
         return replace(
             certificate,

@@ -11,7 +11,7 @@ not yet spent is again a nonnegative supermartingale that starts at 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, log
 from typing import Any
@@ -182,6 +182,12 @@ class Monitor:
         Probability that there is ever a false alarm.
     streams : list of Stream
         What is watched.
+    classes : list
+        The classes that are watched apart.
+    leaves : list of int
+        The nodes whose shares of rows are watched, for a monitor without labels.
+    refers : object
+        The answer that is none: rows with this prediction are ignored.
     alarms : list of Alarm
         Raised so far, at most one for each stream.
     """
@@ -189,6 +195,8 @@ class Monitor:
     alpha: float
     streams: list[Stream]
     classes: list[Any] = field(default_factory=list)
+    leaves: list[int] = field(default_factory=list)
+    refers: Any = None
     alarms: list[Alarm] = field(default_factory=list)
 
     @property
@@ -213,25 +221,31 @@ class Monitor:
         if true.shape != answer.shape or true.ndim != 1:
             must = f"one label for each of the {len(true)} true labels"
             raise invalid("y_pred", "Monitor.update", must, answer.shape)
+        if self.leaves:
+            raise ValueError("This monitor watches leaves. Hint: update_leaves(clf.apply(X)).")
+        if self.refers is not None:
+            true, answer = true[answer != self.refers], answer[answer != self.refers]
         wrong = true != answer
         masks = [np.ones(len(true), dtype=bool), *(true == label for label in self.classes)]
         return self._update([wrong[mask] for mask in masks])
 
     def update_leaves(self, leaves: ArrayLike) -> Alarm | None:
-        """Add rows without labels: the position of the leaf that each of them reached.
+        """Add rows without labels, in the order they came.
 
         Parameters
         ----------
         leaves : array-like of int
-            Positions among the leaves, from 0.
+            The node that each row reached: ``clf.apply(X)``.
 
         Returns
         -------
         Alarm or None
             The first alarm so far.
         """
+        if not self.leaves:
+            raise ValueError("This monitor needs labels. Hint: update(y_true, y_pred).")
         reached = np.asarray(leaves)
-        inside = [reached == leaf for leaf in range(len(self.streams) // 2)]
+        inside = [reached == leaf for leaf in self.leaves]
         return self._update([side for own in inside for side in (own, ~own)])
 
     def _update(self, outcomes: Sequence[NDArray[np.bool_]]) -> Alarm | None:
@@ -256,8 +270,7 @@ class Monitor:
         -------
         str
         """
-        state = _State(self.alpha, self.streams, self.classes, self.alarms)
-        return msgspec.json.encode(state).decode()
+        return msgspec.json.encode(_State(**vars(self))).decode()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Monitor:
@@ -284,7 +297,9 @@ class Monitor:
         sizes = {len(values) for stream in state.streams for values in stream.sizes()}
         if not sizes <= {0, len(BETS)}:
             raise ValueError("This is not the state of a monitor: the number of bets differs.")
-        return cls(state.alpha, state.streams, state.classes, state.alarms)
+        if len(state.streams) != (2 * len(state.leaves) or 1 + len(state.classes)):
+            raise ValueError("This is not the state of a monitor: the number of streams differs.")
+        return cls(**{name: getattr(state, name) for name in state.__struct_fields__})
 
 
 class _State(msgspec.Struct, forbid_unknown_fields=True):
@@ -293,37 +308,36 @@ class _State(msgspec.Struct, forbid_unknown_fields=True):
     alpha: float
     streams: list[Stream]
     classes: list[Any]
+    leaves: list[int]
+    refers: Any
     alarms: list[Alarm]
 
 
 def error_monitor(
-    limit: float, by_class: Sequence[tuple[Any, float]] = (), *, alpha: float = 0.01
+    limit: float,
+    by_class: Sequence[tuple[Any, float]] = (),
+    *,
+    alpha: float = 0.01,
+    refers: Any = None,
 ) -> Monitor:
-    """Watch the error rate, and the share of missed cases of each class.
-
-    Parameters
-    ----------
-    limit : float
-        The certified error.
-    by_class : sequence of (label, limit)
-        The certified limits by class.
-    alpha : float
-        Probability that there is ever a false alarm; shared equally.
-
-    Returns
-    -------
-    Monitor
-    """
+    """Watch the error rate, and the share of missed cases of each class, which share alpha."""
     check("monitor", {"alpha": alpha}, _ALPHA)
     share = alpha / (1 + len(by_class))
-    streams = [Stream("the error rate", float(limit), share)]
+    name = "the error rate" if refers is None else "the error rate of answered cases"
+    streams = [Stream(name, float(limit), share)]
     streams += [
         Stream(f"the share of missed {label}", float(own), share) for label, own in by_class
     ]
-    return Monitor(alpha, streams, [label for label, _ in by_class])
+    return Monitor(alpha, streams, [label for label, _ in by_class], refers=refers)
 
 
-def leaf_monitor(counts: ArrayLike, *, alpha: float = 0.01, log_price: float = 0.0) -> Monitor:
+def leaf_monitor(
+    rows: Mapping[int, int],
+    m: int,
+    *,
+    alpha: float = 0.01,
+    upper: Callable[[int, int, float], float] | None = None,
+) -> Monitor:
     """Watch, without labels, the shares of rows in the leaves, above and below.
 
     Half of alpha is for the limits on the true shares, half for watching; both are divided among
@@ -331,24 +345,28 @@ def leaf_monitor(counts: ArrayLike, *, alpha: float = 0.01, log_price: float = 0
 
     Parameters
     ----------
-    counts : array-like of int
-        Rows in each leaf, of rows that the tree does not depend on: held out, or the rows B of a
-        prior. The counts of the rows that the tree was grown on are no such rows.
+    rows : mapping of int to int
+        Of m rows, how many each leaf has.
+    m : int
+        Number of rows.
     alpha : float
         Probability that there is ever a false alarm.
-    log_price : float
-        ``-ln`` of the prior probability of the tree if the rows are B.
+    upper : callable, optional
+        ``upper(leaf, events, log_level)``: the limit on a share of which there are so many among
+        the m rows. By default the binomial one, for rows that the tree does not depend on: the
+        leaves are chosen by the rows that the tree was grown on.
 
     Returns
     -------
     Monitor
     """
     check("monitor", {"alpha": alpha}, _ALPHA)
-    rows = np.asarray(counts, dtype=np.int64)
-    m, share = int(rows.sum()), alpha / (4.0 * len(rows))
-    streams = []
-    for leaf, inside in enumerate(rows.tolist()):
-        for name, events in (("in", inside), ("outside", m - inside)):
-            limit = upper_limit(m, events, log(share) - log_price)
-            streams.append(Stream(f"the share of rows {name} leaf {leaf}", limit, share))
-    return Monitor(alpha, streams)
+    share, streams = alpha / (4.0 * len(rows)), []
+    for leaf, inside in rows.items():
+        for side, events in (("in", inside), ("outside", m - inside)):
+            if upper is None:
+                most = upper_limit(m, events, log(share))
+            else:
+                most = upper(leaf, events, log(share))
+            streams.append(Stream(f"the share of rows {side} leaf {leaf}", most, share))
+    return Monitor(alpha, streams, leaves=list(rows))

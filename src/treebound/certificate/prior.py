@@ -22,7 +22,8 @@ The prior is a product over the nodes. With the rows of A at a node, and their c
 - a node is split with probability ``F / (1 + F)``, ``F = sum mu e^gain``, kept between ``clip`` and
   ``1 - clip``; without candidates and at the largest depth it is a leaf;
 - a leaf has label j with a probability proportional to ``(c_j + 1/2)^2``;
-- the share ``hand`` of the splits goes to all other splits of the columns (`_edited`).
+- the share ``hand`` of the splits goes to all other splits: half to candidates with missing values
+  on the side where they do not go by A, half to the landscape (`_edited`).
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from numpy.typing import NDArray
 
 from treebound.bounds.risk import risk_upper
 from treebound.certificate._prior import PriorSearch
+from treebound.certificate.certificate import errors_by_class
 from treebound.data import Column, Sample
 from treebound.tree.model import Tree
 
@@ -64,8 +66,14 @@ class PriorOptions:
     hand: float = 0.01
     thresholds: str = "decimal"
 
+    @classmethod
+    def of(cls, thresholds: str, max_depth: int | None) -> PriorOptions:
+        """The constants for trees with such thresholds, of at most this depth."""
+        depth = cls.depth if max_depth is None else min(max_depth, cls.depth)
+        return cls(thresholds=thresholds, depth=depth)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class PriorProof:
     """What the certificate of one tree rests on; it holds for every delta.
 
@@ -73,16 +81,33 @@ class PriorProof:
     ----------
     log_prior : float
         Log of the prior probability of the tree.
-    rows, errors : tuple of int
-        Rows B of each class, and how many of them the tree misclassifies.
+    counts_a, counts_b : ndarray of int64, shape (n_nodes, n_classes)
+        Rows of A and of B at each node, every row once.
+    errors : tuple of int
+        Rows B of each class that the tree misclassifies.
     training_error : float
         Share of all rows, A and B, that it misclassifies.
     """
 
     log_prior: float
-    rows: tuple[int, ...]
+    counts_a: NDArray[np.int64]
+    counts_b: NDArray[np.int64]
     errors: tuple[int, ...]
     training_error: float
+
+    @classmethod
+    def of(
+        cls, tree: Tree, log_prior: float, counts_a: NDArray[Any], counts_b: NDArray[Any]
+    ) -> PriorProof:
+        """The proof of a tree, from the rows of A and B at its nodes."""
+        on_a, on_b = (errors_by_class(tree, counts)[1] for counts in (counts_a, counts_b))
+        share = float(on_a.sum() + on_b.sum()) / max(int(counts_a[0].sum() + counts_b[0].sum()), 1)
+        return cls(log_prior, counts_a, counts_b, tuple(on_b.tolist()), share)
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Rows B of each class."""
+        return tuple(self.counts_b[0].tolist())
 
     @property
     def m(self) -> int:
@@ -170,29 +195,26 @@ class Prior:
             *splits, log_go, log_stop = found
             if tree.left[node] < 0:
                 counts = np.bincount(self.a.y[inside], minlength=self.a.n_classes)
-                total += log_stop + float(self.log_labels(counts)[tree.label[node]])
+                total += log_stop + float(
+                    log_labels(counts, self.options.label_power)[tree.label[node]]
+                )
             else:
-                total += self._log_split(tree, node, inside, splits, log_go)
+                total += self._log_split(tree, node, splits, log_go)
         return total
 
-    def log_labels(self, counts: NDArray[Any]) -> NDArray[np.float64]:
-        """Log probability of each label of a leaf with these class counts on A."""
-        weight = (counts + 0.5) ** self.options.label_power
-        return np.asarray(np.log(weight / weight.sum()))
-
-    def _log_split(
-        self, tree: Tree, node: int, inside: NDArray[np.bool_], splits: list[Any], log_go: float
-    ) -> float:
+    def _log_split(self, tree: Tree, node: int, splits: list[Any], log_go: float) -> float:
         feature, threshold, category, missing_left, log_p = splits
         same = (feature == tree.feature[node]) & (category == tree.category[node])
         if tree.category[node] < 0:
-            same &= (threshold == tree.threshold[node]) & (missing_left == tree.missing_left[node])
-        if same.any():
-            return log_go + float(log_p[same][0])
+            same &= threshold == tree.threshold[node]
+        beside = missing_left == _missing_goes_left(tree, node)
+        if (same & beside).any():
+            return log_go + float(log_p[same & beside][0])
         options = self.options
-        share = log(options.hand) if options.hand else -inf
+        share = log(options.hand / 2.0) if options.hand else -inf
         share += log(options.clip) if isinf(log_go) else log_go
-        return share + _edited(tree, node, self.a, inside)
+        # half of the share is for candidates with missing values on the other side
+        return share + (float(log_p[same][0]) if same.any() else _edited(tree, node, self.a))
 
     def certify(self, tree: Tree, delta: float) -> CertifiedTree:
         """The limit of any tree; it holds for all trees at once.
@@ -208,24 +230,22 @@ class Prior:
         -------
         CertifiedTree
         """
-        n = self.a.n_classes
-        on_a, on_b = (
-            np.bincount(part.y[tree.label[tree.apply(part.X)] != part.y], minlength=n)
+        log_prior = self.log_probability(tree)
+        counts_a, counts_b = (
+            tree.counts_on(replace(part, weight=None))[0].astype(np.int64)
             for part in (self.a, self.b)
         )
-        return self._certified(tree, self.log_probability(tree), on_a, on_b, delta)
+        return self._certified(tree, log_prior, counts_a, counts_b, delta)
 
     def _certified(
         self,
         tree: Tree,
         log_prior: float,
-        errors_a: NDArray[Any],
-        errors_b: NDArray[Any],
+        counts_a: NDArray[Any],
+        counts_b: NDArray[Any],
         delta: float,
     ) -> CertifiedTree:
-        rows = np.bincount(self.b.y, minlength=self.b.n_classes)
-        share = float(errors_a.sum() + errors_b.sum()) / self.sample.n_rows
-        proof = PriorProof(log_prior, tuple(rows.tolist()), tuple(errors_b.tolist()), share)
+        proof = PriorProof.of(tree, log_prior, counts_a, counts_b)
         return CertifiedTree(tree, proof, proof.risk(delta))
 
     def tree_of(self, arrays: dict[str, Any], delta: float) -> CertifiedTree:
@@ -233,9 +253,6 @@ class Prior:
         sample = self.sample
         counts_a, counts_b = arrays.pop("counts_a"), arrays.pop("counts_b")
         log_prior = arrays.pop("log_prior")
-        leaf = arrays["left"] < 0
-        other = arrays["label"][leaf][:, None] != np.arange(sample.n_classes)
-        on_a, on_b = ((counts[leaf] * other).sum(axis=0) for counts in (counts_a, counts_b))
         tree = Tree(
             **arrays,
             counts=counts_a + counts_b,
@@ -246,7 +263,21 @@ class Prior:
         if sample.weight is not None or sample.factors is not None:
             weights, _ = tree.counts_on(sample)
             tree = replace(tree, counts=weights, weighted=True, factors=sample.factors)
-        return self._certified(tree, log_prior, on_a, on_b, delta)
+        return self._certified(tree, log_prior, counts_a, counts_b, delta)
+
+
+def log_labels(counts: NDArray[Any], power: float = PriorOptions.label_power) -> NDArray[Any]:
+    """Log probability of each label of a leaf with these class counts on A."""
+    weight = (counts + 0.5) ** power
+    return np.asarray(np.log(weight / weight.sum(axis=-1, keepdims=True)))
+
+
+def _missing_goes_left(tree: Tree, node: int) -> bool:
+    """Where a missing value goes; among categories it is one of them if rows have it."""
+    column = tree.columns[tree.feature[node]]
+    if column.kind == "nominal" and column.missing:
+        return bool(tree.category[node] == len(column.categories or ()))
+    return bool(tree.missing_left[node])
 
 
 def limit(m: int, errors: int, log_level: float) -> float:
@@ -356,7 +387,7 @@ def _floats(sample: Sample) -> NDArray[np.float64]:
 # -- edited splits -----------------------------------------------------------------------------
 
 
-def _edited(tree: Tree, node: int, a: Sample, inside: NDArray[np.bool_]) -> float:
+def _edited(tree: Tree, node: int, a: Sample) -> float:
     """Log probability of any split: column uniform, then a threshold or a category.
 
     Shorter decimals are more probable. Where missing values go is one of three choices.

@@ -13,7 +13,7 @@ the risk of an answered case for all trees at once.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import Any
 
@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._validation import Constraint, Number, check
-from treebound.certificate.prior import CertifiedTree, Prior, limit
+from treebound.certificate.certificate import rows_at_rest
+from treebound.certificate.monitor import Monitor, error_monitor
+from treebound.certificate.prior import CertifiedTree, limit, log_labels
 from treebound.tree.model import Tree
 
 __all__ = ["Referral", "refer_by_prior", "refer_by_rows"]
@@ -50,6 +52,8 @@ class Referral:
         Probability that the promise is wrong.
     errors, answered, m : int
         Errors among the answered rows, answered rows, and rows that were tested.
+    label : object
+        The answer where the tree refers.
     """
 
     tree: Tree
@@ -59,6 +63,7 @@ class Referral:
     errors: int
     answered: int
     m: int
+    label: Any = None
 
     @property
     def share(self) -> float:
@@ -77,9 +82,47 @@ class Referral:
             f"{self.m:,} rows are answered, {self.errors:,} of them wrongly; the rest is referred."
         )
 
+    def monitor(self, alpha: float = 0.01) -> Monitor:
+        """Watch after deployment whether the risk of answered cases stays below the promise.
+
+        Parameters
+        ----------
+        alpha : float
+            Probability that there is ever a false alarm, if the promise holds.
+
+        Returns
+        -------
+        Monitor
+            It ignores rows whose prediction is the label of referral.
+        """
+        return error_monitor(self.max_risk, alpha=alpha, refers=self.label)
+
+    def shown_tree(self) -> Tree:
+        """The tree with the label of referral as one more class: that of the rows it refers."""
+        tree = self.tree
+        # text may be longer than the classes
+        dtype = None if tree.classes.dtype.kind == "U" else tree.classes.dtype
+        classes = np.concatenate([tree.classes, np.array([self.label], dtype=dtype)])
+        order = np.argsort(classes)
+        code = np.argsort(order)  # where each class, and last the new one, has gone
+        counts = np.zeros((tree.n_nodes, len(classes)))
+        rest = rows_at_rest(tree, tree.counts)
+        counts[:, code[:-1]] = np.where(self.answers[:, None], rest, 0.0)
+        counts[:, code[-1]] = np.where(self.answers, 0.0, rest.sum(axis=1))
+        for node in np.flatnonzero(~tree.is_leaf)[::-1].tolist():
+            counts[node] += counts[tree.left[node]] + counts[tree.right[node]]
+        factors = None
+        if tree.factors is not None:
+            factors = np.ones(len(classes))
+            factors[code[:-1]] = tree.factors
+        labels = np.where(self.answers, code[tree.label], code[-1])
+        return replace(
+            tree, classes=classes[order], counts=counts, label=labels, names=None, factors=factors
+        )
+
 
 def refer_by_rows(
-    tree: Tree, rows: NDArray[Any], errors: NDArray[Any], max_risk: float, delta: float = 0.05
+    tree: Tree, counts: NDArray[Any], m: int, max_risk: float, delta: float = 0.05
 ) -> Referral:
     """The largest set of leaves that passes its test on held-out rows.
 
@@ -87,9 +130,10 @@ def refer_by_rows(
     ----------
     tree : Tree
         The tree, with the counts of the rows that it was grown on.
-    rows, errors : ndarray of int, shape (n_nodes,)
-        Held-out rows that end at each node, and errors among them. They must have had no part in
-        the tree.
+    counts : ndarray of int, shape (n_nodes, n_classes)
+        Held-out rows of each class at each node. They must have had no part in the tree.
+    m : int
+        Number of held-out rows; with ``unknown="stop"`` some reach no leaf.
     max_risk : float
         Largest risk of an answered case.
     delta : float
@@ -102,20 +146,14 @@ def refer_by_rows(
     check("refer", {"max_risk": max_risk, "delta": delta}, _CONSTRAINTS)
     from scipy.stats import binom
 
-    order = _ranked(tree)
-    answered, wrong = rows[order].cumsum(), errors[order].cumsum()
-    m, kept = int(rows.sum()), 0
+    order, kept = _ranked(tree), 0
+    rows = counts[order].sum(axis=1)
+    answered, wrong = rows.cumsum(), (rows - counts[order, tree.label[order]]).cumsum()
     for j in range(_first_test(tree, order, m, max_risk, delta), len(order)):
         if binom.cdf(wrong[j], answered[j], max_risk) > delta:
             break
         kept = j + 1
-    answers = np.zeros(tree.n_nodes, dtype=bool)
-    answers[order[:kept]] = True
-    last = kept - 1
-    return Referral(
-        tree, answers, float(max_risk), float(delta),
-        int(wrong[last]) if kept else 0, int(answered[last]) if kept else 0, m,
-    )  # fmt: skip
+    return _of_prefix(tree, order, kept, answered, wrong, max_risk, delta, m)
 
 
 def _first_test(tree: Tree, order: NDArray[np.intp], m: int, max_risk: float, delta: float) -> int:
@@ -144,16 +182,14 @@ def _ranked(tree: Tree) -> NDArray[np.intp]:
 
 
 def refer_by_prior(
-    prior: Prior, trees: Iterable[CertifiedTree], max_risk: float, delta: float = 0.05
+    trees: Iterable[CertifiedTree], max_risk: float, delta: float = 0.05
 ) -> Referral:
     """The tree and the leaves that answer most of the rows B with the risk promised.
 
     Parameters
     ----------
-    prior : Prior
-        The prior of the training rows.
     trees : iterable of CertifiedTree
-        Trees to choose from, such as those of `search_trees`.
+        Trees of one prior to choose from, such as those of `search_trees`.
     max_risk : float
         Largest risk of an answered case.
     delta : float
@@ -164,44 +200,40 @@ def refer_by_prior(
     Referral
     """
     check("refer", {"max_risk": max_risk, "delta": delta}, _CONSTRAINTS)
-    best: Referral | None = None
-    for one in trees:
-        found = _referred(prior, one, max_risk, delta)
-        if best is None or found.answered > best.answered:
-            best = found
-    assert best is not None
-    return best
+    referrals = [_referred(certified, max_risk, delta) for certified in trees]
+    return max(referrals, key=lambda referral: referral.answered)
 
 
-def _referred(prior: Prior, one: CertifiedTree, max_risk: float, delta: float) -> Referral:
+def _referred(certified: CertifiedTree, max_risk: float, delta: float) -> Referral:
     """The longest prefix of the ranked leaves whose limit is small enough."""
-    tree, order = one.tree, _ranked(one.tree)
-    rows, errors = node_counts(tree, prior.b.X, prior.b.y)
-    on_a = np.bincount(
-        tree.apply(prior.a.X).astype(np.int64) * tree.n_classes + prior.a.y,
-        minlength=tree.n_nodes * tree.n_classes,
-    ).reshape(tree.n_nodes, -1)
-    labels = np.array([prior.log_labels(on_a[leaf])[tree.label[leaf]] for leaf in order])
+    tree, proof = certified.tree, certified.proof
+    order = _ranked(tree)
+    rows = proof.counts_b[order].sum(axis=1)
+    wrong = (rows - proof.counts_b[order, tree.label[order]]).cumsum()
+    labels = log_labels(proof.counts_a[order])[np.arange(len(order)), tree.label[order]]
     # the price of the labels is replaced: 1 - REFER for the classes, REFER for ``refer``
-    shared = one.proof.log_prior - float(labels.sum())
-    answered, wrong = rows[order].cumsum(), errors[order].cumsum()
-    price = shared + (labels + log(1.0 - REFER)).cumsum()
+    price = proof.log_prior - float(labels.sum()) + (labels + log(1.0 - REFER)).cumsum()
     price += log(REFER) * (len(order) - 1 - np.arange(len(order)))
-    kept = 0
-    for j in range(len(order)):
-        if limit(int(answered[j]), int(wrong[j]), log(delta) + float(price[j])) <= max_risk:
-            kept = j + 1
+    levels, answered = log(delta) + price, rows.cumsum()
+    limits = [
+        limit(int(n), int(k), level) for n, k, level in zip(answered, wrong, levels, strict=True)
+    ]
+    kept = 1 + max((j for j, own in enumerate(limits) if own <= max_risk), default=-1)
+    return _of_prefix(tree, order, kept, answered, wrong, max_risk, delta, proof.m)
+
+
+def _of_prefix(
+    tree: Tree,
+    order: NDArray[np.intp],
+    kept: int,
+    answered: NDArray[Any],
+    wrong: NDArray[Any],
+    max_risk: float,
+    delta: float,
+    m: int,
+) -> Referral:
+    """The tree that answers in the first leaves of an order, from the counts up to each of them."""
     answers = np.zeros(tree.n_nodes, dtype=bool)
     answers[order[:kept]] = True
     counts = (int(wrong[kept - 1]), int(answered[kept - 1])) if kept else (0, 0)
-    return Referral(tree, answers, max_risk, delta, *counts, prior.b.n_rows)
-
-
-def node_counts(
-    tree: Tree, X: Any, y: NDArray[Any], unknown: str = "other"
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows that end at each node, and errors among them."""
-    reached = tree.apply(X, unknown)
-    rows = np.bincount(reached, minlength=tree.n_nodes)
-    wrong = np.bincount(reached[tree.label[reached] != y], minlength=tree.n_nodes)
-    return rows.astype(np.int64), wrong.astype(np.int64)
+    return Referral(tree, answers, float(max_risk), float(delta), *counts, m)

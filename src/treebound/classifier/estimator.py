@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from treebound._validation import invalid
 from treebound.certificate import Certificate, Frontier
+from treebound.certificate.mean_cost import MeanCost
+from treebound.certificate.monitor import Monitor
 from treebound.classifier.fitting import fit_table
 from treebound.classifier.methods import FrameOutput, ModelMethods
 from treebound.data import Column, Matrix
@@ -109,6 +112,22 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         at each fit.
     n_jobs : int or None
         Number of threads; the tree does not depend on it.
+    monotonic_cst : array-like of int, mapping of column to int, or None
+        Columns in which the probability of the second class, in all that ``predict_proba``
+        returns, only rises (1) or only falls (-1); 0 for no constraint. With more classes
+        ``class_order`` is needed, and the probability of class k or above is meant, for every k.
+        Missing values are not constrained. See :ref:`rules`.
+    class_order : sequence of classes, or None
+        All classes from low to high, for ``monotonic_cst``.
+    first : sequence of str, or None
+        Splits that come first, written as they are printed, such as ``["age <= 18"]``: the first
+        one at the root, the next at both of its children, and so on. One that leaves a side
+        without rows is left out there.
+    forbidden : sequence of names or indices, or None
+        Columns that are never asked.
+    interaction_cst : {"no_interactions", "pairwise"}, sequence of groups of columns, or None
+        A path from the root to a leaf asks columns of one group only; the columns that are in no
+        group are one more.
 
     Attributes
     ----------
@@ -198,7 +217,8 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
             The weight of every row, or the name of its column.
         groups : array-like of shape (n_rows,), optional
             The group of every row, such as a patient with several rows. Folds and held-out rows
-            keep groups together; there is no certificate, since rows are not independent.
+            keep groups together. Rows of a group are not independent, so there is a certificate
+            only with ``certify="held-out"`` or ``"folds"``: it counts one row of each group.
         columns : sequence of str, optional
             The columns to learn from, of a table that is read in batches; by default all others.
 
@@ -450,10 +470,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
     def refer(
         self,
-        max_risk: float,
         X: Any = None,
         y: Any = None,
         *,
+        max_risk: float,
         label: Any = None,
         delta: float | None = None,
     ) -> ReferringClassifier:
@@ -461,12 +481,13 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
 
         Parameters
         ----------
+        X, y : table and labels, optional
+            Rows that took no part in fitting. By default those that ``fit`` held out or, with
+            ``certify="prior"``, those that test its trees; of these the one that answers most
+            cases is kept.
         max_risk : float
             At most this share of the answered new cases is misclassified, with probability
             ``1 - delta``. Several values, or another one after looking, share ``delta``.
-        X, y : table and labels, optional
-            Rows that took no part in fitting; or, with ``certify="prior"``, the training rows. By
-            default the rows that ``fit`` held out.
         label : object, optional
             What ``predict`` gives for the other cases, of the type of the classes; by default
             ``"refer"``, or -1 where classes are numbers.
@@ -487,11 +508,64 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         With probability 95 %, at most 7 % of the answered new cases are misclassified.
         77.3 % of 150 rows are answered, 3 of them wrongly; the rest is referred.
         """
-        from treebound.classifier.referring import ReferringClassifier, referral_of
+        from treebound.classifier.referring import ReferringClassifier
+        from treebound.promises import refer
 
-        model = self._fitted()
-        found = referral_of(model, max_risk, X, y, delta=delta)
-        return ReferringClassifier(model, found, label)
+        return ReferringClassifier(refer(self._fitted(), max_risk, X, y, label=label, delta=delta))
+
+    def monitor_leaves(self, alpha: float = 0.01) -> Monitor:
+        """Watch new rows without labels: whether they come to the leaves as often as before.
+
+        Parameters
+        ----------
+        alpha : float
+            Probability that there is ever a false alarm, as long as new rows come as before.
+
+        Returns
+        -------
+        Monitor
+            ``update_leaves(clf.apply(X))`` adds rows.
+
+        See Also
+        --------
+        Certificate.monitor : Watch labelled rows.
+        """
+        from treebound.promises import monitor_leaves
+
+        return monitor_leaves(self._fitted(), alpha)
+
+    def certify_cost(
+        self, X: Any = None, y: Any = None, *, costs: Any, delta: float | None = None
+    ) -> MeanCost:
+        """Bound the mean cost of a new example, where errors differ in cost.
+
+        Parameters
+        ----------
+        X, y : table and labels, optional
+            Rows that took no part in fitting; by default those that ``fit`` held out.
+        costs : array-like or mapping
+            A matrix with a row for the true class and a column for the predicted one, or what an
+            error on each class costs (1 for classes that a mapping leaves out).
+        delta : float, optional
+            Probability that the limit is wrong; by default that of the classifier.
+
+        Returns
+        -------
+        MeanCost
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> import treebound as tb
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
+        >>> print(clf.certify_cost(costs={0: 5.0, 1: 1.0}))
+        With probability 95 %, a new example costs at most 0.6325 on average
+        (0.2933 on 150 held-out examples).
+        """
+        from treebound.promises import certify_cost
+
+        return certify_cost(self._fitted(), costs, X, y, delta=delta)
 
     def prune_to(self, leaves: int | None = None, *, step: int | None = None) -> Self:
         """A copy of this classifier at another step of the pruning path, without refitting.
@@ -532,6 +606,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         *,
         test: tuple[Any, Any] | None = None,
         sample_weight: Any = None,
+        autosave: str | PathLike[str] | None = None,
     ) -> Editor:
         """Change the tree by hand; this classifier is not changed.
 
@@ -543,11 +618,14 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
             Rows to show the test error of after every step; they are spent by that.
         sample_weight : array-like of shape (n_rows,), optional
             The weights of ``fit``.
+        autosave : path, optional
+            A file that keeps the steps, to ``recover`` them.
 
         Returns
         -------
         Editor
-            Its method ``done`` gives a fitted classifier with the edited tree.
+            A notebook with anywidget shows it as a page to edit in. Its method ``done`` gives a
+            fitted classifier with the edited tree.
 
         Raises
         ------
@@ -566,4 +644,12 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         (2, 7)
         """
         self._fitted()
-        return Editor(self, X, y, test=test, sample_weight=sample_weight, finish=self._with_model)
+        return Editor(
+            self,
+            X,
+            y,
+            test=test,
+            sample_weight=sample_weight,
+            autosave=autosave,
+            finish=self._with_model,
+        )

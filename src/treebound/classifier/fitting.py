@@ -33,6 +33,7 @@ from treebound.data.folds import LeftOut, folds
 from treebound.data.frames import Table, read_table
 from treebound.data.parts import Schema, join_samples
 from treebound.data.row_hashes import RowSketch, row_hashes
+from treebound.data.sample import group_codes
 from treebound.data.streams import Batches, TableStream, open_stream
 from treebound.data.weights import row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, Limits, Progress, grow, grow_on_engine, make_bins
@@ -64,7 +65,7 @@ __all__ = [
 MOST_GROWN_LEAVES = 1 << 16
 _GROUPED = (
     "Rows of one group are not independent, and certificates count independent rows. Hint: "
-    "certify with rows of other groups, one of each."
+    "certify='held-out' holds out groups and counts one row of each."
 )
 
 
@@ -100,7 +101,7 @@ def fit_table(
     target = name if isinstance(name, str) and name else None
     named = table.names is not None
     if parameters.certify in ("held-out", "folds"):
-        return _fit_apart(parameters, learn, table, y, sample_weight, target)
+        return _fit_apart(parameters, learn, table, y, sample_weight, groups, target)
     sample = learn(table, y, sample_weight, groups=groups)
     warn_of_findings(sample, stacklevel=4)
     rows = RowRecord.of(sample, named)
@@ -113,25 +114,35 @@ def _fit_apart(
     table: Table,
     y: Any,
     sample_weight: Any,
+    groups: Any,
     target: str | None,
 ) -> Model:
     """Fit without one fold, or without each of several, and keep the tree of the least limit."""
-    m, named = table.shape[0], table.names is not None
-    weight = row_weights(sample_weight, m)
-    m = m if weight is None else int(np.count_nonzero(weight))
+    n_rows, named = table.shape[0], table.names is not None
+    weight, members = row_weights(sample_weight, n_rows), group_codes(groups, n_rows)
+    m = n_rows if weight is None else int(np.count_nonzero(weight))
+    if members is not None:
+        held = members if weight is None else members[weight > 0]
+        group = np.unique(held, return_inverse=True)[1]
+        m = int(group.max()) + 1
     if m < 2:
+        what = "rows" if members is None else "groups"
         raise ValueError(
-            f"certify={parameters.certify!r} needs at least 2 rows to set some aside. "
+            f"certify={parameters.certify!r} needs at least 2 {what} to set some aside. "
             f"Got {m} instead."
         )
     seed = parameters.random_state
     several = parameters.certify == "folds"
     folds = draw_folds(m, default_folds(m), seed) if several else draw_tenth(m, seed)
+    if members is not None:
+        folds = [np.flatnonzero(np.isin(group, fold)) for fold in folds]
 
     def fit(fold: NDArray[np.intp]) -> tuple[Model, int]:
         sample, aside, hashes = learn_apart(
-            learn, table, y, sample_weight, fold, parameters.unknown
+            learn, table, y, sample_weight, fold, parameters.unknown, members
         )
+        if members is not None:  # what is counted must be independent
+            aside = aside.part(_one_of_each(group[fold], seed))
         if fold is folds[0]:
             warn_of_findings(sample, stacklevel=7)
         rows = RowRecord.of(sample, named).with_rows("held-out", hashes)
@@ -142,6 +153,12 @@ def _fit_apart(
     model = best_of_folds(fit, folds, parameters.delta).fitted
     assert model.held_out is not None
     return replace(model, held_out=replace(model.held_out, folds=len(folds)))
+
+
+def _one_of_each(groups: NDArray[np.intp], seed: int | None) -> NDArray[np.intp]:
+    """The place of one row of each group, drawn by number."""
+    order = np.random.default_rng(seed).permutation(len(groups))
+    return np.sort(order[np.unique(groups[order], return_index=True)[1]])
 
 
 def fit_sample(
@@ -176,10 +193,8 @@ def fit_sample(
 
 def _by_prior(parameters: FitParameters, sample: Sample, options: GrowOptions) -> Model:
     """Search for a tree with a small limit from a prior that a fifth of the rows defines."""
-    depth = PriorOptions().depth if options.max_depth is None else options.max_depth
-    constants = PriorOptions(thresholds=options.thresholds, depth=min(depth, PriorOptions().depth))
     seed = parameters.random_state
-    prior = Prior(sample, seed, constants)
+    prior = Prior(sample, seed, PriorOptions.of(options.thresholds, options.max_depth))
     trees = search_trees(prior, parameters.delta, seed=seed or 0)
     if parameters.max_leaves is not None:
         trees = [one for one in trees if one.leaves <= parameters.max_leaves]
@@ -233,8 +248,8 @@ def refuse_groups(parameters: FitParameters, *, in_memory: bool) -> None:
     """Raise a ValueError where groups cannot be kept together."""
     if not in_memory:
         raise ValueError("The 'groups' parameter must be None for rows that are not in memory.")
-    if parameters.certify != "training":
-        must = "'training' with groups"
+    if parameters.certify == "prior":
+        must = "'held-out', 'folds' or 'training' with groups"
         raise invalid("certify", "BoundTreeClassifier", must, parameters.certify, _GROUPED)
 
 

@@ -156,6 +156,11 @@ class ModelMethods(Forms, Exports):
             A fitted classifier with the same predictions.
         """
         model = load(path)
+        if model.referral is not None:
+            raise ValueError(
+                "This model refers some cases. Hint: "
+                "treebound.classifier.referring.ReferringClassifier.load."
+            )
         classifier = cls(**model.parameters)
         classifier._set_model(model)
         return classifier

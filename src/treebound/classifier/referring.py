@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import invalid
-from treebound.certificate import CertifiedTree, Prior, PriorOptions, counts_at
-from treebound.certificate.referral import Referral, refer_by_prior, refer_by_rows
 from treebound.classifier.methods import ModelMethods
-from treebound.data import Sample
+from treebound.exchange import load
 from treebound.model import Model
-from treebound.tree.model import Tree
 
-__all__ = ["Answered", "ReferringClassifier", "refer_model", "referral_of"]
+__all__ = ["Answered", "ReferringClassifier"]
 
 
 class Answered(NamedTuple):
@@ -43,11 +40,28 @@ class ReferringClassifier(ModelMethods):
         The tree with the label of referral as one more class.
     """
 
-    def __init__(self, model: Model, referral: Referral, label: Any = None) -> None:
-        self._answering = replace(model, tree=referral.tree)
-        self.referral_ = referral
-        self.label_ = refer_label(model.classes, label)
-        self.model_ = refer_model(model, referral, self.label_)
+    def __init__(self, model: Model) -> None:
+        assert model.referral is not None
+        self.model_, self.referral_, self.label_ = model, model.referral, model.referral.label
+        self._answering = replace(model, tree=model.referral.tree, referral=None)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model written by :meth:`save`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to read.
+
+        Returns
+        -------
+        ReferringClassifier
+        """
+        model = load(path)
+        if model.referral is None:
+            raise ValueError("This model answers every case. Hint: BoundTreeClassifier.load.")
+        return cls(model)
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -116,108 +130,3 @@ class ReferringClassifier(ModelMethods):
             "A tree of scikit-learn answers every case. Hint: export the classifier that refer was "
             "called on."
         )
-
-
-def referral_of(
-    model: Model, max_risk: float, X: Any = None, y: Any = None, *, delta: float | None = None
-) -> Referral:
-    """The leaves that answer: by the rows that fit held out, by others, or by the prior."""
-    level = model.delta if delta is None else delta
-    if X is not None:
-        return _by_given_rows(model, max_risk, X, y, level)
-    if model.held_out is None:
-        raise ValueError(
-            "refer needs rows that took no part in fitting. Hint: fit with certify='held-out' or "
-            "certify='folds', or give such rows: refer(max_risk, X, y)."
-        )
-    tree, path, shares = model.tree, model.path, model.held_out.folds
-    counts: NDArray[np.int64] | None = model.held_out.counts
-    if path is not None:
-        step = path.chosen if model.step is None else model.step
-        shares *= 1 if step == path.chosen else path.n_considered
-        counts = counts_at(path, step, model.held_out.counts)
-    if counts is None:
-        raise ValueError(
-            "The held-out rows were counted on the grown tree; this tree has raised subtrees. "
-            "Hint: give rows that took no part in fitting: refer(max_risk, X, y)."
-        )
-    rows = np.where(tree.is_leaf, counts.sum(axis=1), 0)
-    errors = rows - np.where(tree.is_leaf, counts[np.arange(tree.n_nodes), tree.label], 0)
-    found = refer_by_rows(tree, rows, errors, max_risk, level / shares)
-    return replace(found, delta=level)
-
-
-def _by_given_rows(model: Model, max_risk: float, X: Any, y: Any, delta: float) -> Referral:
-    seen = None if model.rows is None else model.rows.recognise(model.hashes(X, y))
-    if seen is not None and seen.all and model.proof is not None:
-        return _by_prior(model, max_risk, X, y, delta)
-    if seen is not None and seen.significant:
-        raise ValueError(
-            f"{seen.matches:,} of {seen.comparable:,} rows took part in fitting. Hint: refer needs "
-            "rows that did not."
-        )
-    sample, tree = model.read_test(X, y), model.tree
-    reached = tree.apply(sample.X)
-    rows = np.bincount(reached, minlength=tree.n_nodes)
-    errors = np.bincount(reached[tree.label[reached] != sample.y], minlength=tree.n_nodes)
-    return refer_by_rows(tree, rows, errors, max_risk, delta)
-
-
-def _by_prior(model: Model, max_risk: float, X: Any, y: Any, delta: float) -> Referral:
-    """The training rows again: their prior, and the trees of the frontier."""
-    assert model.proof is not None
-    sample = Sample.read(X, y, columns=model.columns, classes=model.classes, named=model.has_names)
-    options = PriorOptions(thresholds=model.options.thresholds)
-    prior = Prior(sample, model.parameters.get("random_state", 0), options)
-    own = [CertifiedTree(model.tree, model.proof, model.proof.risk(delta))]
-    return refer_by_prior(prior, own if model.frontier is None else model.frontier, max_risk, delta)
-
-
-def refer_label(classes: NDArray[Any], label: Any = None) -> Any:
-    """The label of referral: of the type of the classes and none of them."""
-    text = classes.dtype.kind in "UOT"
-    label = ("refer" if text else -1) if label is None else label
-    kinds: dict[str, tuple[type, ...]] = {"i": (int,), "u": (int,), "f": (int, float)}
-    wanted = (str,) if text else kinds.get(classes.dtype.kind, ())
-    if not isinstance(label, wanted) or isinstance(label, bool) or label in classes.tolist():
-        must = f"a label of the type of the classes ({classes.dtype}) that is none of them"
-        raise invalid("label", "refer", must, label)
-    return label
-
-
-def refer_model(model: Model, referral: Referral, label: Any) -> Model:
-    """The model of the tree with the label of referral as one more class."""
-    tree = with_refer(referral.tree, referral.answers, label)
-    return replace(
-        model,
-        tree=tree,
-        pruning=None,
-        step=None,
-        held_out=None,
-        proof=None,
-        frontier=None,
-        row_counts=None,
-        no_certificate=f"The tree answers only some cases. {referral}",
-    )
-
-
-def with_refer(tree: Tree, answers: NDArray[np.bool_], label: Any) -> Tree:
-    """The tree with one more class, which the nodes that do not answer have."""
-    classes = np.concatenate([tree.classes, np.array([label], dtype=_dtype(tree.classes))])
-    order = np.argsort(classes)
-    code = np.argsort(order)  # where each class, and last the new one, has gone
-    counts = np.zeros((tree.n_nodes, len(classes)))
-    counts[:, code[:-1]] = tree.counts
-    factors = tree.factors
-    if factors is not None:
-        factors = np.ones(len(classes))
-        factors[code[:-1]] = tree.factors
-    labels = np.where(answers, code[tree.label], code[-1])
-    return replace(
-        tree, classes=classes[order], counts=counts, label=labels, names=None, factors=factors
-    )
-
-
-def _dtype(classes: NDArray[Any]) -> Any:
-    """The type of a label beside these classes; text may be longer."""
-    return None if classes.dtype.kind == "U" else classes.dtype

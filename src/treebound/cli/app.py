@@ -49,8 +49,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "certify": ("evaluate", "Say what a model promises on new examples."),
     "monitor": (
         "monitor",
-        "Watch labelled rows, in the order they came, against the certificate of a model.",
+        "Watch rows, in the order they came, against the certificate of a model.",
     ),
+    "edit": ("edit", "Change the tree of a model by hand, in a browser."),
     "compare": ("compare", "Show where two models answer differently, and which is right."),
     "prune": ("prune", "Prune the tree of a model again."),
     "show": ("show", "Show the tree of a model as text, rules, a picture, a page, or code."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from json import dumps
 from pathlib import Path
@@ -15,6 +16,10 @@ from treebound.cli.options import Data, FileOptions, Model, Switch, Target
 
 if TYPE_CHECKING:
     from treebound.certificate import Certificate
+    from treebound.certificate.mean_cost import MeanCost
+    from treebound.certificate.referral import Referral
+    from treebound.data.files import RawTable
+    from treebound.model import Model as FittedModel
 
 __all__ = ["certify", "evaluate"]
 
@@ -77,14 +82,20 @@ def evaluate(
     figures = figures_of(loaded, tested)
     kind: Literal["held-out"] | None = "held-out" if loaded.rows is None else None
     try:
-        certificate = loaded.certify_tested(tested, kind, delta=delta)
+        certificate = loaded.certify_tested(tested, kind and "held-out", delta=delta)
         refusal = "" if _from_rows(certificate, figures["rows"]) else _TRAINING
     except ValueError as error:
         certificate, refusal = None, str(error)
     if json:
         promise = None if refusal or certificate is None else _fields(certificate)
         figures = {**figures, "not_held_out": refusal or None, "certificate": promise}
+        if loaded.referral is not None:
+            answered, wrong = _answered(figures, loaded.referral)
+            figures |= {"answered": answered, "errors_answered": wrong}
         console.print_json(dumps(figures, default=_plain))
+        return
+    if loaded.referral is not None:
+        _print_answered(figures, loaded.referral)
         return
     if loaded.tree.n_leaves == 1:
         print_result(one_leaf(loaded.tree))
@@ -101,8 +112,9 @@ def evaluate(
     _print_confusion(figures)
     print_result()
     print_result(refusal or str(certificate))
-    if certificate is not None and not refusal:
-        _print_limits(certificate)
+    if certificate is not None and not refusal and _few_classes(certificate):
+        for line in certificate.class_lines():
+            print_result(line)
 
 
 @app.command(help_epilogue=_CERTIFY)
@@ -117,8 +129,9 @@ def certify(
     /,
     *,
     target: Target = None,
-    kind: Literal["training", "held-out"] | None = None,
+    kind: Literal["training", "held-out", "prior"] | None = None,
     delta: float | None = None,
+    costs: Annotated[list[str], Parameter(negative="")] = (),  # type: ignore[assignment]
     json: Switch = False,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:  # fmt: skip
@@ -127,23 +140,38 @@ def certify(
     Parameters
     ----------
     kind
-        What the rows are, for a model that has no record of its rows.
+        What the rows are, for a model that has no record of its rows; prior: all training rows,
+        in their order, of which a fifth defines a prior over trees.
     delta
         The promise holds with probability 1 - delta; by default as the model was fitted.
+    costs
+        Bound the mean cost instead: LABEL=COST, what an error on a class costs (may be repeated;
+        1 for the others).
     json
         Print the certificate as JSON.
     """
     from treebound.cli.models import labelled_rows, loaded_model, one_leaf, tested_rows
 
     loaded = loaded_model(model, data)
+    if loaded.referral is not None:
+        print_result(str(loaded.referral))
+        return
+    if costs:
+        table = [] if data is None else [labelled_rows(loaded, data, options, target)]
+        limit = _mean_cost(loaded, costs, *table, delta=delta)
+        if json:
+            console.print_json(dumps(asdict(limit)))
+        else:
+            print_result(str(limit))
+        return
     if data is None:
         certificate = loaded.certify(delta=delta)
-    elif kind == "training":
+    elif kind in ("training", "prior"):
         rows = labelled_rows(loaded, data, options, target)
         certificate = loaded.certify(rows.table(), rows.labels(), kind=kind, delta=delta)
     else:
         tested = tested_rows(loaded, [data], options, target)
-        certificate = loaded.certify_tested(tested, kind, delta=delta)
+        certificate = loaded.certify_tested(tested, kind and "held-out", delta=delta)
         if kind is None and not _from_rows(certificate, int(tested.counts.sum())):
             print_message(_OWN)
     if json:
@@ -151,8 +179,44 @@ def certify(
         return
     if loaded.tree.n_leaves == 1:
         print_result(one_leaf(loaded.tree))
-    print_result(str(certificate))
-    _print_limits(certificate)
+    print_result(certificate.explain(by_class=_few_classes(certificate)))
+
+
+def _mean_cost(
+    model: FittedModel, texts: Sequence[str], *rows: RawTable, delta: float | None
+) -> MeanCost:
+    """The limit on the mean cost, from rows or from those that fit held out."""
+    from treebound.cli.weighting import by_class
+    from treebound.promises import certify_cost
+
+    table = [part for own in rows for part in (own.table(), own.labels())]
+    return certify_cost(model, by_class(texts, model.classes.tolist()), *table, delta=delta)
+
+
+def _answered(figures: dict[str, Any], referral: Referral) -> tuple[int, int]:
+    """Rows that are answered, and how many of them wrongly."""
+    referred = figures["classes"].index(referral.label)
+    answered = sum(sum(row) - row[referred] for row in figures["confusion"])
+    return answered, answered - sum(row[at] for at, row in enumerate(figures["confusion"]))
+
+
+def _print_answered(figures: dict[str, Any], referral: Referral) -> None:
+    """Risk and share of the answered rows, beside the promise, and the confusion matrix."""
+    from treebound.cli.models import percent
+
+    answered, wrong = _answered(figures, referral)
+    share, risk = percent(answered / figures["rows"]), percent(wrong / max(answered, 1))
+    print_result(
+        f"{answered:,} of {figures['rows']:,} rows are answered ({share}), {wrong:,} of them "
+        f"wrongly ({risk}); the others are referred."
+    )
+    print_result(str(referral))
+    print_result()
+    _print_confusion(figures)
+
+
+def _few_classes(certificate: Certificate) -> bool:
+    return 1 < len(certificate.by_class) <= _MOST_CLASSES
 
 
 def _from_rows(certificate: Certificate, m: int) -> bool:
@@ -163,16 +227,6 @@ def _from_rows(certificate: Certificate, m: int) -> bool:
 def _fields(certificate: Certificate) -> dict[str, Any]:
     """A certificate as JSON, with its limits by class."""
     return {**asdict(certificate), "by_class": [asdict(limit) for limit in certificate.by_class]}
-
-
-def _print_limits(certificate: Certificate) -> None:
-    """The limits of the classes, if they are few."""
-    if 1 < len(certificate.by_class) <= _MOST_CLASSES:
-        print_result(
-            f"By class, all together with probability {100 * certificate.confidence:.6g} %:"
-        )
-        for limit in certificate.by_class:
-            print_result(f"- {limit}")
 
 
 def _print_classes(figures: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ def remedy(finding: Finding) -> str:
     """What to do about it, with the option that does so."""
     name = finding.column or ""
     quoted = name if name.replace("_", "").isalnum() else f'"{name}"'
-    words = finding.remedy.replace(", or give their number as sample_weight", "")
+    words = finding.remedy.replace(", or give fit the same group for all copies of a row", "")
     words = words.replace("class_weight='balanced'", "--class-weight balanced")
     words = words.replace("make it nominal", f"use --nominal {quoted}")
     if words.startswith("leave it out"):

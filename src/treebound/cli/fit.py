@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -19,7 +19,6 @@ from treebound.cli.streams import fit_files, must_stream, warnings_as_lines
 from treebound.cli.weighting import WeightOptions
 
 if TYPE_CHECKING:
-    from treebound.cli.options import TrainingTable
     from treebound.data import Sample
     from treebound.model import Model
     from treebound.parameters import FitParameters
@@ -36,6 +35,7 @@ Thresholds = Literal["decimal", "midpoint", "observed"]
 Size = Literal["accurate", "balanced", "small"]
 Unknown = Literal["other", "majority", "stop", "missing", "error"]
 Certify = Literal["training", "held-out", "folds", "prior"]
+Rules = Annotated[list[str], Parameter(negative="", show_default=False, allow_leading_hyphen=True)]
 
 _EXAMPLES = """\
 Examples:
@@ -46,6 +46,7 @@ Examples:
     treebound fit data.csv --target label --class-weight balanced --size small
     treebound fit data.csv --target label --certify folds --refer 0.05
     treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L
+    treebound fit data.csv --target ill --monotone age=+ --first "sex = male"
     treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"\
 """
 
@@ -62,6 +63,9 @@ def fit(
     max_leaves: int | None = None,
     min_samples_leaf: int = 1,
     thresholds: Thresholds = "decimal",
+    monotone: Rules = (),  # type: ignore[assignment]
+    class_order: str | None = None,
+    first: Rules = (),  # type: ignore[assignment]
     unknown: Unknown = "other",
     certify: Certify = "training",
     delta: float = 0.05,
@@ -104,6 +108,14 @@ def fit(
     thresholds
         Where between two values a threshold lies: at the decimal with the fewest digits, halfway,
         or at the value on the left.
+    monotone
+        Columns with which the probability of the second class, or of the higher ones in
+        --class-order, only rises or only falls: NAME=+ or NAME=-; may be repeated.
+    class_order
+        The classes from low to high, LABEL,LABEL,..., for --monotone with more than two.
+    first
+        A split that comes first, as it is printed, such as 'age <= 18'; may be repeated. Columns
+        that are never asked are named with --ignore.
     unknown
         What to do with categories that training did not know.
     certify
@@ -150,6 +162,9 @@ def fit(
         max_leaves=max_leaves,
         min_samples_leaf=min_samples_leaf,
         thresholds=thresholds,
+        monotonic_cst=_signs(monotone) or None,
+        class_order=None if class_order is None else class_order.split(","),
+        first=list(first) or None,
         pruning=None if pruning == "none" else pruning,
         size=size,
         class_weight="balanced" if weights.balanced else None,
@@ -171,17 +186,18 @@ def fit(
             )
         with progress(f"fitting {data}", quiet) as tell, warnings_as_lines(quiet):
             model = fit_files(parameters, [data, *more], target, options, tell, checkpoint)
-        sample = table = None
+        sample = None
     else:
-        model, sample, table = _fit_in_memory(
+        model, sample = _fit_in_memory(
             parameters, [data, *more], options, weights, target, cv, verbose, quiet
         )
     if not quiet:
         print_message(summary(model))
     if refer is not None:
-        rows = (table.raw.table(), table.raw.labels()) if certify == "prior" and table else ()
-        model, promise = _referring(model, refer, *rows)
-        print_message(promise)
+        from treebound.promises import refer as referring
+
+        model = referring(model, refer)
+        print_message(str(model.referral))
     # The result first: cross-validation takes longer, and may be interrupted.
     if output is not None:
         save_model(model, output)
@@ -197,6 +213,19 @@ def fit(
     finally:
         if page is not None:
             to_html(model, page, facts=facts)
+
+
+def _signs(texts: Sequence[str]) -> dict[str, int]:
+    """The columns of --monotone."""
+    found = {}
+    for text in texts:
+        name, _, sign = text.rpartition("=")
+        if not name or sign not in ("+", "-"):
+            raise ValueError(
+                f"The option --monotone must be NAME=+ or NAME=-. Got {text!r} instead."
+            )
+        found[name] = 1 if sign == "+" else -1
+    return found
 
 
 def _check_files(more: Sequence[Path]) -> None:
@@ -225,7 +254,7 @@ def _fit_in_memory(
     folds: int | None,
     verbose: bool,
     quiet: bool,
-) -> tuple[Model, Sample, TrainingTable]:
+) -> tuple[Model, Sample]:
     """Read the whole table, print what is suspicious, and fit."""
     from treebound.certificate import RowRecord
     from treebound.classifier.fitting import fit_sample, fit_table
@@ -264,15 +293,7 @@ def _fit_in_memory(
         else:
             rows = RowRecord.of(sample, named=True)
             model = fit_sample(parameters, sample, target=name, rows=rows)
-    return model, sample, table
-
-
-def _referring(model: Model, max_risk: float, *rows: Any) -> tuple[Model, str]:
-    """The model that refers where the risk cannot be promised, and its promise."""
-    from treebound.classifier.referring import refer_label, refer_model, referral_of
-
-    referral = referral_of(model, max_risk, *rows)
-    return refer_model(model, referral, refer_label(model.classes)), str(referral)
+    return model, sample
 
 
 def _cross_validated(

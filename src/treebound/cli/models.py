@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from treebound.cli.output import write_result
 from treebound.data.columns import Column
 from treebound.data.schema import Schema
+from treebound.growing.rules import rules_in_words
 from treebound.model import Model, Tested
 
 if TYPE_CHECKING:
@@ -58,9 +59,11 @@ def asked_columns(model: Model) -> set[str]:
     return {model.columns[at].name for at in model.tree.feature.tolist() if at >= 0}
 
 
-def labelled_rows(model: Model, data: Path, options: FileOptions, target: str | None) -> RawTable:
-    """Rows with their labels, in the columns and classes of a model."""
-    rows = next(_labelled(model, [data], options, target).read(None))
+def labelled_rows(
+    model: Model, data: Path, options: FileOptions, target: str | None, also: str | None = None
+) -> RawTable:
+    """Rows with their labels, in the columns and classes of a model; perhaps one more column."""
+    rows = next(_labelled(model, [data], options, target, also).read(None))
     if not len(rows):
         raise ValueError(f"{data} has no rows, only the names of its columns.")
     return rows
@@ -80,7 +83,11 @@ def tested_rows(
 
 
 def _labelled(
-    model: Model, paths: Sequence[Path], options: FileOptions, target: str | None
+    model: Model,
+    paths: Sequence[Path],
+    options: FileOptions,
+    target: str | None,
+    also: str | None = None,
 ) -> Source:
     """A table with labels, in the columns of a model; those that its tree does not ask may lack."""
     from treebound.data.files import Source
@@ -90,6 +97,8 @@ def _labelled(
         raise ValueError("The model does not name its target. Hint: name the column with --target.")
     schema = schema_of(model, options, name, whole=True)
     optional = {*schema.names} - asked_columns(model)
+    if also is not None:
+        schema = replace(schema, columns=(*schema.columns, Column(also)))
     return Source(
         [str(path) for path in paths], schema, unknown="keep", complete=False, optional=optional
     )
@@ -116,7 +125,7 @@ def summary(model: Model) -> str:
         f"{_number(total)} training examples {verb} misclassified ({percent(tree.errors / total)}; "
         f"always {majority!r}: {percent(constant_error(tree))})."
     )
-    lines += _choice(model)
+    lines += [*rules_in_words(model.options, tree), *_choice(model)]
     certificate = model.certificate
     reason = f"No certificate: {model.certificate_reason}"
     return "\n".join([*lines, reason if certificate is None else str(certificate)])

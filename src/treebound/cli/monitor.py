@@ -12,6 +12,7 @@ from treebound.cli.overwrite import check_output
 
 if TYPE_CHECKING:
     from treebound.certificate.monitor import Monitor
+    from treebound.model import Model as FittedModel
 
 __all__ = ["monitor"]
 
@@ -19,9 +20,11 @@ _EXAMPLES = """\
 Examples:
 
     treebound monitor model.json monday.csv --state state.json
-    treebound monitor model.json tuesday.csv --state state.json || mail -s "model" me\
+    treebound monitor model.json tuesday.csv --state state.json || mail -s "model" me
+    treebound monitor model.json new.csv --no-labels --state leaves.json\
 """
 ALARM = 3
+_MOST_PARTS = 200  # points of the plot
 
 
 @app.command(help_epilogue=_EXAMPLES)
@@ -30,18 +33,22 @@ def monitor(
     data: Data,
     /,
     *,
+    labels: bool = True,
     state: Path | None = None,
     target: Target = None,
     alpha: float = 0.01,
     plot: Path | None = None,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> int:
-    """Watch labelled rows, in the order they came, against the certificate of a model.
+    """Watch rows, in the order they came, against the certificate of a model.
 
     The exit code is 3 if there is an alarm, now or before.
 
     Parameters
     ----------
+    labels
+        Whether the rows have their labels. Without them the shares of rows in the leaves are
+        watched.
     state
         A JSON file that keeps what was seen, to go on with later rows.
     alpha
@@ -50,32 +57,54 @@ def monitor(
         Where to draw the evidence (PNG, SVG or PDF).
     """
     from treebound._files import write_text
-    from treebound.cli.models import labelled_rows, loaded_model, percent
-    from treebound.data.targets import read_classes
+    from treebound.cli.models import loaded_model
 
     reads = [model, data, options.schema]
     check_output(state, None, reads=reads)
     check_output(plot, "png", reads=reads, force=True)
     loaded = loaded_model(model, data)
-    if loaded.certificate is None:
-        raise ValueError(f"The model has no certificate to watch. {loaded.certificate_reason}")
-    watched = _continued(state, loaded.certificate.monitor(alpha))
-    rows = labelled_rows(loaded, data, options, target)
-    true = loaded.classes[read_classes(rows.labels(), loaded.classes)]
-    evidence = _watch(watched, true, loaded.predict(rows.table()), plot is not None)
+    watched = _continued(state, _fresh(loaded, labels, alpha))
+    if labels:
+        columns = _outcomes(loaded, data, options, target)
+        evidence = _watch(watched.update, columns, watched, plot is not None)
+    else:
+        reached = [_leaves(loaded, data, options)]
+        evidence = _watch(watched.update_leaves, reached, watched, plot is not None)
     if state is not None:
         write_text(state, watched.to_json() + "\n")
     if plot is not None:
         _draw(evidence, watched, plot)
-    first = watched.streams[0]
-    if not watched.alarms:
-        print_result(
-            f"No alarm: {first.events:,} of {first.seen:,} rows are misclassified; certified: at "
-            f"most {percent(first.limit)}."
-        )
     for alarm in watched.alarms:
         print_result(str(alarm))
+    if not watched.alarms:
+        print_result(_no_alarm(watched))
     return ALARM if watched.alarms else 0
+
+
+def _fresh(model: FittedModel, labels: bool, alpha: float) -> Monitor:
+    """A monitor of what the model promises."""
+    if not labels:
+        from treebound.promises import monitor_leaves
+
+        return monitor_leaves(model, alpha)
+    if model.referral is not None:
+        return model.referral.monitor(alpha)
+    if model.certificate is None:
+        raise ValueError(f"The model has no certificate to watch. {model.certificate_reason}")
+    return model.certificate.monitor(alpha)
+
+
+def _no_alarm(watched: Monitor) -> str:
+    from treebound.cli.models import percent
+
+    first = watched.streams[0]
+    if watched.leaves:
+        return f"No alarm: {first.seen:,} rows reach the {len(watched.leaves):,} leaves as before."
+    rows = "rows" if watched.refers is None else "answered rows"
+    return (
+        f"No alarm: {first.events:,} of {first.seen:,} {rows} are misclassified; certified: at "
+        f"most {percent(first.limit)}."
+    )
 
 
 def _continued(state: Path | None, fresh: Monitor) -> Monitor:
@@ -85,41 +114,68 @@ def _continued(state: Path | None, fresh: Monitor) -> Monitor:
     if state is None or not state.exists():
         return fresh
     try:
-        found = Monitor.from_json(state.read_bytes())
+        kept = Monitor.from_json(state.read_bytes())
     except ValueError as error:
         raise ValueError(f"{state}: {error}") from None
-    own = [(stream.name, stream.limit, stream.alpha) for stream in fresh.streams]
-    if [(stream.name, stream.limit, stream.alpha) for stream in found.streams] != own:
+    own, others = (
+        [(stream.name, stream.limit, stream.alpha) for stream in each.streams]
+        for each in (fresh, kept)
+    )
+    if own != others:
         raise ValueError(
             f"{state} watches other limits or another alpha than this model and command. Hint: "
             "name another file to begin anew."
         )
-    return found
+    return kept
 
 
-def _watch(watched: Monitor, true: Any, answers: Any, in_parts: bool) -> list[float]:
-    """Add the rows, in up to 200 parts to draw; the log evidence after each of them."""
+def _outcomes(model: FittedModel, data: Path, options: FileOptions, target: str | None) -> Any:
+    """The true labels, and the predictions."""
+    from treebound.cli.models import labelled_rows
+    from treebound.data.targets import read_classes
+
+    rows = labelled_rows(model, data, options, target)
+    return model.classes[read_classes(rows.labels(), model.classes)], model.predict(rows.table())
+
+
+def _leaves(model: FittedModel, data: Path, options: FileOptions) -> Any:
+    """The leaf of each row."""
+    from treebound.cli.models import schema_of
+    from treebound.data.files import read_raw
+
+    rows = read_raw(str(data), schema_of(model, options), unknown="keep")
+    if not len(rows):
+        raise ValueError(f"{data} has no rows, only the names of its columns.")
+    return model.apply(rows.table())
+
+
+def _watch(update: Any, columns: Any, watched: Monitor, in_parts: bool) -> list[list[float]]:
+    """Add the rows, in parts to draw; the log evidence of each stream after each of them."""
     import numpy as np
 
-    parts = np.array_split(np.arange(len(true)), min(len(true), 200) if in_parts else 1)
+    m = len(columns[0])
+    parts = np.array_split(np.arange(m), max(1, min(m, _MOST_PARTS)) if in_parts else 1)
     evidence = []
     for part in parts:
-        watched.update(true[part], answers[part])
-        evidence.append(watched.streams[0].log_wealth)
+        update(*(column[part] for column in columns))
+        evidence.append([float(part[-1] + 1), *(one.log_wealth for one in watched.streams)])
     return evidence
 
 
-def _draw(evidence: list[float], watched: Monitor, path: Path) -> None:
-    """The log evidence against the certified error, and where the alarm is."""
+def _draw(evidence: list[list[float]], watched: Monitor, path: Path) -> None:
+    """The log evidence against each limit, and where it is an alarm."""
     from math import log
 
     from treebound._extras import require
 
     pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a monitor")
-    figure, ax = pyplot.subplots()
-    ax.plot(evidence, label=watched.streams[0].name)
+    figure, ax = pyplot.subplots(layout="constrained")
+    rows, *lines = zip(*evidence, strict=True)
+    most = sorted(zip(lines, watched.streams, strict=True), key=lambda pair: -max(pair[0]))[:6]
+    for line, stream in most:
+        ax.plot(rows, line, label=stream.name)
     ax.axhline(-log(watched.streams[0].alpha), color="crimson", ls="--", label="alarm")
-    ax.set(xlabel="parts of the rows", ylabel="log evidence against the limit")
+    ax.set(xlabel="rows of this table", ylabel="log evidence against the limit")
     ax.legend(frameon=False)
     figure.savefig(path)
     pyplot.close(figure)

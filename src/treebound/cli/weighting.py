@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from treebound.model import Model
     from treebound.parameters import FitParameters
 
-__all__ = ["WeightOptions", "with_threshold"]
+__all__ = ["WeightOptions", "by_class", "with_threshold"]
 
 _group = Group("Weights", sort_key=3)
 
@@ -80,17 +80,22 @@ class WeightOptions:
         return sample
 
     def _by_class(self, texts: Sequence[str], sample: Sample) -> Any:
-        labels = {str(label): label for label in sample.classes.tolist()}
         option = "costs" if texts is self.costs else "class-weight"
-        weights = {}
-        for name, value in _pairs(texts, option):
-            if name not in labels:
-                raise ValueError(
-                    f"The option --{option} must name classes. Got {name!r} instead. "
-                    f"Hint: the classes are {', '.join(list(labels)[:20])}."
-                )
-            weights[labels[name]] = value
-        return weights
+        return by_class(texts, sample.classes.tolist(), option)
+
+
+def by_class(texts: Sequence[str], classes: Sequence[Any], option: str = "costs") -> Any:
+    """The numbers of LABEL=NUMBER by class."""
+    labels = {str(label): label for label in classes}
+    numbers = {}
+    for name, value in _pairs(texts, option):
+        if name not in labels:
+            raise ValueError(
+                f"The option --{option} must name classes. Got {name!r} instead. "
+                f"Hint: the classes are {', '.join(list(labels)[:20])}."
+            )
+        numbers[labels[name]] = value
+    return numbers
 
 
 def _pairs(texts: Sequence[str], option: str) -> list[tuple[str, float]]:

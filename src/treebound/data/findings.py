@@ -399,7 +399,7 @@ def _repeated_rows(sample: Sample) -> Iterator[Finding]:
     hashes = _row_hashes(sample if parts == 1 else sample.part(chosen))
     share = 1.0 - _distinct(hashes) / max(len(hashes), 1)
     if share > _REPEATED:
-        remedy = "drop the copies, or give their number as sample_weight"
+        remedy = "drop the copies, or give fit the same group for all copies of a row"
         what = f"repeats rows: {share:.0%} of them are copies of others"
         yield Finding(None, f"{what}, while pruning and certificate count each as new", remedy)
 

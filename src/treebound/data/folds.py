@@ -1,9 +1,10 @@
 """Splitting a sample: folds for cross-validation, and a validation part.
 
 Splits depend only on the rows, not on their order or on the names of the classes, and a row of
-weight two counts as two rows. Equal rows are distributed like any others. But if every row of a
-class occurs twice, or has twice the weight, duplicates stay together; otherwise every row of a
-validation part would also be in the training part. Rows of one group always stay together.
+weight two counts as two rows. Equal rows stay together, otherwise a validation part would have rows
+of the training part. Where no column has many values, equal rows are a coincidence and distributed
+like any others, unless every row of a class occurs twice, or has twice the weight. Rows of one
+group always stay together.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ Keys = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 # Duplicates stay together if that leaves this many rows for each part.
 _ENOUGH = 10
+# In a table with more values than this in a column, equal rows are copies.
+_MANY_VALUES = 100
 
 
 @runtime_checkable
@@ -186,6 +189,13 @@ class _Assignment:
     def of(cls, sample: Sample, seed: int | None, parts: float) -> _Assignment:
         keys = row_keys(sample.X, seed)
         whole, units = _units(sample)
+        ones = np.ones(sample.n_rows, dtype=np.int64)
+        if sample.weight is None:
+            sequence = np.lexsort((keys, _class_ranks(sample.y, keys, ones)[sample.y]))
+            if np.diff(keys[sequence]).all():  # no two rows are equal, as in most tables
+                place = np.empty_like(ones)
+                place[sequence] = np.arange(sample.n_rows)
+                return cls(ones, np.zeros_like(ones), ones, place, sample.n_rows)
         order = np.lexsort((keys, sample.y))
         new = (np.diff(keys[order]) != 0) | (np.diff(sample.y[order]) != 0)
         first = np.flatnonzero(np.r_[True, new])  # start of each group of equal rows
@@ -195,7 +205,8 @@ class _Assignment:
         np.gcd.at(common, label, size)
         if (size // common[label]).sum() < _ENOUGH * parts:
             common[:] = 1
-        block = common[label] if whole else size
+        copies = len(size) >= _ENOUGH * parts and not _is_coarse(sample.X)
+        block = common[label] if whole and not copies else size
         blocks = size // block
         sequence = np.lexsort((key, _class_ranks(label, key, blocks)[label]))
         place = np.empty_like(blocks)
@@ -232,6 +243,11 @@ def _units(sample: Sample) -> tuple[bool, Ints]:
     if not is_whole(sample.weight):
         return False, np.ones(sample.n_rows, dtype=np.int64)
     return True, sample.weights.astype(np.int64)
+
+
+def _is_coarse(matrix: Matrix) -> bool:
+    """Whether no column has so many values that equal rows must be copies."""
+    return all(len(np.unique(values)) <= _MANY_VALUES for values in matrix.values)
 
 
 def _class_ranks(label: NDArray[np.int32], key: Keys, blocks: Ints) -> Ints:

@@ -52,7 +52,7 @@ def row_weights(sample_weight: Any, rows: int, *, part: bool = False) -> NDArray
         weight = check_array(
             sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
         )
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         if "convert" in str(error):
             raise ValueError(f"Sample weights must be numbers: {error}.") from None
         raise

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treebound.data import Sample
 from treebound.edit.nodes import Nodes, rows_at, sides
@@ -17,11 +16,34 @@ from treebound.show.words import answer, one_line
 from treebound.tree import Tree
 from treebound.tree.impurity import impurity
 from treebound.tree.parsing import SplitTest
-from treebound.tree.split import split_of
+from treebound.tree.split import Split, split_of
 
-__all__ = ["ALTERNATIVE", "best_split", "grown_nodes", "usable_columns", "alternatives"]
+__all__ = ["Candidate", "best_split", "candidates", "grown_nodes", "usable_columns"]
 
-ALTERNATIVE = ("column", "split", "gain", "errors", "rows_left", "rows_right", "agreement")
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """The best split of a column at a node."""
+
+    test: SplitTest
+    split: Split
+    gain: float
+    errors: float
+    rows: tuple[int, int]
+    agreement: float | None  # with the split in place, None at a leaf
+
+    def entry(self) -> dict[str, Any]:
+        """The candidate as a line of a table."""
+        name = one_line(self.split.column.name)
+        return {
+            "column": self.split.column.name,
+            "split": f"{name} {answer(self.split, left=True)}",
+            "gain": self.gain,
+            "errors": self.errors,
+            "rows_left": self.rows[0],
+            "rows_right": self.rows[1],
+            "agreement": self.agreement,
+        }
 
 
 def usable_columns(tree: Tree) -> list[int]:
@@ -30,16 +52,14 @@ def usable_columns(tree: Tree) -> list[int]:
 
 
 def grown_nodes(
-    sample: Sample,
-    rows: NDArray[np.intp],
-    columns: Sequence[int],
-    options: GrowOptions,
-    leaves: int,
+    here: Sample, total: float, columns: Sequence[int], options: GrowOptions, leaves: int
 ) -> tuple[Nodes, Tree]:
-    """A subtree grown on some rows and columns, and the same as a tree of these columns alone."""
-    part = sample.part(rows)
-    matrix = part.X.select([sample.columns[at].name for at in columns])
-    scale = sample.mass / part.mass
+    """A subtree grown on some rows and columns, and the same as a tree of these columns alone.
+
+    ``total`` is the mass of all training rows, which the options of growing refer to.
+    """
+    matrix = here.X.select([here.columns[at].name for at in columns])
+    scale = total / here.mass
     fraction = options.min_weight_fraction_leaf * scale
     if fraction > 0.5:  # no split leaves so much on both sides
         leaves, fraction = 1, 0.0
@@ -47,15 +67,15 @@ def grown_nodes(
         options, max_leaves=leaves, max_depth=None, min_gain=options.min_gain * scale,
         min_weight_fraction_leaf=fraction,
     )  # fmt: skip
-    tree = grow(replace(part, X=matrix), options)
+    tree = grow(replace(here, X=matrix), options)
     return Nodes.of(tree, 0, np.array(columns, dtype=np.intp)), tree
 
 
 def best_split(
-    sample: Sample, rows: NDArray[np.intp], column: int, options: GrowOptions
+    here: Sample, total: float, column: int, options: GrowOptions
 ) -> tuple[SplitTest, Tree] | None:
     """The best split of one column for some rows, and its stump; None if there is none."""
-    nodes, stump = grown_nodes(sample, rows, [column], options, 2)
+    nodes, stump = grown_nodes(here, total, [column], options, 2)
     if stump.n_leaves < 2:
         return None
     test = SplitTest(
@@ -64,39 +84,38 @@ def best_split(
     return test, stump
 
 
-def alternatives(model: Model, tree: Tree, node: int, sample: Sample) -> list[dict[str, Any]]:
+def candidates(model: Model, tree: Tree, node: int, sample: Sample) -> list[Candidate]:
     """The best split of every column at a node, by gain.
 
     Agreement is the share of the rows that go to the same side as by the split in place, or to
     the other one, where that is more.
     """
-    rows = rows_at(tree, node, sample)
-    here = sample.part(rows)
+    here = sample.part(rows_at(tree, node, sample))
     in_place = None
     if tree.feature[node] >= 0:
         in_place = sides(_test_of(tree, node), here, tree)
     listed = []
     for column in usable_columns(tree):
-        best = best_split(sample, rows, column, model.options)
+        best = best_split(here, sample.mass, column, model.options)
         if best is None:
             continue
         test, stump = best
-        split = split_of(stump, 0, unknown=model.unknown)
         mass = stump.mass * impurity(stump.masses, model.options.criterion)
-        entry = {
-            "column": split.column.name,
-            "split": f"{one_line(split.column.name)} {answer(split, left=True)}",
-            "gain": float(mass[0] - mass[1] - mass[2]) / sample.mass,
-            "errors": stump.errors,
-            "rows_left": int(stump.rows[1]),
-            "rows_right": int(stump.rows[2]),
-            "agreement": None,
-        }
+        agreement = None
         if in_place is not None:
             same = float((sides(test, here, tree) == in_place).mean())
-            entry["agreement"] = max(same, 1.0 - same)
-        listed.append(entry)
-    return sorted(listed, key=lambda entry: -entry["gain"])
+            agreement = max(same, 1.0 - same)
+        listed.append(
+            Candidate(
+                test,
+                split_of(stump, 0, unknown=model.unknown),
+                float(mass[0] - mass[1] - mass[2]) / sample.mass,
+                stump.errors,
+                (int(stump.rows[1]), int(stump.rows[2])),
+                agreement,
+            )
+        )
+    return sorted(listed, key=lambda candidate: -candidate.gain)
 
 
 def _test_of(tree: Tree, node: int) -> SplitTest:

@@ -8,9 +8,8 @@ them: they are counted once, when the edits end. Of several folds the best was c
 from __future__ import annotations
 
 from dataclasses import replace
-from weakref import WeakSet
 
-from treebound.certificate import HeldOut, Prior, PriorOptions
+from treebound.certificate import HeldOut, Prior
 from treebound.edit.rows import EditedRows
 from treebound.model import Model, row_counts
 from treebound.tree import Tree
@@ -24,8 +23,6 @@ _OTHER_ORDER = (
     "The prior of the fitted tree cannot be made again: the rows stand in another order, or the "
     f"classifier was fitted with random_state=None. {_HINT}"
 )
-# Held-out rows that an edited tree was counted on: a second tree would be chosen by the first.
-_COUNTED: WeakSet[HeldOut] = WeakSet()
 _ROUNDING = 1e-6
 
 
@@ -38,10 +35,8 @@ class Certifier:
 
     def _same_prior(self) -> Prior | None:
         """The prior of fit, if it gives the fitted tree the same proof again."""
-        start, usual = self._start, PriorOptions()
-        depth = usual.depth if start.options.max_depth is None else start.options.max_depth
-        options = PriorOptions(thresholds=start.options.thresholds, depth=min(depth, usual.depth))
-        prior = Prior(self._rows.sample, start.parameters.get("random_state"), options)
+        start = self._start
+        prior = start.prior(self._rows.sample)
         assert start.proof is not None
         proof = prior.certify(start.tree, start.delta).proof
         same = (proof.rows, proof.errors) == (start.proof.rows, start.proof.errors)
@@ -66,6 +61,7 @@ class Certifier:
             held_out=None,
             proof=proof,
             frontier=None,
+            referral=None,
             row_counts=row_counts(tree, self._rows.sample),
             no_certificate=reason,
         )
@@ -78,11 +74,11 @@ class Certifier:
         reason = self._start.no_certificate
         if held_out.folds > 1:
             reason = reason or _FOLDS
-        elif held_out in _COUNTED or self._rows.spent or "certificate" in vars(self._start):
-            reason = reason or _SEEN  # a cached certificate was computed, and may have been read
+        elif held_out.shown or self._rows.spent:
+            reason = reason or _SEEN
         if reason:
             return replace(model, no_certificate=reason)
         assert self._rows.aside is not None
-        _COUNTED.add(held_out)
+        held_out.show()  # a second tree would be chosen by the first
         counted = HeldOut.of(self._rows.aside, tree, tree)
         return replace(model, held_out=counted, no_certificate="")

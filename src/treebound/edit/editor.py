@@ -3,65 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treebound._validation import Whole, check, invalid
-from treebound.edit.candidates import (
-    ALTERNATIVE,
-    alternatives,
-    best_split,
-    grown_nodes,
-    usable_columns,
-)
+from treebound.data import Sample
+from treebound.edit.alternatives_display import AlternativesDisplay
+from treebound.edit.autosave import read_steps
+from treebound.edit.candidates import Candidate, best_split, candidates, grown_nodes, usable_columns
 from treebound.edit.certifying import Certifier
-from treebound.edit.figures import Figures, as_frame, figures_of
+from treebound.edit.changes import CHANGES, changed_rows
+from treebound.edit.figures import Figures, as_frame, costs_of, figures_of
 from treebound.edit.nodes import Nodes, planted, rows_at, sides
-from treebound.edit.places import node_at, path_of, question, where
-from treebound.edit.rows import read_rows
+from treebound.edit.places import chosen_columns, node_at, path_of, question, where
+from treebound.edit.rows import read_rows, with_categories
+from treebound.edit.steps import State, Step, Steps
 from treebound.model import Model, as_model
 from treebound.show.words import class_and_counts, counted, one_line
 from treebound.tree import Tree
 from treebound.tree.parsing import SplitTest, column_named, parse_split
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["Editor", "Step"]
 
-_CHANGES = (
-    "leaf", "path", "before", "now", "rows", "became_right", "became_wrong", "numbers",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step of an editor: what was done, and the figures before and after.
-
-    Attributes
-    ----------
-    sentence : str
-        What was done.
-    before, after : Figures
-        The figures of the tree.
-    """
-
-    sentence: str
-    before: Figures
-    after: Figures
-
-    def __str__(self) -> str:
-        return f"{self.sentence}\n{self.after.beside(self.before)}"
-
-    __repr__ = __str__
-
-
-@dataclass(frozen=True, eq=False)
-class _State:
-    """A tree, and the step that led to it."""
-
-    tree: Tree
-    figures: Figures
-    sentence: str = ""
+ALTERNATIVE = ("column", "split", "gain", "errors", "rows_left", "rows_right", "agreement")
 
 
 class Editor:
@@ -82,6 +54,8 @@ class Editor:
         Rows to show the test error of; they are spent by that, and the model records them.
     sample_weight : array-like of shape (n_rows,), optional
         The weights of ``fit``.
+    autosave : path, optional
+        A file that keeps the steps, written after each of them; see :meth:`recover`.
     finish : callable, optional
         Makes the result of :meth:`done` of the edited model; by default it is the model.
 
@@ -114,36 +88,43 @@ class Editor:
         *,
         test: tuple[Any, Any] | None = None,
         sample_weight: Any = None,
+        autosave: str | PathLike[str] | None = None,
         finish: Callable[[Model], Any] | None = None,
     ) -> None:
-        self._start = as_model(source, "edit")
+        self._start = with_categories(as_model(source, "edit"), X)
         self._rows = read_rows(self._start, X, y, test, sample_weight)
         self._finish = finish
+        self._costs = costs_of(self._start)
         self._certifier = Certifier(self._start, self._rows)
-        self._states = [_State(self._start.tree, self._figures(self._start.tree))]
-        self._at = 0
+        first = State(self._start.tree, self._figures(self._start.tree))
+        self._steps = Steps(first, None if autosave is None else Path(autosave))
 
     # -- what it shows ---------------------------------------------------------------------
 
     @property
     def tree(self) -> Tree:
         """The tree as it is now."""
-        return self._states[self._at].tree
+        return self._steps.now.tree
 
     @property
     def history(self) -> tuple[str, ...]:
         """The steps so far, as sentences."""
-        return tuple(state.sentence for state in self._states[1 : self._at + 1])
+        return self._steps.sentences
+
+    @property
+    def undone(self) -> int:
+        """How many steps can be done again."""
+        return self._steps.undone
 
     @property
     def figures(self) -> Figures:
         """The figures of the tree as it is now."""
-        return self._states[self._at].figures
+        return self._steps.now.figures
 
     @property
     def figures_before(self) -> Figures:
         """The figures of the tree before the first step."""
-        return self._states[0].figures
+        return self._steps.first.figures
 
     def __str__(self) -> str:
         lines = [self.figures.beside(self.figures_before)]
@@ -156,6 +137,12 @@ class Editor:
 
     def __repr__(self) -> str:
         return f"<Editor: {counted(len(self.history), 'step')}>\n{self}"
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """The page of the editor, in a notebook with anywidget."""
+        from treebound.edit.widget import mime_bundle
+
+        return mime_bundle(self, **options)
 
     def alternatives(self, node: int | str) -> Any:
         """The best split of every column at a node.
@@ -173,8 +160,35 @@ class Editor:
             agreement, the share of rows that the split in place parts in the same way. Without
             pandas a list of dicts.
         """
+        listed = [candidate.entry() for candidate in self.candidates(self._node(node))]
+        return as_frame(listed, ALTERNATIVE)
+
+    def plot_alternatives(
+        self, node: int | str, *, ax: Axes | None = None, most: int = 12
+    ) -> AlternativesDisplay:
+        """Draw the best splits of the columns at a node: their gain, and agreement as colour.
+
+        Parameters
+        ----------
+        node : int or str
+            The number or path of the node.
+        ax : matplotlib Axes, optional
+            Axes to draw in; by default those of a new figure.
+        most : int
+            The most splits to draw.
+
+        Returns
+        -------
+        AlternativesDisplay
+        """
         at = self._node(node)
-        return as_frame(alternatives(self._start, self.tree, at, self._rows.sample), ALTERNATIVE)
+        listed = [candidate.entry() for candidate in self.candidates(at)]
+        title = where(self.tree, at, self._start.unknown)
+        return AlternativesDisplay(listed[:most], title).plot(ax=ax)
+
+    def candidates(self, node: int) -> list[Candidate]:
+        """The best split of every column at a node, as :meth:`alternatives` lists them."""
+        return candidates(self._start, self.tree, node, self._rows.sample)
 
     def changed(self) -> Any:
         """The training rows that now get another answer, by leaf.
@@ -186,27 +200,11 @@ class Editor:
             their numbers in the table (None if the pruner kept rows back). Without pandas a list
             of dicts.
         """
-        sample, first, tree = self._rows.sample, self._states[0].tree, self.tree
-        before = first.label[first.apply(sample.X, "other")]
-        leaf = tree.apply(sample.X, "other")
-        now = tree.label[leaf]
-        labels, rows = tree.classes.tolist(), []
-        other = before != now
-        for end, was in np.unique(np.c_[leaf[other], before[other]], axis=0).tolist():
-            there = np.flatnonzero((leaf == end) & (before == was))
-            numbers = self._rows.numbers
-            entry = {
-                "leaf": end,
-                "path": path_of(tree, end),
-                "before": labels[was],
-                "now": labels[tree.label[end]],
-                "rows": len(there),
-                "became_right": int((sample.y[there] == tree.label[end]).sum()),
-                "became_wrong": int((sample.y[there] == was).sum()),
-                "numbers": None if numbers is None else numbers[there].tolist(),
-            }
-            rows.append(entry)
-        return as_frame(rows, _CHANGES)
+        return as_frame(self.changes(), CHANGES)
+
+    def changes(self) -> list[dict[str, Any]]:
+        """The same as a list of dicts."""
+        return changed_rows(self._steps.first.tree, self.tree, self._rows)
 
     # -- steps -----------------------------------------------------------------------------
 
@@ -234,18 +232,18 @@ class Editor:
         """
         at = self._node(node)
         test = parse_split(text, self.tree.columns)
-        here = self._rows.sample.part(rows_at(self.tree, at, self._rows.sample))
-        decided = test._replace(missing_left=bool(test.missing_left))
-        left = sides(decided, here, self.tree)
+        left, counts = self.parted(at, text)
         if left.all() or not left.any():
             raise ValueError(
-                f"{text!r} parts no rows: all {here.n_rows:,} training rows of node {node!r} go to "
+                f"{text!r} parts no rows: all {len(left):,} training rows of node {node!r} go to "
                 "one side."
             )
+        decided = test
         if test.missing_left is None:  # no training value is missing: to the larger child
-            larger = here.part(left).mass >= here.part(~left).mass
-            decided = test._replace(missing_left=larger)
-        return self._split(at, decided, keep)
+            masses = counts.sum(axis=1) if self.tree.factors is None else counts @ self.tree.factors
+            decided = test._replace(missing_left=bool(masses[0] >= masses[1]))
+        step = {"do": "split", "node": path_of(self.tree, at), "text": text, "keep": keep}
+        return self._split(at, decided, keep, step)
 
     def use(self, node: int | str, column: str, *, keep: bool = True) -> Step:
         """Split a node at the best threshold or category of a column.
@@ -265,38 +263,41 @@ class Editor:
         """
         at = self._node(node)
         feature = column_named(column, self.tree.columns, "use")
-        rows = rows_at(self.tree, at, self._rows.sample)
-        best = best_split(self._rows.sample, rows, feature, self._start.options)
+        here = self.rows_of(at)
+        best = best_split(here, self._rows.sample.mass, feature, self._start.options)
         if best is None:
             raise ValueError(
-                f"Column {column!r} has no split at node {node!r}: its {len(rows):,} rows are all "
-                "of one class or one value, or a side would be smaller than the options of growing "
-                "allow."
+                f"Column {column!r} has no split at node {node!r}: its {here.n_rows:,} rows are "
+                "all of one class or one value, or a side would be smaller than the options of "
+                "growing allow."
             )
-        return self._split(at, best[0], keep)
+        step = {"do": "use", "node": path_of(self.tree, at), "column": column, "keep": keep}
+        return self._split(at, best[0], keep, step)
 
-    def _split(self, node: int, test: SplitTest, keep: bool) -> Step:
-        tree, sample = self.tree, self._rows.sample
+    def _split(self, node: int, test: SplitTest, keep: bool, step: dict[str, Any]) -> Step:
+        tree = self.tree
         below = [Nodes.leaf(), Nodes.leaf()]
-        if tree.feature[node] >= 0:
-            children = [int(tree.left[node]), int(tree.right[node])]
-            if keep:
-                below = [Nodes.of(tree, child) for child in children]
-            else:
-                rows = rows_at(tree, node, sample)
-                left = sides(test, sample.part(rows), tree)
-                parts, columns = (rows[left], rows[~left]), usable_columns(tree)
-                below = [
-                    grown_nodes(
-                        sample, part, columns, self._start.options, int(tree.size[child] + 1) // 2
-                    )[0]
-                    for part, child in zip(parts, children, strict=True)
-                ]
-        nodes = Nodes.split(test, *below)
-        edited = planted(tree, node, nodes, sample)
+        if tree.feature[node] >= 0 and keep:
+            children = (tree.left[node], tree.right[node])
+            below = [Nodes.of(tree, int(child), costs=self._costs) for child in children]
+        elif tree.feature[node] >= 0:
+            below = self._grown_again(node, test)
+        edited = self._planted(node, Nodes.split(test, *below))
         now = self._asked(edited, node)
         was = f" instead of {self._asked(tree, node)}" if tree.feature[node] >= 0 else ""
-        return self._did(edited, node, f"{now}{was}")
+        return self._did(edited, node, f"{now}{was}", step)
+
+    def _grown_again(self, node: int, test: SplitTest) -> list[Nodes]:
+        """What grows on both sides of a split, to as many leaves as stood there."""
+        tree, here = self.tree, self.rows_of(node)
+        left, columns = sides(test, here, tree), usable_columns(tree)
+        grown = []
+        for side, child in ((left, tree.left[node]), (~left, tree.right[node])):
+            leaves = int(tree.size[child] + 1) // 2
+            part = here.part(np.flatnonzero(side))
+            total = self._rows.sample.mass
+            grown.append(grown_nodes(part, total, columns, self._start.options, leaves)[0])
+        return grown
 
     def collapse(self, node: int | str) -> Step:
         """Make a node a leaf.
@@ -314,9 +315,10 @@ class Editor:
         if tree.feature[at] < 0:
             raise invalid("node", "collapse", "an inner node", node, "this one is a leaf.")
         leaves = int(tree.size[at] + 1) // 2
-        edited = planted(tree, at, Nodes.leaf(), self._rows.sample)
+        edited = self._planted(at, Nodes.leaf())
         label = one_line(edited.classes[edited.label[at]])
-        return self._did(edited, at, f"{counted(leaves, 'leaf')} collapsed to {label}")
+        words = f"{counted(leaves, 'leaf')} collapsed to {label}"
+        return self._did(edited, at, words, {"do": "collapse", "node": path_of(tree, at)})
 
     def grow(
         self, node: int | str, *, columns: Sequence[str] | None = None, max_leaves: int = 2
@@ -345,16 +347,20 @@ class Editor:
             places = sorted({column_named(name, tree.columns, "grow") for name in columns})
         if not places:
             raise invalid("columns", "grow", "at least one name", columns)
-        rows = rows_at(tree, at, self._rows.sample)
-        nodes, grown = grown_nodes(self._rows.sample, rows, places, self._start.options, max_leaves)
+        here, total = self.rows_of(at), self._rows.sample.mass
+        nodes, grown = grown_nodes(here, total, places, self._start.options, max_leaves)
         if grown.n_leaves == 1:
             raise ValueError(
-                f"Nothing grows at node {node!r}: its {len(rows):,} rows are of one class or alike "
-                "in these columns, or a leaf would be smaller than the options of growing allow."
+                f"Nothing grows at node {node!r}: its {here.n_rows:,} rows are of one class or "
+                "alike in these columns, or a leaf would be smaller than the options of growing "
+                "allow."
             )
-        edited = planted(tree, at, nodes, self._rows.sample)
-        words = f"{counted(grown.n_leaves, 'leaf')} grown"
-        return self._did(edited, at, words + self._chosen(places))
+        step = {
+            "do": "grow", "node": path_of(tree, at), "max_leaves": max_leaves,
+            "columns": [tree.columns[place].name for place in places],
+        }  # fmt: skip
+        words = f"{counted(grown.n_leaves, 'leaf')} grown{chosen_columns(tree, places)}"
+        return self._did(self._planted(at, nodes), at, words, step)
 
     def answer(self, node: int | str, label: Any) -> Step:
         """Let a leaf answer a class, whatever its majority.
@@ -379,12 +385,35 @@ class Editor:
         answers = tree.label.copy()
         answers[at] = labels.index(label)
         share = tree.counts[at, answers[at]] / tree.weight[at]
-        return self._did(
-            replace(tree, label=answers),
-            at,
+        words = (
             f"answer {one_line(label)} ({100 * share:.3g} % of the training examples here) "
-            f"instead of {one_line(labels[tree.label[at]])}",
+            f"instead of {one_line(labels[tree.label[at]])}"
         )
+        step = {"do": "answer", "node": path_of(tree, at), "label": int(answers[at])}
+        return self._did(replace(tree, label=answers), at, words, step)
+
+    def swap(self, node: int | str) -> Step:
+        """Print the branches of a node in the other order.
+
+        Only what is shown to people changes: rows go where they went, and node numbers and
+        exported code stay.
+
+        Parameters
+        ----------
+        node : int or str
+            The number or path of an inner node.
+
+        Returns
+        -------
+        Step
+        """
+        at, tree = self._node(node), self.tree
+        if tree.feature[at] < 0:
+            raise invalid("node", "swap", "an inner node", node, "this one is a leaf.")
+        path = path_of(tree, at)
+        swapped = self._steps.now.swapped ^ {path}
+        words = f"branches of {self._asked(tree, at)} shown in the other order"
+        return self._did(tree, at, words, {"do": "swap", "node": path}, swapped)
 
     def undo(self) -> Step:
         """Take the last step back.
@@ -393,12 +422,7 @@ class Editor:
         -------
         Step
         """
-        if not self._at:
-            raise ValueError("There is no step to undo.")
-        before = self.figures
-        sentence = self._states[self._at].sentence
-        self._at -= 1
-        return Step(f"Undone: {sentence}", before, self.figures)
+        return self._steps.undo()
 
     def redo(self) -> Step:
         """Do the step again that was undone last.
@@ -407,11 +431,42 @@ class Editor:
         -------
         Step
         """
-        if self._at + 1 == len(self._states):
-            raise ValueError("There is no undone step to redo.")
-        before = self.figures
-        self._at += 1
-        return Step(f"Done again: {self._states[self._at].sentence}", before, self.figures)
+        return self._steps.redo()
+
+    def recover(self) -> tuple[str, ...]:
+        """Take the steps of the autosave file again, before any other step.
+
+        Returns
+        -------
+        tuple of str
+            The steps, as ``history`` has them; those that had been undone can be redone.
+        """
+        file = self._steps.autosave
+        if file is None:
+            raise ValueError("There is no file to recover steps from. Hint: edit(autosave=FILE).")
+        if self._steps.number or self._steps.undone:
+            raise ValueError("The editor has steps already. Hint: recover in a new one.")
+        steps, undone = read_steps(file, self._steps.key)
+        self._steps.autosave = None  # the file stays whole until all are taken
+        try:
+            for step in steps:
+                self.take(step)
+            for _ in range(undone):
+                self.undo()
+        finally:
+            self._steps.autosave = file
+        return self.history
+
+    def take(self, step: dict[str, Any]) -> Step:
+        """Take a step that is described as the autosave file does: its method and arguments."""
+        arguments = {name: value for name, value in step.items() if name not in ("do", "node")}
+        methods: dict[str, Callable[..., Step]] = {
+            "split": self.split, "use": self.use, "collapse": self.collapse, "grow": self.grow,
+            "answer": self.answer, "swap": self.swap,
+        }  # fmt: skip
+        if step["do"] == "answer":
+            arguments["label"] = self.tree.classes.tolist()[arguments["label"]]
+        return methods[step["do"]](step["node"], **arguments)
 
     # -- the end ---------------------------------------------------------------------------
 
@@ -427,42 +482,63 @@ class Editor:
         """
         model = self._start
         if self.history:
-            model = replace(
-                self._certifier.last(self.tree),
-                rows=self._rows.record,
-                edits=(*self._start.edits, *self.history),
-            )
-        elif self._rows.record is not self._start.rows:
+            edits = (*self._start.edits, *self.history)
+            model = replace(self._shown(self._certifier.last(self.tree)), edits=edits)
+        if self._rows.record is not self._start.rows:
             model = replace(model, rows=self._rows.record)
         return model if self._finish is None else self._finish(model)
 
+    def model(self) -> Model:
+        """The model of the tree as it is now; nothing is computed from held-out rows."""
+        edits = (*self._start.edits, *self.history)
+        return replace(self._shown(self._certifier.model(self.tree)), edits=edits)
+
     # -- parts -----------------------------------------------------------------------------
 
-    def _figures(self, tree: Tree) -> Figures:
-        return figures_of(self._certifier.model(tree), self._rows.test)
+    def _shown(self, model: Model) -> Model:
+        """The model with the order of branches that was chosen."""
+        swapped = (node_at(self.tree, path) for path in self._steps.now.swapped)
+        return replace(model, swapped=tuple(sorted(swapped)))
 
-    def _did(self, tree: Tree, node: int, words: str) -> Step:
-        """Take a step; steps that were undone are forgotten."""
-        state = _State(
-            tree, self._figures(tree), f"{where(self.tree, node, self._start.unknown)}: {words}."
-        )
-        before = self.figures
-        self._states[self._at + 1 :] = [state]
-        self._at += 1
-        return Step(state.sentence, before, state.figures)
+    def _figures(self, tree: Tree) -> Figures:
+        return figures_of(self._certifier.model(tree), self._rows.test, self._costs)
+
+    def parted(self, node: int, text: str) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Which rows of a node a split sends left, and the classes on the left and the right."""
+        test = parse_split(text, self.tree.columns)
+        here = self.rows_of(node)
+        left = sides(test, here, self.tree)
+        counts = [
+            np.bincount(here.y[side], here.weights[side], minlength=here.n_classes)
+            for side in (left, ~left)
+        ]
+        return left, np.array(counts)
+
+    def rows_of(self, node: int) -> Sample:
+        """The training rows of a node."""
+        return self._rows.sample.part(rows_at(self.tree, node, self._rows.sample))
+
+    def _planted(self, node: int, nodes: Nodes) -> Tree:
+        return planted(self.tree, node, nodes, self._rows.sample, self._costs)
+
+    def _did(
+        self,
+        tree: Tree,
+        node: int,
+        words: str,
+        step: dict[str, Any],
+        swapped: frozenset[str] | None = None,
+    ) -> Step:
+        """Take a step."""
+        if swapped is None:  # below the node other splits may stand now
+            kept = self._steps.now.swapped
+            swapped = frozenset(at for at in kept if not at.startswith(step["node"]))
+        sentence = f"{where(self.tree, node, self._start.unknown)}: {words}."
+        figures = self.figures if tree is self.tree else self._figures(tree)
+        return self._steps.add(State(tree, figures, sentence, step, swapped))
 
     def _node(self, node: int | str) -> int:
         return node_at(self.tree, node)
-
-    def _chosen(self, places: list[int]) -> str:
-        """The columns that a subtree was grown on, or those it was not, in words."""
-        names = [one_line(column.name) for column in self.tree.columns]
-        others = [name for at, name in enumerate(names) if at not in places]
-        if not others:
-            return ""
-        if len(others) < len(places):
-            return f" without {', '.join(others)}"
-        return f" on {', '.join(names[at] for at in places)}"
 
     def _asked(self, tree: Tree, node: int) -> str:
         return question(tree, node, self._start.unknown)

@@ -8,8 +8,10 @@ from typing import Any
 
 from treebound.data import Sample
 from treebound.model import Model
+from treebound.pruning import BoundPruner, make_pruner
+from treebound.pruning.costs import Costs
 
-__all__ = ["Figures", "as_frame", "figures_of"]
+__all__ = ["Figures", "as_frame", "costs_of", "figures_of"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,9 @@ class Figures:
         Share of the training weight that is misclassified.
     test_error : float or None
         Share of the test rows that are misclassified; None without test rows.
+    cost : float or None
+        What errors on the training rows cost, as a share of the worst answers; None without costs
+        or class weights.
     certificate : float or None
         The limit on the risk; None if there is none, or not before the edits end.
     """
@@ -31,7 +36,36 @@ class Figures:
     leaves: int
     training_error: float
     test_error: float | None
+    cost: float | None
     certificate: float | None
+
+    def lines(self, before: Figures) -> list[tuple[str, str, str]]:
+        """Name, value before and value now of each figure, in words.
+
+        Parameters
+        ----------
+        before : Figures
+            Those of another tree.
+
+        Returns
+        -------
+        list of (str, str, str)
+            Without those that neither tree has.
+        """
+        shares = (
+            ("training error", before.training_error, self.training_error),
+            ("test error", before.test_error, self.test_error),
+            ("cost", before.cost, self.cost),
+            ("certificate", before.certificate, self.certificate),
+        )
+        return [
+            ("leaves", f"{before.leaves:,}", f"{self.leaves:,}"),
+            *(
+                (name, _percent(was), _percent(now))
+                for name, was, now in shares
+                if was is not None or now is not None
+            ),
+        ]
 
     def beside(self, before: Figures) -> str:
         """The figures, each after its value before.
@@ -46,29 +80,35 @@ class Figures:
         str
             One line for each figure.
         """
-        lines = [f"leaves          {before.leaves:,} -> {self.leaves:,}"]
-        for name, was, now in (
-            ("training error", before.training_error, self.training_error),
-            ("test error", before.test_error, self.test_error),
-            ("certificate", before.certificate, self.certificate),
-        ):
-            if was is not None or now is not None:
-                lines.append(f"{name:<15} {_percent(was)} -> {_percent(now)}")
-        return "\n".join(lines)
+        return "\n".join(f"{name:<15} {was} -> {now}" for name, was, now in self.lines(before))
 
 
 def _percent(share: float | None) -> str:
     return "none" if share is None else f"{100 * share:.1f} %"
 
 
-def figures_of(model: Model, test: Sample | None) -> Figures:
+def figures_of(model: Model, test: Sample | None, costs: Costs | None) -> Figures:
     """The figures of a model that is being edited."""
     tree = model.tree
     wrong = None
     if test is not None:
         wrong = float((tree.label[model.apply(test.X)] != test.y).mean())
     limit = None if model.certificate is None else model.certificate.risk
-    return Figures(tree.n_leaves, tree.errors / float(tree.weight[0]), wrong, limit)
+    error = tree.errors / float(tree.weight[0])
+    cost = None
+    if costs is not None:
+        worst = float(tree.counts[0] @ costs.worst)
+        cost = float(costs.losses(tree)[tree.leaves].sum()) / worst if worst else 0.0
+    return Figures(tree.n_leaves, error, wrong, cost, limit)
+
+
+def costs_of(model: Model) -> Costs | None:
+    """The costs of the pruner, or of class weights; None if all errors cost the same."""
+    pruner = make_pruner(model.parameters.get("pruning"))
+    chosen = pruner.costs if isinstance(pruner, BoundPruner) else None
+    if chosen is None and model.tree.factors is None:
+        return None
+    return Costs.of(model.tree, chosen)
 
 
 def as_frame(rows: list[dict[str, Any]], columns: Sequence[str]) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
+from treebound.pruning.costs import Costs
 from treebound.tree import Tree
 from treebound.tree.naming import naming_rows
 from treebound.tree.parsing import SplitTest
@@ -29,17 +30,24 @@ class Nodes:
     label: NDArray[np.int32]
 
     @classmethod
-    def of(cls, tree: Tree, node: int, features: NDArray[np.intp] | None = None) -> Nodes:
+    def of(
+        cls,
+        tree: Tree,
+        node: int,
+        features: NDArray[np.intp] | None = None,
+        costs: Costs | None = None,
+    ) -> Nodes:
         """The subtree of a node; ``features`` are the columns of the tree in another table.
 
-        A class that is not the majority's was chosen by someone, and is kept.
+        A class that is neither the majority's nor that of least cost was chosen by someone, and is
+        kept.
         """
         inside = slice(node, node + int(tree.size[node]))
         feature = tree.feature[inside]
         if features is not None:
             feature = np.where(feature >= 0, features[feature], -1)
         label = tree.label[inside]
-        majority = replace(tree, label=None).label[inside]  # type: ignore[arg-type]
+        majority = _usual(tree, costs)[inside]
         return cls(
             feature.astype(np.int32), tree.threshold[inside], tree.category[inside],
             tree.missing_left[inside], np.where(label == majority, MAJORITY, label),
@@ -86,20 +94,33 @@ class Nodes:
         return left, right
 
 
-def counted_tree(nodes: Nodes, sample: Sample, like: Tree) -> Tree:
-    """The tree of the nodes with the counts of a sample."""
+def _bare_tree(nodes: Nodes, like: Tree) -> Tree:
+    """The tree of the nodes without counts."""
     left, right = nodes.children()
     n = len(left)
-    bare = Tree(
+    return Tree(
         nodes.feature, nodes.threshold, nodes.category, nodes.missing_left, left, right,
-        np.zeros((n, like.n_classes)), np.zeros(n, dtype=np.int64),
-        columns=like.columns, classes=like.classes, weighted=like.weighted, factors=like.factors,
+        np.zeros((n, like.n_classes)), np.zeros(n, dtype=np.int64), columns=like.columns,
+        classes=like.classes, weighted=like.weighted, factors=like.factors,
     )  # fmt: skip
-    tree = bare.recounted(sample)
-    return replace(tree, label=np.where(nodes.label >= 0, nodes.label, tree.label))
 
 
-def planted(tree: Tree, node: int, nodes: Nodes, sample: Sample) -> Tree:
+def _usual(tree: Tree, costs: Costs | None) -> NDArray[np.int32]:
+    """The class of each node that nobody chose: of least cost, or the majority's."""
+    if costs is not None and costs.given:
+        return costs.labels(tree.counts)
+    return replace(tree, label=None).label  # type: ignore[arg-type]
+
+
+def counted_tree(nodes: Nodes, sample: Sample, like: Tree, costs: Costs | None = None) -> Tree:
+    """The tree of the nodes with the counts of a sample."""
+    tree = _bare_tree(nodes, like).recounted(sample)
+    return replace(tree, label=np.where(nodes.label >= 0, nodes.label, _usual(tree, costs)))
+
+
+def planted(
+    tree: Tree, node: int, nodes: Nodes, sample: Sample, costs: Costs | None = None
+) -> Tree:
     """The tree with other nodes in the place of a subtree, counted on the training rows.
 
     Splits with an empty side are left out. Where rows name the splits they are looked up again:
@@ -113,10 +134,10 @@ def planted(tree: Tree, node: int, nodes: Nodes, sample: Sample) -> Tree:
     ends = [Nodes(*(vars(whole)[item.name][part] for item in fields(Nodes)))
             for part in (before, after)]  # fmt: skip
     joined = Nodes.joined(ends[0], nodes, ends[1])
-    edited = counted_tree(joined, sample, tree)
+    edited = counted_tree(joined, sample, tree, costs)
     kept = _with_rows(edited)
     if len(kept) < edited.n_nodes:
-        edited = counted_tree(joined.taken(kept), sample, tree)
+        edited = counted_tree(joined.taken(kept), sample, tree, costs)
     if tree.names is not None:
         edited = replace(edited, names=naming_rows(edited, sample))
     return edited
@@ -145,6 +166,6 @@ def rows_at(tree: Tree, node: int, sample: Sample) -> NDArray[np.intp]:
 
 def sides(test: SplitTest, sample: Sample, like: Tree) -> NDArray[np.bool_]:
     """Which rows go left."""
-    stump = counted_tree(Nodes.split(test, Nodes.leaf(), Nodes.leaf()), sample, like)
+    stump = _bare_tree(Nodes.split(test, Nodes.leaf(), Nodes.leaf()), like)
     left: NDArray[np.bool_] = stump.apply(sample.X, "other") == 1
     return left

@@ -7,7 +7,7 @@ from treebound.show.words import answer, one_line
 from treebound.tree import Tree
 from treebound.tree.split import Unknown, split_of
 
-__all__ = ["node_at", "path_of", "question", "where"]
+__all__ = ["chosen_columns", "node_at", "path_of", "question", "where"]
 
 
 def node_at(tree: Tree, node: int | str) -> int:
@@ -59,3 +59,14 @@ def where(tree: Tree, node: int, unknown: Unknown) -> str:
     """The conditions of a node, to begin a sentence with."""
     sides = [question(tree, at, unknown, left=left) for at, left in _turns(tree, node)]
     return f"Where {' and '.join(sides)}" if sides else "At the root"
+
+
+def chosen_columns(tree: Tree, places: list[int]) -> str:
+    """The columns that a subtree was grown on, or those it was not, to end a sentence with."""
+    names = [one_line(column.name) for column in tree.columns]
+    others = [name for at, name in enumerate(names) if at not in places]
+    if not others:
+        return ""
+    if len(others) < len(places):
+        return f" without {', '.join(others)}"
+    return f" on {', '.join(names[at] for at in places)}"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from treebound._validation import invalid
 from treebound.certificate import RowRecord, default_folds, draw_folds, draw_tenth
 from treebound.certificate.row_record import Role
-from treebound.data import Sample
+from treebound.data import Sample, learn_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.sample import same_length
 from treebound.data.targets import learn_classes
@@ -21,7 +21,7 @@ from treebound.model import Model
 from treebound.pruning import make_pruner
 from treebound.pruning.base import BasePruner
 
-__all__ = ["EditedRows", "read_rows"]
+__all__ = ["EditedRows", "read_rows", "with_categories"]
 
 _OTHER_ROWS = (
     "Editing needs the rows that the tree was trained on, with their weights. {found} "
@@ -80,6 +80,28 @@ class _Rows:
         mask[numbers] = True
         weight = None if self.weight is None else self.weight[mask]
         return self.table.rows(mask), self.labels[mask], weight
+
+
+def with_categories(model: Model, X: Any) -> Model:
+    """The model with the categories that its file does not list, learned from the rows of fit."""
+    if not any(column.unlisted for column in model.columns):
+        return model
+    table = read_table(X)
+    names = model.has_names
+    learned = {
+        column.name if names else at: column
+        for at, column in enumerate(learn_matrix(table).columns)
+    }
+    columns = []
+    for at, column in enumerate(model.columns):
+        other = learned.get(column.name if names else at)
+        same = other is not None and (other.kind, other.n_categories) == (
+            column.kind, column.unlisted,
+        )  # fmt: skip
+        if column.unlisted and other is not None and same:
+            column = replace(column, categories=other.categories, unlisted=0)
+        columns.append(column)
+    return replace(model, tree=replace(model.tree, columns=tuple(columns)))
 
 
 def read_rows(model: Model, X: Any, y: Any, test: Any, sample_weight: Any) -> EditedRows:

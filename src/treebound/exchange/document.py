@@ -22,8 +22,8 @@ from treebound.tree.smoothing import Smoothing
 
 __all__ = [
     "Booleans", "Categories", "ChoiceDocument", "Classes", "ColumnDocument", "HeldOutDocument",
-    "Integers", "ModelDocument", "NodesDocument", "Numbers", "PathDocument", "Prediction",
-    "SketchDocument", "Strings", "VERSION", "first_repeated", "json_schema", "parse",
+    "Integers", "ModelDocument", "MonotoneDocument", "NodesDocument", "Numbers", "PathDocument",
+    "Prediction", "SketchDocument", "Strings", "VERSION", "first_repeated", "json_schema", "parse",
 ]  # fmt: skip
 
 FORMAT, VERSION = "treebound-model", 1
@@ -101,6 +101,13 @@ class ColumnDocument(_Object):
     categories: Categories | Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
 
 
+class MonotoneDocument(_Object):
+    """Columns in which probabilities only rise or fall: their signs, and classes low to high."""
+
+    signs: list[Annotated[int, Meta(ge=-1, le=1)]]
+    order: list[Whole]
+
+
 class NodesDocument(_Object):
     """The nodes of a tree, in pre-order."""
 
@@ -116,6 +123,7 @@ class NodesDocument(_Object):
     weighted: bool = False
     counted: bool = True
     factors: list[Positive] | None = None
+    monotone: MonotoneDocument | None = None
 
 
 class ChoiceDocument(_Object):
@@ -166,9 +174,37 @@ class ProofDocument(_Object):
     """What the certificate by a prior rests on."""
 
     log_prior: Annotated[float, Meta(ge=-_MOST, le=0.0)]
-    rows: list[Whole]
-    errors: list[Whole]
-    training_error: Annotated[float, Meta(ge=0.0, le=1.0)]
+    counts_a: list[list[Whole]]
+    counts_b: list[list[Whole]]
+
+
+class CertifiedDocument(_Object):
+    """A tree of the frontier, and what its certificate rests on."""
+
+    nodes: NodesDocument
+    proof: ProofDocument
+
+
+class FrontierDocument(_Object):
+    """The trees that a prior certifies."""
+
+    trees: Annotated[list[CertifiedDocument], Meta(min_length=1)]
+    chosen: Whole
+    step: Whole | None = None
+
+
+class ReferralDocument(_Object):
+    """Where the tree refers, its promise, and the tree that answers every case."""
+
+    label: bool | int | float | str
+    answers: list[bool]
+    max_risk: Annotated[float, Meta(gt=0.0, lt=1.0)]
+    delta: Annotated[float, Meta(gt=0.0, lt=1.0)]
+    errors: Whole
+    answered: Whole
+    m: Whole
+    classes: Classes
+    nodes: NodesDocument
 
 
 class SketchDocument(_Object):
@@ -195,9 +231,12 @@ class ModelDocument(_Object):
     certificate: dict[str, Any] | None = None
     no_certificate: str = ""
     edits: list[str] = field(default_factory=list)
+    swapped: list[int] = field(default_factory=list)
     pruning: PathDocument | None = None
     held_out: HeldOutDocument | None = None
     proof: ProofDocument | None = None
+    frontier: FrontierDocument | None = None
+    referral: ReferralDocument | None = None
     row_counts: list[list[Whole]] | None = None
     rows: dict[Role, SketchDocument] | None = None
 

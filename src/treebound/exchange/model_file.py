@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 
 from treebound._files import write_text
 from treebound._versions import installed_version
-from treebound.certificate import Certificate, HeldOut, PriorProof, RowRecord, counts_at
+from treebound.certificate import (
+    Certificate,
+    CertifiedTree,
+    Frontier,
+    HeldOut,
+    PriorProof,
+    RowRecord,
+    counts_at,
+)
+from treebound.certificate.referral import Referral
 from treebound.data.columns import Column
 from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc
@@ -152,13 +161,15 @@ def loads(text: str | bytes) -> Model:
     return Model(
         tree,
         pruning=None if path is None else _result(path, document.pruning),
-        step=None if document.pruning is None else document.pruning.step,
+        step=_step(document),
         options=parameters.checked()[1],
         unknown=parameters.unknown,
         smoothing=parameters.smoothing,
         delta=parameters.delta,
         held_out=_held_out(document.held_out, tree if path is None else path.first),
-        proof=_proof(document.proof, len(classes)),
+        proof=None if document.proof is None else _proof(document.proof, tree, "proof"),
+        frontier=_frontier(document.frontier, columns, classes, parameters.delta),
+        referral=_referral(document.referral, columns),
         row_counts=_row_counts(document.row_counts, tree if path is None else path.first),
         target=document.target,
         named=document.named,
@@ -166,13 +177,21 @@ def loads(text: str | bytes) -> Model:
         parameters=parameters.values() if document.parameters else {},
         no_certificate=document.no_certificate,
         edits=tuple(document.edits),
+        swapped=_swapped(document.swapped, tree),
     )
+
+
+def _swapped(nodes: list[int], tree: Tree) -> tuple[int, ...]:
+    for at, node in enumerate(nodes):
+        if not (0 <= node < tree.n_nodes and tree.left[node] >= 0):
+            raise FormatError(f"swapped[{at}]", f"{node!r:.40} is not an inner node")
+    return tuple(nodes)
 
 
 def _document(model: Model, row_record: bool) -> doc.ModelDocument:
     tree = model.tree
-    asked = {*tree.feature.tolist(), *model.grown.feature.tolist()}
-    values = _values(tree.classes.tolist(), "classes")
+    trees = [tree, model.grown, *(certified.tree for certified in model.frontier or ())]
+    asked = {feature for own in trees for feature in own.feature.tolist()}
     parameters = {name: v for name, v in model.parameters.items() if name not in _ANSWERING}
     rows = model.rows if row_record else None
     return doc.ModelDocument(
@@ -182,18 +201,19 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         target=model.target,
         named=model.has_names,
         columns=[_column(column, at in asked) for at, column in enumerate(tree.columns)],
-        classes=_class_document(
-            values, _DTYPES.get(tree.classes.dtype.kind, tree.classes.dtype.name)
-        ),
+        classes=_classes_document(tree.classes),
         nodes=nodes_of(tree),
         prediction=doc.Prediction(model.unknown, model.smoothing),
         parameters=_representable(parameters),
         certificate=_certificate(model.certificate),
         no_certificate=model.no_certificate,
         edits=list(model.edits),
+        swapped=list(model.swapped),
         pruning=_pruning(model),
         held_out=_held_out_document(model.held_out),
-        proof=_proof_document(model.proof),
+        proof=None if model.proof is None else _proof_document(model.proof),
+        frontier=_frontier_document(model),
+        referral=_referral_document(model.referral),
         row_counts=None if model.row_counts is None else model.row_counts.tolist(),
         rows=None
         if rows is None
@@ -208,7 +228,7 @@ def _without_path(model: Model) -> Model:
     """The model of the tree alone; held-out rows are kept where they were counted on that tree."""
     path, held_out = model.path, model.held_out
     if path is None:
-        return model
+        return replace(model, frontier=None, step=None)
     step, reason = path.chosen if model.step is None else model.step, model.no_certificate
     if held_out is not None:
         counts = counts_at(path, step, held_out.counts) if step == path.chosen else None
@@ -285,10 +305,11 @@ def _columns(columns: list[doc.ColumnDocument]) -> tuple[Column, ...]:
     return tuple(made)
 
 
-def _class_document(values: doc.Categories, dtype: str) -> Any:
+def _classes_document(classes: NDArray[Any]) -> doc.Classes:
     """The classes: the values, and the numpy type that the labels had."""
-    fields = {**msgspec.to_builtins(values), "dtype": dtype}
-    return msgspec.convert(fields, doc.Classes)
+    values = msgspec.to_builtins(_values(classes.tolist(), "classes"))
+    dtype = _DTYPES.get(classes.dtype.kind, classes.dtype.name)
+    return msgspec.convert({**values, "dtype": dtype}, doc.Classes)  # type: ignore[no-any-return]
 
 
 def _classes(classes: Any) -> NDArray[Any]:
@@ -367,25 +388,80 @@ def _held_out(document: doc.HeldOutDocument | None, grown: Tree) -> HeldOut | No
     counts = table_of(document.counts, "held_out.counts", shape, np.int64)
     if counts[0].sum() != document.m or document.errors > document.m:
         raise FormatError("held_out", "must have m rows at the root, and no more errors")
-    return HeldOut(document.m, document.errors, counts, document.folds)
+    return HeldOut(document.m, document.errors, counts, document.folds, shown_before=True)
 
 
-def _proof_document(proof: PriorProof | None) -> doc.ProofDocument | None:
-    if proof is None:
+def _proof_document(proof: PriorProof) -> doc.ProofDocument:
+    return doc.ProofDocument(proof.log_prior, proof.counts_a.tolist(), proof.counts_b.tolist())
+
+
+def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
+    shape = (tree.n_nodes, tree.n_classes)
+    counts_a = table_of(document.counts_a, f"{where}.counts_a", shape, np.int64)
+    counts_b = table_of(document.counts_b, f"{where}.counts_b", shape, np.int64)
+    if ((counts_a + counts_b).sum(axis=1) != tree.rows).any():
+        raise FormatError(where, "must have counts that add up to the rows of each node")
+    return PriorProof.of(tree, document.log_prior, counts_a, counts_b)
+
+
+def _frontier_document(model: Model) -> doc.FrontierDocument | None:
+    if model.frontier is None:
         return None
-    return doc.ProofDocument(
-        proof.log_prior, list(proof.rows), list(proof.errors), proof.training_error
-    )
+    trees = [
+        doc.CertifiedDocument(nodes_of(certified.tree), _proof_document(certified.proof))
+        for certified in model.frontier
+    ]
+    return doc.FrontierDocument(trees, model.frontier.chosen, model.step)
 
 
-def _proof(document: doc.ProofDocument | None, n_classes: int) -> PriorProof | None:
+def _frontier(
+    document: doc.FrontierDocument | None,
+    columns: tuple[Column, ...],
+    classes: NDArray[Any],
+    delta: float,
+) -> Frontier | None:
     if document is None:
         return None
-    rows, errors = tuple(document.rows), tuple(document.errors)
-    same = len(rows) == len(errors) == n_classes
-    if not same or any(wrong > m for wrong, m in zip(errors, rows, strict=True)):
-        raise FormatError("proof", "must have rows and errors for each class, and no more errors")
-    return PriorProof(document.log_prior, rows, errors, document.training_error)
+    for name in ("chosen", "step"):
+        if (getattr(document, name) or 0) >= len(document.trees):
+            raise FormatError(f"frontier.{name}", "must be the number of a tree")
+    trees = []
+    for at, each in enumerate(document.trees):
+        tree = tree_of(each.nodes, columns, classes, f"frontier.trees[{at}].nodes")
+        proof = _proof(each.proof, tree, f"frontier.trees[{at}].proof")
+        trees.append(CertifiedTree(tree, proof, proof.risk(delta)))
+    return Frontier(tuple(trees), document.chosen)
+
+
+def _referral_document(referral: Referral | None) -> doc.ReferralDocument | None:
+    if referral is None:
+        return None
+    return doc.ReferralDocument(
+        referral.label, referral.answers.tolist(),
+        referral.max_risk, referral.delta, referral.errors, referral.answered, referral.m,
+        _classes_document(referral.tree.classes), nodes_of(referral.tree),
+    )  # fmt: skip
+
+
+def _referral(
+    document: doc.ReferralDocument | None, columns: tuple[Column, ...]
+) -> Referral | None:
+    if document is None:
+        return None
+    tree = tree_of(document.nodes, columns, _classes(document.classes), "referral.nodes")
+    same_size(document.answers, tree.n_nodes, "referral.answers")
+    if not document.errors <= document.answered <= document.m:
+        raise FormatError("referral", "must have errors <= answered <= m")
+    return Referral(
+        tree, np.array(document.answers), document.max_risk, document.delta, document.errors,
+        document.answered, document.m, document.label,
+    )  # fmt: skip
+
+
+def _step(document: doc.ModelDocument) -> int | None:
+    """The step of the path, or of the frontier, selected by ``prune_to``."""
+    steps = document.frontier if document.pruning is None else document.pruning
+    return None if steps is None else steps.step
 
 
 def _row_counts(counts: list[list[int]] | None, grown: Tree) -> NDArray[np.int64] | None:

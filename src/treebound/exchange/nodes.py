@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Column
-from treebound.exchange.document import NodesDocument
+from treebound.exchange.document import MonotoneDocument, NodesDocument
 from treebound.exchange.errors import FormatError
 from treebound.tree import Tree
+from treebound.tree.monotone import Monotone
 
 __all__ = ["nodes_of", "refuse", "same_size", "table_of", "tree_of"]
 
@@ -28,6 +29,7 @@ def nodes_of(tree: Tree) -> NodesDocument:
         None if math.isnan(value) else "inf" if math.isinf(value) else value
         for value in tree.threshold.tolist()
     ]
+    order = tree.monotone
     return NodesDocument(
         feature=tree.feature.tolist(),
         threshold=threshold,
@@ -41,6 +43,7 @@ def nodes_of(tree: Tree) -> NodesDocument:
         weighted=tree.weighted,
         counted=tree.counted,
         factors=None if tree.factors is None else tree.factors.tolist(),
+        monotone=None if order is None else MonotoneDocument(list(order.signs), list(order.order)),
     )
 
 
@@ -69,6 +72,7 @@ def tree_of(
     refuse(~nominal & (category != -1), f"{where}.category", "must be -1 here")
     refuse(~inner & (right != -1), f"{where}.right", "must be -1 here")
     _check_listed(columns, np.unique(feature[inner]))
+    order = nodes.monotone
     try:
         return Tree(
             feature=feature,
@@ -86,6 +90,7 @@ def tree_of(
             factors=None if nodes.factors is None else np.array(nodes.factors),
             columns=columns,
             classes=classes,
+            monotone=None if order is None else Monotone(tuple(order.signs), tuple(order.order)),
         )
     except FormatError:
         raise

@@ -58,7 +58,7 @@ def to_sql(
     tree : Tree or BoundTreeClassifier
         For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
     table : str, optional
-        If given, write a whole query, ``SELECT *, CASE ... AS prediction FROM table``.
+        If given, write a whole query, ``SELECT table.*, CASE ... AS prediction FROM table``.
     name : str
         Name of the result; probabilities are named after it and the class.
     output : {"label", "proba"}
@@ -143,7 +143,10 @@ class _Writer:
                 for k, label in enumerate(tree.classes.tolist())
             }
         text = ",\n".join(f"{case} AS {_identifier(key)}" for key, case in columns.items())
-        return text if table is None else f"SELECT *, {text}\nFROM {_identifier(table)}"
+        if table is None:
+            return text
+        source = _identifier(table)  # Oracle has no bare * beside other columns
+        return f"SELECT {source}.*, {text}\nFROM {source}"
 
     def case(self, conditions: Sequence[tuple[str, int | None]], values: Sequence[Any]) -> str:
         """The expression with these predictions of the nodes."""

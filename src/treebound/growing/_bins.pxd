@@ -38,6 +38,8 @@ cdef int make_coder(
     Scratch* scratch,
 ) except -1 nogil
 
+cdef Py_ssize_t bin_of(const Coder* coder, double value) noexcept nogil
+
 cdef void free_coder(Coder* coder) noexcept nogil
 
 

@@ -481,6 +481,20 @@ cdef inline void search_bins(
         bins[i] = <int32_t>bin
 
 
+cdef Py_ssize_t bin_of(const Coder* coder, double value) noexcept nogil:
+    """The bin of a number."""
+    cdef int32_t bin
+    if coder.way == BY_CODE:
+        return <Py_ssize_t>min(max(value, 0.0), <double>(coder.n_bins - 1))
+    if coder.way == BY_CELL:
+        return coder.cells[cell_of(coder, value)] & <uint16_t>~BEYOND
+    if coder.way == BY_STEP:
+        step_to_bins(coder, &value, 1, &bin)
+    else:
+        search_bins(coder, &value, 1, &bin)
+    return bin
+
+
 cdef bint side_by_side(const Coder** coders, const Source** sources) noexcept nogil:
     """Whether four columns are neighbours in a matrix and are all coded by cells."""
     cdef Py_ssize_t size = sizeof(double) if sources[0].type == FLOAT64 else sizeof(float)
@@ -750,6 +764,10 @@ cdef class Bins:
             free(first)
             free(extents)
         return panels, ends.reshape(-1, 2), missing, single
+
+    def bin_of(self, Py_ssize_t j, double value):
+        """The bin of a number in a column."""
+        return bin_of(&self.coders[j], value)
 
     def values(self, Py_ssize_t j):
         """What each bin of a column holds, where it is single."""

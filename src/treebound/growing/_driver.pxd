@@ -1,7 +1,7 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from treebound.growing._categories cimport Chain
-from treebound.growing._layout cimport Problem, Source, Split
+from treebound.growing._layout cimport Problem, Rules, Source, Split
 from treebound.growing._pool cimport Watch
 from treebound.growing._sorted cimport Sorted, Task
 from treebound.tree._thresholds cimport Rule
@@ -31,11 +31,24 @@ cdef struct Node:
     void* histogram       # of a node in the coded sample; or NULL
     Chain* chain          # the counts of its categories, if it is in a chain; or NULL
     int32_t chained       # how many of the last splits above it took few rows away
+    int32_t n_first       # of the splits that come first, how many are above it or do not part it
+    uint64_t groups       # of columns that it may ask; see `Rules`
+
+
+cdef struct FirstSplit:
+    # A split that comes first.
+    Py_ssize_t column
+    double threshold
+    int32_t category      # -1: by the threshold
+    bint missing_left
+    bint missing_known    # whether the side of missing values was asked for
 
 
 cdef class Nodes:
     cdef Node* nodes
     cdef int64_t* counts      # n_classes per node
+    cdef double* limits       # n_limits per node: of the shares of the highest classes
+    cdef Py_ssize_t n_limits  # 0: shares have no order
     cdef int32_t* frontier    # a heap, or a stack if order does not matter
     cdef Py_ssize_t n_nodes, n_frontier, n_classes, capacity
     cdef double tolerance     # priorities closer than this are tied
@@ -43,6 +56,7 @@ cdef class Nodes:
 
     cdef int32_t add(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth) except -1 nogil
     cdef int64_t* counts_of(self, int32_t index) noexcept nogil
+    cdef double* limits_of(self, int32_t index) noexcept nogil
     cdef Py_ssize_t rows_in(self, int32_t index) noexcept nogil
     cdef void push(self, int32_t index) noexcept nogil
     cdef int32_t pop(self) noexcept nogil
@@ -70,6 +84,10 @@ cdef class Driver:
     cdef Rule thresholds
     cdef bint by_impurity
     cdef Watch watch
+    cdef Rules rules
+    cdef dict rules_as_given    # keeps the memory of the rules alive
+    cdef FirstSplit* firsts
+    cdef Py_ssize_t n_firsts
 
     cdef int set_options(self, dict options) except -1
     cdef int run(self) except -1 nogil
@@ -79,8 +97,14 @@ cdef class Driver:
     cdef int expand(self, int32_t index) except -1 nogil
     cdef void find_ends(self, const Node* node, Split* split) noexcept nogil
     cdef int64_t weight_left(self, const Node* node, const Split* split) noexcept nogil
+    cdef int part_first(
+        self, int32_t index, const FirstSplit* first, Split* split, int64_t* left
+    ) except -1 nogil
 
     # for engines
+    cdef int add_root(self, Py_ssize_t n_rows) except -1 nogil
+    cdef bint takes_first(self, int32_t index) except -1 nogil
+    cdef int pass_rules_on(self, int32_t index) except -1 nogil
     cdef int set_criterion(self) except -1 nogil
     cdef bint settle(self, int32_t index) noexcept nogil
     cdef int add_children(self, int32_t index) except -1 nogil
@@ -93,5 +117,9 @@ cdef class Driver:
     cdef double priority_with(self, const Node* node, double score) noexcept nogil
 
     # private
+    cdef int set_rules(self, dict rules) except -1
+    cdef int check_first(
+        self, int32_t index, const int64_t* left, const FirstSplit* first
+    ) except -1 nogil
     cdef bint wins(self, Node* node, Split* split, double tolerance) noexcept nogil
     cdef double gap_of(self, const Node* node, Split* split) noexcept nogil

@@ -8,17 +8,18 @@ settled here.
 
 import numpy as np
 
-from libc.math cimport INFINITY, NAN, floor, log2
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.math cimport INFINITY, NAN, floor, isinf, log2
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from treebound.growing._categories cimport free_chain
 from treebound.growing._layout cimport (
-    ENTROPY, GINI, NOMINAL, REAL, Problem, Source, Split, allocate, least_gain, left_is_heavier,
-    most_priority, order_tolerance, priority_of, purity_of, set_scale, tolerance_of, xlogx, zeros,
+    ENTROPY, GINI, NOMINAL, REAL, Problem, Source, Split, allocate, keeps_order, least_gain,
+    left_is_heavier, most_priority, order_tolerance, priority_of, purity_of, set_scale, tolerance_of, xlogx, zeros,
 )
 from treebound.growing._pool cimport look_for_signals
+from treebound.growing._scan cimport no_split
 from treebound.growing._sorted cimport Sorted, Task, free_sorted
 from treebound.tree._thresholds cimport OBSERVED, pick
 
@@ -34,6 +35,7 @@ cdef class Nodes:
     def __cinit__(self, Py_ssize_t n_classes, bint in_order):
         self.nodes = NULL
         self.counts = NULL
+        self.limits = NULL
         self.frontier = NULL
         self.n_classes = n_classes
         self.in_order = in_order
@@ -47,6 +49,7 @@ cdef class Nodes:
             leave(self.nodes[self.frontier[i]].home)
         free(self.nodes)
         free(self.counts)
+        free(self.limits)
         free(self.frontier)
 
     cdef int32_t add(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth) except -1 nogil:
@@ -72,11 +75,18 @@ cdef class Nodes:
         self.nodes = <Node*>enlarged(self.nodes, capacity * sizeof(Node))
         self.counts = <int64_t*>enlarged(self.counts, capacity * self.n_classes * sizeof(int64_t))
         self.frontier = <int32_t*>enlarged(self.frontier, capacity * sizeof(int32_t))
+        if self.n_limits:
+            self.limits = <double*>enlarged(
+                self.limits, capacity * self.n_limits * sizeof(double)
+            )
         self.capacity = capacity
         return 0
 
     cdef int64_t* counts_of(self, int32_t index) noexcept nogil:
         return self.counts + index * self.n_classes
+
+    cdef double* limits_of(self, int32_t index) noexcept nogil:
+        return self.limits + index * self.n_limits
 
     cdef Py_ssize_t rows_in(self, int32_t index) noexcept nogil:
         return self.nodes[index].stop - self.nodes[index].start
@@ -219,6 +229,7 @@ cdef class Driver:
     def __dealloc__(self):
         free(self.sources)
         free(self.xlogx_table)
+        free(self.firsts)
 
     cdef int set_options(self, dict options) except -1:
         """Take the options as ``kernel_options`` gives them."""
@@ -231,6 +242,29 @@ cdef class Driver:
         self.min_split = max(options["min_samples_split"], 2 * options["min_samples_leaf"])
         self.min_gain = options["min_gain"]
         self.thresholds = options["thresholds"]
+        if options.get("rules") is not None:
+            self.set_rules(options["rules"])
+        return 0
+
+    cdef int set_rules(self, dict rules) except -1:
+        """Take the rules as ``kernel_rules`` gives them."""
+        cdef const int32_t[::1] signs = rules["signs"], order = rules["order"]
+        cdef const uint64_t[::1] groups = rules["groups"]
+        self.rules_as_given = rules
+        self.problem.rules = &self.rules
+        self.rules.groups = &groups[0] if self.n_columns else NULL
+        if order.shape[0] > 1:
+            self.rules.signs = &signs[0]
+            self.rules.order = &order[0]
+            self.tree.n_limits = 2 * (order.shape[0] - 1)
+        self.n_firsts = len(rules["first"])
+        self.firsts = <FirstSplit*>zeros(self.n_firsts, sizeof(FirstSplit))
+        for i, (column, threshold, category, missing_left) in enumerate(rules["first"]):
+            self.firsts[i].column = column
+            self.firsts[i].threshold = threshold
+            self.firsts[i].category = category
+            self.firsts[i].missing_known = missing_left is not None
+            self.firsts[i].missing_left = bool(missing_left)
         return 0
 
     cdef int set_criterion(self) except -1 nogil:
@@ -251,6 +285,20 @@ cdef class Driver:
         for count in range(total + 1):
             self.xlogx_table[count] = xlogx(count, &self.problem)
         self.problem.xlogx = self.xlogx_table
+        return 0
+
+    cdef int add_root(self, Py_ssize_t n_rows) except -1 nogil:
+        """Add the root; in a part of a larger tree it has the rules of a node there."""
+        cdef Py_ssize_t i
+        cdef Node* root
+        self.tree.add(0, n_rows, 0)
+        if self.problem.rules == NULL:
+            return 0
+        root = &self.tree.nodes[0]
+        with gil:
+            root.n_first, root.groups, limits = self.rules_as_given["root"]
+            for i in range(self.tree.n_limits):
+                self.tree.limits[i] = limits[i]
         return 0
 
     # -- the loop ----------------------------------------------------------------------------
@@ -290,6 +338,97 @@ cdef class Driver:
     cdef int64_t weight_left(self, const Node* node, const Split* split) noexcept nogil:
         """The weight of the present rows that go left."""
         return split.left_weight
+
+    cdef int part_first(
+        self, int32_t index, const FirstSplit* first, Split* split, int64_t* left
+    ) except -1 nogil:
+        """Set where the rows of a node go, and what goes left: class weights, then rows."""
+        return 0
+
+    # -- splits that come first --------------------------------------------------------------
+
+    cdef bint takes_first(self, int32_t index) except -1 nogil:
+        """Take the next of the splits that come first and part the node, if there is one."""
+        cdef Node* node = &self.tree.nodes[index]
+        cdef const FirstSplit* first
+        cdef Split split
+        cdef int64_t* left
+        cdef int64_t rows
+        if node.n_first == self.n_firsts:
+            return False
+        left = <int64_t*>zeros(self.problem.n_classes + 1, sizeof(int64_t))
+        try:
+            while node.n_first < self.n_firsts:
+                first = &self.firsts[node.n_first]
+                node.n_first += 1
+                memset(left, 0, (self.problem.n_classes + 1) * sizeof(int64_t))
+                split = no_split(first.column)
+                split.missing_left = first.missing_left
+                split.low = split.high = first.threshold
+                split.known = split.exact = True
+                self.part_first(index, first, &split, left)
+                split.misses |= first.missing_known
+                rows = left[self.problem.n_classes]
+                if self.problem.min_leaf <= rows <= self.tree.rows_in(index) - self.problem.min_leaf:
+                    self.check_first(index, left, first)
+                    node.split = split
+                    node.priority = INFINITY
+                    node.state = FOUND
+                    return True
+        finally:
+            free(left)
+        return False
+
+    cdef int check_first(
+        self, int32_t index, const int64_t* left, const FirstSplit* first
+    ) except -1 nogil:
+        """Raise a ValueError if a split that comes first breaks an order."""
+        cdef Task task
+        cdef bint by_value = first.category < 0 and not isinf(first.threshold)
+        self.set_task(&task, index, True)
+        if not keeps_order(left, first.column, by_value, &task.view, &self.problem):
+            with gil:
+                name = self.rules_as_given["names"][first.column]
+                raise ValueError(
+                    f"A split on {name!r} in 'first' breaks the order that 'monotonic_cst' asks "
+                    "for. Hint: leave one of them out."
+                )
+        return 0
+
+    cdef int pass_rules_on(self, int32_t index) except -1 nogil:
+        """Set what the children of a node may ask, and their limits."""
+        cdef const Node* node = &self.tree.nodes[index]
+        cdef Py_ssize_t i, column = node.split.column
+        cdef Node* child
+        cdef double middle, weight = <double>node.weight
+        cdef double left_weight = <double>self.tree.nodes[node.left].weight
+        cdef int64_t left_sum = 0, right_sum = 0
+        cdef int32_t low = node.left, high = node.right
+        if self.problem.rules == NULL:
+            return 0
+        for i in range(2):
+            child = &self.tree.nodes[high if i else low]
+            child.n_first = node.n_first
+            child.groups = node.groups & self.rules.groups[column]
+            memcpy(
+                self.tree.limits_of(high if i else low), self.tree.limits_of(index),
+                self.tree.n_limits * sizeof(double),
+            )
+        if self.tree.n_limits == 0:
+            return 0
+        if node.category >= 0 or isinf(node.threshold) or self.rules.signs[column] == 0:
+            return 0
+        if self.rules.signs[column] < 0:
+            low, high = high, low
+        for i in range(self.tree.n_limits // 2):
+            left_sum += self.tree.counts_of(node.left)[self.rules.order[i]]
+            right_sum += self.tree.counts_of(node.right)[self.rules.order[i]]
+            middle = 0.5 * (
+                <double>left_sum / left_weight + <double>right_sum / (weight - left_weight)
+            )
+            self.tree.limits_of(low)[2 * i + 1] = middle
+            self.tree.limits_of(high)[2 * i] = middle
+        return 0
 
     # -- leaves ------------------------------------------------------------------------------
 
@@ -349,6 +488,9 @@ cdef class Driver:
         cdef bint learned = source.may_miss
         if source.kind == NOMINAL:
             node.category = <int32_t>split.place
+        elif split.exact:
+            learned = split.misses
+            node.threshold = split.low
         else:
             self.find_ends(node, split)
             learned = learned and split.misses
@@ -360,7 +502,7 @@ cdef class Driver:
                 node.threshold = floor(0.5 * split.low + 0.5 * split.high)
         if not learned:
             split.missing_left = left_is_heavier(self.tree.nodes[node.left].weight, node.weight)
-        return 0
+        return self.pass_rules_on(<int32_t>(node - self.tree.nodes))
 
     cdef void set_task(self, Task* task, int32_t index, bint wanted) noexcept nogil:
         """Prepare the search of a node."""
@@ -376,6 +518,8 @@ cdef class Driver:
         task.view.rows = NULL if node.home == NULL else node.home.rows
         task.view.tolerance = tolerance
         task.view.rise = rise_of(node.weight, &self.problem)
+        task.view.groups = node.groups
+        task.view.limits = self.tree.limits_of(index)
         task.least = node.purity + least_gain(
             self.min_gain, self.whole, tolerance, self.by_impurity, &self.problem
         )

@@ -9,18 +9,18 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport free
 
-from treebound.growing._bins cimport BY_CODE, sample_size, source_of
+from treebound.growing._bins cimport BY_CODE, bin_of, sample_size, source_of
 from treebound.growing._categories cimport (
     best_in_chain, free_chain, new_chain, rows_to_leave, take_category, take_rows,
 )
-from treebound.growing._driver cimport BOUNDED, WAITING, Driver, Node, leave
+from treebound.growing._driver cimport BOUNDED, WAITING, Driver, FirstSplit, Node, leave
 from treebound.growing._histogram cimport (
     Binned, code_sample, count_classes, count_node, discount_node, find_bounds, free_binned,
     new_binned, part_binned, size_of, subtract_counts,
 )
 from treebound.growing._layout cimport (
     ENTROPY, NOMINAL, NodeView, Problem, Scratch, Source,
-    Split, allocate, weight_of, zeros,
+    Split, allocate, value_at, weight_of, zeros,
 )
 from treebound.growing._pool cimport Pool
 from treebound.growing._search cimport (
@@ -83,6 +83,8 @@ cdef class Grower(Driver):
 
     def __dealloc__(self):
         cdef int t
+        if self.pool is None:
+            return  # the options were refused
         self.forget_codes()
         if self.scratch != NULL:
             for t in range(self.pool.n_threads):
@@ -100,7 +102,7 @@ cdef class Grower(Driver):
         cdef int t
         for t in range(self.pool.n_threads):
             enlarge_scratch(&self.scratch[t], &self.problem, 1)
-        self.tree.add(0, n, 0)
+        self.add_root(n)
         counts = self.tree.counts_of(0)
         for i in range(n):
             counts[self.problem.labels[i]] += weight_of(i, &self.problem)
@@ -258,10 +260,10 @@ cdef class Grower(Driver):
         self.conclude(&self.sorted.tasks[0])
         return 0
 
-    cdef bint conclude(self, const Task* task) noexcept nogil:
+    cdef bint conclude(self, const Task* task) except -1 nogil:
         """Push a leaf on the frontier if a split gains enough."""
         cdef Node* node = &self.tree.nodes[task.index]
-        if task.wanted and self.choose(node, task):
+        if task.wanted and (self.takes_first(task.index) or self.choose(node, task)):
             self.tree.push(task.index)
             return True
         free_chain(node.chain)
@@ -274,6 +276,9 @@ cdef class Grower(Driver):
         cdef Task* task = &self.sorted.tasks[0]
         cdef Columns context
         cdef ColumnBounds bounds
+        if self.takes_first(index):
+            self.tree.push(index)
+            return 0
         if node.histogram == NULL:
             node.histogram = self.take_histogram(True)
             self.count(node.start, node.stop, node.histogram)
@@ -390,6 +395,37 @@ cdef class Grower(Driver):
         if node.home == NULL:
             return split.left_weight
         return left_weight(node.home, node.start, node.stop, split)
+
+    cdef int part_first(
+        self, int32_t index, const FirstSplit* first, Split* split, int64_t* left
+    ) except -1 nogil:
+        cdef const Node* node = &self.tree.nodes[index]
+        cdef const Source* source = &self.sources[first.column]
+        cdef const Sorted* home = node.home
+        cdef Py_ssize_t i, row, place = 0
+        cdef double value
+        cdef bint to_left
+        for i in range(node.start, node.stop):
+            row = self.binned.rows[i] if home == NULL else home.rows[i]
+            if home != NULL and home.ids != NULL:
+                row = home.ids[row]
+            value = value_at(source, row)
+            if first.category >= 0:
+                to_left = value == first.category or (
+                    value != value and first.category == source.n_categories
+                )
+            else:
+                place += value <= first.threshold
+                split.misses |= value != value
+                to_left = first.missing_left if value != value else value <= first.threshold
+            left[self.problem.n_classes] += to_left
+            left[self.problem.labels[row]] += to_left * weight_of(row, &self.problem)
+        split.place = place if first.category < 0 else first.category
+        split.bin = first.category
+        if home == NULL and first.category < 0:
+            split.inside = True
+            split.bin = bin_of(&self.binned.columns[first.column].coder, first.threshold)
+        return 0
 
     # -- expansion ---------------------------------------------------------------------------
 

@@ -78,6 +78,14 @@ cdef struct Split:
     Py_ssize_t follow   # the first bin on the right; -1: only missing rows there
     bint inside         # whether the split lies inside the bin
     int64_t left_weight # weight on the left that is not missing
+    bint exact          # whether the threshold is ``low``, as it was asked for
+
+
+cdef struct Rules:
+    # Which splits are allowed, beside the limits of leaves.
+    const int32_t* signs    # by column: whether high classes become more probable, 1, or less, -1
+    const int32_t* order    # the classes from high to low; NULL: no column has a sign
+    const uint64_t* groups  # by column: a bit for each group of columns that may be asked together
 
 
 cdef struct Problem:
@@ -94,6 +102,7 @@ cdef struct Problem:
     int64_t max_weight      # of one row
     const int64_t* xlogx    # table of c log2 c in fixed point; NULL: computed
     double xlogx_unit       # the fixed point's one
+    const Rules* rules      # NULL: all splits are allowed
 
 
 cdef struct NodeView:
@@ -106,6 +115,8 @@ cdef struct NodeView:
     const uint32_t* rows   # the rows of a sorted node, from start to stop
     double tolerance       # scores closer than this are tied
     double rise            # the most that a row can raise the score by changing sides
+    uint64_t groups        # the groups of columns that it may ask; see `Rules`
+    const double* limits   # of the shares of the highest classes: least and greatest, in turn
 
 
 cdef struct Scratch:
@@ -218,6 +229,36 @@ cdef inline int64_t xlogx(int64_t count, const Problem* problem) noexcept nogil:
     if count <= 1:
         return 0
     return <int64_t>(<double>count * log2(<double>count) * problem.xlogx_unit)
+
+
+cdef inline bint may_ask(Py_ssize_t column, const NodeView* node, const Problem* problem) noexcept nogil:
+    """Whether a node may be split on a column."""
+    return problem.rules == NULL or (problem.rules.groups[column] & node.groups) != 0
+
+
+cdef inline bint keeps_order(
+    const int64_t* left, Py_ssize_t column, bint by_value, const NodeView* node,
+    const Problem* problem,
+) noexcept nogil:
+    """Whether both sides are within the node's limits, and in order where values decide."""
+    cdef const Rules* rules = problem.rules
+    cdef double weight = 0.0, left_sum = 0.0, right_sum = 0.0, low, high
+    cdef Py_ssize_t i, k
+    if rules == NULL or rules.order == NULL:
+        return True
+    for k in range(problem.n_classes):
+        weight += <double>left[k]
+    for i in range(problem.n_classes - 1):
+        k = rules.order[i]
+        left_sum += <double>left[k]
+        right_sum += <double>(node.counts[k] - left[k])
+        low = left_sum / weight
+        high = right_sum / (<double>node.weight - weight)
+        if not node.limits[2 * i] <= min(low, high) <= max(low, high) <= node.limits[2 * i + 1]:
+            return False
+        if by_value and rules.signs[column] * (high - low) < 0.0:
+            return False
+    return True
 
 
 cdef inline double purity_of(

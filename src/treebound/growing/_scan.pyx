@@ -20,7 +20,7 @@ from libc.string cimport memset
 
 from treebound.growing._layout cimport (
     ENTROPY, GINI, MISCLASSIFICATION, NOMINAL, Column, NodeView, Packing, Problem, Scratch, Split,
-    int128_t, label_of, rank_of, row_of, square_t, weight_of, xlogx,
+    int128_t, keeps_order, label_of, may_ask, rank_of, row_of, square_t, weight_of, xlogx,
 )
 
 cdef enum:
@@ -36,6 +36,8 @@ cdef Split best_split(
 ) noexcept nogil:
     """The best split of a column; score -inf if there is none above the floor."""
     cdef Split best = no_split(index)
+    if not may_ask(index, node, problem):
+        return best
     if column.kind == NOMINAL:
         search_categories(column, node, problem, scratch, &best)
     else:
@@ -253,7 +255,11 @@ cdef void try_counts(
     """``x == code``; missing is a code too."""
     cdef int64_t rows = counts[problem.n_classes]
     cdef int64_t most = node.stop - node.start - problem.min_leaf
-    if problem.min_leaf <= rows <= most and is_heavy(counts, node, problem):
+    if (
+        problem.min_leaf <= rows <= most
+        and is_heavy(counts, node, problem)
+        and keeps_order(counts, best.column, False, node, problem)
+    ):
         offer(
             best, score_of(counts, node, problem), node.tolerance, code,
             column.has_missing and code == column.n_codes,
@@ -347,7 +353,10 @@ cdef inline void scan_pair(
             left += weight
             ones += weight * <int64_t>(entries[i] & 1)
             i += 1
-            if entries[i] ^ entries[i - 1] > below_rank and beats(&pair, left, ones, bar, problem):
+            if entries[i] ^ entries[i - 1] > below_rank and (
+                beats(&pair, left, ones, bar, problem)
+                and pair_keeps_order(left, ones, best.column, i < segment.present, node, problem)
+            ):
                 best.score = left_and_right(&pair, left, ones, problem) / scale(
                     &pair, left, problem
                 )
@@ -355,6 +364,18 @@ cdef inline void scan_pair(
                 bar = best.score + node.tolerance
         leap = 2 * SHORT_LEAP
         walk = min(2 * walk, LAST_WALK)
+
+
+cdef inline bint pair_keeps_order(
+    int64_t left, int64_t ones, Py_ssize_t column, bint by_value, const NodeView* node,
+    const Problem* problem,
+) noexcept nogil:
+    cdef int64_t[2] counts
+    if problem.rules == NULL:
+        return True
+    counts[0] = left - ones
+    counts[1] = ones
+    return keeps_order(counts, column, by_value, node, problem)
 
 
 cdef inline void pass_rows(
@@ -444,9 +465,10 @@ cdef void scan_gini(
             )
             product = <double>left_weight * <double>right_weight
             if total > bar * product:
-                best.score = total / product
-                best.place = i
-                bar = best.score + node.tolerance
+                if keeps_order(left, best.column, i < segment.present, node, problem):
+                    best.score = total / product
+                    best.place = i
+                    bar = best.score + node.tolerance
             elif total < (bar - slack) * product:
                 score = total / product
                 break
@@ -494,9 +516,10 @@ cdef void scan_entropy(
                 continue
             score = total - xlogx(left_weight, problem) - xlogx(right_weight, problem)
             if score > bar:
-                best.score = <double>score / unit
-                best.place = i
-                bar = score + tolerance
+                if keeps_order(left, best.column, i < segment.present, node, problem):
+                    best.score = <double>score / unit
+                    best.place = i
+                    bar = score + tolerance
             elif score < bar - slack:
                 break
 
@@ -538,7 +561,9 @@ cdef void scan_errors(
         i += 1
         if i < segment.first or entries[i] ^ entries[i - 1] <= below_rank:
             continue
-        if <double>(most + right_most[i - 1]) > bar:
+        if <double>(most + right_most[i - 1]) > bar and keeps_order(
+            left, best.column, i < segment.present, node, problem
+        ):
             best.score = <double>(most + right_most[i - 1])
             best.place = i
             bar = best.score + node.tolerance

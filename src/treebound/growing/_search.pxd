@@ -33,8 +33,8 @@ cdef int init_profile(Profile* profile, Py_ssize_t most_bins, Py_ssize_t n_class
 cdef void free_profile(Profile* profile) noexcept nogil
 
 cdef void read_profile(
-    Profile* profile, const void* histogram, Py_ssize_t offset, Py_ssize_t n_bins,
-    const Counted* counted, const NodeView* node, const Problem* problem,
+    Profile* profile, Py_ssize_t column, const void* histogram, Py_ssize_t offset,
+    Py_ssize_t n_bins, const Counted* counted, const NodeView* node, const Problem* problem,
 ) noexcept nogil
 
 cdef bint may_stand(

@@ -30,7 +30,7 @@ from libc.stdlib cimport free, malloc
 from treebound.growing._histogram cimport Binned, CodedColumn, Counted, Gathered, gather
 from treebound.growing._layout cimport (
     ENTROPY, GINI, MISCLASSIFICATION, NOMINAL, NodeView, Packing, Problem, Scratch, Source, Split,
-    allocate, row_of, value_at, xlogx, zeros,
+    allocate, keeps_order, may_ask, row_of, value_at, xlogx, zeros,
 )
 from treebound.growing._pool cimport Pool
 from treebound.growing._scan cimport (
@@ -93,8 +93,8 @@ cdef void free_profile(Profile* profile) noexcept nogil:
 
 
 cdef void read_profile(
-    Profile* profile, const void* histogram, Py_ssize_t offset, Py_ssize_t n_bins,
-    const Counted* counted, const NodeView* node, const Problem* problem,
+    Profile* profile, Py_ssize_t column, const void* histogram, Py_ssize_t offset,
+    Py_ssize_t n_bins, const Counted* counted, const NodeView* node, const Problem* problem,
 ) noexcept nogil:
     """Accumulate the counts of a column over its bins, and score the boundaries.
 
@@ -108,7 +108,7 @@ cdef void read_profile(
     profile.n_families = 2 if profile.missing[counted.n_classes] > 0 else 1
     for side in range(profile.n_families):
         limit_boundaries(profile, side, node, problem)
-        score_boundaries(profile, &profile.families[side], node, problem)
+        score_boundaries(profile, &profile.families[side], column, node, problem)
 
 
 cdef inline void add_bins(
@@ -246,7 +246,8 @@ cdef void limit_boundaries(
 
 
 cdef void score_boundaries(
-    Profile* profile, Family* family, const NodeView* node, const Problem* problem
+    Profile* profile, Family* family, Py_ssize_t column, const NodeView* node,
+    const Problem* problem,
 ) noexcept nogil:
     """Scores after each bin, and cheap bounds on the splits inside."""
     cdef Py_ssize_t t
@@ -270,6 +271,26 @@ cdef void score_boundaries(
                 profile.left + (t + 1) * (problem.n_classes + 1), family.base, node, problem,
                 profile.scratch,
             )
+    if problem.rules != NULL and problem.rules.order != NULL:
+        drop_boundaries(profile, family, column, node, problem)
+
+
+cdef void drop_boundaries(
+    const Profile* profile, Family* family, Py_ssize_t column, const NodeView* node,
+    const Problem* problem,
+) noexcept nogil:
+    """Of boundaries that break the order the score is none; the last may part missing rows off."""
+    cdef const int64_t* left = profile.left
+    cdef Py_ssize_t t, k
+    for t in range(profile.n_bins):
+        left += problem.n_classes + 1
+        if family.first <= t <= family.last:
+            for k in range(problem.n_classes):
+                profile.scratch[k] = left[k] + family.base[k]
+            if not keeps_order(
+                profile.scratch, column, t < profile.n_bins - 1, node, problem
+            ):
+                family.scores[t] = -INFINITY
 
 
 cdef void entropy_of_pairs(
@@ -378,6 +399,8 @@ cdef double bound_bin(
         return -INFINITY
     if t == 0 and family.base[n_classes] > 0:
         limits = 1  # only missing rows on the left is a split of the other family, at its end
+    if problem.rules != NULL and problem.rules.order != NULL:
+        limits = 1  # a boundary of the bin may break the order, and a split inside may not
     if limits == 0:
         if family.bounds[t] <= bar:
             return -INFINITY
@@ -513,6 +536,7 @@ cdef void bound_bins(
         family.first == 0
         and family.last >= profile.n_bins - 2
         and family.base[problem.n_classes] == 0
+        and (problem.rules == NULL or problem.rules.order == NULL)
     )
     cdef double bound
     if all_may_stand and greatest(family.bounds, profile.n_bins) <= bar:
@@ -554,14 +578,17 @@ cdef ColumnBounds bounds_of_column(
     cdef const CodedColumn* column = &data.columns[j]
     cdef ColumnBounds bounds
     cdef Split split
-    if data.sources[j].kind == NOMINAL:
+    if not may_ask(j, node, data.problem):
+        bounds.best = bounds.bound = -INFINITY
+        bounds.live_rows = 0
+    elif data.sources[j].kind == NOMINAL:
         split = best_category(data, j, histogram, node, finder)
         bounds.best = split.score
         bounds.bound = -INFINITY
         bounds.live_rows = 0
     else:
         read_profile(
-            &finder.profile, histogram, column.offset, column.coder.n_bins, &data.counted, node,
+            &finder.profile, j, histogram, column.offset, column.coder.n_bins, &data.counted, node,
             data.problem,
         )
         bounds = bounds_of(
@@ -604,7 +631,9 @@ cdef Split best_category(
             known = &scores[counts[0] * RARE + counts[1]]
         if known == NULL or known[0] != known[0]:
             score = -INFINITY
-            if may_stand(counts, finder.profile.none, node, data.problem):
+            if may_stand(counts, finder.profile.none, node, data.problem) and keeps_order(
+                counts, j, False, node, data.problem
+            ):
                 score = score_left(
                     counts, finder.profile.none, node, data.problem, finder.profile.left
                 )
@@ -639,7 +668,7 @@ cdef Split best_of_column(
     else:
         found[0] = found[1] = no_split(j)
         read_profile(
-            &finder.profile, histogram, column.offset, column.coder.n_bins, &data.counted, node,
+            &finder.profile, j, histogram, column.offset, column.coder.n_bins, &data.counted, node,
             data.problem,
         )
         walk_bins(data, j, node, finder, found, pool)

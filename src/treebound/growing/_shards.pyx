@@ -8,6 +8,7 @@ has levels, and in each of them the rows are counted, looked into and divided fo
 
 import numpy as np
 
+from treebound.growing._bins import keys_of
 from treebound.growing.options import Progress
 from treebound.growing.refine import KeyRanges, ask, refined
 from treebound.growing.shard import ShardSplit, Subtree
@@ -18,9 +19,9 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from treebound.growing._bins cimport Bins
-from treebound.growing._driver cimport FOUND, WAITING, Driver, Node
+from treebound.growing._driver cimport FOUND, WAITING, Driver, FirstSplit, Node
 from treebound.growing._histogram cimport Binned, CodedColumn, Counted, set_sides
-from treebound.growing._layout cimport NOMINAL, Split, allocate, zeros
+from treebound.growing._layout cimport NOMINAL, Split, allocate, may_ask, zeros
 from treebound.growing._scan cimport no_split
 from treebound.growing._search cimport (
     Finder, Profile, ColumnBounds, best_category, better_side, bound_bin, free_finder, free_profile,
@@ -65,6 +66,7 @@ cdef class ShardDriver(Driver):
 
     cdef object engine, columns, limits, finer, progress, checkpoint
     cdef dict options, open
+    cdef Leaf asked             # the leaf that a split that comes first may part
     cdef list ranges, held, reached, small
     cdef Binned binned          # the bins; its rows are elsewhere
     cdef Counted wide           # counts of refined columns: 64 bits, with rows
@@ -162,7 +164,7 @@ cdef class ShardDriver(Driver):
         cdef int64_t[::1] counts = self.engine.counts
         cdef Py_ssize_t k
         cdef bint may_split
-        self.tree.add(0, self.engine.facts.n_rows, 0)
+        self.add_root(self.engine.facts.n_rows)
         for k in range(self.tree.n_classes):
             self.tree.counts_of(0)[k] = counts[k]
         self.set_criterion()
@@ -309,8 +311,51 @@ cdef class ShardDriver(Driver):
             self.set_bins()
             (<Leaf>large[0]).table = None
             self.count(large)
-        self.resolve(large)
+        self.resolve([leaf for leaf in large if not self.parted_first(leaf)])
         return 0
+
+    cdef bint parted_first(self, Leaf leaf) except -1:
+        """Whether one of the splits that come first parts a leaf; it is taken."""
+        self.asked = leaf
+        if not self.takes_first(leaf.node):
+            return False
+        self.open[leaf.node] = leaf
+        return True
+
+    cdef int part_first(
+        self, int32_t index, const FirstSplit* first, Split* split, int64_t* left
+    ) except -1 nogil:
+        cdef Py_ssize_t k
+        with gil:
+            counts = self.left_of_first(
+                first.column, first.threshold, first.category, first.missing_left, split
+            )
+            self.asked.left = counts
+            for k in range(self.problem.n_classes + 1):
+                left[k] = counts[k]
+        return 0
+
+    cdef object left_of_first(
+        self, Py_ssize_t j, double threshold, int32_t category, bint missing_left, Split* split
+    ):
+        """What goes left: class weights, then rows; values are looked at in one bin only."""
+        mine = self.intervals(self.asked, j)
+        split.place = split.bin = category
+        if category >= 0:
+            return mine.table[category].copy()
+        split.inside = True
+        split.bin = self.engine.bins.bin_of(j, threshold)
+        if not mine.single[split.bin]:
+            group = [(self.asked.slot, mine, [split.bin])]
+            question = ask(group, self.ranges[j], 2**62, 2)
+            mine = refined(group, question, self.engine.look({j: question})[j])[0]
+            self.passed([self.asked])
+        at_most = mine.high <= keys_of(np.array([threshold]))[0]
+        below = (mine.code < split.bin) | ((mine.code == split.bin) & at_most)
+        counts = mine.table[:-1][below].sum(axis=0)
+        split.place = counts[self.problem.n_classes]
+        split.misses = mine.table[-1, self.problem.n_classes] > 0
+        return counts + mine.table[-1] if missing_left else counts
 
     cdef bint tells_little(self, Leaf root) except -1:
         """Whether many rows of the root are in bins that may hold its split."""
@@ -439,8 +484,8 @@ cdef class ShardDriver(Driver):
         if j not in leaf.refined:
             self.single = column.coder.single
             read_profile(
-                &self.finder.profile, self.histogram(leaf), column.offset, column.coder.n_bins,
-                &self.binned.counted, &self.task.view, &self.problem,
+                &self.finder.profile, j, self.histogram(leaf), column.offset,
+                column.coder.n_bins, &self.binned.counted, &self.task.view, &self.problem,
             )
             return 0
         table, single = leaf.refined[j].table, leaf.refined[j].single
@@ -452,7 +497,7 @@ cdef class ShardDriver(Driver):
             self.room = 2 * (n_bins + 1)
             init_profile(&self.finder.profile, self.room, self.problem.n_classes)
         read_profile(
-            &self.finder.profile, &table[0, 0], 0, n_bins, &self.wide, &self.task.view,
+            &self.finder.profile, j, &table[0, 0], 0, n_bins, &self.wide, &self.task.view,
             &self.problem,
         )
         return 0
@@ -465,7 +510,7 @@ cdef class ShardDriver(Driver):
         self.set_task(&self.task, leaf.node, True)
         finder.floor = self.task.least
         for j in range(self.n_columns):
-            if self.sources[j].kind == NOMINAL:
+            if self.sources[j].kind == NOMINAL or not may_ask(j, &self.task.view, &self.problem):
                 self.column_bounds[j].best = self.best(leaf, j).score
                 self.column_bounds[j].bound = -INFINITY
                 self.column_bounds[j].live_rows = 0
@@ -492,6 +537,8 @@ cdef class ShardDriver(Driver):
         cdef Split[2] found
         cdef Py_ssize_t t
         cdef int side
+        if not may_ask(j, &self.task.view, &self.problem):
+            return no_split(j)
         if self.sources[j].kind == NOMINAL:
             return best_category(
                 &self.binned, j, self.histogram(leaf), &self.task.view, &self.finder
@@ -617,12 +664,20 @@ cdef class ShardDriver(Driver):
                 "kinds": self.engine.bins.kinds,
                 "n_categories": [len(column.categories or ()) for column in self.columns],
                 "may_miss": [bool(self.sources[j].may_miss) for j in range(self.n_columns)],
-                "options": {**self.options, "max_depth": depth},
+                "options": {**self.options, "max_depth": depth, "rules": self.rules_at(leaf)},
                 "whole": self.whole,
                 "spans": [self.sources[j].span for j in range(self.n_columns)],
                 "least_priority": cutoff,
             },
         )
+
+    cdef object rules_at(self, Leaf leaf):
+        cdef const Node* node = &self.tree.nodes[leaf.node]
+        cdef Py_ssize_t i
+        if self.rules_as_given is None:
+            return None
+        limits = [self.tree.limits_of(leaf.node)[i] for i in range(self.tree.n_limits)]
+        return {**self.rules_as_given, "root": (node.n_first, node.groups, limits)}
 
     cdef int attach(self, int32_t index, dict arrays) except -1:
         """Put a subtree, as the growth in memory gives it, in the place of a leaf."""
@@ -676,7 +731,22 @@ cdef class ShardDriver(Driver):
             node,
             score_left(&left[0], profile.none, &self.task.view, &self.problem, profile.scratch),
         )
-        return 0
+        if self.was_first(node):
+            node.priority = INFINITY
+        return self.pass_rules_on(index)
+
+    cdef bint was_first(self, Node* node) noexcept:
+        """Whether the split of a node is one of those that come first, which are then used up."""
+        cdef const FirstSplit* first
+        while node.n_first < self.n_firsts:
+            first = &self.firsts[node.n_first]
+            node.n_first += 1
+            if node.split.column == first.column and (
+                node.category == first.category if first.category >= 0
+                else node.threshold == first.threshold
+            ):
+                return True
+        return False
 
     # -- checkpoints -------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from treebound.data.weights import is_whole, sample_sums
 from treebound.growing._bins import Bins
 from treebound.growing._grow import grow as grow_arrays
 from treebound.growing.options import GrowOptions, Limits, Progress
+from treebound.growing.rules import kernel_rules, monotone_of
 from treebound.tree.model import Tree
 from treebound.tree.naming import naming_rows
 
@@ -109,6 +110,8 @@ def grow(
     units = total.integers(masses, sample.n_rows)
     whole = sample.n_rows if units is None else int(units.sum())
     columns = sample.columns
+    monotone = monotone_of(options, columns, sample.classes)
+    rules = kernel_rules(options, columns, monotone)
     arrays = grow_arrays(
         sample.X.values,
         np.ascontiguousarray(sample.y, dtype=np.int32),
@@ -117,7 +120,7 @@ def grow(
         [KINDS[column.kind] for column in columns],
         [len(column.categories or ()) for column in columns],
         [column.missing for column in columns],
-        options=kernel_options(options, whole, weighted=units is not None),
+        options=kernel_options(options, whole, rules, weighted=units is not None),
         n_threads=effective_jobs(options.n_jobs),
         crossing=crossing,
     )
@@ -129,6 +132,7 @@ def grow(
         classes=sample.classes,
         weighted=masses is not None,
         factors=sample.factors,
+        monotone=monotone,
     )
     if options.thresholds == "observed":
         return replace(tree, names=naming_rows(tree, sample))
@@ -194,11 +198,13 @@ def grow_on_engine(
         of = (columns, options, facts.n_rows, engine.counts.tolist(), engine.digest())
         kept = Checkpoint(checkpoint, of)
     total = int(engine.counts.sum())
+    monotone = monotone_of(options, columns, classes)
+    rules = kernel_rules(options, columns, monotone)
     arrays = grow_on_shards(
         engine,
         columns,
         len(classes),
-        options=kernel_options(options, total, weighted=not facts.total.ones),
+        options=kernel_options(options, total, rules, weighted=not facts.total.ones),
         limits=limits or Limits(),
         finer=finer,
         progress=progress,
@@ -206,7 +212,14 @@ def grow_on_engine(
     )
     arrays["counts"] = sample_sums(arrays["counts"] * facts.total.unit, factors, whole)
     weighted = factors is not None or not facts.total.ones
-    tree = Tree(**arrays, columns=columns, classes=classes, weighted=weighted, factors=factors)
+    tree = Tree(
+        **arrays,
+        columns=columns,
+        classes=classes,
+        weighted=weighted,
+        factors=factors,
+        monotone=monotone,
+    )
     if options.thresholds == "observed":
         return replace(tree, names=engine.name(tree))
     return tree
@@ -250,7 +263,9 @@ def make_bins(
     return Bins(values, [KINDS[column.kind] for column in columns], sizes, most_bins)
 
 
-def kernel_options(options: GrowOptions, whole: int, *, weighted: bool) -> dict[str, Any]:
+def kernel_options(
+    options: GrowOptions, whole: int, rules: dict[str, Any] | None = None, *, weighted: bool
+) -> dict[str, Any]:
     """The options as the kernels take them; ``whole`` is the weight of all rows."""
     least = _least_weight(options.min_weight_fraction_leaf, whole)
     leaf_rows = max(options.min_samples_leaf, 1 if weighted else least)
@@ -264,6 +279,7 @@ def kernel_options(options: GrowOptions, whole: int, *, weighted: bool) -> dict[
         "min_samples_split": min(options.min_samples_split, _NO_LIMIT),
         "min_gain": options.min_gain,
         "thresholds": _THRESHOLDS[options.thresholds],
+        "rules": rules,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Self, get_args
 
@@ -10,6 +11,7 @@ from treebound.tree.impurity import CRITERIA, Criterion
 
 __all__ = [
     "GROWTH_ORDERS",
+    "GROWING_RULES",
     "THRESHOLDS",
     "GrowOptions",
     "GrowthOrder",
@@ -22,6 +24,9 @@ GrowthOrder = Literal["gain", "impurity"]
 GROWTH_ORDERS: tuple[GrowthOrder, ...] = get_args(GrowthOrder)
 Thresholds = Literal["decimal", "midpoint", "observed"]
 THRESHOLDS: tuple[Thresholds, ...] = get_args(Thresholds)
+
+# The options that say which splits are allowed.
+GROWING_RULES = ("monotonic_cst", "first", "forbidden", "interaction_cst")
 
 _CONSTRAINTS: dict[str, Constraint] = {
     "criterion": OneOf(CRITERIA),
@@ -63,6 +68,18 @@ class GrowOptions:
         value. All three route the training rows alike.
     n_jobs : int, optional
         Number of threads; None means 1, -1 all processors. The tree does not depend on it.
+    monotonic_cst : array-like of int or mapping, optional
+        Columns in which the probability of the higher classes only rises (1) or only falls (-1);
+        0 for no constraint. One number for each column, or by name.
+    class_order : sequence, optional
+        The classes from low to high, for ``monotonic_cst`` with more than two classes.
+    first : sequence of str, optional
+        Splits that come first, as they are printed: ``["age <= 18"]``.
+    forbidden : sequence of str or int, optional
+        Columns that are never asked.
+    interaction_cst : {"no_interactions", "pairwise"} or sequence of sequences, optional
+        Groups of columns; a path asks columns of one group only. The columns that are in none
+        are a group.
 
     Examples
     --------
@@ -81,6 +98,11 @@ class GrowOptions:
     min_gain: float = 0.0
     thresholds: Thresholds = "decimal"
     n_jobs: int | None = None
+    monotonic_cst: Any = None
+    class_order: Sequence[Any] | None = None
+    first: Sequence[str] | None = None
+    forbidden: Sequence[Any] | None = None
+    interaction_cst: Any = None
 
     def __post_init__(self) -> None:
         check(type(self).__name__, asdict(self), _CONSTRAINTS)

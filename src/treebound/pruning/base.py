@@ -153,6 +153,11 @@ class BasePruner(Parameters, ABC):
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return False
 
+    @property
+    def raises_subtrees(self) -> bool:
+        """Whether a subtree may be put in the place of a node above it."""
+        return False
+
     def leaves_out(self, rows: int, columns: int) -> LeftOut | None:
         """Which rows of a table of this size are left out of growing, by number, to validate on."""
         return None

@@ -210,6 +210,11 @@ class BoundPruner(BasePruner):
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return self.search != "optimal" or (self.chooses and not isinstance(self.folds, int))
 
+    @property
+    def raises_subtrees(self) -> bool:
+        """Whether a subtree may be put in the place of a node above it."""
+        return self.search != "optimal"
+
     def leaves_out(self, rows: int, columns: int) -> LeftOut | None:
         """A tenth of the rows of a large table."""
         few = self.rule is None and rows < LEAST_ROWS

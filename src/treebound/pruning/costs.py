@@ -13,7 +13,7 @@ from treebound._validation import invalid
 from treebound.data.weights import heaviest, scaled_to_effective
 from treebound.tree.model import Tree
 
-__all__ = ["Costs"]
+__all__ = ["Costs", "cost_matrix"]
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ class Costs:
         if costs is None:
             matrix = (1.0 - np.eye(tree.n_classes)) * factors[:, None]
             return cls(matrix, float(tree.mass[0]), given=False)
-        matrix = _checked(tree, costs) * factors[:, None]
+        matrix = cost_matrix(tree, costs) * factors[:, None]
         worst = matrix.max(axis=1)
         top = float(worst.max())
         if top == 0.0:  # one class
@@ -71,7 +71,8 @@ class Costs:
         return np.asarray(self.matrix.max(axis=1))
 
 
-def _checked(tree: Tree, costs: Any) -> Floats:
+def cost_matrix(tree: Tree, costs: Any) -> Floats:
+    """The cost of each true class, answered as each class; checked."""
     matrix = _matrix(tree, costs)
     if not (np.isfinite(matrix).all() and (matrix >= 0).all()):
         raise _bad(costs)

@@ -48,6 +48,11 @@ def raiser_for(
     Without a sample the labels are kept; so they are if ``relabel`` is false. Rows that would stop
     at an inner node go on as other categories do.
     """
+    if tree.monotone is not None:
+        raise ValueError(
+            "Subtrees of a monotone tree cannot be raised: the order of its columns would not "
+            "hold. Hint: use a pruner that only cuts."
+        )
     X, y, learned, judged = _merged(sample, validation)
     matrix = (costs or Costs.of(tree, None)).matrix
     return Raiser(

@@ -74,6 +74,11 @@ class ReducedErrorPruner(BasePruner):
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return True
 
+    @property
+    def raises_subtrees(self) -> bool:
+        """Whether a subtree may be put in the place of a node above it."""
+        return self.search == "greedy"
+
     def hold_out(self, sample: Sample) -> tuple[Sample, Sample | None]:
         """The rows to grow on, and those to prune on."""
         self._check()

@@ -77,12 +77,14 @@ def to_html(
     if title is None:
         target = "" if model.target is None else f" for {one_line(model.target)}"
         title = f"Decision tree{target}"
+    static = files("treebound.show") / "static"
+    scripts = ("report_model.js", "report_tree.js", "report_sections.js")
     page = assembled(
-        files("treebound.show") / "static",
-        "report",
+        static / "report.html",
         title=title,
         data={**report_data(model, max_steps, sample), "facts": list((facts or {}).items())},
-        scripts=("report_model", "report_tree", "report_sections"),
+        styles=[static / "report.css"],
+        scripts=[static / name for name in scripts],
     )
     if path is not None:
         write_text(path, page)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from treebound.model import takes_model
 from treebound.show.words import answer, class_and_counts, one_line
 from treebound.tree import Tree
@@ -19,6 +21,7 @@ def to_text(
     max_depth: int | None = None,
     digits: int | None = None,
     unknown: Unknown = "other",
+    swapped: Collection[int] = (),
 ) -> str:
     """The tree as indented text, one line for each side of a split.
 
@@ -34,6 +37,8 @@ def to_text(
     unknown : {"other", "majority", "stop", "missing", "error"}
         How to handle unknown categories; with ``"error"`` a split on two declared categories
         reads ``= male`` instead of ``≠ female``.
+    swapped : collection of int
+        Nodes whose right branch is written first.
 
     Returns
     -------
@@ -57,7 +62,7 @@ def to_text(
         return class_and_counts(tree, 0)
     splits = splits_of(tree, unknown=unknown)
     lines: list[str] = []
-    stack = [(0, False), (0, True)]  # a node, and the side to write
+    stack = [(0, 0 in swapped), (0, 0 not in swapped)]  # a node, and whether to write its left side
     while stack:
         node, left = stack.pop()
         split, depth = splits[node], int(tree.node_depth[node])
@@ -72,7 +77,7 @@ def to_text(
             lines.append(f"{line}: {class_and_counts(tree, child)} ... {hidden} more")
         else:
             lines.append(line)
-            stack += [(child, False), (child, True)]
+            stack += [(child, child in swapped), (child, child not in swapped)]
     return "\n".join(lines)
 
 

@@ -14,7 +14,7 @@ from treebound.show.words import number, one_line
 from treebound.tree import Tree
 from treebound.tree.split import Split
 
-__all__ = ["Distribution", "distributions"]
+__all__ = ["Distribution", "distributions", "histogram"]
 
 _BINS = 16
 _MOST_CATEGORIES = 8
@@ -35,12 +35,15 @@ class Distribution:
         Which bars go left, for categories; empty for a real column.
     ends : tuple of str
         The smallest and largest value; for categories, the name of each bar.
+    edges : tuple of float
+        The ends of the bars of a real column, from the smallest value to the largest.
     """
 
     counts: NDArray[np.float64]
     cut: int | None
     left: tuple[bool, ...]
     ends: tuple[str, ...]
+    edges: tuple[float, ...] = ()
 
 
 def distributions(
@@ -58,13 +61,23 @@ def distributions(
         first, last = np.searchsorted(at, [node, node + int(tree.size[node])])
         rows = order[first:last]
         if len(rows):
-            values, labels = sample.X.values[split.feature][rows], sample.y[rows]
-            weights = sample.weights[rows]
-            draw = _numbers if split.is_real else _categories
-            made = draw(split, values, labels, weights, tree.n_classes)
-            if made is not None:
-                found[node] = made
+            values, weights = sample.X.values[split.feature][rows], sample.weights[rows]
+            drawn = histogram(split, values, sample.y[rows], weights, tree.n_classes)
+            if drawn is not None:
+                found[node] = drawn
     return found
+
+
+def histogram(
+    split: Split,
+    values: NDArray[Any],
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    classes: int,
+) -> Distribution | None:
+    """The histogram of values by class, divided by a split; None if there are none."""
+    draw = _numbers if split.is_real else _categories
+    return draw(split, values, labels, weights, classes)
 
 
 def _numbers(
@@ -89,9 +102,20 @@ def _numbers(
         edges = np.concatenate([below, np.linspace(split.threshold, high, _BINS - cut + 1)[1:]])
     # bins include their upper edge, as values at the threshold go left
     place = np.searchsorted(edges[1:-1], numbers, side="left")
-    counts = np.zeros((len(edges) - 1, classes))
-    np.add.at(counts, (place, labels[known]), weights[known])
-    return Distribution(counts, cut, (), (_short(low), _short(high)))
+    counts = _counted(place, labels[known], weights[known], (len(edges) - 1, classes))
+    return Distribution(counts, cut, (), (_short(low), _short(high)), tuple(edges.tolist()))
+
+
+def _counted(
+    bars: NDArray[Any],
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    shape: tuple[int, int],
+) -> NDArray[np.float64]:
+    """The weight of each class in each bar."""
+    place = bars.astype(np.intp) * shape[1] + labels
+    counts = np.bincount(place, weights, minlength=shape[0] * shape[1])
+    return counts.astype(np.float64).reshape(shape)
 
 
 def _categories(
@@ -105,8 +129,8 @@ def _categories(
     column = split.column
     size = len(column.categories or ())
     known = values >= MISSING  # unknown categories have no bar
-    counts = np.zeros((size + 1, classes))
-    np.add.at(counts, (values[known].astype(int), labels[known]), weights[known])  # -1: the last
+    codes = np.where(values[known] < 0, size, values[known])  # missing values have the last bar
+    counts = _counted(codes, labels[known], weights[known], (size + 1, classes))
     total = counts.sum(axis=1)
     left = np.zeros(size + 1, dtype=bool)
     left[list(split.codes)] = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +49,8 @@ class TreeDisplay:
         The name of the target, as a title.
     sample : Sample, optional
         Rows for histograms in the nodes, by class, of the column that the node splits on.
+    swapped : collection of int
+        Nodes whose right branch is drawn on the left, under the opposite condition.
 
     Attributes
     ----------
@@ -83,6 +86,7 @@ class TreeDisplay:
         unknown: Unknown = "other",
         target: str | None = None,
         sample: Sample | None = None,
+        swapped: Collection[int] = (),
     ) -> None:
         check("TreeDisplay", {"max_depth": max_depth}, {"max_depth": Whole(0, optional=True)})
         self.tree = tree
@@ -91,6 +95,7 @@ class TreeDisplay:
         self.unknown = unknown
         self.target = target
         self.sample = sample
+        self.swapped = swapped
 
     @classmethod
     def from_estimator(
@@ -140,6 +145,7 @@ class TreeDisplay:
             unknown=model.unknown,
             target=model.target,
             sample=None if X is None else model.read_test(X, y),
+            swapped=model.swapped,
         )
         return display.plot(ax=ax, fontsize=fontsize)
 
@@ -159,7 +165,7 @@ class TreeDisplay:
             The display itself.
         """
         require("matplotlib", extra="plot", why="Drawing a tree")
-        nodes, left, right = visible(self.tree, self.max_depth)
+        nodes, left, right = visible(self.tree, self.max_depth, self.swapped)
         size = fontsize or _fontsize(left.count(-1))
         boxes = self._boxes(nodes, left, size)
         across = tidy(left, right, width=[box.width for box in boxes], gap=0.9 * size)
@@ -190,7 +196,7 @@ class TreeDisplay:
             if split is None:
                 words = wrapped(one_line(tree.classes[tree.label[node]]), columns)
             else:
-                words = _split_lines(split, self.digits, columns)
+                words = _split_lines(split, self.digits, columns, left=node not in self.swapped)
             rows = count(int(tree.rows[node]))
             lines = (*words, f"n = {rows}", *([f"... {hidden} more"] if hidden else ()))
             bold = split is None
@@ -212,10 +218,10 @@ def _fontsize(leaves: int) -> float:
 # -- content of a node -----------------------------------------------------------------------
 
 
-def _split_lines(split: Split, digits: int | None, columns: int) -> list[str]:
+def _split_lines(split: Split, digits: int | None, columns: int, *, left: bool) -> list[str]:
     """The column's name, then the condition of the left child; numbers are never cut."""
     name = wrapped(one_line(split.column.name), columns)
-    words = typeset(answer(split, left=True, digits=digits))
+    words = typeset(answer(split, left=left, digits=digits))
     if len(name) == 1 and len(name[0]) + len(words) < columns:
         return [f"{name[0]} {words}"]
     return [*name, *([words] if split.is_real else wrapped(words, columns))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,12 +112,18 @@ def _joined(
     return one[0].over(two[0]), two[1].over(one[1])
 
 
-def visible(tree: Tree, max_depth: int | None) -> tuple[list[int], list[int], list[int]]:
-    """The nodes down to a depth, and the indices of their children in that list."""
+def visible(
+    tree: Tree, max_depth: int | None, swapped: Collection[int] = ()
+) -> tuple[list[int], list[int], list[int]]:
+    """The nodes down to a depth, and the indices of their children in that list, as drawn."""
     shown = tree.node_depth <= (tree.depth if max_depth is None else max_depth)
     place = np.where(shown, np.cumsum(shown) - 1, -1)
     nodes = np.flatnonzero(shown)
     children = []
     for link in (tree.left[nodes], tree.right[nodes]):
         children.append(np.where(link >= 0, place[link], -1).tolist())
-    return nodes.tolist(), children[0], children[1]
+    left, right = children
+    for at, node in enumerate(nodes.tolist()):
+        if node in swapped:
+            left[at], right[at] = right[at], left[at]
+    return nodes.tolist(), left, right

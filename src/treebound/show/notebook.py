@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Collection
 
 from treebound.model import takes_model
 from treebound.show.colours import class_colours
@@ -24,6 +25,7 @@ def to_notebook(
     max_lines: int = 40,
     unknown: Unknown = "other",
     target: str | None = None,
+    swapped: Collection[int] = (),
 ) -> str:
     """The tree as lines of HTML, one for each node, with a bar of class proportions.
 
@@ -40,6 +42,8 @@ def to_notebook(
         reads ``= male`` instead of ``≠ female``.
     target : str, optional
         The name of the target.
+    swapped : collection of int
+        Nodes whose right branch is shown first.
 
     Returns
     -------
@@ -66,7 +70,8 @@ def to_notebook(
         lines.append(_line(tree, node, words, whole))
         if tree.left[node] >= 0 and whole:
             split = split_of(tree, node, unknown=unknown)
-            for left, child in ((False, tree.right[node]), (True, tree.left[node])):
+            sides = [(False, tree.right[node]), (True, tree.left[node])]
+            for left, child in sides[::-1] if node in swapped else sides:
                 side = typeset(answer(split, left=left))
                 stack.append((int(child), f"{one_line(split.column.name)} {side}"))
     if skipped:

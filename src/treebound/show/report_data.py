@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from treebound._versions import installed_version
 from treebound.certificate import Certificate
+from treebound.certificate.referral import Referral
 from treebound.data import Column, Sample
+from treebound.growing.rules import rules_in_words
 from treebound.model import Model
 from treebound.parameters import FitParameters
 from treebound.show.colours import class_colours
@@ -30,7 +33,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
     def step(at: Model, number: int, errors: float, score: float) -> dict[str, Any]:
         limit = at.certificate if certificate is not None else None
         return {
-            "root": store.add(at.tree),
+            "root": store.add(at.tree, at.swapped),
             "step": int(number),
             "leaves": at.tree.n_leaves,
             "errors": float(errors),
@@ -41,8 +44,13 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         }
 
     if path is None:
-        steps = [step(model, 0, tree.errors, math.nan)]
-        start = chosen = last = 0
+        several = [*range(len(model.frontier or ()))][::-1]  # as a path: from many leaves to few
+        steps = [
+            step(own, k, own.tree.errors, math.nan)
+            for k, own in [(k, model.prune_to(step=k)) for k in several] or [(0, model)]
+        ]
+        chosen = several.index(model.frontier.chosen) if model.frontier else 0
+        last = len(steps) - 1
         unit, limit = "errors", None
     else:
         picked = spread(path, max_steps)
@@ -51,11 +59,12 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
             for at in picked
         ]
         chosen, last = picked.index(int(path.chosen)), len(path) - 1
-        unit, limit = str(path.unit), path.limit
-        start = _start(store.add(tree), steps, chosen)
-        if steps[start]["root"] == store.add(tree) and certificate is not None:
-            steps[start]["certified"] = lines.of(certificate)
-            steps[start]["certificate"] = float(certificate.risk)
+        unit, limit = path.counted, path.limit
+    root = store.add(tree, model.swapped)
+    start = _start(root, steps, chosen)
+    if steps[start]["root"] == root and certificate is not None:
+        steps[start]["certified"] = lines.of(certificate)
+        steps[start]["certificate"] = float(certificate.risk)
     return {
         "target": _name(model.target),
         "classes": [one_line(label) for label in tree.classes.tolist()],
@@ -63,7 +72,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "columns": [
             _column(column, asked=at in store.columns) for at, column in enumerate(tree.columns)
         ],
-        "weighted": tree.weighted,
+        "weighted": bool((tree.weight != tree.rows).any()),
         "stats": store.stats,
         "splits": store.splits,
         "nodes": store.nodes,
@@ -71,18 +80,25 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "start": start,
         "chosen": chosen,
         "last": last,
+        "frontier": model.frontier is not None,
         "unit": unit,
         "limit": None if limit is None else int(limit),
         "lines": lines.texts,
         "reason": model.certificate_reason,
+        "referral": None if model.referral is None else _referral(model.referral),
         "unknown": model.unknown,
         "factors": None if tree.factors is None else tree.factors.tolist(),
         "choice": _choice(model, steps),
         "criterion": model.options.criterion,
         "parameters": _parameters(model),
+        "rules": rules_in_words(model.options, tree),
         "edits": [one_line(step) for step in model.edits],
         "made_by": f"treebound {installed_version()}",
     }
+
+
+def _referral(referral: Referral) -> str:
+    return f"Where the tree says {one_line(referral.label)!r}: refer to a person. {referral}"
 
 
 def _choice(model: Model, steps: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -181,7 +197,7 @@ class _Store:
         self._smoothing = smoothing
         self._known: dict[Any, int] = {}
 
-    def add(self, tree: Tree) -> int:
+    def add(self, tree: Tree, swapped: Collection[int]) -> int:
         """Add a tree; return the number of its root."""
         numbers = [0] * tree.n_nodes
         rows, label, counts = tree.rows.tolist(), tree.label.tolist(), tree.counts.tolist()
@@ -194,6 +210,7 @@ class _Store:
             entry = [self._number(key, self.stats, stats)]
             if left[node] >= 0:
                 entry += [asked[node], numbers[left[node]], numbers[right[node]]]
+                entry += [1] * (node in swapped)
             numbers[node] = self._number(("node", *entry), self.nodes, entry)
         return numbers[0]
 

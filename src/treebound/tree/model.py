@@ -21,6 +21,7 @@ from treebound.tree._structure import (
     first_fault,
     sizes_and_depths,
 )
+from treebound.tree.monotone import Monotone
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -81,6 +82,8 @@ class Tree:
         by value, then by a hash of all values; -1 if there is none. None if not known.
     factors : ndarray of float64, or None
         The class weights: ``masses`` are the counts times them.
+    monotone : Monotone, or None
+        The columns in which probabilities only rise or fall, if there are any.
 
     Raises
     ------
@@ -104,6 +107,7 @@ class Tree:
     counted: bool = True
     names: NDArray[np.int64] | None = None
     factors: NDArray[np.float64] | None = None
+    monotone: Monotone | None = None
     # Derived: number of nodes in the subtree of each node, and its depth (0 for the root).
     size: NDArray[np.int32] = field(init=False, repr=False)
     node_depth: NDArray[np.int32] = field(init=False, repr=False)
@@ -114,8 +118,9 @@ class Tree:
             state[name] = _frozen(state[name], dtype)
         if self.factors is not None:
             state["factors"] = _frozen(self.factors, np.float64)
+        by_counts = self.label is None
         label = self.label
-        if label is None:
+        if by_counts:
             label = heaviest(self.masses) if self.weighted else self.counts.argmax(axis=1)
         state["label"] = _frozen(label, np.int32)
         state["classes"] = _frozen(np.array(self.classes), None)
@@ -123,6 +128,8 @@ class Tree:
             state["names"] = _frozen(self.names, np.int64)
         state["columns"] = tuple(self.columns)
         self._check()
+        if by_counts and self.monotone is not None:
+            state["label"] = _frozen(self.monotone.labels(self, self.label), np.int32)
 
     def _check(self) -> None:
         """Raise a ValueError if the arrays are inconsistent."""
@@ -139,6 +146,14 @@ class Tree:
         state["size"], state["node_depth"], wrong = sizes_and_depths(self.left, self.right)
         if wrong >= 0:
             raise ValueError(f"The nodes of a Tree must be in pre-order. Node {wrong} is not.")
+        order = self.monotone
+        if order is not None and (
+            len(order.signs) != len(self.columns) or sorted(order.order) != list(range(n_classes))
+        ):
+            raise ValueError(
+                "The 'monotone' of a Tree must have a sign for each column and order all classes. "
+                f"Got {order} instead."
+            )
         rounded = self.weighted or not self.counted
         slack = _ROUNDING * float(self.counts[0].sum()) if rounded else 0.0
         fault, node = first_fault(
@@ -449,6 +464,7 @@ class Tree:
             counted=self.counted,
             names=None if self.names is None else field_of(self.names, -1),
             factors=self.factors,
+            monotone=self.monotone,
         )
 
 

@@ -31,7 +31,8 @@ def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floa
     """Class probabilities of the nodes of a tree.
 
     Smoothing pulls the frequencies of small leaves towards others. The most probable class stays
-    the one of the largest mass.
+    the one of the largest mass. In a monotone tree the order of its columns holds for what is
+    returned.
 
     Parameters
     ----------
@@ -71,9 +72,13 @@ def probabilities(tree: Tree, smoothing: Smoothing | None = "shrinkage") -> Floa
     check("", {"smoothing": smoothing}, {"smoothing": OneOf(SMOOTHINGS)})
     masses = snapped(tree.masses) if tree.weighted else tree.masses
     if smoothing == "shrinkage":
-        return _shrunk(tree, masses)
-    extra = {"m-estimate": _WORTH / masses.shape[1], "laplace": 1.0, None: 0.0}[smoothing]
-    return _shares(masses + extra)
+        shares = _shrunk(tree, masses)
+    else:
+        extra = {"m-estimate": _WORTH / masses.shape[1], "laplace": 1.0, None: 0.0}[smoothing]
+        shares = _shares(masses + extra)
+    if tree.monotone is None:
+        return shares
+    return tree.monotone.within(tree, _kept_labels(tree.monotone.own(tree), shares))
 
 
 def _shares(masses: Floats) -> Floats:

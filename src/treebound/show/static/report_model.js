@@ -1,17 +1,25 @@
 "use strict";
 // The report page, first part: the data, and what follows from them; nothing here touches the page.
-// A tree is data.nodes[root]: [stats] for a leaf, [stats, split, left, right] for an inner node;
+// A tree is data.nodes[root]: [stats] for a leaf, [stats, split, left, right] for an inner node, with
+// a 1 behind it if the right branch is drawn on the left;
 // children have smaller numbers than their parents, and the steps of the path share nodes.
 // stats: [rows, label, counts, probabilities]. split: [name, yes, no, column, threshold, its text, codes,
 // missing goes left, unknown goes left (null: it stays)].
-const data = JSON.parse(document.getElementById("data").textContent);
+let data, splits, sizes;
 const MISSING = -1, UNKNOWN = -2;
 
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const statsOf = (id) => data.stats[data.nodes[id][0]];
 const isInner = (id) => data.nodes[id].length > 1;
-const splits = data.splits.map(([name, yes, no, column, threshold, text, codes, missingLeft, unknownLeft]) =>
-  ({ name, yes, no, column, threshold: Number(threshold), text, codes: new Set(codes), missingLeft, unknownLeft }));
+const take = (value) => {
+  data = value;
+  splits = data.splits.map(([name, yes, no, column, threshold, text, codes, missingLeft, unknownLeft]) =>
+    ({ name, yes, no, column, threshold: Number(threshold), text, codes: new Set(codes), missingLeft, unknownLeft }));
+  sizes = [];
+  for (const node of data.nodes) sizes.push(node.length === 1 ? 1 : 1 + sizes[node[2]] + sizes[node[3]]);
+};
+take(JSON.parse(document.getElementById("data").textContent));
+const isSwapped = (id) => data.nodes[id].length > 4;
 const splitOf = (id) => splits[data.nodes[id][1]];
 
 // One number format: whole numbers in full, with commas; others to four digits or one decimal.

@@ -2,19 +2,6 @@
 const rootNow = () => data.steps[state.step].root;
 const weightWords = data.weighted ? "weight" : "rows";
 
-const patch = (k) => {
-  const svg = made("svg", { class: "patch", viewBox: "0 0 1 1", "aria-hidden": "true" });
-  svg.append(made("rect", { width: 1, height: 1, fill: data.colours[k] }));
-  return svg;
-};
-const paragraph = (text, kind = "") => made("p", { class: kind }, text);
-const scrolling = (table) => made("div", { class: "scroll" }, table);
-const tableOf = (heads, rows, kinds) => {
-  const cells = (texts, tag) => texts.map((text, k) => made(tag, { class: kinds[k] ?? "", ...(tag === "th" ? { scope: "col" } : { "data-label": heads[k] }) }, text));
-  return made("table", { class: "data" }, made("thead", {}, made("tr", {}, ...cells(heads, "th"))),
-    made("tbody", {}, ...rows.map((row) => made("tr", {}, ...cells(row, "td")))));
-};
-
 // -- the head ------------------------------------------------------------------------------------
 
 const testShare = (step) => {
@@ -23,12 +10,12 @@ const testShare = (step) => {
 };
 const tellHead = () => {
   const step = data.steps[state.step], tree = figures(step.root);
-  const [, label, counts] = statsOf(step.root), right = counts[label] / (tree.total || 1);
-  const answer = `'${data.classes[label]}'`, always = `always ${answer}`;
-  at("summary").textContent = [tree.leaves === 1 ? `The tree has one leaf and always answers ${answer} (${percent(right)} of the ${weightWords}). ` : "",
+  const [, label, counts] = statsOf(step.root), share = (k) => counts[k] / (tree.total || 1);
+  const frequent = counts.indexOf(Math.max(...counts)), right = share(frequent), always = `always '${data.classes[frequent]}'`;
+  at("summary").textContent = [tree.leaves === 1 ? `The tree has one leaf and always answers '${data.classes[label]}' (${percent(share(label))} of the ${weightWords}). ` : "",
     `${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}, `,
     `${many(tree.wrong, "error")} (${percent(tree.wrong / (tree.total || 1))}; ${always}: ${percent(1 - right)}).`,
-    step.certified.length ? ` ${data.lines[step.certified[0]]}` : ""].join("");
+    step.certified.length ? ` ${data.lines[step.certified[0]]}` : data.referral ? ` ${data.referral}` : ""].join("");
   const used = importances(step.root).filter((share) => share > 0).length;
   const facts = [["Target", data.target ?? "not named"], ["Classes", number(data.classes.length)], ["Training rows", number(tree.rows)],
     ["Columns", `${number(data.columns.length)}, ${number(used)} used`], ["Leaves", number(tree.leaves)], ["Depth", number(tree.depth)],
@@ -102,13 +89,14 @@ const tellRules = (all = false) => {
 
 const tellCertificate = () => {
   const lines = data.steps[state.step].certified.map((line) => data.lines[line]), parts = [];
-  if (!lines.length) parts.push(paragraph(data.reason ? `There is no certificate. ${data.reason}` : "There is no certificate for this tree."));
-  const list = made("ul");
+  if (data.referral) parts.push(paragraph(data.referral));
+  else if (!lines.length) parts.push(paragraph(data.reason ? `There is no certificate. ${data.reason}` : "There is no certificate for this tree."));
   for (const line of lines) {
-    if (line.startsWith("- ")) list.append(made("li", {}, line.slice(2)));
-    else parts.push(paragraph(line));
+    if (!line.startsWith("- ")) { parts.push(paragraph(line)); continue; }
+    if (parts.at(-1)?.tagName !== "UL") parts.push(made("ul"));
+    parts.at(-1).append(made("li", {}, line.slice(2)));
   }
-  at("certificate").replaceChildren(...parts, ...(list.children.length ? [list] : []));
+  at("certificate").replaceChildren(...parts);
 };
 
 const tellColumns = () => {
@@ -130,6 +118,12 @@ const tellParameters = () => {
 // -- why this size -----------------------------------------------------------------------------------
 
 const tellWhy = () => {
+  if (data.frontier) {
+    at("h-size").textContent = "Other trees";
+    at("why").textContent = "The limits of all these trees hold at once, so that any of them may be chosen, by looking too.";
+    at("scores").parentElement.hidden = true;
+    return;
+  }
   const chosen = data.steps[data.chosen], scores = data.steps.filter((step) => step.score !== null).map((step) => step.score);
   const least = chosen.score !== null && chosen.score <= Math.min(...scores);
   const grown = Math.max(...data.steps.map((step) => step.leaves));
@@ -179,6 +173,8 @@ const lineChart = (svg, series, text, zero) => {
 const sizesShown = data.steps.map((step) => step.leaves), fewest = Math.min(...sizesShown), mostLeaves = Math.max(...sizesShown);
 // Where a number of leaves lies on the slider, from 0 to 1, by its logarithm.
 const leavesPlace = (leaves) => (mostLeaves > fewest ? Math.log(leaves / fewest) / Math.log(mostLeaves / fewest) : 0);
+// Where a step lies; trees of a frontier may have the same number of leaves.
+const placeOf = (k) => (data.frontier ? 1 - k / Math.max(1, data.steps.length - 1) : leavesPlace(data.steps[k].leaves));
 const ticks = () => {
   const found = [];
   for (let unit = 1; unit <= mostLeaves; unit *= 10) for (const k of [1, 2, 5]) if (k * unit >= fewest && k * unit <= mostLeaves) found.push(k * unit);
@@ -214,10 +210,11 @@ const tellStep = () => {
 const drawChart = () => {
   if (data.steps.length < 2) return;
   const chart = at("chart"), box = chart.getBoundingClientRect(), inset = 8;
-  const worst = Math.max(...data.steps.map((step) => step.score ?? -Infinity));
-  const scores = data.steps.map((step) => step.score ?? worst);
+  const heights = data.steps.map((step) => (data.frontier ? step.certificate : step.score));
+  const worst = Math.max(...heights.map((value) => value ?? -Infinity));
+  const scores = heights.map((value) => value ?? worst);
   const low = Math.min(...scores), high = Math.max(...scores);
-  const x = (k) => inset + (box.width - 2 * inset) * leavesPlace(data.steps[k].leaves);
+  const x = (k) => inset + (box.width - 2 * inset) * placeOf(k);
   const y = (k) => 39 - (34 * (scores[k] - low)) / (high - low || 1);
   const line = scores.map((_, k) => `${k ? "L" : "M"}${x(k).toFixed(1)},${y(k).toFixed(1)}`).join("");
   const small = data.choice?.small ?? null;
@@ -232,7 +229,7 @@ const drawCharts = () => { drawChart(); if (!at("sizing").hidden) drawWhy(); };
 const goTo = (step) => {
   state.step = step;
   state.lit = null;
-  at("slider").value = String(leavesPlace(data.steps[step].leaves));
+  at("slider").value = String(placeOf(step));
   at("explanation").replaceChildren();
   tellStep();
   tellHead();
@@ -247,16 +244,14 @@ const goTo = (step) => {
 };
 const nearestStep = (place) => {
   let best = 0;
-  data.steps.forEach((step, k) => {
-    if (Math.abs(leavesPlace(step.leaves) - place) < Math.abs(leavesPlace(data.steps[best].leaves) - place)) best = k;
-  });
+  data.steps.forEach((_, k) => { if (Math.abs(placeOf(k) - place) < Math.abs(placeOf(best) - place)) best = k; });
   return best;
 };
 at("slider").addEventListener("input", (event) => {
   const step = nearestStep(Number(event.target.value));
   if (step !== state.step) goTo(step);
 });
-at("slider").addEventListener("change", () => { at("slider").value = String(leavesPlace(data.steps[state.step].leaves)); });
+at("slider").addEventListener("change", () => { at("slider").value = String(placeOf(state.step)); });
 at("slider").addEventListener("keydown", (event) => {
   const last = data.steps.length - 1, far = Math.max(1, Math.round(last / 10));
   const to = { ArrowRight: state.step - 1, ArrowUp: state.step - 1, ArrowLeft: state.step + 1, ArrowDown: state.step + 1,
@@ -376,9 +371,15 @@ at("clear").addEventListener("click", () => {
   render();
 });
 
+// What the drawing of the tree leaves to the page: a click on a node, and another width.
+const resized = drawCharts;
+const choose = (item) => (item.inner ? fold(item) : explainLeaf(item));
+
 // -- begin ---------------------------------------------------------------------------------------------
 
 data.classes.forEach((name, k) => at("legend").append(made("li", {}, patch(k), name)));
+at("growing-rules").hidden = !data.rules.length;
+at("rule-list").replaceChildren(...data.rules.map((rule) => made("li", {}, rule)));
 at("edits").hidden = !data.edits.length;
 at("h-edits").textContent = `Edited by hand: ${many(data.edits.length, "step", "steps")}`;
 at("edit-steps").replaceChildren(...data.edits.map((step) => made("li", {}, step)));

@@ -13,11 +13,20 @@ const made = (tag, attributes = {}, ...children) => {
   return element;
 };
 
-// -- what is shown ---------------------------------------------------------------------------
+const patch = (k) => {
+  const svg = made("svg", { class: "patch", viewBox: "0 0 1 1", "aria-hidden": "true" });
+  svg.append(made("rect", { width: 1, height: 1, fill: data.colours[k] }));
+  return svg;
+};
+const paragraph = (text, kind = "") => made("p", { class: kind }, text);
+const scrolling = (table) => made("div", { class: "scroll" }, table);
+const tableOf = (heads, rows, kinds) => {
+  const cells = (texts, tag) => texts.map((text, k) => made(tag, { class: kinds[k] ?? "", ...(tag === "th" ? { scope: "col" } : { "data-label": heads[k] }) }, text));
+  return made("table", { class: "data" }, made("thead", {}, made("tr", {}, ...cells(heads, "th"))),
+    made("tbody", {}, ...rows.map((row) => made("tr", {}, ...cells(row, "td")))));
+};
 
-const sizes = [];
-for (const node of data.nodes)
-  sizes.push(node.length === 1 ? 1 : 1 + sizes[node[2]] + sizes[node[3]]);
+// -- what is shown ---------------------------------------------------------------------------
 
 // lit: the keys of the nodes on the path that is shown, null where none is.
 const state = { step: data.start, depth: "auto", toggled: new Map(), focus: "", moved: false, lit: null };
@@ -29,7 +38,7 @@ const depths = (root) => {
   for (let level = [root], total = 0; level.length && total < MOST; ) {
     total += level.length;
     counts.push(total);
-    level = level.flatMap((id) => data.nodes[id].slice(2));
+    level = level.flatMap((id) => data.nodes[id].slice(2, 4));
   }
   return counts.length;
 };
@@ -44,10 +53,11 @@ const visible = (root) => {
     const item = stack.pop(), node = data.nodes[item.id], place = list.push(item) - 1;
     Object.assign(item, { place, left: -1, right: -1, inner: node.length > 1 });
     item.open = item.inner && isOpen(item);
-    if (item.parent >= 0) list[item.parent][item.side === "L" ? "left" : "right"] = place;
+    if (item.parent >= 0) list[item.parent][item.first ? "left" : "right"] = place;
     if (!item.open) continue;
-    for (const [side, id] of [["R", node[3]], ["L", node[2]]])
-      stack.push({ id, parent: place, side, depth: item.depth + 1, key: item.key + side });
+    const sides = [["R", node[3]], ["L", node[2]]];
+    for (const [side, id] of isSwapped(item.id) ? sides.reverse() : sides)
+      stack.push({ id, parent: place, side, first: (side === "L") !== isSwapped(item.id), depth: item.depth + 1, key: item.key + side });
   }
   return list;
 };
@@ -70,13 +80,14 @@ const wrapped = (text) => {
 };
 
 const describe = (item) => {
-  const [stats, split] = data.nodes[item.id], [rows, label] = data.stats[stats];
-  const [name, yes] = item.inner ? data.splits[split] : [];
+  const [stats, split] = data.nodes[item.id], [rows, label, counts] = data.stats[stats];
+  const [name, yes, no] = item.inner ? data.splits[split] : [];
   // a sign and its number stay on one line
-  const words = item.open ? `${name} ${yes.replace(" ", "\u00a0")}` : data.classes[label];
+  const words = item.open ? `${name} ${(isSwapped(item.id) ? no : yes).replace(" ", "\u00a0")}` : data.classes[label];
   item.name = wrapped(words);
   item.small = [`n = ${number(rows)}`];
   if (item.inner && !item.open) item.small.push(`… ${sizes[item.id] - 1} more`);
+  if (!item.inner && counts[label] < Math.max(...counts)) item.small.push("not the majority");
   const lines = [...item.name, ...item.small];
   item.width = Math.max(44, ...lines.map((line) => widthOf(line) * 1.08)) + 2 * PAD;
   item.height = lines.length * LINE + BAR + 2 * PAD;
@@ -258,8 +269,17 @@ const conditions = (item) => {
 };
 const showCard = (item) => {
   const [rows, label, counts] = data.stats[data.nodes[item.id][0]];
-  const total = counts.reduce((sum, count) => sum + count, 0) || 1;
+  const total = sum(counts) || 1;
   const heading = `${data.classes[label]}: ${number(counts[label])} of ${number(total)} (${many(rows, "row")})`;
+  const list = made("ol"), path = conditions(item);
+  if (path.length > 10) list.append(made("li", {}, `… ${path.length - 10} before`));
+  for (const words of path.slice(-10)) list.append(made("li", {}, words));
+  card.replaceChildren(made("h2", {}, heading), classTable(item.id), ...(path.length ? [list] : []));
+  showAt(item);
+};
+// The classes of a node, the most frequent first.
+const classTable = (id) => {
+  const [, label, counts] = statsOf(id), total = sum(counts) || 1;
   const order = counts.map((_, k) => k).sort((a, b) => counts[b] - counts[a]);
   const table = made("table");
   for (const k of order.filter((k) => counts[k] > 0 || k === label).slice(0, 8)) {
@@ -271,10 +291,9 @@ const showCard = (item) => {
     if (k === label) row.className = "answer";
     table.append(row);
   }
-  const list = made("ol"), path = conditions(item);
-  if (path.length > 10) list.append(made("li", {}, `… ${path.length - 10} before`));
-  for (const words of path.slice(-10)) list.append(made("li", {}, words));
-  card.replaceChildren(made("h2", {}, heading), table, ...(path.length ? [list] : []));
+  return table;
+};
+const showAt = (item) => {
   card.hidden = false;
   const box = canvas.getBoundingClientRect(), own = card.getBoundingClientRect();
   const x = view.x + (item.x + item.width / 2) * view.scale + 10, y = view.y + item.y * view.scale;
@@ -323,7 +342,6 @@ at("nodes").addEventListener("pointerover", (event) => { const item = itemOf(eve
 at("nodes").addEventListener("pointerout", hideCard);
 at("nodes").addEventListener("focusin", (event) => { const item = itemOf(event); if (item) showCard(item); });
 at("nodes").addEventListener("focusout", hideCard);
-const choose = (item) => (item.inner ? fold(item) : explainLeaf(item));
 at("nodes").addEventListener("click", (event) => { const item = itemOf(event); if (item && !drag.far) choose(item); });
 at("nodes").addEventListener("keydown", (event) => {
   const item = itemOf(event);
@@ -382,7 +400,7 @@ window.addEventListener("resize", () => {
   if (window.innerWidth === width) return; // a phone's address bar comes and goes
   width = window.innerWidth;
   if (!state.moved) render();
-  drawCharts();
+  resized();
 });
 // On paper the tree is as wide as the page.
 window.addEventListener("beforeprint", () => {

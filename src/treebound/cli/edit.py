@@ -1,0 +1,143 @@
+"""A tree changed by hand in a browser: ``treebound edit``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from treebound.cli.app import app
+from treebound.cli.messages import print_message, print_result
+from treebound.cli.options import Data, FileOptions, Force, Model, Output, Switch, Target
+from treebound.cli.overwrite import check_output
+
+if TYPE_CHECKING:
+    from treebound.edit import Editor
+    from treebound.model import Model as FittedModel
+
+__all__ = ["edit"]
+
+_EXAMPLES = """\
+Examples:
+
+    treebound edit model.json data.csv
+    treebound edit model.json data.csv --test test.csv -o better.json
+    treebound edit model.json data.csv --recover\
+"""
+
+
+@app.command(help_epilogue=_EXAMPLES)
+def edit(
+    model: Model,
+    data: Data,
+    /,
+    *,
+    target: Target = None,
+    test: Path | None = None,
+    weight_column: str | None = None,
+    output: Output = None,
+    force: Force = False,
+    recover: Switch = False,
+    port: int = 0,
+    browser: Annotated[bool, Parameter(negative="--no-browser")] = True,
+    options: FileOptions = FileOptions(),  # noqa: B008  # frozen
+) -> None:
+    """Change the tree of a model by hand, in a browser.
+
+    The page is served to this machine alone, at an address that nobody can guess; Ctrl-C ends it.
+    Every step is kept in a file beside the model until the model is saved.
+
+    Parameters
+    ----------
+    test
+        A table to show the test error of; its rows are spent by that.
+    weight_column
+        The column with the weights of the rows, if the model was fitted with one.
+    output
+        Where "Save model" writes; the report goes beside it. By default MODEL.edited.json.
+    recover
+        Take up the steps again that were not saved.
+    port
+        The port of the page; by default a free one.
+    browser
+        Open the page in the browser.
+    """
+    from treebound._extras import require
+    from treebound.edit.page import EditorPage
+    from treebound.edit.server import serve
+
+    for module in ("starlette", "uvicorn"):
+        require(module, extra="edit", why="The editor in a browser")
+    if not 0 <= port <= 65535:
+        raise ValueError(f"The option --port must be from 0 to 65535. Got {port} instead.")
+    if "-" in (str(model), str(data), str(test), str(output)):
+        raise ValueError("The editor needs files, not standard input or output.")
+    output = output or model.with_name(f"{model.stem}.edited.json")
+    reads = [model, data, test, options.schema]
+    check_output(output, "model", reads=reads, force=force)
+    check_output(output.with_suffix(".html"), "html", reads=reads, force=force)
+    steps = model.with_name(f"{model.name}.steps")
+    _check_steps(steps, recover)
+    editor = _editor(model, data, test, target, weight_column, options, steps)
+    if recover:
+        print_message(f"Recovered: {len(editor.recover()):,} steps of {steps}.")
+
+    def save(command: str, edited: FittedModel) -> str:
+        from treebound.exchange import save as save_model
+        from treebound.show import to_html
+
+        if command == "report":
+            to_html(edited, output.with_suffix(".html"), facts={"Rows": data.name})
+            return f"The report is in {output.with_suffix('.html')}."
+        save_model(edited, output)
+        steps.unlink(missing_ok=True)
+        reason = edited.certificate_reason
+        return f"The model is saved in {output}." + (f" No certificate: {reason}" if reason else "")
+
+    def started(address: str) -> None:
+        print_result(f"The editor is at {address}\nCtrl-C ends it.")
+        if browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    page = EditorPage(editor, title=f"Edit {model.name}", save=save)
+    try:
+        serve(page, port=port, started=started)
+    finally:
+        if steps.exists():
+            print_message(f"Some steps are not saved. Hint: --recover takes them up ({steps}).")
+
+
+def _check_steps(steps: Path, recover: bool) -> None:
+    """Refuse to begin anew over steps that were not saved."""
+    if steps.exists() and not recover:
+        raise ValueError(
+            f"{steps} has steps that were not saved. Hint: --recover takes them up; delete the "
+            "file to begin anew."
+        )
+
+
+def _editor(
+    path: Path,
+    data: Path,
+    test: Path | None,
+    target: str | None,
+    weight_column: str | None,
+    options: FileOptions,
+    steps: Path,
+) -> Editor:
+    from treebound.cli.models import labelled_rows, loaded_model
+    from treebound.edit import Editor
+
+    model = loaded_model(path)
+    rows = labelled_rows(model, data, options, target, weight_column)
+    weights = None if weight_column is None else rows.columns()[weight_column].values
+    tested = None
+    if test is not None:
+        other = labelled_rows(model, test, options, target)
+        tested = (other.table(), other.labels())
+    return Editor(
+        model, rows.table(), rows.labels(), test=tested, sample_weight=weights, autosave=steps
+    )

@@ -1,0 +1,219 @@
+"""The page of an editor: the front end sends commands and gets JSON, Python keeps all state."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from treebound._html import assembled
+from treebound.data import Column, Sample
+from treebound.edit.candidates import Candidate
+from treebound.edit.editor import Editor
+from treebound.edit.places import node_at, where
+from treebound.exchange import dumps
+from treebound.model import Model, as_model
+from treebound.show import to_html
+from treebound.show.distributions import histogram
+from treebound.show.report_data import report_data
+from treebound.show.words import answer, number, one_line, typeset
+from treebound.tree.parsing import parse_split
+
+__all__ = ["EditorPage"]
+
+_STEPS = ("split", "use", "collapse", "grow", "answer", "swap")
+_ELSEWHERE = "The tree was changed in another window; this is how it is now. Please try again."
+_MOST_CATEGORIES = 500
+
+
+class EditorPage:
+    """Answers the commands of the page of an editor.
+
+    ``save`` writes a model and a report, and says where; without it the browser downloads them.
+    """
+
+    def __init__(
+        self, editor: Editor, *, title: str, save: Callable[[str, Model], str] | None = None
+    ) -> None:
+        self._editor, self._title, self._save = editor, title, save
+        self._version = 0
+        self._saved: tuple[int, Model] | None = None
+
+    def html(self, token: str | None = None) -> str:
+        """The page; with a token it talks to a server, otherwise to the window around it."""
+        own, shared = (files(f"treebound.{room}") / "static" for room in ("edit", "show"))
+        return assembled(
+            own / "editor.html",
+            title=self._title,
+            data={**self._state(), "token": token},
+            styles=[shared / "report.css", own / "editor.css"],
+            scripts=[
+                shared / "report_model.js",
+                shared / "report_tree.js",
+                own / "editor_node.js",
+                own / "editor.js",
+            ],
+            connect=token is not None,
+        )
+
+    def answer(self, request: Any) -> dict[str, Any]:
+        """The answer to a command; an error is told, and changes nothing."""
+        try:
+            return self._answer(request)
+        except (ValueError, TypeError, KeyError, IndexError, OSError) as error:
+            # what is no command at all comes from no page of ours
+            bad = isinstance(error, KeyError | TypeError | IndexError)
+            return {"error": "This is not a command of the editor." if bad else str(error)}
+
+    def _answer(self, request: Any) -> dict[str, Any]:
+        command = request["do"]
+        if command == "state":
+            return {"state": self._state()}
+        if request["version"] != self._version:
+            return {"state": self._state(), "error": _ELSEWHERE}
+        if command == "node":
+            return {"node": self._node(str(request["node"]))}
+        if command == "preview":
+            return {"preview": self._preview(str(request["node"]), str(request["text"]))}
+        if command in ("save", "report"):
+            return self._written(command)
+        if command in ("undo", "redo"):
+            step = self._editor.undo() if command == "undo" else self._editor.redo()
+        elif command in _STEPS:
+            values = {name: value for name, value in request.items() if name != "version"}
+            if command == "split":
+                values["text"] = self._observed(values["node"], values["text"])
+            step = self._editor.take(values)
+        else:
+            raise KeyError(command)
+        self._version += 1
+        return {"state": self._state(), "message": step.sentence}
+
+    # -- what it shows -----------------------------------------------------------------------
+
+    def _state(self) -> dict[str, Any]:
+        editor = self._editor
+        changed = editor.changes()
+        model = editor.model()
+        return {
+            **report_data(model, 1, None),
+            "version": self._version,
+            "saved": self._saved is not None and self._saved[0] == self._version,
+            "figures": editor.figures.lines(editor.figures_before),
+            "history": [one_line(sentence) for sentence in editor.history],
+            "undone": editor.undone,
+            "changed": [
+                {
+                    "path": line["path"],
+                    "where": where(editor.tree, line["leaf"], model.unknown),
+                    "before": one_line(line["before"]),
+                    "now": one_line(line["now"]),
+                    "rows": line["rows"],
+                    "right": line["became_right"],
+                    "wrong": line["became_wrong"],
+                    "numbers": None if line["numbers"] is None else line["numbers"][:100],
+                }
+                for line in changed
+            ],
+        }
+
+    def _node(self, path: str) -> dict[str, Any]:
+        """A node with the best split of every column, and the classes along the columns."""
+        editor = self._editor
+        at = node_at(editor.tree, path)
+        here = editor.rows_of(at)
+        return {
+            "key": path,
+            "where": where(editor.tree, at, editor.model().unknown),
+            "candidates": [self._candidate(candidate, here) for candidate in editor.candidates(at)],
+        }
+
+    def _candidate(self, candidate: Candidate, here: Sample) -> dict[str, Any]:
+        split, column = candidate.split, candidate.split.column
+        values = here.X.values[candidate.test.feature]
+        drawn = histogram(split, values, here.y, here.weights, here.n_classes)
+        assert drawn is not None
+        code = int(candidate.test.category) if column.kind == "nominal" else -1
+        if column.kind == "ordinal":
+            code = math.floor(candidate.test.threshold)
+        return {
+            "column": candidate.test.feature,
+            "name": one_line(column.name),
+            "written": json.dumps(column.name, ensure_ascii=False),
+            "kind": column.kind,
+            "words": typeset(answer(split, left=True)),
+            "gain": candidate.gain,
+            "errors": candidate.errors,
+            "rows": candidate.rows,
+            "agreement": candidate.agreement,
+            "missing": column.missing,
+            "missing_left": bool(candidate.test.missing_left),
+            "presence": split.kind == "missing",
+            "threshold": split.threshold if math.isfinite(split.threshold) else None,
+            "whole": bool(column.kind == "real" and _whole(values)),
+            "code": code,
+            "categories": _listed(column),
+            "bars": drawn.counts.tolist(),
+            "left": drawn.left,
+            "cut": drawn.cut,
+            "ends": drawn.ends,
+            "edges": drawn.edges,
+        }
+
+    def _preview(self, path: str, text: str) -> dict[str, Any]:
+        """How a split would part the rows of a node."""
+        editor = self._editor
+        text = self._observed(path, text)
+        left, counts = editor.parted(node_at(editor.tree, path), text)
+        errors = float((counts.sum(axis=1) - counts.max(axis=1)).sum())
+        return {"rows": [int(left.sum()), int((~left).sum())], "errors": errors, "text": text}
+
+    def _observed(self, path: str, text: str) -> str:
+        """The split with a training value as threshold, where the model names splits by rows."""
+        tree = self._editor.tree
+        test = parse_split(text, tree.columns)
+        column = tree.columns[test.feature]
+        if tree.names is None or column.kind != "real" or math.isinf(test.threshold):
+            return text
+        here = self._editor.rows_of(node_at(tree, path))
+        values = here.X.values[test.feature]
+        below = values[values <= test.threshold]
+        if not len(below):
+            return text
+        end = " or missing" if text.endswith(" or missing") else ""
+        written = json.dumps(column.name, ensure_ascii=False)
+        return f"{written} <= {number(float(below.max()))}{end}"
+
+    # -- files ---------------------------------------------------------------------------------
+
+    def _written(self, command: str) -> dict[str, Any]:
+        """Save the model, or the report on it; held-out rows are counted when it is saved."""
+        if command == "save" and (self._saved is None or self._saved[0] != self._version):
+            self._saved = self._version, as_model(self._editor.done(), "edit")
+        model = self._editor.model()
+        if self._saved is not None and self._saved[0] == self._version:
+            model = self._saved[1]
+        reply: dict[str, Any] = {"state": self._state()}
+        if self._save is not None:
+            return {**reply, "message": self._save(command, model)}
+        text = dumps(model) if command == "save" else to_html(model)
+        name = "model.json" if command == "save" else "report.html"
+        return {**reply, "message": f"{name} is downloaded.", "file": {"name": name, "text": text}}
+
+
+def _whole(values: np.ndarray[Any, Any]) -> bool:
+    """Whether all numbers are whole."""
+    numbers = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    return bool((numbers == np.floor(numbers)).all())
+
+
+def _listed(column: Column) -> list[tuple[str, str]]:
+    """Categories as they are shown, and as a split names them."""
+    return [
+        (one_line(category), json.dumps(str(category), ensure_ascii=False))
+        for category in (column.categories or ())[:_MOST_CATEGORIES]
+    ]

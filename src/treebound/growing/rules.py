@@ -1,0 +1,192 @@
+"""Rules before growing: columns with an order, splits that come first, columns never asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._validation import invalid
+from treebound.data import Column
+from treebound.growing.options import GROWING_RULES, GrowOptions
+from treebound.tree.model import Tree
+from treebound.tree.monotone import Monotone
+from treebound.tree.parsing import parse_split
+from treebound.tree.split import one_line
+
+__all__ = ["kernel_rules", "monotone_of", "rules_in_words"]
+
+# The kernel has a bit for each group of columns.
+_MOST_GROUPS = 64
+
+
+def kernel_rules(
+    options: GrowOptions, columns: Sequence[Column], monotone: Monotone | None
+) -> dict[str, Any] | None:
+    """The rules as the kernels take them; None if there are none."""
+    if monotone is None and not any(vars(options)[name] for name in GROWING_RULES[1:]):
+        return None
+    never = {_place(name, columns, "forbidden") for name in _listed(options.forbidden, "forbidden")}
+    groups = _groups(options.interaction_cst, columns)
+    bits = [
+        0 if at in never else sum(1 << bit for bit, group in enumerate(groups) if at in group)
+        for at in range(len(columns))
+    ]
+    order = () if monotone is None else monotone.order[::-1]
+    return {
+        "signs": np.array(() if monotone is None else monotone.signs, dtype=np.int32),
+        "order": np.array(order, dtype=np.int32),
+        "groups": np.array(bits, dtype=np.uint64),
+        "first": _firsts(options.first, columns, never),
+        "names": [column.name for column in columns],
+        "root": (0, 2**_MOST_GROUPS - 1, [0.0, 1.0] * max(len(order) - 1, 0)),
+    }
+
+
+# -- monotonic_cst -----------------------------------------------------------------------------
+
+
+def monotone_of(
+    options: GrowOptions, columns: Sequence[Column], classes: NDArray[Any]
+) -> Monotone | None:
+    """The columns with an order; None if there are none, or only one class."""
+    signs = _signs(options.monotonic_cst, columns)
+    if not any(signs) or len(classes) < 2:
+        return None
+    for sign, column in zip(signs, columns, strict=True):
+        if sign and column.kind == "nominal":
+            raise ValueError(
+                f"The 'monotonic_cst' parameter must be 0 for column {column.name!r}, which is "
+                "nominal: its categories have no order. Hint: declare it in 'ordinal_features'."
+            )
+    return Monotone(signs, _class_order(options.class_order, classes.tolist()))
+
+
+def _signs(given: Any, columns: Sequence[Column]) -> tuple[int, ...]:
+    if given is None:
+        return (0,) * len(columns)
+    if isinstance(given, Mapping):
+        by_place = {_place(name, columns, "monotonic_cst"): sign for name, sign in given.items()}
+        signs = [by_place.get(at, 0) for at in range(len(columns))]
+    else:
+        signs = np.asarray(given).tolist()
+        if not isinstance(signs, list) or len(signs) != len(columns):
+            must = f"a dict, or have a number for each of the {len(columns)} columns"
+            raise invalid("monotonic_cst", "", must, given)
+    wrong = [sign for sign in signs if not isinstance(sign, int | float) or sign not in (-1, 0, 1)]
+    if wrong:
+        raise invalid("monotonic_cst", "", "-1, 0 or 1 for each column", wrong[0])
+    return tuple(int(sign) for sign in signs)
+
+
+def _class_order(given: Any, classes: list[Any]) -> tuple[int, ...]:
+    """The classes from low to high; two are in the order in which they are sorted."""
+    if given is None:
+        if len(classes) == 2:
+            return (0, 1)
+        raise ValueError(
+            f"The 'monotonic_cst' parameter needs two classes or an order of all {len(classes)}. "
+            "Hint: list them from low to high in 'class_order'."
+        )
+    listed = [str(label) for label in _listed(given, "class_order")]
+    absent = [label for label in classes if str(label) not in listed]
+    if absent or len(set(listed)) != len(listed):
+        shown = f"list each class once, {absent[0]!r} too" if absent else "list each class once"
+        raise invalid("class_order", "", shown, given)
+    return tuple(sorted(range(len(classes)), key=lambda at: listed.index(str(classes[at]))))
+
+
+# -- first, forbidden, interaction_cst ---------------------------------------------------------
+
+
+def _firsts(
+    given: Any, columns: Sequence[Column], never: set[int]
+) -> list[tuple[int, float, int, bool | None]]:
+    found: list[tuple[int, float, int, bool | None]] = []
+    for text in _listed(given, "first"):
+        try:
+            split = parse_split(text, columns)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"The 'first' parameter must list splits: {error}") from None
+        if split.feature in never:
+            name = columns[split.feature].name
+            raise ValueError(f"Column {name!r} is in both 'first' and 'forbidden'.")
+        found.append((split.feature, split.threshold, split.category, split.missing_left))
+    return found
+
+
+def _groups(given: Any, columns: Sequence[Column]) -> list[set[int]]:
+    """The groups of columns that may be asked on one path; the last is of those not named."""
+    everywhere = range(len(columns))
+    if given is None:
+        return [set(everywhere)]
+    if given == "no_interactions":
+        groups = [{at} for at in everywhere]
+    elif given == "pairwise":
+        groups = [set(pair) for pair in combinations(everywhere, 2)] or [set(everywhere)]
+    elif isinstance(given, str) or not isinstance(given, Iterable):
+        must = "'no_interactions', 'pairwise' or a list of groups of columns"
+        raise invalid("interaction_cst", "", must, given)
+    else:
+        groups = [
+            {_place(name, columns, "interaction_cst") for name in _listed(group, "interaction_cst")}
+            for group in given
+        ]
+        others = set(everywhere).difference(*groups)
+        groups += [others] if others else []
+    if len(groups) > _MOST_GROUPS:
+        must = f"at most {_MOST_GROUPS} groups"
+        raise invalid("interaction_cst", "", must, f"{len(groups)} groups")
+    return groups
+
+
+def _listed(given: Any, parameter: str) -> list[Any]:
+    if given is None:
+        return []
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise invalid(parameter, "", "a list", given, f"write {parameter}=[{given!r}].")
+    return list(given)
+
+
+def _place(name: Any, columns: Sequence[Column], parameter: str) -> int:
+    """The place of a column that is named, or numbered."""
+    names = [column.name for column in columns]
+    if name in names:
+        return names.index(name)
+    if isinstance(name, int | np.integer) and 0 <= name < len(names):
+        return int(name)
+    shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+    raise invalid(parameter, "", f"name columns of the table: {shown}", name)
+
+
+# -- words -------------------------------------------------------------------------------------
+
+
+def rules_in_words(options: GrowOptions, tree: Tree) -> list[str]:
+    """A sentence for each rule that a tree was grown by."""
+    sentences, order, columns = [], tree.monotone, tree.columns
+    if order is not None:
+        labels = [one_line(label) for label in tree.classes[list(order.order)].tolist()]
+        what = f"class {labels[-1]}" if len(labels) == 2 else f"high classes ({' < '.join(labels)})"
+        for sign, word in ((1, "rises"), (-1, "falls")):
+            names = [columns[at].name for at, own in enumerate(order.signs) if own == sign]
+            if names:
+                sentences.append(f"The probability of {what} only {word} with {_named(names)}.")
+    first = [one_line(text) for text in options.first or ()]
+    never = [columns[_place(name, columns, "forbidden")].name for name in options.forbidden or ()]
+    if first:
+        sentences.append(f"Asked first: {'; '.join(first)}.")
+    if never:
+        sentences.append(f"Never asked: {_named(never)}.")
+    if options.interaction_cst is not None:
+        groups = [sorted(group) for group in _groups(options.interaction_cst, columns)]
+        together = "; ".join(_named([columns[at].name for at in group]) for group in groups)
+        sentences.append(f"A path asks columns of one group only: {together}.")
+    return sentences
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(map(one_line, names))

@@ -1,0 +1,187 @@
+"""Rules before growing, as users meet them: the classifier, pruning, model files, the shell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import treebound as tb
+from treebound.exchange import dumps, loads
+from treebound.show import to_html
+
+SMOOTHINGS = ("shrinkage", "m-estimate", "laplace", None)
+
+
+def table(seed, n_classes=2, rows=400, missing=0.0):
+    """Three columns with a true order in two of them, and much noise; a nominal column."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(rows, 3)).round(1), columns=["up", "down", "free"])
+    frame["kind"] = pd.Categorical(rng.choice(["a", "b", "c"], rows))
+    score = frame["up"] - frame["down"] + np.sin(3 * frame["free"]) + 2 * rng.normal(size=rows)
+    y = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
+    if missing:
+        frame = frame.mask(rng.random(frame.shape) < missing)
+    return frame, y
+
+
+def violations(model, frame, column, sign, n_classes):
+    """Pairs of rows that differ in one column alone and are not answered in its order."""
+    values, some = np.unique(frame[column].dropna()), frame.iloc[::7]
+    rows = some.loc[some.index.repeat(len(values))].reset_index(drop=True)
+    rows[column] = np.tile(values, len(some))
+    shares = model.predict_proba(rows).reshape(len(some), len(values), n_classes)
+    slack = 0.0 if n_classes == 2 else 1e-12
+    above = shares[:, :, ::-1].cumsum(axis=2)[:, :, :-1]
+    return int((sign * np.diff(above, axis=1) < -slack).sum())
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_no_pair_of_rows_breaks_the_order(n_classes, missing):
+    """Grown, pruned to any size, with any smoothing; without the rule there are such pairs."""
+    frame, y = table(0, n_classes, missing=missing)
+    signs = {"up": 1, "down": -1}
+    free = tb.BoundTreeClassifier(pruning=None).fit(frame, y)
+    assert violations(free, frame, "up", 1, n_classes) > 0
+    for smoothing in SMOOTHINGS:
+        clf = tb.BoundTreeClassifier(
+            pruning="cost-complexity", monotonic_cst=signs, smoothing=smoothing,
+            class_order=range(n_classes),
+        ).fit(frame, y)  # fmt: skip
+        path = clf.pruning_result_.path
+        for step in sorted({0, len(path) // 3, 2 * len(path) // 3}):
+            model = clf.model_.prune_to(step=step)
+            for column, sign in signs.items():
+                assert violations(model, frame, column, sign, n_classes) == 0
+            shares = model.node_probabilities
+            answered = shares[np.arange(len(shares)), model.tree.label]
+            np.testing.assert_allclose(answered, shares.max(axis=1), atol=1e-12)
+            np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("weight", ["class_weight", "sample_weight"])
+def test_the_order_holds_with_weights(weight):
+    frame, y = table(1, rows=600)
+    clf = tb.BoundTreeClassifier(
+        pruning=None, monotonic_cst=[1, -1, 0, 0], min_samples_leaf=3,
+        class_weight="balanced" if weight == "class_weight" else None,
+    )  # fmt: skip
+    weights = np.random.default_rng(0).random(len(y)) if weight == "sample_weight" else None
+    clf.fit(frame, y, sample_weight=weights)
+    assert clf.n_leaves_ > 5
+    assert violations(clf, frame, "up", 1, 2) == violations(clf, frame, "down", -1, 2) == 0
+
+
+def test_smoothing_alone_would_break_the_order():
+    """A leaf of one row is pulled up more than the large one above it: it is held down."""
+    X = np.array([[0.0]] + [[1.0]] * 50 + [[2.0]] * 50)
+    y = np.array([0] + [0] * 45 + [1] * 5 + [1] * 50)
+    for signs in (None, [1]):
+        clf = tb.BoundTreeClassifier(
+            pruning=None, smoothing="laplace", monotonic_cst=signs, first=["x0 <= 0.5"]
+        ).fit(X, y)
+        low, middle = clf.predict_proba([[0.0], [1.0]])[:, 1]
+        assert (low > middle) == (signs is None)
+
+
+def test_counts_on_other_rows_keep_the_order_and_the_labels_that_are_predicted():
+    frame, y = table(2, rows=800)
+    clf = tb.BoundTreeClassifier(pruning=None, monotonic_cst={"up": 1, "down": -1})
+    clf.fit(frame[:400], y[:400])
+    other = tb.prune(clf, frame[400:], y[400:], pruner="cost-complexity").model_
+    assert violations(other, frame, "up", 1, 2) == 0
+    tree, shares = other.grown, tb.tree.smoothing.probabilities(other.grown)
+    np.testing.assert_array_equal(tree.label, shares.argmax(axis=1))
+
+
+def test_pruning_and_certificates_go_on_as_before():
+    frame, y = table(3, rows=1500)
+    clf = tb.BoundTreeClassifier(monotonic_cst={"up": 1, "down": -1}).fit(frame, y)
+    wrong = (clf.predict(frame) != y).sum()
+    assert clf.tree_.errors == wrong
+    assert clf.certificate_.training_error == pytest.approx(wrong / len(y))
+    for search in ("greedy", "optimal+raise"):
+        pruner = tb.pruning.BoundPruner(search=search)
+        with pytest.raises(ValueError, match="puts subtrees in other places"):
+            tb.BoundTreeClassifier(monotonic_cst=[1, 0, 0, 0], pruning=pruner).fit(frame, y)
+        with pytest.raises(ValueError, match="cannot be raised"):
+            tb.prune(clf, frame, y, pruner=pruner)
+
+
+def test_a_model_file_keeps_the_order():
+    frame, y = table(4, 3)
+    clf = tb.BoundTreeClassifier(monotonic_cst={"up": 1}, class_order=[2, 0, 1]).fit(frame, y)
+    model = loads(dumps(clf.model_))
+    assert model.tree.monotone == clf.tree_.monotone == model.grown.monotone
+    np.testing.assert_array_equal(model.predict_proba(frame), clf.predict_proba(frame))
+
+
+def test_the_page_says_the_rules(tmp_path):
+    frame, y = table(5, 3)
+    clf = tb.BoundTreeClassifier(
+        monotonic_cst={"up": 1, "down": -1}, class_order=[0, 1, 2], first=["kind = a"],
+        forbidden=["free"],
+    ).fit(frame, y)  # fmt: skip
+    page = to_html(clf)
+    assert "The probability of high classes (0 < 1 < 2) only rises with up." in page.replace(
+        "\\u003c", "<"
+    )
+    assert "Asked first: kind = a." in page
+    assert "Never asked: free." in page
+
+
+def test_first_splits_come_first_and_forbidden_columns_never():
+    frame, y = table(6, rows=800)
+    clf = tb.BoundTreeClassifier(
+        pruning=None, max_leaves=12, first=["kind = b", "free <= 0.25"], forbidden=["up", 1]
+    ).fit(frame, y)
+    tree = clf.tree_
+    names = [column.name for column in tree.columns]
+    assert names[tree.feature[0]] == "kind"
+    for child in (tree.left[0], tree.right[0]):
+        assert names[tree.feature[child]] == "free"
+        assert tree.threshold[child] == 0.25
+    assert {names[at] for at in tree.feature if at >= 0} <= {"kind", "free"}
+
+
+def test_paths_stay_in_a_group_of_columns():
+    frame, y = table(7, rows=800)
+    clf = tb.BoundTreeClassifier(pruning=None, interaction_cst=[["up", "down"], ["free"]])
+    tree = clf.fit(frame, y).tree_
+    groups = [{0, 1}, {2}, {3}]
+    for leaf in tree.leaves.tolist():
+        path = tb.tree.route.path_to(tree, leaf)[:-1]
+        assert any({int(tree.feature[node]) for node in path} <= group for group in groups)
+    lone = tb.BoundTreeClassifier(pruning=None, interaction_cst="no_interactions").fit(frame, y)
+    assert (lone.tree_.feature[1:][lone.tree_.feature[1:] >= 0] == lone.tree_.feature[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"monotonic_cst": [1, 0]}, "a number for each of the 4 columns"),
+        ({"monotonic_cst": {"up": 2}}, "-1, 0 or 1"),
+        ({"monotonic_cst": {"age": 1}}, "name columns of the table: 'up'"),
+        ({"monotonic_cst": {"kind": 1}}, "'kind', which is nominal"),
+        ({"first": "up <= 1"}, "a list"),
+        ({"first": ["age <= 1"]}, "begins with no name of a column"),
+        ({"first": ["kind <= 1"]}, "is nominal"),
+        ({"forbidden": ["up"], "first": ["up <= 1"]}, "both 'first' and 'forbidden'"),
+        ({"forbidden": ["zip"]}, "name columns of the table"),
+        ({"interaction_cst": 3}, "a list of groups"),
+        ({"monotonic_cst": {"up": -1}, "first": ["up <= 0"]}, "'up' in 'first' breaks the order"),
+        ({"monotonic_cst": {"up": 1}, "certify": "prior"}, "must be None with certify='prior'"),
+    ],
+)
+def test_rules_that_cannot_be_kept_are_refused(rules, message):
+    frame, y = table(8)
+    with pytest.raises(ValueError, match=message):
+        tb.BoundTreeClassifier(**rules).fit(frame, y)
+
+
+def test_more_than_two_classes_need_an_order():
+    frame, y = table(9, 3)
+    for order, message in ((None, "list them from low to high"), ([0, 1], "once, 2 too")):
+        with pytest.raises(ValueError, match=message):
+            tb.BoundTreeClassifier(monotonic_cst={"up": 1}, class_order=order).fit(frame, y)

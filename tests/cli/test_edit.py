@@ -1,0 +1,91 @@
+"""treebound edit, as a person at a shell uses it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+from edit.editor_case import passengers
+from shell import refused
+
+from treebound.exchange import load
+
+pytest.importorskip("uvicorn")
+
+
+@pytest.fixture
+def files(tmp_path) -> tuple[Path, Path]:
+    clf, X, y = passengers()
+    clf.save(tmp_path / "model.json")
+    X.assign(fate=y).to_csv(tmp_path / "rows.csv", index=False)
+    return tmp_path / "model.json", tmp_path / "rows.csv"
+
+
+class Shell:
+    """The editor as a process, and its page as a program sees it."""
+
+    def __init__(self, *argv: str | Path) -> None:
+        command = [sys.executable, "-m", "treebound", "edit", *map(str, argv), "--no-browser"]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        line = self.process.stdout.readline()
+        self.address, self.token = re.search(r"(http://[\d.:]+/)\?token=(\S+)", line).groups()
+        self.version = 0
+
+    def ask(self, **command: object) -> dict:
+        request = urllib.request.Request(
+            f"{self.address}command",
+            json.dumps({"version": self.version, **command}).encode(),
+            {"x-token": self.token, "content-type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as reply:
+            answer = json.load(reply)
+        self.version = answer.get("state", {}).get("version", self.version)
+        return answer
+
+    def end(self, number: int = signal.SIGINT) -> tuple[int, str]:
+        self.process.send_signal(number)
+        _, err = self.process.communicate(timeout=30)
+        return self.process.returncode, err
+
+
+def test_steps_survive_a_kill_and_are_gone_when_saved(files, capsys) -> None:
+    model, rows = files
+    steps = model.with_name("model.json.steps")
+    shell = Shell(model, rows)
+    shell.ask(do="collapse", node="R")
+    history = shell.ask(do="swap", node="")["state"]["history"]
+    shell.end(signal.SIGKILL)
+    assert "--recover" in refused(capsys, "edit", model, rows)
+    shell = Shell(model, rows, "--recover")
+    assert shell.ask(do="state")["state"]["history"] == history
+    assert "edited.html" in shell.ask(do="report")["message"]
+    assert "edited.json" in shell.ask(do="save")["message"]
+    assert not steps.exists()
+    code, err = shell.end()
+    assert code == 0
+    assert "not saved" not in err
+    edited = load(model.with_name("model.edited.json"))
+    assert list(edited.edits) == history
+    assert edited.certificate is not None
+    assert model.with_name("model.edited.html").read_text().startswith("<!doctype html>")
+
+
+def test_bad_input_is_one_line(files, capsys, tmp_path, monkeypatch) -> None:
+    model, rows = files
+    assert "needs files" in refused(capsys, "edit", model, "-")
+    assert "--port must be" in refused(capsys, "edit", model, rows, "--port", "99999")
+    assert "does not exist" in refused(capsys, "edit", model, rows, "--recover")
+    other = tmp_path / "other.csv"
+    other.write_text("\n".join(rows.read_text().splitlines()[:50]) + "\n")
+    assert "rows that the tree was trained on" in refused(capsys, "edit", model, other)
+    monkeypatch.setitem(sys.modules, "starlette", None)
+    line = refused(capsys, "edit", model, rows)
+    assert line.endswith("Hint: pip install 'treebound[edit]'")

@@ -1,0 +1,193 @@
+"""The page of an editor, without a browser: commands, answers, and a server for one person."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from edit.editor_case import passengers
+
+from treebound.edit.page import EditorPage
+from treebound.edit.server import application
+from treebound.exchange import loads
+
+
+@pytest.fixture(scope="module")
+def case():
+    return passengers()
+
+
+@pytest.fixture
+def page(case) -> EditorPage:
+    clf, X, y = case
+    return EditorPage(clf.edit(X, y), title="Edit")
+
+
+def ask(page: EditorPage, **command: object) -> dict:
+    return json.loads(json.dumps(page.answer(command), allow_nan=False))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        {"do": "split", "node": "", "text": '"age" <= 30 or missing', "keep": True},
+        {"do": "use", "node": "L", "column": "siblings", "keep": False},
+        {"do": "collapse", "node": "R"},
+        {"do": "grow", "node": "L", "max_leaves": 3, "columns": ["age", "port"]},
+        {"do": "swap", "node": ""},
+    ],
+)
+def test_a_step_gives_the_whole_new_state_and_can_be_undone(page, command) -> None:
+    before = ask(page, do="state")["state"]
+    reply = ask(page, version=0, **command)
+    state = reply["state"]
+    assert state["history"] == [reply["message"]]
+    assert state["version"] == 1
+    assert state["nodes"] != before["nodes"]
+    undone = ask(page, do="undo", version=1)["state"]
+    assert undone["nodes"] == before["nodes"]
+    assert undone["undone"] == 1
+    assert ask(page, do="redo", version=2)["state"]["nodes"] == state["nodes"]
+
+
+def test_changed_rows_and_figures_stand_in_the_state(page, case) -> None:
+    clf, X, y = case
+    state = ask(page, do="collapse", node="", version=0)["state"]
+    editor = clf.edit(X, y)
+    editor.collapse("")
+    assert sum(line["rows"] for line in state["changed"]) == editor.changed()["rows"].sum()
+    assert [tuple(line) for line in state["figures"]] == editor.figures.lines(editor.figures_before)
+
+
+def test_a_node_has_its_alternatives_with_histograms(page, case) -> None:
+    clf, X, y = case
+    node = ask(page, do="node", node="L", version=0)["node"]
+    table = clf.edit(X, y).alternatives("L")
+    assert [item["name"] for item in node["candidates"]] == table["column"].tolist()
+    rows = int(clf.tree_.rows[clf.tree_.left[0]])
+    for item in node["candidates"]:
+        counted = sum(map(sum, item["bars"]))
+        missing = int(X["age"].isna().sum()) if item["kind"] == "real" else 0
+        assert rows - missing <= counted <= rows
+        assert len(item["edges"]) in (0, len(item["bars"]) + 1)
+
+
+def test_a_preview_counts_without_a_step(page, case) -> None:
+    clf, X, y = case
+    preview = ask(page, do="preview", node="", text='"siblings" <= 2', version=0)["preview"]
+    assert preview["rows"] == [int((X["siblings"] <= 2).sum()), int((X["siblings"] > 2).sum())]
+    editor = clf.edit(X, y)
+    editor.collapse("")
+    editor.split("", "siblings <= 2")
+    assert preview["errors"] == editor.tree.errors
+    assert ask(page, do="state")["state"]["history"] == []
+
+
+def test_a_moved_threshold_becomes_a_training_value_where_rows_name_the_splits() -> None:
+    clf, X, y = passengers(thresholds="observed")
+    page = EditorPage(clf.edit(X, y), title="Edit")
+    ask(page, do="split", node="", text='"age" <= 31.23456', keep=False, version=0)
+    written = loads(ask(page, do="save", version=1)["file"]["text"])
+    below = X["age"][X["age"] <= 31.23456]
+    assert written.tree.threshold[0] == below.max()
+    assert written.tree.names[0] >= 0
+    assert written.certificate.method == "compression"
+
+
+def test_a_second_window_is_told_and_changes_nothing(page) -> None:
+    assert "error" not in ask(page, do="collapse", node="L", version=0)
+    reply = ask(page, do="collapse", node="R", version=0)
+    assert "another window" in reply["error"]
+    assert len(reply["state"]["history"]) == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [None, 3, [], {}, {"do": "nothing", "version": 0}, {"do": "collapse", "version": 0},
+     {"do": "grow", "node": "", "version": 0, "evil": 1}, {"do": "answer", "node": "L", "label": 99,
+     "version": 0}, {"do": "__class__", "node": "", "version": 0}, {"do": "split", "version": 0,
+     "node": "", "text": 3, "keep": True}],
+)  # fmt: skip
+def test_what_is_no_command_is_refused(page, command) -> None:
+    assert page.answer(command)["error"]
+    assert ask(page, do="state")["state"]["history"] == []
+
+
+def test_held_out_rows_are_counted_when_the_model_is_saved_and_only_then() -> None:
+    clf, X, y = passengers(certify="held-out", random_state=0)
+    page = EditorPage(clf.edit(X, y), title="Edit")
+    state = ask(page, do="collapse", node="R", version=0)["state"]
+    assert state["steps"][0]["certificate"] is None
+    report = ask(page, do="report", version=1)["file"]["text"]
+    assert "held-out examples" not in report
+    first = loads(ask(page, do="save", version=1)["file"]["text"])
+    assert first.certificate is not None
+    assert loads(ask(page, do="save", version=1)["file"]["text"]).certificate is not None
+    ask(page, do="collapse", node="", version=1)
+    second = loads(ask(page, do="save", version=2)["file"]["text"])
+    assert second.certificate is None
+
+
+def test_the_page_embeds_its_state_and_loads_nothing(page) -> None:
+    html = page.html("secret")
+    assert "connect-src 'self'" in html
+    assert "connect-src" not in page.html()
+    assert not re.search(r"""(src|href)=["']?(?!data:)\w""", html.split("<script")[0])
+
+
+# -- the server -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def client(page):
+    pytest.importorskip("httpx")
+    testing = pytest.importorskip("starlette.testclient")
+    server = application(page, "secret", 8000)
+    return testing.TestClient(server, base_url="http://127.0.0.1:8000")
+
+
+COMMAND = json.dumps({"do": "state"})
+
+
+def test_the_page_and_its_commands_are_served_to_who_has_the_token(client) -> None:
+    shown = client.get("/?token=secret")
+    assert shown.status_code == 200
+    assert shown.headers["cache-control"] == "no-store"
+    assert shown.headers["x-frame-options"] == "DENY"
+    reply = client.post("/command", content=COMMAND, headers={"x-token": "secret"})
+    assert reply.json()["state"]["version"] == 0
+    own = {"x-token": "secret", "origin": "http://127.0.0.1:8000"}
+    assert client.post("/command", content=COMMAND, headers=own).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers"),
+    [
+        ("GET", "/", {}),
+        ("GET", "/?token=", {}),
+        ("GET", "/?token=guess", {}),
+        ("GET", "/?token=secret", {"host": "evil.example"}),
+        ("GET", "/?token=secret", {"host": "127.0.0.1:9"}),
+        ("GET", "/?token=secret", {"origin": "http://evil.example"}),
+        ("GET", "/?token=secret", {"origin": "null"}),
+        ("GET", "/command", {"x-token": "secret"}),
+        ("GET", "/etc/passwd?token=secret", {}),
+        ("OPTIONS", "/command", {"origin": "http://evil.example"}),
+        ("POST", "/?token=secret", {}),
+        ("POST", "/command", {}),
+        ("POST", "/command", {"x-token": "guess"}),
+        ("POST", "/command", {"x-token": "secret", "origin": "http://evil.example"}),
+        ("POST", "/command", {"x-token": "secret", "host": "evil.example"}),
+        ("POST", "/command", {"x-token": "secret", "content-length": "2000000"}),
+        ("DELETE", "/command", {"x-token": "secret"}),
+    ],
+)  # fmt: skip
+def test_all_other_requests_are_refused(client, method, path, headers) -> None:
+    reply = client.request(method, path, headers=headers, content=COMMAND)
+    assert (reply.status_code, reply.text) == (403, "Forbidden")
+
+
+def test_a_body_that_is_no_json_is_no_command(client) -> None:
+    reply = client.post("/command", content=b"\xff{", headers={"x-token": "secret"})
+    assert "error" in reply.json()

@@ -1,0 +1,364 @@
+"""The page of an editor as people use it: every button, two windows, a stopped server."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from browser import chromium
+from edit.editor_case import passengers
+
+import treebound as tb
+from treebound.edit import Editor
+from treebound.edit.page import EditorPage
+from treebound.edit.server import application
+from treebound.exchange import load, save
+
+pytestmark = pytest.mark.browser
+RESTS = "return !busy && chosen.node !== null && document.querySelector(arguments[0]) !== null"
+HISTORY = "return data.history.length"
+HOSTILE = '<img src=x onerror="document.title=1">"\\'
+
+
+@pytest.fixture(scope="module")
+def driver():
+    pytest.importorskip("uvicorn")
+    with chromium() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def case():
+    return passengers()
+
+
+@contextmanager
+def served(editor: Editor, folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
+    """The address of the page of an editor, and what stops its server."""
+    import uvicorn
+
+    def write(command: str, model: Any) -> str:
+        if command == "save":
+            save(model, folder / "edited.json")
+        return f"{command} done"
+
+    page = EditorPage(editor, title="Edit", save=write)
+    listening = socket.create_server(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
+    config = uvicorn.Config(application(page, "secret", port), log_level="error", lifespan="off")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+
+    def stop() -> None:
+        server.should_exit = server.force_exit = True
+        thread.join(10)
+
+    try:
+        yield f"http://127.0.0.1:{port}/?token=secret", stop
+    finally:
+        stop()
+        listening.close()
+
+
+def until(true: Callable[[], Any], what: str = "") -> Any:
+    """What a condition gives as soon as it is true."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        value = true()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"the page never shows it: {what}")
+
+
+class Window:
+    """The page in a browser."""
+
+    def __init__(self, driver: Any) -> None:
+        self.driver = driver
+
+    def text(self, name: str) -> str:
+        return self.driver.execute_script(
+            "return document.getElementById(arguments[0]).textContent", name
+        )
+
+    def press(self, selector: str, *keys: str) -> None:
+        """Click an element, or type keys into it, when the page has come to rest."""
+        until(lambda: self.driver.execute_script(RESTS, selector), selector)
+        element = self.driver.find_element("css selector", selector)
+        self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+        if keys:
+            element.send_keys(*keys)
+        else:
+            element.click()
+
+    def choose(self, key: str) -> None:
+        """Click a node and wait for its alternatives."""
+        self.press(f'.node[data-key="{key or "root"}"]')
+        self.ready(key)
+
+    def ready(self, key: str) -> None:
+        until(
+            lambda: self.driver.execute_script(
+                "return chosen.key === arguments[0] && chosen.node?.key === arguments[0]", key
+            ),
+            f"node {key!r}",
+        )
+
+    def says(self, words: str) -> None:
+        until(lambda: words in self.text("message"), words)
+
+    def errors(self) -> list[str]:
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+
+@pytest.fixture
+def opened(driver, case, tmp_path):
+    clf, X, y = case
+    editor = clf.edit(X, y)
+    with served(editor, tmp_path) as (address, stop):
+        driver.get_log("browser")  # of the tests before
+        driver.get(address)
+        window = Window(driver)
+        window.ready("")
+        yield editor, window, stop
+
+
+def test_every_button_does_its_step(opened, tmp_path) -> None:
+    editor, window, _ = opened
+    assert not window.driver.find_element("id", "undo").is_enabled()
+    window.choose("R")
+    window.press("#collapse")
+    window.says("collapsed to")
+    window.ready("R")
+    window.press("#grow button")
+    window.says("grown")
+    window.press("#undo")
+    window.says("Undone")
+    window.press("#redo")
+    window.says("Done again")
+    window.choose("")
+    window.press("#swap")
+    window.says("shown in the other order")
+    leaf = next(end for end in ("L", "LL", "LLL", "LLLL") if editor_leaf(editor, end))
+    window.choose(leaf)
+    other = 1 - int(editor.tree.label[node(editor, leaf)])
+    window.driver.execute_script(
+        "document.getElementById('answer-class').value = arguments[0]", other
+    )
+    window.press("#answer button")
+    window.says("answer ")
+    until(lambda: len(editor.history) == 4)
+    assert window.text("steps") == "".join(editor.history)
+    for name, before, now in editor.figures.lines(editor.figures_before):
+        assert f"{name}{before}{now}" in window.text("figures")
+    changed = sum(line["rows"] for line in editor.changes())
+    listed = window.driver.execute_script("return data.changed.reduce((n, l) => n + l.rows, 0)")
+    assert listed == changed > 0
+    window.press("#report")
+    window.says("report done")
+    window.press("#save")
+    window.says("save done")
+    assert load(tmp_path / "edited.json").edits == editor.history
+    assert window.errors() == []
+
+
+def node(editor: Editor, path: str) -> int:
+    at = 0
+    for side in path:
+        at = int((editor.tree.left if side == "L" else editor.tree.right)[at])
+    return at
+
+
+def editor_leaf(editor: Editor, path: str) -> bool:
+    return bool(editor.tree.feature[node(editor, path)] < 0)
+
+
+def test_a_threshold_is_moved_and_split_at(opened) -> None:
+    editor, window, _ = opened
+    window.choose("L")
+    age = window.driver.execute_script("return data.columns.findIndex((c) => c.name === 'age')")
+    window.press(f'[data-column="{age}"]')
+    window.driver.execute_script(
+        "const range = document.querySelector('.candidate.open input[type=range]');"
+        "range.value = 25; range.dispatchEvent(new Event('input'))"
+    )
+    until(lambda: "rows" in window.driver.find_element("css selector", ".preview").text)
+    said = window.driver.find_element("css selector", ".preview").text
+    field = window.driver.find_element("css selector", ".candidate.open input[type=number]")
+    assert float(field.get_property("value")) == 25
+    window.press(".candidate.open .split")
+    window.says("age <= 25")
+    left = node(editor, "LL")
+    assert said.startswith(f"{editor.tree.rows[left]} and ")
+    window.ready("L")
+    window.press("#undo")
+    window.says("Undone")
+
+
+def test_a_category_and_the_best_split_are_taken_by_keyboard(opened) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    editor, window, _ = opened
+    root = window.driver.find_element("css selector", '.node[data-key="root"]')
+    window.driver.execute_script("arguments[0].focus()", root)
+    root.send_keys(Keys.ARROW_DOWN)
+    window.press('.node[data-key="L"]', Keys.ENTER)
+    window.ready("L")
+    port = window.driver.execute_script("return data.columns.findIndex((c) => c.name === 'port')")
+    window.press(f'[data-column="{port}"]', Keys.ENTER)
+    until(lambda: window.driver.find_elements("css selector", ".candidate.open select"))
+    select = window.driver.find_element("css selector", ".candidate.open select")
+    window.driver.execute_script("arguments[0].value = JSON.stringify('a, \"b\"')", select)
+    window.press(".candidate.open .split", Keys.ENTER)
+    until(lambda: window.driver.execute_script(HISTORY) == 1)
+    assert 'port = "a, \\"b\\""' in editor.history[0] or 'port = a, "b"' in editor.history[0]
+    window.ready("L")
+    window.press(".candidate.open .best", Keys.ENTER)
+    until(lambda: window.driver.execute_script(HISTORY) == 2)
+    window.press("body", Keys.CONTROL + "z")
+    window.says("Undone")
+
+
+def test_two_windows_and_a_reload_show_one_state(opened) -> None:
+    editor, window, _ = opened
+    driver, first = window.driver, window.driver.current_window_handle
+    driver.switch_to.new_window("tab")
+    try:
+        driver.get(driver.execute_script("return arguments[0]", _address(driver, first)))
+        window.ready("")
+        window.choose("L")
+        window.press("#collapse")
+        window.says("collapsed")
+    finally:
+        driver.close()
+        driver.switch_to.window(first)
+    # a window that has not learned of it yet
+    driver.execute_script("data.version = 0; act({ do: 'collapse', node: 'R' })")
+    window.says("another window")
+    until(lambda: window.text("steps") == editor.history[0])
+    assert len(editor.history) == 1
+    driver.refresh()
+    window.ready("")
+    assert window.text("steps") == editor.history[0]
+
+
+def _address(driver: Any, handle: str) -> str:
+    here = driver.current_window_handle
+    driver.switch_to.window(handle)
+    address = driver.current_url
+    driver.switch_to.window(here)
+    return address
+
+
+def test_a_stopped_server_is_told_and_nothing_breaks(opened) -> None:
+    editor, window, stop = opened
+    stop()
+    window.press("#collapse")
+    window.says("does not answer")
+    assert editor.history == ()
+    assert window.driver.find_elements("css selector", ".node")
+
+
+def test_hostile_names_are_text(driver, tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    names = [HOSTILE, "</script><script>document.title=1</script>", "a\nb", "$x^2$", "x" * 300]
+    X = pd.DataFrame({name: rng.normal(size=80) for name in names})
+    X["kind"] = rng.choice([HOSTILE, "__proto__", "&amp;"], 80)
+    y = np.where(X[names[0]] + (X["kind"] == "__proto__") > 0.3, HOSTILE, "</style>")
+    clf = tb.BoundTreeClassifier(max_leaves=4, pruning=None).fit(X, y)
+    editor = clf.edit(X, y)
+    with served(editor, tmp_path) as (address, _):
+        driver.get_log("browser")  # of the tests before
+        driver.get(address)
+        window = Window(driver)
+        window.ready("")
+        for column in range(len(names) + 1):
+            driver.execute_script(f"document.querySelector('[data-column=\"{column}\"]').click()")
+            window.press(".candidate.open .split")
+            steps = column + 1
+            until(lambda steps=steps: driver.execute_script(HISTORY) == steps, names[:steps])
+            window.ready("")
+        assert len(editor.history) == len(names) + 1
+        assert driver.title == "Edit"
+        assert window.errors() == []
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_nothing_is_wider_than_the_window(opened, width) -> None:
+    _, window, _ = opened
+    driver = window.driver
+    metrics = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 500}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        driver.refresh()
+        window.ready("")
+        window.choose("L")
+        wide = driver.execute_script("return document.documentElement.scrollWidth")
+        assert wide <= width
+    finally:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+FRAME = """
+<body><script type="module">
+const source = %s;
+const blob = new Blob([source], { type: "text/javascript" });
+const { default: widget } = await import(URL.createObjectURL(blob));
+const listeners = [];
+window.sent = [];
+window.answer = (message) => listeners.forEach((listener) => listener(message));
+const model = { get: () => %s, send: (message) => window.sent.push(message),
+  on: (_, listener) => listeners.push(listener), off: () => {} };
+widget.render({ model, el: document.body });
+</script></body>
+"""
+
+
+def test_the_widget_passes_commands_and_answers(driver, case, tmp_path) -> None:
+    from importlib.resources import files
+
+    clf, X, y = case
+    editor = clf.edit(X, y)
+    page = EditorPage(editor, title="Edit")
+    source = (files("treebound.edit") / "static" / "widget.js").read_text(encoding="utf-8")
+    quoted = [json.dumps(text).replace("<", "\\u003c") for text in (source, page.html())]
+    (tmp_path / "notebook.html").write_text(FRAME % tuple(quoted), encoding="utf-8")
+    driver.get((tmp_path / "notebook.html").as_uri())
+
+    def pump() -> list[dict]:
+        """Answer what the page has asked, as Python does."""
+        asked = driver.execute_script("return window.sent?.splice(0) ?? []")
+        for message in asked:
+            reply = {"id": message["id"], "answer": page.answer(message["request"])}
+            driver.execute_script("window.answer(arguments[0])", reply)
+        return asked
+
+    until(pump)
+    driver.switch_to.frame(0)
+    until(lambda: driver.find_elements("css selector", ".candidate"))
+    driver.find_element("id", "collapse").click()
+    driver.switch_to.default_content()
+    until(lambda: pump() and editor.history)
+    driver.switch_to.frame(0)
+    window = Window(driver)
+    window.says("collapsed")
+    driver.switch_to.default_content()
+
+
+def test_an_editor_shows_itself_as_a_widget(case) -> None:
+    pytest.importorskip("anywidget")
+    clf, X, y = case
+    bundle = clf.edit(X, y)._repr_mimebundle_()
+    content = bundle[0] if isinstance(bundle, tuple) else bundle
+    assert "application/vnd.jupyter.widget-view+json" in content

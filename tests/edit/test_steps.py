@@ -1,0 +1,158 @@
+"""Swapped branches, costs, the plot, and steps that are kept in a file."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from edit.editor_case import passengers
+
+import treebound as tb
+from treebound.exchange import dumps, loads
+from treebound.show import TreeDisplay, to_notebook, to_text
+
+
+@pytest.fixture(scope="module")
+def case():
+    return passengers()
+
+
+def test_swap_changes_what_is_shown_and_nothing_else(case) -> None:
+    clf, X, y = case
+    editor = clf.edit(X, y)
+    step = editor.swap("")
+    done = editor.done()
+    assert step.before == step.after
+    assert done.tree_ is clf.tree_
+    assert (done.predict(X) == clf.predict(X)).all()
+    assert done.to_python() == clf.to_python()
+    before, after = to_text(clf).splitlines(), to_text(done).splitlines()
+    assert sorted(before) == sorted(after)
+    first = next(at for at, line in enumerate(before[1:], 1) if not line.startswith("|"))
+    assert after == before[first:] + before[:first]
+    assert loads(dumps(done.model_)).swapped == (0,)
+    places = [TreeDisplay.from_estimator(source).places_ for source in (clf, done)]
+    left, right = int(clf.tree_.left[0]), int(clf.tree_.right[0])
+    assert places[0][left] < places[0][right]
+    assert places[1][left] > places[1][right]
+    assert to_notebook(done) != to_notebook(clf)
+    editor.swap("")
+    assert to_text(editor.done()) == to_text(clf)
+
+
+def test_swapped_branches_are_forgotten_below_an_edit_and_kept_elsewhere(case) -> None:
+    clf, X, y = case
+    editor = clf.edit(X, y)
+    editor.swap("L")
+    editor.swap("R")
+    editor.collapse("R")
+    assert editor.done().model_.swapped == (int(editor.tree.left[0]),)
+
+
+def test_a_model_file_with_a_wrong_swapped_node_is_refused(case) -> None:
+    clf = case[0]
+    document = json.loads(dumps(clf.model_))
+    document["swapped"] = [int(clf.tree_.leaves[0])]
+    with pytest.raises(ValueError, match=r"swapped\[0\].*not an inner node"):
+        loads(json.dumps(document))
+
+
+def test_cost_is_that_of_the_pruner_and_decides_the_answers_of_new_leaves() -> None:
+    costs = {"died": 1.0, "survived": 4.0}
+    clf, X, y = passengers(pruning=tb.pruning.BoundPruner(costs=costs), max_leaves=None)
+    editor = clf.edit(X, y)
+
+    def cost(answers: np.ndarray) -> float:
+        price = y.map(costs).to_numpy()
+        return float(price[answers != y].sum() / price.sum())
+
+    assert editor.figures.cost == pytest.approx(cost(clf.predict(X)))
+    step = editor.split("", "sex = female", keep=False)
+    done = editor.done()
+    assert step.after.cost == pytest.approx(cost(done.predict(X)))
+    for leaf in editor.tree.leaves.tolist():
+        died, survived = editor.tree.counts[leaf]
+        assert editor.tree.label[leaf] == int(4.0 * survived > died)
+    assert "cost" in str(step)
+
+
+def test_class_weights_have_a_cost_and_plain_trees_have_none(case) -> None:
+    clf, X, y = case
+    assert clf.edit(X, y).figures.cost is None
+    clf, X, y = passengers(class_weight={"died": 1.0, "survived": 3.0})
+    wrong, weight = clf.predict(X) != y, np.where(y == "died", 1.0, 3.0)
+    expected = weight[wrong].sum() / weight.sum()
+    assert clf.edit(X, y).figures.cost == pytest.approx(expected)
+
+
+def test_alternatives_are_drawn(case) -> None:
+    clf, X, y = case
+    editor = clf.edit(X, y)
+    display = editor.plot_alternatives("", most=3)
+    table = editor.alternatives("").head(3)
+    names = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert names == table["split"].tolist()[::-1]
+    widths = [bar.get_width() for bar in display.ax_.patches]
+    assert widths == pytest.approx(table["gain"].tolist()[::-1])
+    display.figure_.clear()
+
+
+def edits(editor) -> None:
+    editor.swap("R")
+    editor.split("L", "age <= 20 or missing")
+    editor.use("LR", "port", keep=False)
+    editor.grow("LL", columns=["siblings", "class"], max_leaves=3)
+    editor.collapse("LR")
+    editor.answer("LR", "died" if editor.tree.label[editor.tree.left[0]] else "survived")
+
+
+def test_all_steps_are_recovered_with_the_undone_ones(case, tmp_path) -> None:
+    clf, X, y = case
+    file = tmp_path / "model.json.steps"
+    editor = clf.edit(X, y, autosave=file)
+    edits(editor)
+    history = editor.history
+    editor.undo()
+    editor.undo()
+    again = clf.edit(X, y, autosave=file)
+    assert again.recover() == editor.history
+    assert to_text(again.done()) == to_text(editor.done())
+    again.redo()
+    again.redo()
+    assert again.history == history
+    # what was recovered is kept further on
+    third = clf.edit(X, y, autosave=file)
+    assert third.recover() == history
+
+
+def test_recovering_is_refused_where_it_would_lead_elsewhere(case, tmp_path) -> None:
+    clf, X, y = case
+    file = tmp_path / "steps"
+    with pytest.raises(ValueError, match="no file to recover"):
+        clf.edit(X, y).recover()
+    with pytest.raises(ValueError, match="does not exist"):
+        clf.edit(X, y, autosave=file).recover()
+    editor = clf.edit(X, y, autosave=file)
+    editor.collapse("R")
+    with pytest.raises(ValueError, match="has steps already"):
+        editor.recover()
+    other = tb.BoundTreeClassifier(max_leaves=3, pruning=None).fit(X, y)
+    with pytest.raises(ValueError, match="from another tree"):
+        other.edit(X, y, autosave=file).recover()
+    for text in ("", "[]", '{"format": "x"}', '{"steps": 3, "undone": 0, "tree": "", "format": 1}'):
+        file.write_text(text)
+        with pytest.raises(ValueError, match="not a file of steps"):
+            clf.edit(X, y, autosave=file).recover()
+        assert file.read_text() == text
+
+
+def test_categories_that_a_model_file_does_not_list_are_learned_from_the_rows(case) -> None:
+    clf, X, y = case
+    editor = clf.edit(X, y)
+    editor.collapse("")
+    saved = loads(dumps(editor.done().model_))
+    assert any(column.unlisted for column in saved.columns)
+    again = tb.edit.Editor(saved, X, y)
+    again.split("", "port = Cobh")
+    assert again.done().predict(X).shape == y.shape

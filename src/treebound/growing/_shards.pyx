@@ -235,7 +235,11 @@ cdef class ShardDriver(Driver):
                 may_split and self.most_priority(child) >= cutoff for child, may_split in pair
             ]
             if any(kept):
-                splits.append(self.shard_split(leaf, kept))
+                exact = self.tree.nodes[index].split.exact
+                splits.append(
+                    self.known_split(leaf.slot, index, kept) if exact
+                    else self.shard_split(leaf, kept)
+                )
             table = leaf.table if number < kept_tables else None
             for (child, _), keep in zip(pair, kept):
                 if keep:
@@ -324,20 +328,24 @@ cdef class ShardDriver(Driver):
     cdef object left_of_first(
         self, Py_ssize_t j, double threshold, int32_t category, bint missing_left, Split* split
     ):
-        """What goes left: class weights, then rows; values are looked at in one bin only."""
+        """What goes left: class weights, then rows.
+
+        Values are looked at in the bin of the threshold, and in the one before it: an engine may
+        have bins that begin a little later.
+        """
         mine = self.intervals(self.asked, j)
-        split.place = split.bin = category
+        split.place = category
         if category >= 0:
             return mine.table[category].copy()
-        split.inside = True
-        split.bin = self.engine.bins.bin_of(j, threshold)
-        if not mine.single[split.bin]:
-            group = [(self.asked.slot, mine, [split.bin])]
+        last = self.engine.bins.bin_of(j, threshold)
+        inside = [bin for bin in (last - 1, last) if bin >= 0 and not mine.single[bin]]
+        if inside:
+            group = [(self.asked.slot, mine, inside)]
             question = ask(group, self.ranges[j], 2**62, 2)
             mine = refined(group, question, self.engine.look({j: question})[j])[0]
             self.passed([self.asked])
         at_most = mine.high <= keys_of(np.array([threshold]))[0]
-        below = (mine.code < split.bin) | ((mine.code == split.bin) & at_most)
+        below = (mine.code < last - 1) | ((mine.code <= last) & at_most)
         counts = mine.table[:-1][below].sum(axis=0)
         split.place = counts[self.problem.n_classes]
         split.misses = mine.table[-1, self.problem.n_classes] > 0

@@ -23,8 +23,7 @@ from treebound.data import Unknown
 from treebound.data.encoding import chosen_columns
 from treebound.data.parts import Schema
 from treebound.data.targets import learn_classes, read_classes
-from treebound.data.units import WeightTotal
-from treebound.data.weights import class_factors
+from treebound.data.weights import WeightTotal, class_factors
 from treebound.exchange.sql_code import nodes_to_sql
 from treebound.sql.relation import (
     Coding,

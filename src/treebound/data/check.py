@@ -13,10 +13,10 @@ from treebound.data.columns import Column
 from treebound.data.findings import Finding, few_whole_values, findings, target_findings
 from treebound.data.sample import Sample
 
-__all__ = ["TableReport", "check", "check_sample"]
+__all__ = ["HEADINGS", "TableReport", "aligned", "check", "check_sample"]
 
 _SHOWN = 5  # categories or classes
-_HEADINGS = ("column", "kind", "values", "missing", "content")
+HEADINGS = ("column", "kind", "values", "missing", "content")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class TableReport:
         return column["name"], column["kind"], f"{column['values']:,}", gone, _content(column)
 
     def __repr__(self) -> str:
-        lines = [f"{self.n_rows:,} rows", "", *_aligned([_HEADINGS, *self.rows()]), ""]
+        lines = [f"{self.n_rows:,} rows", "", *aligned([HEADINGS, *self.rows()]), ""]
         lines += [
             f"{one.subject} {one.what}.\n    {_sentence(one.remedy)}" for one in self.findings
         ]
@@ -158,10 +158,10 @@ def _content(facts: Mapping[str, Any]) -> str:
     return ", ".join(words) + (", ..." if facts["values"] > _SHOWN else "")
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows of text as lines; the columns of numbers stand to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    right = {_HEADINGS.index("values"), _HEADINGS.index("missing")}
+    right = {HEADINGS.index("values"), HEADINGS.index("missing")}
     return [
         "  ".join(
             text.rjust(width) if at in right else text.ljust(width)

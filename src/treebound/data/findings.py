@@ -98,16 +98,6 @@ def findings(sample: Sample) -> list[Finding]:
     Numbers, dates and missing values written as text, columns with one value, columns with a
     different value in almost every row, and a table in which more than a tenth of the rows repeat
     others (and some column has over 100 values, so that this is not by chance).
-
-    Examples
-    --------
-    >>> from treebound.data import Sample
-    >>> from treebound.data.findings import findings
-    >>> rows = [[f"1,{100 + i}", 7.0] for i in range(40)]
-    >>> for one in findings(Sample.learn(rows, [0, 1] * 20)):
-    ...     print(one)
-    Column 'x1' has the same value in every row. Hint: leave it out.
-    Column 'x0' holds numbers written as text, such as '1,100'. Hint: convert it to numbers.
     """
     if sample.n_rows < _FEW_ROWS:
         return []
@@ -123,15 +113,6 @@ def target_findings(sample: Sample, target: str) -> list[Finding]:
 
     A single class, very many classes, classes of very few rows, and columns that alone determine
     the class of almost every row: such a column is often a consequence of the class, or its code.
-
-    Examples
-    --------
-    >>> from treebound.data import Sample
-    >>> from treebound.data.findings import target_findings
-    >>> rows = [[i % 7, 100 + i % 4] for i in range(40)]
-    >>> for one in target_findings(Sample.learn(rows, [i % 2 for i in range(40)]), "y"):
-    ...     print(one)
-    Column 'x1' alone tells 'y' in every row. Hint: leave it out, unless it is known before 'y' is.
     """
     if sample.n_rows < _FEW_ROWS:
         return []

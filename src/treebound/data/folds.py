@@ -163,27 +163,13 @@ def _taken(k: int, fold: int, n: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class _Assignment:
-    """The order in which rows are assigned: by class, then at random, equal rows together.
+    """The order in which rows are assigned: by class, then at random, equal rows together."""
 
-    Attributes
-    ----------
-    units : ndarray
-        The weight of every row in whole units of its class.
-    before : ndarray
-        Units of equal rows that precede it.
-    block : ndarray
-        Units that are assigned together; divides the units of its group of equal rows.
-    place : ndarray
-        Number of blocks before the first one of its group.
-    total : int
-        Number of blocks.
-    """
-
-    units: Ints
-    before: Ints
-    block: Ints
-    place: Ints
-    total: int
+    units: Ints  # the weight of every row in whole units of its class
+    before: Ints  # units of equal rows that precede it
+    block: Ints  # units that are assigned together; divides the units of its group of equal rows
+    place: Ints  # number of blocks before the first one of its group
+    total: int  # number of blocks
 
     @classmethod
     def of(cls, sample: Sample, seed: int | None, parts: float) -> _Assignment:

@@ -25,21 +25,7 @@ _STRANGE = -2
 def typed_column(
     values: Values, column: Column, schema: Schema, *, first_row: int = 1, unknown: str = "error"
 ) -> RawColumn:
-    """One column with the values of its kind.
-
-    Parameters
-    ----------
-    values : TextColumn or RawColumn
-    column : Column
-        A nominal column without categories has those that are found, as texts.
-    schema : Schema
-        For the missing markers and the decimal mark.
-    first_row : int
-        Row number of the first value, for errors.
-    unknown : {"error", "keep"}
-        What to do with a value that is not a declared category. If kept, the categories are those
-        found; a text among numbers is an error.
-    """
+    """One column with the values of its kind."""
     if column.kind == "real":
         return RawColumn("number", numbers(values, column.name, schema, first_row))
     each, codes = _by_value(values)

@@ -21,18 +21,11 @@ class WeightTotal:
     """What must be known of all weights before one of them can be made an integer.
 
     Those of parts of the rows can be added.
-
-    Attributes
-    ----------
-    total : Fraction
-        The sum of the weights.
-    ones, whole : bool
-        Whether every weight is one, and whether every weight is an integer.
     """
 
-    total: Fraction = Fraction(0)
-    ones: bool = True
-    whole: bool = True
+    total: Fraction = Fraction(0)  # the sum of the weights
+    ones: bool = True  # whether every weight is one, and whether every weight is an integer
+    whole: bool = True  # whether every weight is one, and whether every weight is an integer
 
     @classmethod
     def of(cls, weight: NDArray[np.float64] | None, rows: int) -> WeightTotal:

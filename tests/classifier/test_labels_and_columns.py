@@ -1,7 +1,6 @@
 """The types of labels and the order of columns change nothing; other names are an error."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from random_samples import ARRAYS
 from sklearn.datasets import load_breast_cancer

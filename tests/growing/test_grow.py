@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import coded_matrix, grow_coded
 
-from treebound.data import Column
+from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions
+from treebound.growing import grow as grow_sample
 
 grow = grow_coded
 
@@ -341,3 +342,16 @@ def test_the_impurity_order_expands_the_leaf_with_the_purest_children():
 def test_a_wrong_option_is_named(options, words):
     with pytest.raises(ValueError, match=words):
         GrowOptions(**options)
+
+
+def test_values_may_be_anywhere_in_memory():
+    """Floats that do not begin at a multiple of eight bytes, as in records and files."""
+    rng = np.random.default_rng(0)
+    values, y = rng.normal(size=200), rng.integers(0, 2, 200).astype(np.int32)
+    records = np.zeros(200, dtype=[("flag", np.int8), ("x", np.float64)])
+    records["x"] = values
+    trees = [
+        grow_sample(Sample(Matrix((Column("x"),), (x,)), y, None, np.arange(2)))
+        for x in (values, records["x"])
+    ]
+    assert_same(*trees)

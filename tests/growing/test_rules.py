@@ -9,7 +9,7 @@ from slow_tree import BreaksOrder, SlowTree
 
 from treebound.data import Matrix, Sample
 from treebound.data.weights import is_whole
-from treebound.growing import GrowOptions, grow, grow_on_engine
+from treebound.growing import GrowOptions, Limits, grow, grow_on_engine
 from treebound.growing.engine import LocalEngine, stream_engine
 from treebound.tree.parsing import parse_split
 
@@ -139,3 +139,36 @@ def test_rules_give_one_tree_in_all_engines(part):
                     getattr(tree, array), getattr(expected, array), err_msg=f"{name} {seed} {rules}"
                 )
             assert tree.monotone == expected.monotone
+
+
+class Stop(Exception):
+    pass
+
+
+def test_rules_hold_after_a_stop(tmp_path):
+    """Growth that goes on from a checkpoint again and again, in other parts and bins."""
+    stops = 0
+
+    def progress(state):
+        if state.rounds == 2:
+            raise Stop
+
+    for seed in range(8):
+        rng, sample, growing, rules, _ = random_case([30, seed], 300)
+        rules["first"] = rules["first"] * (seed % 2)
+        rules["monotonic_cst"] = None if seed % 2 else rules["monotonic_cst"]
+        options = GrowOptions(**growing, **rules)
+        expected, tree = grow(sample, options), None
+        while tree is None:
+            bins, parts = random_bins(rng, sample), random_parts(rng, sample)
+            try:
+                tree = grow_on_engine(
+                    LocalEngine(parts, bins, sample.n_classes), sample.columns, sample.classes,
+                    options, whole=is_whole(sample.weight), limits=Limits(gather_rows=5),
+                    checkpoint=tmp_path / str(seed), progress=progress,
+                )  # fmt: skip
+            except Stop:
+                stops += 1
+        for array in ARRAYS:
+            np.testing.assert_array_equal(getattr(tree, array), getattr(expected, array), seed)
+    assert stops > 8

@@ -11,7 +11,7 @@ from random_samples import KINDS, random_bins, random_parts, random_sample
 
 from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions, Limits, grow_on_engine, make_bins
-from treebound.growing._bins import Bins, keys_of, values_of
+from treebound.growing._bins import Bins, keys_of
 from treebound.growing.engine import LocalEngine, sum_of
 from treebound.growing.refine import EXACT, KeyRanges, Question, add_answers
 from treebound.growing.shard import (
@@ -75,9 +75,9 @@ def random_questions(rng, bins, facts):
 def test_keys_are_in_the_order_of_values():
     values = np.array([-np.inf, -1e300, -1.0, -5e-324, -0.0, 0.0, 5e-324, 2.5, 1e300, np.inf])
     keys = keys_of(values)
-    assert (np.diff(keys.astype(object)) >= 0).all()
-    assert keys[4] == keys[5]
-    np.testing.assert_array_equal(values_of(keys), values)
+    steps = np.diff(keys.astype(object))
+    np.testing.assert_array_equal(steps > 0, np.diff(values) > 0)
+    assert (steps >= 0).all()
     assert keys_of(np.array([np.nan]))[0] > keys[-1]
 
 

@@ -66,7 +66,7 @@ def rebuilt(data: dict, root: int) -> list[tuple]:
 class FakePath:
     """A path that collapses one node after the other, from the back."""
 
-    unit = "errors"
+    counted = "errors"
     limit = None
 
     def __init__(self, tree: Tree, chosen: int) -> None:
@@ -238,3 +238,13 @@ def test_the_page_tells_how_good_probabilities_are_on_test_rows() -> None:
     top = sum(share * rows for share, _, rows in quality["calibration"]) / len(test_y)
     assert top == pytest.approx(shares.max(axis=1).mean())
     assert all(step["quality"] is None for step in document(to_html(clf))["steps"])
+
+
+def test_class_weights_leave_rows_rows_and_errors_are_called_weighted() -> None:
+    X, y = np.arange(90.0)[:, None], np.arange(90) > 20
+    model = tb.BoundTreeClassifier(class_weight="balanced").fit(X, y).model_
+    data = document(to_html(model))
+    assert data["unit"] == "weighted errors"
+    assert not data["weighted"]
+    weighted = tb.BoundTreeClassifier().fit(X, y, sample_weight=X[:, 0] + 0.5)
+    assert document(to_html(weighted))["weighted"]

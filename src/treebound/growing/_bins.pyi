@@ -5,7 +5,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 def keys_of(values: NDArray[np.float64]) -> NDArray[np.uint64]: ...
-def values_of(keys: NDArray[np.uint64]) -> NDArray[np.float64]: ...
 
 class Bins:
     n_columns: int

@@ -20,7 +20,7 @@ from treebound.growing._layout cimport (
     FLOAT32, FLOAT64, INT8, INT16, INT32, NOMINAL, REAL, Kind, Packing, Problem, Scratch, Source, Type,
     allocate, label_of, rank_of, row_of, value_at, zeros,
 )
-from treebound.growing._sorted cimport Presorted, enlarge_scratch, free_scratch, key_of, presort, value_of
+from treebound.growing._sorted cimport Presorted, enlarge_scratch, free_scratch, key_of, presort
 
 cdef extern from "_loops.h":
     void cells_of(
@@ -606,15 +606,6 @@ def keys_of(const double[::1] values):
     for i in range(len(values)):
         keys[i] = key_of(values[i])
     return np.asarray(keys)
-
-
-def values_of(const uint64_t[::1] keys):
-    """The floats of keys."""
-    cdef double[::1] values = np.empty(len(keys))
-    cdef Py_ssize_t i
-    for i in range(len(keys)):
-        values[i] = value_of(keys[i])
-    return np.asarray(values)
 
 
 cdef class Bins:

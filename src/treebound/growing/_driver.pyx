@@ -441,7 +441,7 @@ cdef class Driver:
         for k in range(self.tree.n_classes):
             node.weight += counts[k]
             classes += counts[k] > 0
-        node.purity = purity_of(counts, node.weight, &self.problem)
+        node.purity = purity_of(counts, NULL, &self.problem)
         return (
             classes > 1
             and self.tree.rows_in(index) >= self.min_split

@@ -15,8 +15,8 @@ from treebound.growing._categories cimport (
 )
 from treebound.growing._driver cimport BOUNDED, WAITING, Driver, FirstSplit, Node, leave
 from treebound.growing._histogram cimport (
-    Binned, code_sample, count_classes, count_node, discount_node, find_bounds, free_binned,
-    new_binned, part_binned, size_of, subtract_counts,
+    Binned, add_counts, code_sample, count_classes, count_node, discount_node, find_bounds,
+    free_binned, new_binned, part_binned, size_of,
 )
 from treebound.growing._layout cimport (
     ENTROPY, NOMINAL, NodeView, Problem, Scratch, Source,
@@ -504,7 +504,7 @@ cdef class Grower(Driver):
         if part != NULL:
             self.count(start, stop, part)
         if part != NULL and keep_large:
-            subtract_counts(&self.binned.counted, whole, part)
+            add_counts(&self.binned.counted, whole, part, True)
             self.tree.nodes[large].histogram = whole
         else:
             self.give_histogram(whole)

@@ -99,7 +99,9 @@ cdef size_t size_of(const Counted* counted) noexcept nogil
 
 cdef void count_rows(
     const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    void* histogram,
+    void* histogram, bint subtract,
 ) noexcept nogil
 
-cdef void subtract_counts(const Counted* counted, void* of, const void* what) noexcept nogil
+cdef void add_counts(
+    const Counted* counted, void* to, const void* what, bint subtract
+) noexcept nogil

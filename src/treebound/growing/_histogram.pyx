@@ -372,7 +372,7 @@ cdef void count_node(
         return
     pool.run(&count_block, &counting, n_blocks)
     for thread in range(1, n_threads):
-        add_counts(&data.counted, histograms[0], histograms[thread])
+        add_counts(&data.counted, histograms[0], histograms[thread], False)
 
 
 cdef void count_panel(void* context, Py_ssize_t item, int thread) noexcept nogil:
@@ -380,7 +380,7 @@ cdef void count_panel(void* context, Py_ssize_t item, int thread) noexcept nogil
     cdef const Binned* data = counting.data
     count_rows(
         &data.panels[item], &data.counted, data.rows + counting.start,
-        counting.stop - counting.start, counting.histograms[0],
+        counting.stop - counting.start, counting.histograms[0], False,
     )
 
 
@@ -392,8 +392,8 @@ cdef bint discount_node(
     if 2 * (stop - start) * data.n_columns > data.counted.n_cells:
         return False
     for p in range(data.n_panels):
-        discount_rows(
-            &data.panels[p], &data.counted, data.rows + start, stop - start, histogram
+        count_rows(
+            &data.panels[p], &data.counted, data.rows + start, stop - start, histogram, True
         )
     return True
 
@@ -406,7 +406,7 @@ cdef void count_block(void* context, Py_ssize_t item, int thread) noexcept nogil
     for p in range(data.n_panels):
         count_rows(
             &data.panels[p], &data.counted, data.rows + start, stop - start,
-            counting.histograms[thread],
+            counting.histograms[thread], False,
         )
 
 
@@ -522,87 +522,90 @@ cdef size_t size_of(const Counted* counted) noexcept nogil:
 
 cdef void count_rows(
     const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    void* histogram,
+    void* histogram, bint subtract,
 ) noexcept nogil:
-    """Add the rows of a panel's columns to a histogram."""
+    """Add the rows of a panel's columns to a histogram, or take them out of it."""
+    # the sign is known when it is compiled, and costs nothing
     if n_rows == 0:
         return
-    if panel.width == 1:
-        count_codes(panel, counted, rows, n_rows, histogram, <const uint8_t*>panel.codes)
+    if panel.width == 1 and not subtract:
+        count_codes(panel, counted, rows, n_rows, histogram, <const uint8_t*>panel.codes, 1)
+    elif panel.width == 1:
+        count_codes(panel, counted, rows, n_rows, histogram, <const uint8_t*>panel.codes, -1)
+    elif not subtract:
+        count_codes(panel, counted, rows, n_rows, histogram, <const uint16_t*>panel.codes, 1)
     else:
-        count_codes(panel, counted, rows, n_rows, histogram, <const uint16_t*>panel.codes)
+        count_codes(panel, counted, rows, n_rows, histogram, <const uint16_t*>panel.codes, -1)
 
 
 cdef inline void count_codes(
     const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    void* histogram, const code_t* codes,
+    void* histogram, const code_t* codes, int sign,
 ) noexcept nogil:
     cdef int lane
     if counted.weights != NULL:
         for lane in range(panel.n_columns):
             count_weights(
-                codes + lane, counted, rows, n_rows, <int64_t*>histogram + panel.offsets[lane]
+                codes + lane, counted, rows, n_rows,
+                <int64_t*>histogram + panel.offsets[lane], sign,
             )
     elif panel.n_columns == LANES:
-        count_four(panel, counted, rows, n_rows, <uint32_t*>histogram, codes)
+        count_four(panel, counted, rows, n_rows, <uint32_t*>histogram, codes, sign)
     else:
         for lane in range(panel.n_columns):
             count_one(
-                codes + lane, counted, rows, n_rows, <uint32_t*>histogram + panel.offsets[lane]
+                codes + lane, counted, rows, n_rows,
+                <uint32_t*>histogram + panel.offsets[lane], sign,
             )
 
 
 cdef inline void count_four(
     const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    uint32_t* histogram, const code_t* codes,
+    uint32_t* histogram, const code_t* codes, int sign,
 ) noexcept nogil:
     cdef uint32_t* a = histogram + panel.offsets[0]
     cdef uint32_t* b = histogram + panel.offsets[1]
     cdef uint32_t* c = histogram + panel.offsets[2]
     cdef uint32_t* d = histogram + panel.offsets[3]
     cdef const uint16_t* labels = counted.labels
-    cdef const code_t* code
-    cdef Py_ssize_t n_classes = counted.n_classes, label, i, stop = n_rows
-    cdef size_t row
+    cdef Py_ssize_t n_classes = counted.n_classes, i, stop = 0
     if rows[n_rows - 1] - rows[0] > SPARSE * n_rows:
         stop = max(n_rows - AHEAD, 0)
-        for i in range(stop):
-            prefetch(codes + LANES * <size_t>rows[i + AHEAD])
-            prefetch(labels + rows[i + AHEAD])
-            row = rows[i]
-            label = labels[row]
-            code = codes + LANES * row
-            a[code[0] * n_classes + label] += 1
-            b[code[1] * n_classes + label] += 1
-            c[code[2] * n_classes + label] += 1
-            d[code[3] * n_classes + label] += 1
-    else:
-        stop = 0
+    for i in range(stop):
+        prefetch(codes + LANES * <size_t>rows[i + AHEAD])
+        prefetch(labels + rows[i + AHEAD])
+        count_row(codes, labels, rows[i], n_classes, a, b, c, d, sign)
     for i in range(stop, n_rows):
-        row = rows[i]
-        label = labels[row]
-        code = codes + LANES * row
-        a[code[0] * n_classes + label] += 1
-        b[code[1] * n_classes + label] += 1
-        c[code[2] * n_classes + label] += 1
-        d[code[3] * n_classes + label] += 1
+        count_row(codes, labels, rows[i], n_classes, a, b, c, d, sign)
+
+
+cdef inline void count_row(
+    const code_t* codes, const uint16_t* labels, size_t row, Py_ssize_t n_classes, uint32_t* a,
+    uint32_t* b, uint32_t* c, uint32_t* d, int sign,
+) noexcept nogil:
+    cdef Py_ssize_t label = labels[row]
+    cdef const code_t* code = codes + LANES * row
+    a[code[0] * n_classes + label] += sign
+    b[code[1] * n_classes + label] += sign
+    c[code[2] * n_classes + label] += sign
+    d[code[3] * n_classes + label] += sign
 
 
 cdef inline void count_one(
     const code_t* codes, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    uint32_t* table,
+    uint32_t* table, int sign,
 ) noexcept nogil:
     cdef Py_ssize_t n_classes = counted.n_classes, i
     cdef const uint16_t* labels = counted.labels
     cdef size_t row
     for i in range(n_rows):
         row = rows[i]
-        table[codes[LANES * row] * n_classes + labels[row]] += 1
+        table[codes[LANES * row] * n_classes + labels[row]] += sign
 
 
 cdef inline void count_weights(
     const code_t* codes, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    int64_t* table,
+    int64_t* table, int sign,
 ) noexcept nogil:
     cdef Py_ssize_t n_classes = counted.n_classes, i
     cdef const uint16_t* labels = counted.labels
@@ -611,53 +614,21 @@ cdef inline void count_weights(
     for i in range(n_rows):
         row = rows[i]
         cell = table + codes[LANES * row] * (n_classes + 1)
-        cell[labels[row]] += counted.weights[row]
-        cell[n_classes] += 1
+        cell[labels[row]] += sign * counted.weights[row]
+        cell[n_classes] += sign
 
 
-cdef void discount_rows(
-    const Panel* panel, const Counted* counted, const uint32_t* rows, Py_ssize_t n_rows,
-    void* histogram,
+cdef void add_counts(
+    const Counted* counted, void* to, const void* what, bint subtract
 ) noexcept nogil:
-    """Take a few rows out of a histogram."""
-    cdef Py_ssize_t n_classes = counted.n_classes, i, lane, code
-    cdef size_t row
-    cdef int64_t* cell
-    for i in range(n_rows):
-        row = rows[i]
-        for lane in range(panel.n_columns):
-            if panel.width == 1:
-                code = (<const uint8_t*>panel.codes)[LANES * row + lane]
-            else:
-                code = (<const uint16_t*>panel.codes)[LANES * row + lane]
-            if counted.weights == NULL:
-                (<uint32_t*>histogram)[
-                    panel.offsets[lane] + code * n_classes + counted.labels[row]
-                ] -= 1
-            else:
-                cell = <int64_t*>histogram + panel.offsets[lane] + code * (n_classes + 1)
-                cell[counted.labels[row]] -= counted.weights[row]
-                cell[n_classes] -= 1
-
-
-cdef void add_counts(const Counted* counted, void* to, const void* what) noexcept nogil:
-    cdef Py_ssize_t i
+    """Add the counts of a histogram to those of another, or subtract them."""
+    cdef Py_ssize_t i, sign = -1 if subtract else 1
     if counted.weights == NULL:
         for i in range(counted.n_cells):
-            (<uint32_t*>to)[i] += (<const uint32_t*>what)[i]
+            (<uint32_t*>to)[i] += <uint32_t>sign * (<const uint32_t*>what)[i]
     else:
         for i in range(counted.n_cells):
-            (<int64_t*>to)[i] += (<const int64_t*>what)[i]
-
-
-cdef void subtract_counts(const Counted* counted, void* of, const void* what) noexcept nogil:
-    cdef Py_ssize_t i
-    if counted.weights == NULL:
-        for i in range(counted.n_cells):
-            (<uint32_t*>of)[i] -= (<const uint32_t*>what)[i]
-    else:
-        for i in range(counted.n_cells):
-            (<int64_t*>of)[i] -= (<const int64_t*>what)[i]
+            (<int64_t*>to)[i] += sign * (<const int64_t*>what)[i]
 
 
 # -- one shard -------------------------------------------------------------------------------
@@ -726,7 +697,7 @@ def count_shard(
                 if starts[s + 1] > starts[s]:
                     count_rows(
                         &panel, &counted, &rows[0] + starts[s], starts[s + 1] - starts[s],
-                        cells + i * size,
+                        cells + i * size, False,
                     )
 
 
@@ -754,27 +725,10 @@ def look_into_shard(
 ):
     """Rows of intervals of a column: counted by slices of the interval, or with their values.
 
-    Parameters
-    ----------
-    values : ndarray
-        Of all rows of the shard.
-    slots : ndarray of int32
-        Nodes.
-    first : ndarray of shape (n_nodes, n_bins + 1)
-        The intervals of a node in a bin, from ``first[node, bin]`` to ``first[node, bin + 1]``,
-        ascending.
-    low, high : ndarray of uint64
-        The first and the last key of each interval.
-    guide, shift
-        A key is in slice ``(key - guide) >> shift`` of its interval, or in the first or the last
-        one; a shift of 255 asks for the values.
-    place : ndarray of int32
-        Where the slices of an interval stand in ``slices``, or -1.
-
-    Returns
-    -------
-    intervals, keys, rows : ndarray
-        Of the rows in intervals whose values were asked for.
+    The intervals of a node in a bin are those from ``first[node, bin]`` to ``first[node, bin + 1]``,
+    with keys from ``low`` to ``high``. A key is in slice ``(key - guide) >> shift`` of its interval,
+    or in the first or last one; the slices stand at ``place``. A shift of 255 asks for the values:
+    intervals, keys and rows are returned.
     """
     cdef int width = 1
     cdef const char* codes = codes_of(panels, bins, column, &width)
@@ -819,19 +773,11 @@ def look_into_shard(
 def divide_shard(
     Bins bins, list panels, const uint32_t[::1] rows, const int64_t[::1] starts, splits, values,
 ):
-    """Rows of the children of nodes that are split; rows of other nodes are gone.
+    """The rows and starts of the children of nodes that are split; other nodes' rows are gone.
 
-    Parameters
-    ----------
-    splits : sequence of (slot, column, sides, edge, keep_left, keep_right)
-        ``sides`` tells for each code where its rows go: 0 right, 1 left, 2 left if the value is at
-        most ``edge``. A child that is kept has the next number as its slot.
-    values : mapping of column to ndarray
-        Of all rows of the shard, for columns with a side of 2.
-
-    Returns
-    -------
-    rows, starts : ndarray
+    A split is (slot, column, sides, edge, keep_left, keep_right). ``sides`` tells for each code
+    where its rows go: 0 right, 1 left, 2 left if the value is at most ``edge``. A child that is
+    kept has the next number as its slot.
     """
     cdef Py_ssize_t total = 0, out = 0, aside, i, n_slots = 0, child
     cdef const uint8_t[::1] sides

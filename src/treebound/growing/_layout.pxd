@@ -261,32 +261,34 @@ cdef inline bint keeps_order(
     return True
 
 
-cdef inline double purity_of(
-    const int64_t* counts, int64_t weight, const Problem* problem
-) noexcept nogil:
-    """The score that splits maximise: the weighted impurity is a constant minus this.
+cdef inline int128_t term_of(int64_t count, const Problem* problem) noexcept nogil:
+    """What a class adds to the purity of gini or entropy: its square, or c log c."""
+    if problem.criterion == GINI:
+        return <int128_t>count * count
+    return xlogx(count, problem)
 
-    gini: sum of squares / weight; entropy: sum of c log c - weight log weight;
-    misclassification: the largest count.
+
+cdef inline double purity_of(
+    const int64_t* counts, const int64_t* others, const Problem* problem
+) noexcept nogil:
+    """The score that splits maximise, of the counts without ``others``, if there are any.
+
+    The weighted impurity is a constant minus this. gini: sum of squares / weight; entropy: sum of
+    c log c - weight log weight; misclassification: the largest count.
     """
     cdef Py_ssize_t k
-    cdef int64_t total = 0
-    cdef int128_t squares = 0
-    if problem.criterion == GINI and problem.wide:
-        for k in range(problem.n_classes):
-            squares += <int128_t>counts[k] * counts[k]
-        return <double>squares / <double>weight
+    cdef int64_t count, weight = 0, most = 0
+    cdef int128_t total = 0
+    for k in range(problem.n_classes):
+        count = counts[k] - (0 if others == NULL else others[k])
+        weight += count
+        most = max(most, count)
+        total += term_of(count, problem)
     if problem.criterion == GINI:
-        for k in range(problem.n_classes):
-            total += counts[k] * counts[k]
         return <double>total / <double>weight
     if problem.criterion == ENTROPY:
-        for k in range(problem.n_classes):
-            total += xlogx(counts[k], problem)
         return <double>(total - xlogx(weight, problem)) / problem.xlogx_unit
-    for k in range(problem.n_classes):
-        total = max(total, counts[k])
-    return <double>total
+    return <double>most
 
 
 # -- what is a tie, what is a gain, and which leaf comes first -------------------------------

@@ -14,13 +14,13 @@ this reduces the scans from a half of the growing time to a seventh. How many ro
   weight log weight): w (log2(weight / w) + log2 e), as only the side a row leaves becomes purer.
 """
 
-from libc.math cimport INFINITY, floor
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from treebound.growing._layout cimport (
-    ENTROPY, GINI, MISCLASSIFICATION, NOMINAL, Column, NodeView, Packing, Problem, Scratch, Split,
-    int128_t, keeps_order, label_of, may_ask, rank_of, row_of, square_t, weight_of, xlogx,
+    GINI, MISCLASSIFICATION, NOMINAL, Column, NodeView, Packing, Problem, Scratch, Split, int128_t,
+    keeps_order, label_of, may_ask, purity_of, rank_of, row_of, square_t, term_of, weight_of, xlogx,
 )
 
 cdef enum:
@@ -202,37 +202,8 @@ cdef inline void try_cell(
 cdef double score_of(
     const int64_t* left, const NodeView* node, const Problem* problem
 ) noexcept nogil:
-    """Purity of the rows counted on the left plus that of all others; see ``purity_of``."""
-    cdef const int64_t* counts = node.counts
-    cdef int64_t weight = 0, most_left = 0, most_right = 0
-    cdef int64_t left_sum = 0, right_sum = 0
-    cdef int128_t left_squares = 0, right_squares = 0
-    cdef Py_ssize_t k
-    for k in range(problem.n_classes):
-        weight += left[k]
-    if problem.criterion == GINI and problem.wide:
-        for k in range(problem.n_classes):
-            left_squares += <int128_t>left[k] * left[k]
-            right_squares += <int128_t>(counts[k] - left[k]) * (counts[k] - left[k])
-        return <double>left_squares / <double>weight + (
-            <double>right_squares / <double>(node.weight - weight)
-        )
-    if problem.criterion == GINI:
-        for k in range(problem.n_classes):
-            left_sum += left[k] * left[k]
-            right_sum += (counts[k] - left[k]) * (counts[k] - left[k])
-        return <double>left_sum / <double>weight + (
-            <double>right_sum / <double>(node.weight - weight)
-        )
-    if problem.criterion == ENTROPY:
-        for k in range(problem.n_classes):
-            left_sum += xlogx(left[k], problem) + xlogx(counts[k] - left[k], problem)
-        left_sum -= xlogx(weight, problem) + xlogx(node.weight - weight, problem)
-        return <double>left_sum / problem.xlogx_unit
-    for k in range(problem.n_classes):
-        most_left = max(most_left, left[k])
-        most_right = max(most_right, counts[k] - left[k])
-    return <double>(most_left + most_right)
+    """Purity of the rows counted on the left plus that of all others."""
+    return purity_of(left, NULL, problem) + purity_of(node.counts, left, problem)
 
 
 cdef inline bint is_heavy(
@@ -282,12 +253,10 @@ cdef void scan(
         scan_pair(segment, node, problem, scratch, best, False)
     elif problem.n_classes == 2:
         scan_pair(segment, node, problem, scratch, best, True)
-    elif problem.criterion == ENTROPY:
-        scan_entropy(segment, node, problem, scratch, best)
-    elif problem.wide:
-        scan_gini(segment, node, problem, scratch, best, <int128_t>0)
+    elif problem.wide and problem.criterion == GINI:
+        scan_sums(segment, node, problem, scratch, best, <int128_t>0)
     else:
-        scan_gini(segment, node, problem, scratch, best, <int64_t>0)
+        scan_sums(segment, node, problem, scratch, best, <int64_t>0)
 
 
 cdef inline Py_ssize_t leap_to(
@@ -419,20 +388,21 @@ cdef inline int64_t count_rows(
     return total
 
 
-cdef void scan_gini(
+cdef void scan_sums(
     const Segment* segment, const NodeView* node, const Problem* problem, Scratch* scratch,
     Split* best, square_t zero,
 ) noexcept nogil:
-    """Keeps the sum of squares of each side: exact integers, of 64 or 128 bits."""
+    """Keeps the sum of squares, or of c log c, of each side: exact integers, of 64 or 128 bits."""
     cdef const uint64_t* entries = segment.entries
     cdef Packing packing = problem.packing
     cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1
     cdef int64_t* left = scratch.left
     cdef int64_t* right = scratch.right
-    cdef square_t left_squares, right_squares
+    cdef square_t left_sum, right_sum
     cdef int64_t left_weight = 0, right_weight, weight
-    cdef double bar = scratch.floor, score = node.purity, total, product
+    cdef double bar = scratch.floor, score = node.purity, total, product = problem.xlogx_unit
     cdef double slack = (SHORT_LEAP + problem.n_classes) * node.rise
+    cdef bint gini = problem.criterion == GINI
     cdef Py_ssize_t i = 0, k, target
     for k in range(problem.n_classes):
         left_weight += left[k]
@@ -443,16 +413,20 @@ cdef void scan_gini(
         left_weight += count_rows(segment, i, target, problem, left, right)
         right_weight = node.weight - left_weight
         i = target
-        left_squares = right_squares = zero
+        left_sum = right_sum = zero
         for k in range(problem.n_classes):
-            left_squares += <square_t>left[k] * left[k]
-            right_squares += <square_t>right[k] * right[k]
+            left_sum += <square_t>term_of(left[k], problem)
+            right_sum += <square_t>term_of(right[k], problem)
         # invariant: entries[:i] are on the left, entries[i:] on the right
         while i < segment.last:
             k = label_of(entries[i], &packing)
             weight = weight_of(row_of(entries[i], &packing), problem)
-            left_squares += <square_t>weight * (2 * left[k] + weight)
-            right_squares -= <square_t>weight * (2 * right[k] - weight)
+            if gini:
+                left_sum += <square_t>weight * (2 * left[k] + weight)
+                right_sum -= <square_t>weight * (2 * right[k] - weight)
+            else:
+                left_sum += xlogx(left[k] + weight, problem) - xlogx(left[k], problem)
+                right_sum += xlogx(right[k] - weight, problem) - xlogx(right[k], problem)
             left[k] += weight
             right[k] -= weight
             left_weight += weight
@@ -460,10 +434,16 @@ cdef void scan_gini(
             i += 1
             if entries[i] ^ entries[i - 1] <= below_rank:
                 continue
-            total = <double>left_squares * <double>right_weight + (
-                <double>right_squares * <double>left_weight
-            )
-            product = <double>left_weight * <double>right_weight
+            if gini:
+                product = <double>left_weight * <double>right_weight
+                total = <double>left_sum * <double>right_weight + (
+                    <double>right_sum * <double>left_weight
+                )
+            else:
+                total = <double>(
+                    left_sum + right_sum - xlogx(left_weight, problem)
+                    - xlogx(right_weight, problem)
+                )
             if total > bar * product:
                 if keeps_order(left, best.column, i < segment.present, node, problem):
                     best.score = total / product
@@ -471,56 +451,6 @@ cdef void scan_gini(
                     bar = best.score + node.tolerance
             elif total < (bar - slack) * product:
                 score = total / product
-                break
-
-
-cdef void scan_entropy(
-    const Segment* segment, const NodeView* node, const Problem* problem, Scratch* scratch,
-    Split* best,
-) noexcept nogil:
-    """Keeps the sum of c log c over both sides: an exact integer, in fixed point."""
-    cdef const uint64_t* entries = segment.entries
-    cdef Packing packing = problem.packing
-    cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1
-    cdef int64_t* left = scratch.left
-    cdef int64_t* right = scratch.right
-    cdef double unit = problem.xlogx_unit, rise = node.rise * unit
-    cdef int64_t left_weight = 0, right_weight, weight, total
-    cdef int64_t tolerance = <int64_t>(node.tolerance * unit)
-    cdef int64_t slack = <int64_t>((SHORT_LEAP + problem.n_classes) * rise)
-    cdef int64_t bar = <int64_t>floor(scratch.floor * unit), score = <int64_t>(node.purity * unit)
-    cdef Py_ssize_t i = 0, k, target
-    for k in range(problem.n_classes):
-        left_weight += left[k]
-    if left_weight:
-        score = bar
-    while i < segment.last:
-        target = leap_to(i, <double>(bar - score), rise, segment)
-        left_weight += count_rows(segment, i, target, problem, left, right)
-        right_weight = node.weight - left_weight
-        i = target
-        total = 0
-        for k in range(problem.n_classes):
-            total += xlogx(left[k], problem) + xlogx(right[k], problem)
-        while i < segment.last:
-            k = label_of(entries[i], &packing)
-            weight = weight_of(row_of(entries[i], &packing), problem)
-            total -= xlogx(left[k], problem) + xlogx(right[k], problem)
-            left[k] += weight
-            right[k] -= weight
-            total += xlogx(left[k], problem) + xlogx(right[k], problem)
-            left_weight += weight
-            right_weight -= weight
-            i += 1
-            if entries[i] ^ entries[i - 1] <= below_rank:
-                continue
-            score = total - xlogx(left_weight, problem) - xlogx(right_weight, problem)
-            if score > bar:
-                if keeps_order(left, best.column, i < segment.present, node, problem):
-                    best.score = <double>score / unit
-                    best.place = i
-                    bar = score + tolerance
-            elif score < bar - slack:
                 break
 
 

@@ -29,14 +29,14 @@ from libc.stdlib cimport free, malloc
 
 from treebound.growing._histogram cimport Binned, CodedColumn, Counted, Gathered, gather
 from treebound.growing._layout cimport (
-    ENTROPY, GINI, MISCLASSIFICATION, NOMINAL, NodeView, Packing, Problem, Scratch, Source, Split,
+    ENTROPY, GINI, MISCLASSIFICATION, NOMINAL, NodeView, Problem, Scratch, Source, Split,
     allocate, keeps_order, may_ask, row_of, value_at, xlogx, zeros,
 )
 from treebound.growing._pool cimport Pool
 from treebound.growing._scan cimport (
     Pair, Segment, keep_heavy, left_and_right, no_split, pair_of, scale, scan, score_of,
 )
-from treebound.growing._sorted cimport presort
+from treebound.growing._sorted cimport packing_of, presort
 
 cdef extern from "_loops.h":
     double greatest(const double* values, Py_ssize_t n) noexcept nogil
@@ -839,23 +839,10 @@ cdef const uint64_t* gather_entries(
     local.labels = finder.gathered.labels
     if local.weights != NULL:
         local.weights = finder.gathered.weights
-    set_packing(&local.packing, n_rows, local.n_classes)
+    local.packing = packing_of(n_rows, local.n_classes)
     return presort(
         scratch.keys, n_rows, local.labels, &local.packing, scratch.entries, scratch.other
     ).entries
-
-
-cdef void set_packing(
-    Packing* packing, Py_ssize_t n_rows, Py_ssize_t n_classes
-) noexcept nogil:
-    packing.row_shift = 0
-    while (n_classes - 1) >> packing.row_shift:
-        packing.row_shift += 1
-    packing.rank_shift = packing.row_shift
-    while n_rows >> (packing.rank_shift - packing.row_shift):
-        packing.rank_shift += 1
-    packing.label_mask = (<uint64_t>1 << packing.row_shift) - 1
-    packing.row_mask = (<uint64_t>1 << (packing.rank_shift - packing.row_shift)) - 1
 
 
 cdef bint enlarge_finder(

@@ -48,21 +48,7 @@ cdef class Leaf:
 
 
 cdef class ShardDriver(Driver):
-    """Grows one tree on the rows of an engine.
-
-    Parameters
-    ----------
-    n_columns, n_classes : int
-    options : dict
-        As ``kernel_options`` gives them.
-    engine : Engine
-    columns : sequence of Column
-    limits : Limits
-    finer : callable or None
-        Makes finer bins than those of the engine.
-    progress : callable or None
-    checkpoint : Checkpoint or None
-    """
+    """Grows one tree on the rows of an engine; ``finer`` makes finer bins than it has."""
 
     cdef object engine, columns, limits, finer, progress, checkpoint
     cdef dict options, open
@@ -154,7 +140,7 @@ cdef class ShardDriver(Driver):
             self.rounds += 1
             fresh = self.divide()
             if self.checkpoint is not None:
-                self.checkpoint.write(self.state(), [leaf.node for leaf in fresh + self.small])
+                self.keep([leaf.node for leaf in fresh + self.small])
         if self.checkpoint is not None:
             self.checkpoint.remove()
         return self.tree.arrays()
@@ -249,7 +235,11 @@ cdef class ShardDriver(Driver):
                 may_split and self.most_priority(child) >= cutoff for child, may_split in pair
             ]
             if any(kept):
-                splits.append(self.shard_split(leaf, kept))
+                exact = self.tree.nodes[index].split.exact
+                splits.append(
+                    self.known_split(leaf.slot, index, kept) if exact
+                    else self.shard_split(leaf, kept)
+                )
             table = leaf.table if number < kept_tables else None
             for (child, _), keep in zip(pair, kept):
                 if keep:
@@ -338,20 +328,24 @@ cdef class ShardDriver(Driver):
     cdef object left_of_first(
         self, Py_ssize_t j, double threshold, int32_t category, bint missing_left, Split* split
     ):
-        """What goes left: class weights, then rows; values are looked at in one bin only."""
+        """What goes left: class weights, then rows.
+
+        Values are looked at in the bin of the threshold, and in the one before it: an engine may
+        have bins that begin a little later.
+        """
         mine = self.intervals(self.asked, j)
-        split.place = split.bin = category
+        split.place = category
         if category >= 0:
             return mine.table[category].copy()
-        split.inside = True
-        split.bin = self.engine.bins.bin_of(j, threshold)
-        if not mine.single[split.bin]:
-            group = [(self.asked.slot, mine, [split.bin])]
+        last = self.engine.bins.bin_of(j, threshold)
+        inside = [bin for bin in (last - 1, last) if bin >= 0 and not mine.single[bin]]
+        if inside:
+            group = [(self.asked.slot, mine, inside)]
             question = ask(group, self.ranges[j], 2**62, 2)
             mine = refined(group, question, self.engine.look({j: question})[j])[0]
             self.passed([self.asked])
         at_most = mine.high <= keys_of(np.array([threshold]))[0]
-        below = (mine.code < split.bin) | ((mine.code == split.bin) & at_most)
+        below = (mine.code < last - 1) | ((mine.code <= last) & at_most)
         counts = mine.table[:-1][below].sum(axis=0)
         split.place = counts[self.problem.n_classes]
         split.misses = mine.table[-1, self.problem.n_classes] > 0
@@ -679,8 +673,8 @@ cdef class ShardDriver(Driver):
         limits = [self.tree.limits_of(leaf.node)[i] for i in range(self.tree.n_limits)]
         return {**self.rules_as_given, "root": (node.n_first, node.groups, limits)}
 
-    cdef int attach(self, int32_t index, dict arrays) except -1:
-        """Put a subtree, as the growth in memory gives it, in the place of a leaf."""
+    cdef int32_t[::1] attach(self, int32_t index, dict arrays):
+        """Put a subtree, as arrays in pre-order, in the place of a leaf; the nodes' numbers."""
         cdef const int32_t[::1] feature = arrays["feature"], category = arrays["category"]
         cdef const int32_t[::1] left = arrays["left"], right = arrays["right"]
         cdef const double[::1] threshold = arrays["threshold"]
@@ -701,7 +695,7 @@ cdef class ShardDriver(Driver):
             self.set_split(
                 numbers[i], feature[i], threshold[i], category[i], missing_left[i], counts[left[i]]
             )
-        return 0
+        return numbers
 
     cdef int set_counts(
         self, int32_t index, const int64_t[::1] counts, Py_ssize_t rows
@@ -750,37 +744,22 @@ cdef class ShardDriver(Driver):
 
     # -- checkpoints -------------------------------------------------------------------------
 
-    cdef dict state(self):
-        """The nodes, as the arrays of a checkpoint: those with children, and their children."""
-        cdef Py_ssize_t i, k, n = self.tree.n_nodes
-        cdef Node* node
-        found = {
-            "counts": np.empty((n, self.tree.n_classes), dtype=np.int64),
-            "rows": np.empty(n, dtype=np.int64),
-            "left": np.empty(n, dtype=np.int32),
-            "right": np.empty(n, dtype=np.int32),
-            "feature": np.empty(n, dtype=np.int32),
-            "threshold": np.empty(n),
-            "category": np.empty(n, dtype=np.int32),
-            "missing_left": np.empty(n, dtype=bool),
-        }
-        cdef int64_t[:, ::1] counts = found["counts"]
-        for i in range(n):
-            node = &self.tree.nodes[i]
-            for k in range(self.tree.n_classes):
-                counts[i, k] = self.tree.counts_of(i)[k]
-            found["rows"][i] = node.stop
-            found["left"][i], found["right"][i] = node.left, node.right
-            found["feature"][i] = node.split.column if node.left >= 0 else -1
-            found["threshold"][i], found["category"][i] = node.threshold, node.category
-            found["missing_left"][i] = node.split.missing_left
-        return found
+    cdef int keep(self, list leaves) except -1:
+        """Write all nodes, and the leaves whose splits are searched next."""
+        cdef Py_ssize_t i
+        for i in range(self.tree.n_nodes):
+            self.tree.nodes[i].expanded = self.tree.nodes[i].left >= 0
+        arrays = self.tree.arrays()
+        places = np.empty(self.tree.n_nodes, dtype=np.int32)
+        self.tree.preorder(np.empty(self.tree.n_nodes, dtype=np.int32), places)
+        self.checkpoint.write(arrays, places[leaves])
+        return 0
 
-    cdef list resume(self, dict arrays, list fresh):
+    cdef list resume(self, dict arrays, object leaves):
         """Take the nodes of a checkpoint, and divide the rows down to some leaves."""
         cdef dict parent = {}
         cdef int32_t node
-        self.attach_in_order(arrays)
+        cdef list fresh = np.asarray(self.attach(0, arrays))[leaves].tolist()
         for node in range(self.tree.n_nodes):
             if self.tree.nodes[node].left >= 0:
                 parent[self.tree.nodes[node].left] = parent[self.tree.nodes[node].right] = node
@@ -804,23 +783,6 @@ cdef class ShardDriver(Driver):
             self.engine.divide(splits)
             level = below
         return [Leaf(node, slot) for slot, node in enumerate(level)]
-
-    cdef int attach_in_order(self, dict arrays) except -1:
-        """Add nodes in the order in which they were added before."""
-        cdef const int32_t[::1] left = arrays["left"], right = arrays["right"]
-        cdef const int64_t[:, ::1] counts = arrays["counts"]
-        cdef int32_t i
-        for i in np.argsort(arrays["left"], kind="stable"):
-            if left[i] < 0:
-                continue
-            self.add_children(i)
-            for child in (left[i], right[i]):
-                self.set_counts(child, counts[child], arrays["rows"][child])
-            self.set_split(
-                i, arrays["feature"][i], arrays["threshold"][i], arrays["category"][i],
-                arrays["missing_left"][i], counts[left[i]],
-            )
-        return 0
 
     cdef object known_split(self, Py_ssize_t slot, int32_t index, list kept):
         """By the values: bins may be others than they were."""

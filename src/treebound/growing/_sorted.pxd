@@ -46,6 +46,8 @@ cdef struct Search:
     Scratch* scratch    # one per thread
 
 
+cdef Packing packing_of(Py_ssize_t n_rows, Py_ssize_t n_classes) noexcept nogil
+
 cdef Sorted* new_sorted(
     const Problem* problem, Source* sources, Py_ssize_t n_columns, const uint32_t* ids,
     Py_ssize_t n_rows, Scratch* scratch,

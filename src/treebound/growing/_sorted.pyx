@@ -100,19 +100,25 @@ cdef void free_sorted(Sorted* data) noexcept nogil:
 
 
 cdef int set_packing(Problem* problem) except -1 nogil:
-    """Set the bits of rank, row and label; a rank may be as large as the number of rows."""
-    cdef int row_bits = bits_of(problem.n_rows), label_bits = bits_of(problem.n_classes - 1)
-    if 2 * row_bits + label_bits > 64 or row_bits > 32:
+    problem.packing = packing_of(problem.n_rows, problem.n_classes)
+    if problem.packing.rank_shift + bits_of(problem.n_rows) > 64 or problem.n_rows >> 32:
         with gil:
+            most = min(32, (64 - problem.packing.row_shift) // 2)
             raise ValueError(
-                f"Sorting needs fewer than 2^{min(32, (64 - label_bits) // 2)} rows of "
-                f"{problem.n_classes} classes. Got {problem.n_rows} rows instead."
+                f"Sorting needs fewer than 2^{most} rows of {problem.n_classes} classes. "
+                f"Got {problem.n_rows} rows instead."
             )
-    problem.packing.row_shift = label_bits
-    problem.packing.rank_shift = label_bits + row_bits
-    problem.packing.label_mask = (<uint64_t>1 << label_bits) - 1
-    problem.packing.row_mask = (<uint64_t>1 << row_bits) - 1
     return 0
+
+
+cdef Packing packing_of(Py_ssize_t n_rows, Py_ssize_t n_classes) noexcept nogil:
+    """The bits of rank, row and label; a rank may be as large as the number of rows."""
+    cdef Packing packing
+    packing.row_shift = bits_of(n_classes - 1)
+    packing.rank_shift = packing.row_shift + bits_of(n_rows)
+    packing.label_mask = (<uint64_t>1 << packing.row_shift) - 1
+    packing.row_mask = (<uint64_t>1 << (packing.rank_shift - packing.row_shift)) - 1
+    return packing
 
 
 cdef int bits_of(Py_ssize_t number) noexcept nogil:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound._files import check_writable, write_bytes
+from treebound.tree._structure import sizes_and_depths
 
 __all__ = ["Checkpoint", "check_checkpoint"]
 
@@ -41,13 +42,8 @@ def _check_kind(path: Path, head: bytes) -> None:
 class Checkpoint:
     """A file that is written after every round, and removed when the tree is grown.
 
-    It begins with a digest of the rest, so an altered file is refused.
-
-    Parameters
-    ----------
-    path : str or path-like
-    of : sequence
-        What the tree is grown on and how; a file of something else is refused.
+    It begins with a digest of the rest, and of what the tree is grown on and how (``of``): an
+    altered file is refused, and one of something else.
     """
 
     def __init__(self, path: str | os.PathLike[str], of: Sequence[Any]) -> None:
@@ -55,16 +51,18 @@ class Checkpoint:
         self._path = Path(path)
         self._print = hashlib.sha256(repr(tuple(of)).encode()).hexdigest()
 
-    def write(self, nodes: Mapping[str, NDArray[Any]], leaves: Sequence[int]) -> None:
-        """Keep the nodes, and the leaves whose splits are searched next."""
+    def write(self, nodes: Mapping[str, NDArray[Any]], leaves: NDArray[np.int32]) -> None:
+        """Keep the nodes, in pre-order, and the leaves whose splits are searched next."""
         buffer = io.BytesIO()
-        arrays: dict[str, Any] = {**nodes, "leaves": np.array(leaves, dtype=np.int64)}
+        arrays: dict[str, Any] = {**nodes, "leaves": leaves}
         np.savez(buffer, **arrays)
         data = self._print.encode() + buffer.getvalue()
         digest = hashlib.sha256(data).hexdigest().encode()
         write_bytes(self._path, _MAGIC + digest + b"\n" + data)
 
-    def read(self, n_classes: int, n_columns: int) -> tuple[dict[str, Any], list[int]] | None:
+    def read(
+        self, n_classes: int, n_columns: int
+    ) -> tuple[dict[str, Any], NDArray[np.int32]] | None:
         """The nodes and the leaves; None if there is no file."""
         try:
             head, _, data = self._path.read_bytes().partition(b"\n")
@@ -81,7 +79,7 @@ class Checkpoint:
             arrays = dict(found)
         if not _is_consistent(arrays, n_classes, n_columns):
             raise self._refused("is not consistent")
-        return arrays, arrays.pop("leaves").tolist()
+        return arrays, arrays.pop("leaves")
 
     def _refused(self, what: str) -> ValueError:
         return ValueError(
@@ -102,14 +100,12 @@ def _is_consistent(arrays: Mapping[str, NDArray[Any]], n_classes: int, n_columns
         if arrays[name].shape != ((n, n_classes) if name == "counts" else (n,)):
             return False
     left, right, feature = arrays["left"], arrays["right"], arrays["feature"]
-    inner = left >= 0
-    children = np.sort(np.concatenate([left[inner], right[inner]]))
+    if not n or left.dtype != np.int32 or right.dtype != np.int32:
+        return False
+    _, _, wrong = sizes_and_depths(left, right)
     return bool(
-        n > 0
-        and (right[inner] == left[inner] + 1).all()
-        and (left[inner] > np.flatnonzero(inner)).all()
-        and np.array_equal(children, np.arange(1, n))
-        and ((feature >= 0) == inner).all()
+        wrong < 0
+        and ((feature >= 0) == (left >= 0)).all()
         and (feature < n_columns).all()
         and ((leaves >= 0) & (leaves < n)).all()
     )

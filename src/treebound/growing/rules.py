@@ -53,6 +53,8 @@ def monotone_of(
     options: GrowOptions, columns: Sequence[Column], classes: NDArray[Any]
 ) -> Monotone | None:
     """The columns with an order; None if there are none, or only one class."""
+    if options.monotonic_cst is None:
+        return None
     signs = _signs(options.monotonic_cst, columns)
     if not any(signs) or len(classes) < 2:
         return None
@@ -66,8 +68,6 @@ def monotone_of(
 
 
 def _signs(given: Any, columns: Sequence[Column]) -> tuple[int, ...]:
-    if given is None:
-        return (0,) * len(columns)
     if isinstance(given, Mapping):
         by_place = {_place(name, columns, "monotonic_cst"): sign for name, sign in given.items()}
         signs = [by_place.get(at, 0) for at in range(len(columns))]

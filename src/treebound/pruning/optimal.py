@@ -178,7 +178,7 @@ class OptimalPath(PruningPath):
         return "\n".join(lines)
 
     def _loss(self, value: float) -> str:
-        return count(value, self.unit.removesuffix("s"))
+        return count(value, self.counted.removesuffix("s"))
 
     def _size(self, step: int) -> _Size:
         """A single size, to explain a large tree without computing its whole path."""
@@ -192,7 +192,7 @@ class OptimalPath(PruningPath):
         only_errors = self._objective.one(best.leaves, other.errors, best.log_growth)
         change = other.errors - best.errors
         words = f"{self._loss(abs(change))} {'more' if change > 0 else 'fewer'} "
-        errors = words + _pays(only_errors - best.score) if change else f"the same {self.unit}"
+        errors = words + _pays(only_errors - best.score) if change else f"the same {self.counted}"
         size = _pays(other.score - only_errors)
         return (
             f"{count(other.leaves, 'leaf')}: {errors}, the tree {size}; "

@@ -63,6 +63,12 @@ class PruningPath(ABC):
     def scores(self) -> Floats:
         """Score of each step; lower is better."""
 
+    @property
+    def counted(self) -> str:
+        """What the errors are: of weighted classes, weighted errors."""
+        weighted = self.first.factors is not None and self.unit.endswith("errors")
+        return f"weighted {self.unit}" if weighted else self.unit
+
     def measured(self, steps: Ints) -> tuple[Floats, Floats]:
         """Errors and scores of some steps; of a large tree's path, faster than of all.
 
@@ -291,7 +297,7 @@ class PruningPath(ABC):
             self.scores[step],
         )
         if not np.isnan(errors):
-            words += f" with {number(errors)} {self.unit}"
+            words += f" with {number(errors)} {self.counted}"
         return words if np.isnan(score) else f"{words}: score {number(score)}"
 
     def step(self, step: int) -> int:

@@ -85,7 +85,7 @@ class PruningPathDisplay:
         -------
         PruningPathDisplay
         """
-        display = cls(path.scores, path.errors, path.leaves, chosen=path.chosen, unit=path.unit)
+        display = cls(path.scores, path.errors, path.leaves, chosen=path.chosen, unit=path.counted)
         return display.plot(ax=ax)
 
     @classmethod

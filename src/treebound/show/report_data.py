@@ -63,7 +63,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
             for at in picked
         ]
         chosen, last = picked.index(int(path.chosen)), len(path) - 1
-        unit, limit = str(path.unit), path.limit
+        unit, limit = path.counted, path.limit
     root = store.add(tree, model.swapped)
     start = _start(root, steps, chosen)
     if steps[start]["root"] == root and certificate is not None:
@@ -76,7 +76,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         "columns": [
             _column(column, asked=at in store.columns) for at, column in enumerate(tree.columns)
         ],
-        "weighted": tree.weighted,
+        "weighted": bool((tree.weight != tree.rows).any()),
         "stats": store.stats,
         "splits": store.splits,
         "nodes": store.nodes,

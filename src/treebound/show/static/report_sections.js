@@ -10,9 +10,9 @@ const testShare = (step) => {
 };
 const tellHead = () => {
   const step = data.steps[state.step], tree = figures(step.root);
-  const [, label, counts] = statsOf(step.root), right = counts[label] / (tree.total || 1);
-  const answer = `'${data.classes[label]}'`, always = `always ${answer}`;
-  at("summary").textContent = [tree.leaves === 1 ? `The tree has one leaf and always answers ${answer} (${percent(right)} of the ${weightWords}). ` : "",
+  const [, label, counts] = statsOf(step.root), share = (k) => counts[k] / (tree.total || 1);
+  const frequent = counts.indexOf(Math.max(...counts)), right = share(frequent), always = `always '${data.classes[frequent]}'`;
+  at("summary").textContent = [tree.leaves === 1 ? `The tree has one leaf and always answers '${data.classes[label]}' (${percent(share(label))} of the ${weightWords}). ` : "",
     `${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}, `,
     `${many(tree.wrong, "error")} (${percent(tree.wrong / (tree.total || 1))}; ${always}: ${percent(1 - right)}).`,
     step.certified.length ? ` ${data.lines[step.certified[0]]}` : data.referral ? ` ${data.referral}` : ""].join("");
@@ -105,12 +105,12 @@ const tellCertificate = () => {
   const lines = data.steps[state.step].certified.map((line) => data.lines[line]), parts = [];
   if (data.referral) parts.push(paragraph(data.referral));
   else if (!lines.length) parts.push(paragraph(data.reason ? `There is no certificate. ${data.reason}` : "There is no certificate for this tree."));
-  const list = made("ul");
   for (const line of lines) {
-    if (line.startsWith("- ")) list.append(made("li", {}, line.slice(2)));
-    else parts.push(paragraph(line));
+    if (!line.startsWith("- ")) { parts.push(paragraph(line)); continue; }
+    if (parts.at(-1)?.tagName !== "UL") parts.push(made("ul"));
+    parts.at(-1).append(made("li", {}, line.slice(2)));
   }
-  at("certificate").replaceChildren(...parts, ...(list.children.length ? [list] : []));
+  at("certificate").replaceChildren(...parts);
 };
 
 const tellColumns = () => {

@@ -1,5 +1,6 @@
 """Datasets and lazy frames after fit, and datasets whose files differ."""
 
+import gc
 import os
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 import treebound as tb
 from treebound.data import streams
+from treebound.growing import shard
 
 
 @pytest.fixture(autouse=True)
@@ -173,3 +175,25 @@ def test_a_file_that_is_replaced_between_two_readings_is_named(tmp_path, monkeyp
     monkeypatch.setattr(streams, "put_together", replaced)
     with pytest.raises(ValueError, match=r"q.parquet changed while the table was read"):
         tb.BoundTreeClassifier().fit(dataset, "label")
+
+
+# -- the temporary file ----------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings(
+    "error::ResourceWarning", "error::pytest.PytestUnraisableExceptionWarning"
+)
+def test_the_temporary_file_is_closed(tmp_path):
+    clf = tb.BoundTreeClassifier(max_grown_leaves=8, pruning=None)
+    clf.fit(streams_of(rows(), tmp_path)[0], "label")
+    gc.collect()
+
+
+def test_a_full_disk_names_the_folder_and_its_variable(tmp_path, monkeypatch):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    full = lambda **options: open("/dev/full", "wb", buffering=0)  # noqa: E731, SIM115
+    monkeypatch.setattr(shard.tempfile, "TemporaryFile", full)
+    clf = tb.BoundTreeClassifier(max_grown_leaves=8, pruning=None)
+    with pytest.raises(OSError, match=r"temporary file in /.*: No space left.*TMPDIR"):
+        clf.fit(streams_of(rows(), tmp_path)[0], "label")

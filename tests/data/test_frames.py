@@ -205,3 +205,8 @@ def test_one_value_and_fewer_rows_than_columns_are_no_trouble():
     columns, encoded = learned(pd.DataFrame({"a": [1.0], "s": ["x"], "b": [True]}))
     assert encoded.tolist() == [[1, 0, 1]]
     assert landscape_of(columns).informative.n_features == 3
+
+
+def test_a_single_row_is_no_table():
+    with pytest.raises(ValueError, match=r"Expected 2D array, got a series.*X.iloc\[\[0\]\]"):
+        learn_matrix(pd.DataFrame({"a": [1.0]}).iloc[0])

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from treebound.data import Column, Sample
@@ -82,3 +84,33 @@ def test_labels_are_as_if_written_out(distinct):
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
     assert len(labels) == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("read = 5", "'read' must be a table. Got 5"),
+        ('[read]\nencoding = "rot13"', "must be a text encoding.*'rot13'"),
+        ("[read]\nskip_rows = 999999999999", "t.csv is empty"),
+    ],
+)
+def test_a_layout_that_cannot_be_is_one_sentence(tmp_path, text, words):
+    path, schema = tmp_path / "t.csv", tmp_path / "s.toml"
+    path.write_text(TEXT)
+    schema.write_text(text)
+    with pytest.raises(ValueError, match=words):
+        read_raw(path, schema)
+
+
+def test_a_duration_and_a_huge_number_are_named(tmp_path):
+    path = tmp_path / "t.parquet"
+    spans = pa.array([1, 2], pa.duration("s"))
+    pq.write_table(pa.table({"a": [1, 2], "y": spans}), path)
+    with pytest.raises(ValueError, match=r"Column 'y' must hold numbers.*Got Duration"):
+        read_raw(path, target="y").labels()
+    wide = tmp_path / "t.csv"
+    wide.write_text(f"a,y\n{10**400},n\n1,y\n")
+    raw = read_raw(wide, target="y")
+    for table in (raw.table(), pd.DataFrame({"a": [10**400, 1]})):
+        with pytest.raises(ValueError, match=r"infinity or a value too large.*column 'a', row 0"):
+            Sample.learn(table, raw.labels())

@@ -114,6 +114,18 @@ def test_what_is_no_command_is_refused(page, command) -> None:
     assert ask(page, do="state")["state"]["history"] == []
 
 
+def test_a_step_that_cannot_be_kept_in_a_file_is_told_and_taken(case, tmp_path) -> None:
+    clf, X, y = case
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    page = EditorPage(clf.edit(X, y, autosave=folder / "steps"), title="Edit")
+    folder.rmdir()
+    reply = ask(page, do="collapse", node="R", version=0)
+    assert "could not be kept" in reply["error"]
+    assert reply["state"]["version"] == 1
+    assert len(reply["state"]["history"]) == 1
+
+
 def test_held_out_rows_are_counted_when_the_model_is_saved_and_only_then() -> None:
     clf, X, y = passengers(certify="held-out", random_state=0)
     page = EditorPage(clf.edit(X, y), title="Edit")

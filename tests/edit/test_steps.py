@@ -156,3 +156,83 @@ def test_categories_that_a_model_file_does_not_list_are_learned_from_the_rows(ca
     again = tb.edit.Editor(saved, X, y)
     again.split("", "port = Cobh")
     assert again.done().predict(X).shape == y.shape
+
+
+# -- rules of fit ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ordered():
+    """A classifier whose probability of "survived" must not rise with age, and its rows."""
+    clf, X, y = passengers()
+    clf.set_params(monotonic_cst={"age": -1}, max_leaves=8)
+    return clf.fit(X, y), X, y
+
+
+def violated(clf, X) -> bool:
+    """Whether two rows that differ in age alone are answered against the order."""
+    ages = np.sort(X["age"].dropna().unique())[::7]
+    for at in range(0, len(X), 9):
+        same = X.iloc[[at] * len(ages)].assign(age=ages)
+        if (np.diff(clf.predict_proba(same)[:, 1]) > 1e-12).any():
+            return True
+        if (np.diff((clf.predict(same) == "survived").astype(int)) > 0).any():
+            return True
+    return False
+
+
+def step_at_random(editor, ages: np.ndarray, rng: np.random.Generator) -> None:
+    node, tree = int(rng.integers(editor.tree.n_nodes)), editor.tree
+    kind = rng.integers(3)
+    if kind == 0:
+        editor.split(node, f"age <= {rng.choice(ages)}", keep=bool(rng.integers(2)))
+    elif kind == 1:
+        editor.answer(node, tree.classes[1 - int(tree.label[node])])
+    else:
+        editor.grow(node, max_leaves=3)
+
+
+def test_edits_keep_the_order_or_are_refused(ordered) -> None:
+    clf, X, y = ordered
+    rng, ages = np.random.default_rng(0), X["age"].dropna().to_numpy()
+    refused = taken = 0
+    for _ in range(12):
+        editor = clf.edit(X, y)
+        for _ in range(4):
+            try:
+                step_at_random(editor, ages, rng)
+                taken += 1
+            except ValueError as error:
+                refused += "monotonic_cst" in str(error)
+        assert not violated(editor.done(), X)
+    assert refused > 0
+    assert taken > 10
+
+
+def test_an_answer_against_the_order_is_refused(ordered) -> None:
+    clf, X, y = ordered
+    editor = clf.edit(X, y)
+    editor.collapse("")
+    editor.split("", "age <= 12")
+    editor.answer("R", "died")
+    editor.answer("L", "died")
+    with pytest.raises(ValueError, match="order in 'age' that 'monotonic_cst' asks for"):
+        editor.answer("R", "survived")
+    assert len(editor.history) == 4
+
+
+def test_columns_that_fit_must_not_ask_are_not_asked_by_hand() -> None:
+    clf, X, y = passengers()
+    clf.set_params(forbidden=["port"], interaction_cst=[["sex", "age"], ["class", "siblings"]])
+    clf.fit(X, y)
+    editor = clf.edit(X, y)
+    asked = X.columns[editor.tree.feature[0]]
+    group = {"sex", "age"} if asked in ("sex", "age") else {"class", "siblings"}
+    assert set(editor.alternatives("L")["column"]) <= group
+    assert "port" not in set(editor.alternatives("")["column"])
+    for node, column in (("", "port"), ("L", ({"sex", "class"} - group).pop())):
+        with pytest.raises(ValueError, match="must not be asked"):
+            editor.use(node, column)
+    editor.use("", "class", keep=False)
+    below = {X.columns[at] for at in editor.tree.feature if at >= 0}
+    assert below <= {"class", "siblings"}

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from json import dumps
 
 from treebound.cli.app import app, console
-from treebound.cli.messages import plain_table, print_result
+from treebound.cli.messages import print_result
 from treebound.cli.options import Data, Switch, TableOptions, read_training
 
 __all__ = ["check"]
@@ -42,10 +42,11 @@ def check(
         Print all of it as JSON.
     """
     from treebound.cli.findings import remedy
-    from treebound.data.check import check_sample
+    from treebound.data.check import HEADINGS, aligned, check_sample, file_findings
 
     table = read_training([data], options, target)
-    report = check_sample(table.sample(), str(table.schema.target))
+    lost = file_findings(table.raw)
+    report = check_sample(table.sample(), str(table.schema.target), lost)
     if json:
         document = {
             "rows": report.n_rows,
@@ -59,9 +60,8 @@ def check(
         return
     shown = {row[0]: row for row in report.rows()}
     rows = [shown.get(name, (name, kind, "", "", "")) for name, kind, _ in table.schema.rows()]
-    headings = ("column", "kind", "values", "missing", "content")
     print_result(f"{table.raw.name}: {report.n_rows:,} rows\n")
-    print_result(plain_table(headings, rows, numbers=("values", "missing")))
+    print_result("\n".join(aligned([HEADINGS, *rows])))
     print_result("" if report.findings else "\nNothing looks suspicious.")
     for one in report.findings:
         words = remedy(one)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from json import dumps
+from pathlib import Path
 
 from treebound.cli.app import app, console
 from treebound.cli.messages import print_result
 from treebound.cli.options import Data, FileOptions, Model, Switch, Target
+from treebound.cli.overwrite import check_output
 
 __all__ = ["compare"]
 
@@ -28,6 +30,7 @@ def compare(
     *,
     target: Target = None,
     json: Switch = False,
+    plot: Path | None = None,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:
     """Show where two models answer differently, and which is right.
@@ -39,10 +42,13 @@ def compare(
     ----------
     json
         Print all figures as JSON.
+    plot
+        Where to draw the two trees side by side (PNG, SVG or PDF).
     """
     from treebound.cli.models import labelled_rows, loaded_model
     from treebound.show.compare import compare_read
 
+    check_output(plot, "png", reads=[a, b, data, options.schema], force=True)
     if str(data) == "-" or (str(a), str(b)) == ("-", "-"):
         raise ValueError(
             "Only one of the models can come on standard input, and the table is read twice. "
@@ -53,6 +59,8 @@ def compare(
     comparison = compare_read(
         (models[0], tables[0].table()), (models[1], tables[1].table()), tables[0].labels()
     )
+    if plot is not None:
+        comparison.plot().savefig(plot, bbox_inches="tight")
     if not json:
         print_result(str(comparison))
         return

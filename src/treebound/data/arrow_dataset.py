@@ -118,17 +118,31 @@ class DatasetBatches(Batches):
 
     def some_rows(self, columns: list[str]) -> Iterator[Any]:
         """The first rows of some row groups."""
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetFile
+
         pieces = [piece for one in self._fragments for piece in one.split_by_row_group()]
         chosen = np.unique(np.linspace(0, len(pieces) - 1, min(_PIECES, len(pieces))).astype(int))
+        target = pa.schema([self._dataset.schema.field(name) for name in columns])
         with self._states.unchanged():
-            for at in chosen.tolist():
-                scanner = pieces[at].scanner(
-                    schema=self._dataset.schema,
-                    columns=columns,
-                    batch_size=_PIECE_ROWS,
-                    fragment_scan_options=self._reading,
-                )
-                yield scanner.head(_PIECE_ROWS)
+            for piece in (pieces[at] for at in chosen.tolist()):
+                # a scanner would decode the row group to its end
+                with piece.open() as stream, ParquetFile(stream, pre_buffer=False) as file:
+                    groups = [group.id for group in piece.row_groups]
+                    inside = [name for name in columns if name in file.schema_arrow.names]
+                    rows = next(file.iter_batches(_PIECE_ROWS, row_groups=groups, columns=inside))
+                yield _with_keys(pa.Table.from_batches([rows]), piece, columns).cast(target)
+
+
+def _with_keys(table: Any, piece: Any, columns: list[str]) -> Any:
+    """The columns of a table, with the keys that its folder names."""
+    import pyarrow as pa
+    from pyarrow.dataset import get_partition_keys
+
+    for name, value in get_partition_keys(piece.partition_expression).items():
+        if name in columns and name not in table.column_names:
+            table = table.append_column(name, pa.repeat(pa.scalar(value), len(table)))
+    return table.select(columns)
 
 
 def _with_common_types(dataset: Any, fragments: list[Any]) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from treebound.data.columns import Column
 from treebound.data.formats import FileReader, files_of
 from treebound.data.frames import Table, frame_of, read_series
-from treebound.data.raw import RawColumn
+from treebound.data.raw import RawColumn, some_names
 from treebound.data.schema import Schema, read_schema
 from treebound.data.streams import BATCH_ROWS, Batch, Batches, TypesChanged
 from treebound.data.targets import Labels
@@ -29,32 +29,16 @@ __all__ = ["RawTable", "Source", "SourceBatches", "iter_raw", "read_raw"]
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """Rows of a table as a file or a data frame has them, and their schema.
+    """Rows of a table as a file or a data frame has them, and their schema."""
 
-    Attributes
-    ----------
-    name : str
-        What errors call the table.
-    rows : pyarrow.Table or narwhals.DataFrame
-        The rows; a table of pyarrow if they are from a file.
-    from_text : bool
-        Whether all columns are texts of a text file.
-    schema : Schema
-    first_row : int
-        The number of the first row, for errors.
-    unknown : {"error", "keep"}
-        What to do with a value that is not a declared category.
-    labels_are : tuple of bool, optional
-        The facts of the labels of the whole table, see :func:`treebound.data.typed.label_facts`.
-    """
-
-    name: str
-    rows: Any
-    from_text: bool
+    name: str  # what errors call the table
+    rows: Any  # the rows; a table of pyarrow if they are from a file
+    from_text: bool  # whether all columns are texts of a text file
     schema: Schema
-    first_row: int = 1
-    unknown: str = "error"
-    labels_are: tuple[bool, bool, bool] | None = None
+    first_row: int = 1  # the number of the first row, for errors
+    unknown: str = "error"  # what to do with a value that is not a declared category
+    labels_are: tuple[bool, bool, bool] | None = None  # the label_facts of the whole table
+    asked: Schema = field(default_factory=Schema)  # as it was given
     _read: dict[str, Values] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -187,18 +171,8 @@ def as_schema(schema: Any) -> Schema:
 class Source:
     """A table that can be read whole or in chunks, again and again, with the same types.
 
-    Parameters
-    ----------
-    table : path-like, sequence of path-like, "-" or data frame
-        Files and folders of files, with rows of one table.
-    schema : Schema
-        What is known of the columns; others are inferred.
-    unknown : {"error", "keep"}
-        What to do with a value that is not a declared category.
-    complete : bool
-        Whether the schema of the chunks has every column of the table, others inferred or ignored.
-    optional : collection of str
-        Columns of an incomplete schema that the table may lack.
+    ``complete``: the schema of the chunks has every column of the table, others inferred or
+    ignored; otherwise those of the given schema alone, of which the ``optional`` may be absent.
     """
 
     def __init__(
@@ -245,19 +219,7 @@ class Source:
         return self._schema(chunk).names
 
     def read(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
-        """The rows, ``rows`` at a time (None: all); at least one chunk.
-
-        Parameters
-        ----------
-        rows : int or None
-        columns : sequence of str, optional
-            The columns that will be asked for.
-
-        Raises
-        ------
-        TypesChanged
-            Once, after the last chunk, if types were not what the first chunks showed.
-        """
+        """The rows, ``rows`` at a time (None: all); at least one chunk."""
         for chunk in self._chunks(rows, columns):
             if columns is None or self._infer is None:
                 self._check(chunk)
@@ -296,7 +258,8 @@ class Source:
         return FileReader(self.files, self.given)
 
     def _chunk(self, name: str, rows: Any, from_text: bool, first: int) -> RawTable:
-        return RawTable(name, rows, from_text, self.given, first, self.unknown)
+        given = self.given
+        return RawTable(name, rows, from_text, given, first, self.unknown, asked=given)
 
     # -- types ---------------------------------------------------------------------------------
 
@@ -403,9 +366,9 @@ def need(names: Sequence[str], wanted: Sequence[str], table: str) -> None:
                     f"separated by {separator!r} ([read] separator in the schema)."
                 )
     if absent:
-        listed = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
         raise ValueError(
-            f"{table} has no column {', '.join(map(repr, absent))}. Hint: it has {listed}."
+            f"{table} has no column {', '.join(map(repr, absent))}. "
+            f"Hint: it has {some_names(names)}."
         )
 
 

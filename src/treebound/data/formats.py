@@ -47,23 +47,12 @@ _NO_KEY = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file with rows of a table.
+    """A file with rows of a table."""
 
-    Attributes
-    ----------
-    path : Path or None
-        None for standard input.
-    kind : {"text", "parquet", "arrow"}
-    keys : dict
-        The keys that its folders name.
-    pipe : binary stream
-        Standard input.
-    """
-
-    path: Path | None
+    path: Path | None  # None for standard input
     kind: str
-    keys: dict[str, str] = field(default_factory=dict)
-    pipe: Any = None
+    keys: dict[str, str] = field(default_factory=dict)  # the keys that its folders name
+    pipe: Any = None  # standard input
 
     @property
     def name(self) -> str:
@@ -91,13 +80,7 @@ class TableFile:
 
 
 def files_of(paths: Sequence[str | os.PathLike[str]]) -> list[TableFile]:
-    """The files that some paths name; folders stand for the files in them.
-
-    Parameters
-    ----------
-    paths : sequence of path-like
-        ``"-"`` is standard input.
-    """
+    """The files that some paths name; folders stand for the files in them."""
     found: list[TableFile] = []
     for path in map(Path, paths):
         if str(path) == "-":
@@ -138,7 +121,10 @@ def _file(path: Path, keys: dict[str, str]) -> TableFile:
             start = stream.read(8)
     except OSError as error:
         raise OSError(f"Cannot read {path}: {error.strerror or error}.") from None
-    return TableFile(path, _SUFFIXES.get(path.suffix.lower()) or _kind(start, str(path)), keys)
+    kind = _kind(start, str(path))
+    if kind == "text":  # or nothing that is known
+        kind = _SUFFIXES.get(path.suffix.lower(), kind)
+    return TableFile(path, kind, keys)
 
 
 def _kind(start: bytes, name: str) -> str:
@@ -188,13 +174,7 @@ def size_in_memory(files: Sequence[TableFile], limit: float) -> float:
 
 
 class FileStates:
-    """Notices files that change between two readings.
-
-    Parameters
-    ----------
-    look : callable
-        Gives the size and time of every file.
-    """
+    """Notices files that change between two readings."""
 
     def __init__(self, look: Callable[[], dict[str, Any]]) -> None:
         self._look, self._first = look, look()
@@ -238,15 +218,7 @@ def file_lacks(
 
 
 class FileReader:
-    """Reads the files of a table with the same columns and types.
-
-    Parameters
-    ----------
-    files : sequence of TableFile
-        Of one kind.
-    schema : Schema
-        How text files are laid out.
-    """
+    """Reads the files of a table with the same columns and types."""
 
     def __init__(self, files: Sequence[TableFile], schema: Schema) -> None:
         self.files, self.schema = files, schema
@@ -282,15 +254,7 @@ class FileReader:
     def tables(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[
         tuple[TableFile, pa.Table]
     ]:  # fmt: skip
-        """Tables of ``rows`` rows (the last of a file may have fewer), each with its file.
-
-        Parameters
-        ----------
-        rows : int or None
-            None: a file at a time.
-        columns : sequence of str, optional
-            Columns that are read where others can be left unread.
-        """
+        """Tables of ``rows`` rows (the last of a file may have fewer), each with its file."""
         with self._states.unchanged():
             for file in self.files:
                 for table in self._tables_of(file, rows, columns):
@@ -376,8 +340,9 @@ class FileReader:
 
 def _filled(table: pa.Table, names: Sequence[str]) -> pa.Table:
     """With empty columns where a file lacks some that are ignored."""
+    has = set(table.column_names)
     for name in names:
-        if name not in table.column_names:
+        if name not in has:
             table = table.append_column(name, pa.nulls(len(table), pa.string()))
     return table
 

@@ -35,24 +35,12 @@ __all__ = ["Table", "frame_of", "read_columns", "read_series", "read_table"]
 
 @dataclass(frozen=True)
 class Table:
-    """A table as it was read: one matrix of numbers, or a list of columns.
+    """A table as it was read: one matrix of numbers, or a list of columns."""
 
-    Attributes
-    ----------
-    names : tuple of str or None
-        The column names, if the table has any and all are strings.
-    shape : tuple of int
-        Rows and columns.
-    matrix : ndarray or None
-        The whole table, if it consists of numbers of one type.
-    raw : tuple of RawColumn
-        The columns, otherwise.
-    """
-
-    names: tuple[str, ...] | None
-    shape: tuple[int, int]
-    matrix: NDArray[Any] | None = None
-    raw: tuple[RawColumn, ...] = ()
+    names: tuple[str, ...] | None  # the column names, if the table has any and all are strings
+    shape: tuple[int, int]  # rows and columns
+    matrix: NDArray[Any] | None = None  # the whole table, if it consists of numbers of one type
+    raw: tuple[RawColumn, ...] = ()  # the columns, otherwise
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -98,18 +86,7 @@ class Table:
 
 
 def read_table(X: Any) -> Table:
-    """Read a data frame (anything narwhals supports), an array or nested lists.
-
-    Parameters
-    ----------
-    X : table
-
-    Raises
-    ------
-    TypeError, ValueError
-        If X is sparse, lazy, not two-dimensional or empty, has duplicate names, or has a column
-        that does not hold numbers, text, booleans or categories, all of one type.
-    """
+    """Read a data frame (anything narwhals supports), an array or nested lists."""
     if isinstance(X, Table):
         return X
     if type(X) is np.ndarray and X.dtype in (np.float64, np.float32) and X.ndim == 2 and X.size:

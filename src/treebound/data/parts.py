@@ -44,65 +44,29 @@ __all__ = [
 
 @dataclass(frozen=True)
 class PartFacts:
-    """What is learned from one part of the rows, those of weight zero left out.
+    """What is learned from one part of the rows, those of weight zero left out."""
 
-    Attributes
-    ----------
-    number : int
-        The number of the part, for errors.
-    n_rows : int
-    names : tuple of str or None
-        The names of the columns, where the table has them.
-    columns : tuple of Column
-        As far as this part tells.
-    classes : ndarray
-        Labels that occur.
-    totals : tuple of Fraction
-        The weight of each of them.
-    whole : bool
-        Whether all weights are whole numbers.
-    sample : tuple of ndarray
-        Values of some rows of each real column; nothing for the others.
-    """
-
-    number: int
+    number: int  # the number of the part, for errors
     n_rows: int
-    names: tuple[str, ...] | None = None
-    columns: tuple[Column, ...] = ()
-    classes: NDArray[Any] | None = None
-    totals: tuple[Fraction, ...] = ()
-    whole: bool = True
-    sample: tuple[NDArray[Any], ...] = ()
+    names: tuple[str, ...] | None = None  # the names of the columns, where the table has them
+    columns: tuple[Column, ...] = ()  # as far as this part tells
+    classes: NDArray[Any] | None = None  # labels that occur
+    totals: tuple[Fraction, ...] = ()  # the weight of each of them
+    whole: bool = True  # whether all weights are whole numbers
+    sample: tuple[NDArray[Any], ...] = ()  # values of some rows of each real column
 
 
 @dataclass(frozen=True)
 class Schema:
-    """What all parts together are.
-
-    Attributes
-    ----------
-    columns : tuple of Column
-    names : tuple of str or None
-        The names of the columns, where the table has them.
-    classes : ndarray
-        The labels, sorted.
-    factors : ndarray or None
-        The class weights.
-    scale : float or None
-        What sample weights are multiplied by, so that their mean is 1; None for whole numbers.
-    sample : tuple of ndarray
-        Values of some rows of each real column; nothing for the others.
-    part_rows : tuple of int
-        The rows of every part.
-    """
+    """What all parts together are."""
 
     columns: tuple[Column, ...]
-    names: tuple[str, ...] | None
-    classes: NDArray[Any]
-    factors: NDArray[np.float64] | None
-    scale: float | None
-    sample: tuple[NDArray[Any], ...]
-    part_rows: tuple[int, ...]
+    names: tuple[str, ...] | None  # the names of the columns, where the table has them
+    classes: NDArray[Any]  # the labels, sorted
+    factors: NDArray[np.float64] | None  # the class weights
+    scale: float | None  # what weights are multiplied by to have mean 1; None for whole numbers
+    sample: tuple[NDArray[Any], ...]  # values of some rows of each real column
+    part_rows: tuple[int, ...]  # the rows of every part
 
     @property
     def n_rows(self) -> int:
@@ -120,20 +84,7 @@ def learn_part(
     ordinal_features: Any = None,
     sample_rows: int = 4096,
 ) -> PartFacts:
-    """Learn from one part of the rows.
-
-    Parameters
-    ----------
-    X : table
-    y : array-like of shape (n_rows,)
-    weight : array-like of shape (n_rows,), optional
-    number : int
-        The number of the part.
-    categorical_features, ordinal_features
-        See :func:`learn_matrix`.
-    sample_rows : int
-        About how many values of real columns are kept.
-    """
+    """Learn from one part of the rows."""
     found = _kept(X, y, weight)
     if found is None:
         return PartFacts(number, 0)
@@ -182,15 +133,7 @@ def _chosen(y: Any, keep: NDArray[np.bool_]) -> NDArray[Any]:
 def put_together(
     parts: Sequence[PartFacts], *, class_weight: Any = None, sample_rows: int = 65536
 ) -> Schema:
-    """What all parts are.
-
-    Parameters
-    ----------
-    parts : sequence of PartFacts
-    class_weight : "balanced", mapping of class to weight, or None
-    sample_rows : int
-        About how many values are kept in all.
-    """
+    """What all parts are."""
     full = [part for part in parts if part.n_rows]
     if not full:
         raise ValueError(
@@ -312,17 +255,7 @@ def nothing_but_rows(n_rows: int) -> Table:
 def some_numbers(
     X: Any, weight: Any, names: Sequence[str], most: int = 4096
 ) -> dict[str, NDArray[np.float64]]:
-    """Values of some rows of real columns, those of weight zero left out.
-
-    Parameters
-    ----------
-    X : data frame
-        With these columns only.
-    weight : array-like or None
-    names : sequence of str
-    most : int
-        How many values of each.
-    """
+    """Values of some rows of real columns, those of weight zero left out."""
     if not len(X):
         return {name: np.empty(0) for name in names}
     table = read_columns(X)
@@ -336,17 +269,7 @@ def with_numbers(
     names: Sequence[str],
     samples: Sequence[Mapping[str, NDArray[np.float64]]],
 ) -> Schema:
-    """A schema of other columns, and columns of numbers that nothing must be learned of.
-
-    Parameters
-    ----------
-    schema : Schema
-        Of the columns that are not in ``samples``.
-    names : sequence of str
-        All columns in their order.
-    samples : sequence of mapping
-        What :func:`some_numbers` gave.
-    """
+    """A schema of other columns, and columns of numbers that nothing must be learned of."""
     plain = samples[0].keys()
     rest = [name for name in names if name not in plain]
     found: dict[str, tuple[Column, NDArray[Any]]] = {
@@ -366,15 +289,7 @@ def with_numbers(
 
 
 def read_part(X: Any, y: Any, weight: Any, schema: Schema) -> Sample:
-    """One part of the rows with the columns and classes of all; it may have no rows.
-
-    Parameters
-    ----------
-    X : table
-    y : array-like of shape (n_rows,)
-    weight : array-like of shape (n_rows,) or None
-    schema : Schema
-    """
+    """One part of the rows with the columns and classes of all; it may have no rows."""
     found = _kept(X, y, weight)
     if found is None:
         return empty_sample(schema)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
@@ -14,9 +15,9 @@ from numpy.typing import NDArray
 from treebound.data._factorize import factorize_objects
 
 __all__ = [
-    "Family", "RawColumn", "boolean_column", "coded_column", "column_of", "empty_column",
-    "family_of", "found_column", "is_missing", "mixed_types", "no_dates", "number_column",
-    "smallest_ints",
+    "Family", "RawColumn", "as_float", "boolean_column", "coded_column", "column_of",
+    "empty_column", "family_of", "found_column", "is_missing", "mixed_types", "no_dates",
+    "number_column", "smallest_ints", "some_names",
 ]  # fmt: skip
 
 # Type of the values of a column; "empty" when every value is missing.
@@ -32,28 +33,13 @@ UNKNOWN = -2
 
 @dataclass(frozen=True)
 class RawColumn:
-    """A column as it was read.
+    """A column as it was read."""
 
-    Attributes
-    ----------
-    family : {"number", "text", "bool", "other", "empty"}
-        Type of the values.
-    values : ndarray
-        Numbers in their original dtype (floats, integers, or objects for integers over 64 bits),
-        or category codes, -1 where missing.
-    categories : tuple or None
-        The categories that the codes index; None for numbers.
-    ordered, declared : bool
-        Whether the dtype orders and declares the categories.
-    missing : ndarray of bool or None
-        Mask of missing numbers; None if NaN marks them or there are none.
-    """
-
-    family: Family
+    family: Family  # type of the values
     values: NDArray[Any]
     categories: tuple[Any, ...] | None = None
-    ordered: bool = False
-    declared: bool = False
+    ordered: bool = False  # whether the dtype orders and declares the categories
+    declared: bool = False  # whether the dtype orders and declares the categories
     missing: NDArray[np.bool_] | None = None
 
     def rows(self, keep: NDArray[np.bool_]) -> RawColumn:
@@ -78,8 +64,10 @@ class RawColumn:
             return self.values
         if self.family == "empty":
             return np.full(len(self.values), np.nan)
-        narrow = self.values.dtype == np.float16
-        floats: NDArray[np.floating[Any]] = self.values.astype("f4" if narrow else "f8")
+        if self.values.dtype == object:  # integers over 64 bits, perhaps past the floats
+            floats: NDArray[np.floating[Any]] = np.array([as_float(v) for v in self.values])
+        else:
+            floats = self.values.astype("f4" if self.values.dtype == np.float16 else "f8")
         if self.missing is not None:
             floats[self.missing] = np.nan
         return floats
@@ -103,6 +91,14 @@ class RawColumn:
         codes = np.full(len(self.values), MISSING, dtype=np.int64)
         codes[known] = inverse
         return _plain(found), codes
+
+
+def as_float(value: Any) -> float:
+    """A number as a float; infinite if it is an integer past the floats."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
 
 
 def _plain(found: NDArray[Any]) -> list[Any]:
@@ -236,3 +232,9 @@ def no_dates(what: str, dtype: str) -> str:
         f"{what} must hold numbers, text, booleans or categories. Got {dtype} instead. Hint: make "
         "numbers of it, for example days since a date, or month and weekday as columns."
     )
+
+
+def some_names(names: Iterable[Any]) -> str:
+    """The first few names or values, for an error message."""
+    names = list(names)
+    return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import inf, nan
+from math import nan
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from treebound.data._row_hashes import add_codes, add_column, add_rows, finish, text_words
 from treebound.data.frames import Table
 from treebound.data.matrix import Matrix
+from treebound.data.raw import as_float
 
 __all__ = ["RowSketch", "row_hashes"]
 
@@ -34,17 +35,7 @@ def row_hashes(
     *,
     names: Sequence[str] | None,
 ) -> Words:
-    """A hash of the values and the class of every row.
-
-    Parameters
-    ----------
-    X : Table or Matrix
-        Other columns than ``names`` are left out.
-    classes, y : ndarray
-        The classes, and which of them each row has.
-    names : sequence of str or None
-        The columns of the training table; None if it had no names.
-    """
+    """A hash of the values and the class of every row."""
     hashes = np.zeros(len(y), dtype=np.uint64)
     terms = _words(classes.tolist()) * _keys(_LABEL, [""])[0]
     add_codes(y, np.concatenate([np.zeros(2, dtype=np.uint64), terms]), hashes)
@@ -111,9 +102,7 @@ def _number(value: Any) -> float:
     if isinstance(value, str) and (value in _BOOLEANS or "_" in value):
         return _BOOLEANS.get(value, nan)
     try:
-        return float(value)
-    except OverflowError:  # an integer past the floats
-        return inf if value > 0 else -inf
+        return as_float(value)
     except (TypeError, ValueError):
         return nan
 
@@ -124,29 +113,11 @@ def _utf8(text: str) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class RowSketch:
-    """The smallest hashes of some rows, how often each occurs, and how many rows there were.
+    """The smallest hashes of some rows, how often each occurs, and how many rows there were."""
 
-    Attributes
-    ----------
-    hashes : ndarray of uint64
-        The smallest distinct hashes, sorted; at most ``RowSketch.SIZE``.
-    counts : ndarray of int64
-        The number of rows with each of them.
-    rows : int
-        The number of all rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from treebound.data.row_hashes import RowSketch
-    >>> sketch = RowSketch.of(np.array([7, 3, 7], dtype=np.uint64))
-    >>> sketch.hashes.tolist(), sketch.counts.tolist(), sketch.rows
-    ([3, 7], [1, 2], 3)
-    """
-
-    hashes: Words
-    counts: NDArray[np.int64]
-    rows: int
+    hashes: Words  # the smallest distinct hashes, sorted; at most RowSketch.SIZE
+    counts: NDArray[np.int64]  # the number of rows with each of them
+    rows: int  # the number of all rows
 
     SIZE: ClassVar[int] = 1024
 

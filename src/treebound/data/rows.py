@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from treebound.data.encoding import some_names
 from treebound.data.frames import Table, read_table
-from treebound.data.raw import column_of, empty_column
+from treebound.data.raw import column_of, empty_column, some_names
 
 __all__ = ["read_row"]
 
@@ -19,11 +18,6 @@ def read_row(row: Any, names: Sequence[str], needed: Collection[str] | None = No
 
     Columns that are not ``needed`` (by default all are) may be absent, which reads as missing; a
     mapping may have others.
-
-    Examples
-    --------
-    >>> read_row({"colour": "red", "age": 3}, ["age", "colour"]).shape
-    (1, 2)
     """
     needed = names if needed is None else needed
     if getattr(row, "ndim", 0) == 1 and hasattr(row, "to_dict"):  # a row of a pandas frame

@@ -53,27 +53,13 @@ class SchemaError(ValueError):
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of a text file, the ``[read]`` table of a schema file.
+    """The layout of a text file, the ``[read]`` table of a schema file."""
 
-    Attributes
-    ----------
-    separator : str or None
-        One character, or ``"whitespace"``. None: a tab for ``.tsv``, otherwise a comma.
-    decimal : str
-        The decimal separator.
-    encoding : str
-        The text encoding; a byte order mark is skipped.
-    header : bool
-        Whether the first line has the column names.
-    skip_rows : int
-        Lines before the header (or before the data if there is no header).
-    """
-
-    separator: str | None = None
-    decimal: str = "."
-    encoding: str = "utf-8-sig"
-    header: bool = True
-    skip_rows: int = 0
+    separator: str | None = None  # one character, or "whitespace"
+    decimal: str = "."  # the decimal separator
+    encoding: str = "utf-8-sig"  # the text encoding; a byte order mark is skipped
+    header: bool = True  # whether the first line has the column names
+    skip_rows: int = 0  # lines before the header (or before the data if there is no header)
 
     def __post_init__(self) -> None:
         if self.separator not in (None, "whitespace") and len(str(self.separator)) != 1:

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from treebound._validation import invalid
-from treebound.data.encoding import some_names
 from treebound.data.frames import Table, read_columns
 from treebound.data.parts import (
     Schema,
@@ -23,6 +22,7 @@ from treebound.data.parts import (
     some_numbers,
     with_numbers,
 )
+from treebound.data.raw import some_names
 from treebound.data.sample import Sample
 
 __all__ = [
@@ -123,20 +123,7 @@ def open_stream(X: Any) -> Batches | None:
 
 
 class TableStream:
-    """A table of which one column is the target and one may be the weight.
-
-    Parameters
-    ----------
-    batches : Batches
-    target : str
-        The column of labels.
-    weight : str, optional
-        The column of weights.
-    columns : sequence of str, optional
-        The columns to learn from; by default all others.
-    tell : callable, optional
-        Called with the rows read so far, after every batch.
-    """
+    """A table of which one column is the target and one may be the weight."""
 
     def __init__(
         self,

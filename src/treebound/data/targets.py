@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treebound.data._factorize import factorize_objects, factorize_words
 from treebound.data.frames import read_series
-from treebound.data.raw import is_missing, no_dates
+from treebound.data.raw import is_missing, no_dates, some_names
 
 __all__ = ["Labels", "learn_classes", "read_classes"]
 
@@ -21,41 +21,18 @@ _SPAN = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """A target whose distinct labels are known.
+    """A target whose distinct labels are known."""
 
-    Attributes
-    ----------
-    distinct : ndarray
-        The labels that occur, each once.
-    codes : ndarray of integers
-        Which of them every row has.
-    name : str or None
-        The name of the target.
-    """
-
-    distinct: NDArray[Any]
-    codes: NDArray[np.integer[Any]]
-    name: str | None = None
+    distinct: NDArray[Any]  # the labels that occur, each once
+    codes: NDArray[np.integer[Any]]  # which of them every row has
+    name: str | None = None  # the name of the target
 
     def __len__(self) -> int:
         return len(self.codes)
 
 
 def learn_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The sorted classes of a target, and the code of each row.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-        Labels: integers, text, booleans, categories, or any sortable values.
-
-    Examples
-    --------
-    >>> from treebound.data.targets import learn_classes
-    >>> classes, codes = learn_classes(["no", "yes", "no"])
-    >>> classes.tolist(), codes.tolist()
-    (['no', 'yes'], [0, 1, 0])
-    """
+    """The sorted classes of a target, and the code of each row."""
     labels = _labels(y)
     if isinstance(labels, Labels):
         classes, code_of = _in_order(_checked(labels.distinct))
@@ -96,37 +73,17 @@ def _looked_up(labels: NDArray[Any], low: int, high: int) -> tuple[NDArray[Any],
 
 
 def read_classes(y: Any, classes: NDArray[Any]) -> NDArray[np.int32]:
-    """Encode labels by known classes.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-        Labels, not codes.
-    classes : ndarray
-        The allowed labels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from treebound.data.targets import read_classes
-    >>> read_classes([2, 2, 1], np.array([1, 2, 3])).tolist()
-    [1, 1, 0]
-    """
+    """Encode labels by known classes."""
     found, codes = learn_classes(y)
     code_of = {label: code for code, label in enumerate(classes.tolist())}
     places = [code_of.get(label, -1) for label in found.tolist()]
     if -1 in places:
         strange = found.tolist()[places.index(-1)]
         raise ValueError(
-            f"y must hold classes of the tree, {shortened(classes)}. Got {strange!r} instead."
+            f"y must hold classes of the tree, {some_names(classes.tolist())}. "
+            f"Got {strange!r} instead."
         )
     return np.array(places, dtype=np.int32)[codes]
-
-
-def shortened(classes: NDArray[Any]) -> str:
-    """The first classes, for an error message."""
-    labels = classes.tolist()
-    return ", ".join(map(repr, labels[:10])) + (", ..." if len(labels) > 10 else "")
 
 
 def _labels(y: Any) -> Labels | NDArray[Any]:

@@ -36,17 +36,7 @@ _QUOTE = 34
 
 
 def text_tables(file: IO[bytes], schema: Schema, rows: int | None, name: str) -> Iterator[pa.Table]:
-    """The rows of a text file as tables of texts, ``rows`` at a time (None: all); at least one.
-
-    Parameters
-    ----------
-    file : binary stream
-    schema : Schema
-        For the layout and, if the file has no header, the names of the columns.
-    rows : int or None
-    name : str
-        Name of the file in errors.
-    """
+    """The rows of a text file as tables of texts, ``rows`` at a time (None: all); at least one."""
     with _explained(name, schema.layout):
         reader = _Reader(file, schema.layout, name)
         names = reader.header() if schema.layout.header else list(schema.order)

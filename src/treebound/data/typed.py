@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.columns import Column
-from treebound.data.raw import RawColumn, coded_column, column_of
+from treebound.data.raw import RawColumn, coded_column, column_of, some_names
 from treebound.data.raw import is_missing as no_value
 from treebound.data.schema import Schema
 from treebound.data.targets import Labels
@@ -25,21 +25,7 @@ _STRANGE = -2
 def typed_column(
     values: Values, column: Column, schema: Schema, *, first_row: int = 1, unknown: str = "error"
 ) -> RawColumn:
-    """One column with the values of its kind.
-
-    Parameters
-    ----------
-    values : TextColumn or RawColumn
-    column : Column
-        A nominal column without categories has those that are found, as texts.
-    schema : Schema
-        For the missing markers and the decimal mark.
-    first_row : int
-        Row number of the first value, for errors.
-    unknown : {"error", "keep"}
-        What to do with a value that is not a declared category. If kept, the categories are those
-        found; a text among numbers is an error.
-    """
+    """One column with the values of its kind."""
     if column.kind == "real":
         return RawColumn("number", numbers(values, column.name, schema, first_row))
     each, codes = _by_value(values)
@@ -207,11 +193,10 @@ def _check_classes(
     if _STRANGE not in own:
         return
     at = own.index(_STRANGE)
-    listed = ", ".join(map(repr, classes[:12])) + (", ..." if len(classes) > 12 else "")
     raise ValueError(
         f"The target column {name!r} holds {each[at]!r} in row {first_row + _first(codes, at)}, "
-        f"which is not one of its classes ({listed}). Hint: leave such rows out, or learn from "
-        "them."
+        f"which is not one of its classes ({some_names(classes)}). Hint: leave such rows out, or "
+        "learn from them."
     )
 
 
@@ -266,10 +251,8 @@ class _Lookup:
 def _unknown_category(
     each: list[Any], codes: NDArray[Any], at: int, column: Column, first_row: int
 ) -> ValueError:
-    listed = ", ".join(repr(category) for category in (column.categories or ())[:12])
-    more = ", ..." if len(column.categories or ()) > 12 else ""
     return ValueError(
         f"Column {column.name!r}, row {first_row + _first(codes, at)}: {each[at]!r} is not one of "
-        f"its categories ({listed}{more}). Hint: add it to the schema's categories, or to "
-        "'missing'."
+        f"its categories ({some_names(column.categories or ())}). Hint: add it to the schema's "
+        "categories, or to 'missing'."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from treebound.data import Sample
 from treebound.edit.nodes import Nodes, rows_at, sides
+from treebound.edit.rules import Rules
 from treebound.growing import GrowOptions, grow
 from treebound.model import Model
 from treebound.show.words import answer, one_line
@@ -18,7 +20,7 @@ from treebound.tree.impurity import impurity
 from treebound.tree.parsing import SplitTest
 from treebound.tree.split import Split, split_of
 
-__all__ = ["Candidate", "best_split", "candidates", "grown_nodes", "usable_columns"]
+__all__ = ["Candidate", "best_split", "candidates", "grown_nodes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +46,6 @@ class Candidate:
             "rows_right": self.rows[1],
             "agreement": self.agreement,
         }
-
-
-def usable_columns(tree: Tree) -> list[int]:
-    """The columns whose values could be read."""
-    return [at for at, column in enumerate(tree.columns) if not column.unlisted]
 
 
 def grown_nodes(
@@ -84,7 +81,9 @@ def best_split(
     return test, stump
 
 
-def candidates(model: Model, tree: Tree, node: int, sample: Sample) -> list[Candidate]:
+def candidates(
+    model: Model, rules: Rules, tree: Tree, node: int, sample: Sample, threads: int = 1
+) -> list[Candidate]:
     """The best split of every column at a node, by gain.
 
     Agreement is the share of the rows that go to the same side as by the split in place, or to
@@ -94,27 +93,28 @@ def candidates(model: Model, tree: Tree, node: int, sample: Sample) -> list[Cand
     in_place = None
     if tree.feature[node] >= 0:
         in_place = sides(_test_of(tree, node), here, tree)
-    listed = []
-    for column in usable_columns(tree):
-        best = best_split(here, sample.mass, column, model.options)
+
+    def best_of(column: int) -> Candidate | None:
+        best = best_split(here, sample.mass, column, rules.options(tree, node, [column]))
         if best is None:
-            continue
+            return None
         test, stump = best
         mass = stump.mass * impurity(stump.masses, model.options.criterion)
         agreement = None
         if in_place is not None:
             same = float((sides(test, here, tree) == in_place).mean())
             agreement = max(same, 1.0 - same)
-        listed.append(
-            Candidate(
-                test,
-                split_of(stump, 0, unknown=model.unknown),
-                float(mass[0] - mass[1] - mass[2]) / sample.mass,
-                stump.errors,
-                (int(stump.rows[1]), int(stump.rows[2])),
-                agreement,
-            )
+        return Candidate(
+            test,
+            split_of(stump, 0, unknown=model.unknown),
+            float(mass[0] - mass[1] - mass[2]) / sample.mass,
+            stump.errors,
+            (int(stump.rows[1]), int(stump.rows[2])),
+            agreement,
         )
+
+    with ThreadPoolExecutor(threads) as pool:
+        listed = [best for best in pool.map(best_of, rules.columns(tree, node)) if best is not None]
     return sorted(listed, key=lambda candidate: -candidate.gain)
 
 

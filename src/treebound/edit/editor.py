@@ -15,14 +15,15 @@ from treebound._validation import Whole, check, invalid
 from treebound.data import Sample
 from treebound.edit.alternatives_display import AlternativesDisplay
 from treebound.edit.autosave import read_steps
-from treebound.edit.candidates import Candidate, best_split, candidates, grown_nodes, usable_columns
+from treebound.edit.candidates import Candidate
 from treebound.edit.certifying import Certifier
 from treebound.edit.changes import CHANGES, changed_rows
 from treebound.edit.figures import Figures, as_frame, costs_of, figures_of
-from treebound.edit.nodes import Nodes, planted, rows_at, sides
+from treebound.edit.nodes import Nodes
 from treebound.edit.places import chosen_columns, node_at, path_of, question, where
 from treebound.edit.rows import read_rows, with_categories
 from treebound.edit.steps import State, Step, Steps
+from treebound.edit.trees import EditedTrees
 from treebound.model import Model, as_model
 from treebound.show.words import class_and_counts, counted, one_line
 from treebound.tree import Tree
@@ -95,8 +96,10 @@ class Editor:
         self._rows = read_rows(self._start, X, y, test, sample_weight)
         self._finish = finish
         self._costs = costs_of(self._start)
+        self._trees = EditedTrees(self._start, self._rows.sample, self._costs)
         self._certifier = Certifier(self._start, self._rows)
-        first = State(self._start.tree, self._figures(self._start.tree))
+        model = self._certifier.model(self._start.tree)
+        first = State(model, figures_of(model, self._rows.test, self._costs))
         self._steps = Steps(first, None if autosave is None else Path(autosave))
 
     # -- what it shows ---------------------------------------------------------------------
@@ -104,7 +107,7 @@ class Editor:
     @property
     def tree(self) -> Tree:
         """The tree as it is now."""
-        return self._steps.now.tree
+        return self.model().tree
 
     @property
     def history(self) -> tuple[str, ...]:
@@ -186,9 +189,9 @@ class Editor:
         title = where(self.tree, at, self._start.unknown)
         return AlternativesDisplay(listed[:most], title).plot(ax=ax)
 
-    def candidates(self, node: int) -> list[Candidate]:
+    def candidates(self, node: int, threads: int = 1) -> list[Candidate]:
         """The best split of every column at a node, as :meth:`alternatives` lists them."""
-        return candidates(self._start, self.tree, node, self._rows.sample)
+        return self._trees.candidates(self.tree, node, threads)
 
     def changed(self) -> Any:
         """The training rows that now get another answer, by leaf.
@@ -204,7 +207,7 @@ class Editor:
 
     def changes(self) -> list[dict[str, Any]]:
         """The same as a list of dicts."""
-        return changed_rows(self._steps.first.tree, self.tree, self._rows)
+        return changed_rows(self._steps.first.model.tree, self.tree, self._rows)
 
     # -- steps -----------------------------------------------------------------------------
 
@@ -232,18 +235,17 @@ class Editor:
         """
         at = self._node(node)
         test = parse_split(text, self.tree.columns)
-        left, counts = self.parted(at, text)
+        left, counts = self._trees.parted(self.tree, at, test)
         if left.all() or not left.any():
             raise ValueError(
                 f"{text!r} parts no rows: all {len(left):,} training rows of node {node!r} go to "
                 "one side."
             )
-        decided = test
         if test.missing_left is None:  # no training value is missing: to the larger child
             masses = counts.sum(axis=1) if self.tree.factors is None else counts @ self.tree.factors
-            decided = test._replace(missing_left=bool(masses[0] >= masses[1]))
+            test = test._replace(missing_left=bool(masses[0] >= masses[1]))
         step = {"do": "split", "node": path_of(self.tree, at), "text": text, "keep": keep}
-        return self._split(at, decided, keep, step)
+        return self._split(at, test, step)
 
     def use(self, node: int | str, column: str, *, keep: bool = True) -> Step:
         """Split a node at the best threshold or category of a column.
@@ -263,41 +265,23 @@ class Editor:
         """
         at = self._node(node)
         feature = column_named(column, self.tree.columns, "use")
-        here = self.rows_of(at)
-        best = best_split(here, self._rows.sample.mass, feature, self._start.options)
+        best = self._trees.best_split(self.tree, at, feature)
         if best is None:
+            rows = int(self.tree.rows[at])
             raise ValueError(
-                f"Column {column!r} has no split at node {node!r}: its {here.n_rows:,} rows are "
+                f"Column {column!r} has no split at node {node!r}: its {rows:,} rows are "
                 "all of one class or one value, or a side would be smaller than the options of "
                 "growing allow."
             )
         step = {"do": "use", "node": path_of(self.tree, at), "column": column, "keep": keep}
-        return self._split(at, best[0], keep, step)
+        return self._split(at, best, step)
 
-    def _split(self, node: int, test: SplitTest, keep: bool, step: dict[str, Any]) -> Step:
+    def _split(self, node: int, test: SplitTest, step: dict[str, Any]) -> Step:
         tree = self.tree
-        below = [Nodes.leaf(), Nodes.leaf()]
-        if tree.feature[node] >= 0 and keep:
-            children = (tree.left[node], tree.right[node])
-            below = [Nodes.of(tree, int(child), costs=self._costs) for child in children]
-        elif tree.feature[node] >= 0:
-            below = self._grown_again(node, test)
-        edited = self._planted(node, Nodes.split(test, *below))
+        edited = self._trees.split(tree, node, test, step["keep"])
         now = self._asked(edited, node)
         was = f" instead of {self._asked(tree, node)}" if tree.feature[node] >= 0 else ""
         return self._did(edited, node, f"{now}{was}", step)
-
-    def _grown_again(self, node: int, test: SplitTest) -> list[Nodes]:
-        """What grows on both sides of a split, to as many leaves as stood there."""
-        tree, here = self.tree, self.rows_of(node)
-        left, columns = sides(test, here, tree), usable_columns(tree)
-        grown = []
-        for side, child in ((left, tree.left[node]), (~left, tree.right[node])):
-            leaves = int(tree.size[child] + 1) // 2
-            part = here.part(np.flatnonzero(side))
-            total = self._rows.sample.mass
-            grown.append(grown_nodes(part, total, columns, self._start.options, leaves)[0])
-        return grown
 
     def collapse(self, node: int | str) -> Step:
         """Make a node a leaf.
@@ -315,7 +299,7 @@ class Editor:
         if tree.feature[at] < 0:
             raise invalid("node", "collapse", "an inner node", node, "this one is a leaf.")
         leaves = int(tree.size[at] + 1) // 2
-        edited = self._planted(at, Nodes.leaf())
+        edited = self._trees.planted(tree, at, Nodes.leaf())
         label = one_line(edited.classes[edited.label[at]])
         words = f"{counted(leaves, 'leaf')} collapsed to {label}"
         return self._did(edited, at, words, {"do": "collapse", "node": path_of(tree, at)})
@@ -342,25 +326,24 @@ class Editor:
         at, tree = self._node(node), self.tree
         if isinstance(columns, str):
             raise invalid("columns", "grow", "a sequence of names", columns)
-        places = usable_columns(tree)
+        places = self._trees.rules.columns(tree, at)
         if columns is not None:
             places = sorted({column_named(name, tree.columns, "grow") for name in columns})
         if not places:
             raise invalid("columns", "grow", "at least one name", columns)
-        here, total = self.rows_of(at), self._rows.sample.mass
-        nodes, grown = grown_nodes(here, total, places, self._start.options, max_leaves)
-        if grown.n_leaves == 1:
+        edited, leaves = self._trees.grown(tree, at, places, max_leaves)
+        if leaves == 1:
             raise ValueError(
-                f"Nothing grows at node {node!r}: its {here.n_rows:,} rows are of one class or "
-                "alike in these columns, or a leaf would be smaller than the options of growing "
+                f"Nothing grows at node {node!r}: its {int(tree.rows[at]):,} rows are of one class "
+                "or alike in these columns, or a leaf would be smaller than the options of growing "
                 "allow."
             )
         step = {
             "do": "grow", "node": path_of(tree, at), "max_leaves": max_leaves,
             "columns": [tree.columns[place].name for place in places],
         }  # fmt: skip
-        words = f"{counted(grown.n_leaves, 'leaf')} grown{chosen_columns(tree, places)}"
-        return self._did(self._planted(at, nodes), at, words, step)
+        words = f"{counted(leaves, 'leaf')} grown{chosen_columns(tree, places)}"
+        return self._did(edited, at, words, step)
 
     def answer(self, node: int | str, label: Any) -> Step:
         """Let a leaf answer a class, whatever its majority.
@@ -482,44 +465,26 @@ class Editor:
         """
         model = self._start
         if self.history:
-            edits = (*self._start.edits, *self.history)
-            model = replace(self._shown(self._certifier.last(self.tree)), edits=edits)
+            now = self.model()
+            last = self._certifier.last(now.tree)
+            model = replace(last, edits=now.edits, swapped=now.swapped)
         if self._rows.record is not self._start.rows:
             model = replace(model, rows=self._rows.record)
         return model if self._finish is None else self._finish(model)
 
     def model(self) -> Model:
         """The model of the tree as it is now; nothing is computed from held-out rows."""
-        edits = (*self._start.edits, *self.history)
-        return replace(self._shown(self._certifier.model(self.tree)), edits=edits)
+        return self._steps.now.model
 
     # -- parts -----------------------------------------------------------------------------
 
-    def _shown(self, model: Model) -> Model:
-        """The model with the order of branches that was chosen."""
-        swapped = (node_at(self.tree, path) for path in self._steps.now.swapped)
-        return replace(model, swapped=tuple(sorted(swapped)))
-
-    def _figures(self, tree: Tree) -> Figures:
-        return figures_of(self._certifier.model(tree), self._rows.test, self._costs)
-
     def parted(self, node: int, text: str) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Which rows of a node a split sends left, and the classes on the left and the right."""
-        test = parse_split(text, self.tree.columns)
-        here = self.rows_of(node)
-        left = sides(test, here, self.tree)
-        counts = [
-            np.bincount(here.y[side], here.weights[side], minlength=here.n_classes)
-            for side in (left, ~left)
-        ]
-        return left, np.array(counts)
+        return self._trees.parted(self.tree, node, parse_split(text, self.tree.columns))
 
     def rows_of(self, node: int) -> Sample:
         """The training rows of a node."""
-        return self._rows.sample.part(rows_at(self.tree, node, self._rows.sample))
-
-    def _planted(self, node: int, nodes: Nodes) -> Tree:
-        return planted(self.tree, node, nodes, self._rows.sample, self._costs)
+        return self._trees.rows_of(self.tree, node)
 
     def _did(
         self,
@@ -533,9 +498,15 @@ class Editor:
         if swapped is None:  # below the node other splits may stand now
             kept = self._steps.now.swapped
             swapped = frozenset(at for at in kept if not at.startswith(step["node"]))
+        self._trees.rules.check(tree, f"{step['do']!r} at node {step['node']!r}")
         sentence = f"{where(self.tree, node, self._start.unknown)}: {words}."
-        figures = self.figures if tree is self.tree else self._figures(tree)
-        return self._steps.add(State(tree, figures, sentence, step, swapped))
+        model = replace(
+            self._certifier.model(tree),
+            edits=(*self._start.edits, *self.history, sentence),
+            swapped=tuple(sorted(node_at(tree, path) for path in swapped)),
+        )
+        figures = figures_of(model, self._rows.test, self._costs)
+        return self._steps.add(State(model, figures, sentence, step, swapped))
 
     def _node(self, node: int | str) -> int:
         return node_at(self.tree, node)

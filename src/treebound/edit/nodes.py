@@ -101,7 +101,7 @@ def _bare_tree(nodes: Nodes, like: Tree) -> Tree:
     return Tree(
         nodes.feature, nodes.threshold, nodes.category, nodes.missing_left, left, right,
         np.zeros((n, like.n_classes)), np.zeros(n, dtype=np.int64), columns=like.columns,
-        classes=like.classes, weighted=like.weighted, factors=like.factors,
+        classes=like.classes, weighted=like.weighted, factors=like.factors, monotone=like.monotone,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
@@ -15,6 +16,7 @@ from treebound.data import Column, Sample
 from treebound.edit.candidates import Candidate
 from treebound.edit.editor import Editor
 from treebound.edit.places import node_at, where
+from treebound.edit.steps import Step
 from treebound.exchange import dumps
 from treebound.model import Model, as_model
 from treebound.show import to_html
@@ -28,6 +30,7 @@ __all__ = ["EditorPage"]
 _STEPS = ("split", "use", "collapse", "grow", "answer", "swap")
 _ELSEWHERE = "The tree was changed in another window; this is how it is now. Please try again."
 _MOST_CATEGORIES = 500
+_THREADS = min(4, os.cpu_count() or 1)  # somebody waits for the answer
 
 
 class EditorPage:
@@ -81,17 +84,23 @@ class EditorPage:
             return {"preview": self._preview(str(request["node"]), str(request["text"]))}
         if command in ("save", "report"):
             return self._written(command)
-        if command in ("undo", "redo"):
-            step = self._editor.undo() if command == "undo" else self._editor.redo()
-        elif command in _STEPS:
-            values = {name: value for name, value in request.items() if name != "version"}
-            if command == "split":
-                values["text"] = self._observed(values["node"], values["text"])
-            step = self._editor.take(values)
-        else:
-            raise KeyError(command)
+        try:
+            step = self._step(command, request)
+        except OSError as error:  # the step was taken before it was to be kept in a file
+            self._version += 1
+            return {"state": self._state(), "error": f"The step could not be kept: {error}"}
         self._version += 1
         return {"state": self._state(), "message": step.sentence}
+
+    def _step(self, command: str, request: dict[str, Any]) -> Step:
+        if command in ("undo", "redo"):
+            return self._editor.undo() if command == "undo" else self._editor.redo()
+        if command not in _STEPS:
+            raise KeyError(command)
+        values = {name: value for name, value in request.items() if name != "version"}
+        if command == "split":
+            values["text"] = self._observed(values["node"], values["text"])
+        return self._editor.take(values)
 
     # -- what it shows -----------------------------------------------------------------------
 
@@ -129,7 +138,9 @@ class EditorPage:
         return {
             "key": path,
             "where": where(editor.tree, at, editor.model().unknown),
-            "candidates": [self._candidate(candidate, here) for candidate in editor.candidates(at)],
+            "candidates": [
+                self._candidate(candidate, here) for candidate in editor.candidates(at, _THREADS)
+            ],
         }
 
     def _candidate(self, candidate: Candidate, here: Sample) -> dict[str, Any]:

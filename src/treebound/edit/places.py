@@ -7,7 +7,7 @@ from treebound.show.words import answer, one_line
 from treebound.tree import Tree
 from treebound.tree.split import Unknown, split_of
 
-__all__ = ["chosen_columns", "node_at", "path_of", "question", "where"]
+__all__ = ["chosen_columns", "node_at", "path_of", "question", "turns", "where"]
 
 
 def node_at(tree: Tree, node: int | str) -> int:
@@ -34,7 +34,7 @@ def node_at(tree: Tree, node: int | str) -> int:
     return at
 
 
-def _turns(tree: Tree, node: int) -> list[tuple[int, bool]]:
+def turns(tree: Tree, node: int) -> list[tuple[int, bool]]:
     """The inner nodes above a node, and whether the way goes left."""
     at, turns = 0, []
     while at != node:
@@ -46,7 +46,7 @@ def _turns(tree: Tree, node: int) -> list[tuple[int, bool]]:
 
 def path_of(tree: Tree, node: int) -> str:
     """The path of a node from the root, such as ``"LR"``."""
-    return "".join("L" if left else "R" for _, left in _turns(tree, node))
+    return "".join("L" if left else "R" for _, left in turns(tree, node))
 
 
 def question(tree: Tree, node: int, unknown: Unknown, *, left: bool = True) -> str:
@@ -57,7 +57,7 @@ def question(tree: Tree, node: int, unknown: Unknown, *, left: bool = True) -> s
 
 def where(tree: Tree, node: int, unknown: Unknown) -> str:
     """The conditions of a node, to begin a sentence with."""
-    sides = [question(tree, at, unknown, left=left) for at, left in _turns(tree, node)]
+    sides = [question(tree, at, unknown, left=left) for at, left in turns(tree, node)]
     return f"Where {' and '.join(sides)}" if sides else "At the root"
 
 

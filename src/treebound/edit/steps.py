@@ -8,7 +8,7 @@ from typing import Any
 
 from treebound.edit.autosave import tree_key, write_steps
 from treebound.edit.figures import Figures
-from treebound.tree import Tree
+from treebound.model import Model
 
 __all__ = ["State", "Step", "Steps"]
 
@@ -37,9 +37,9 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A tree, and the step that led to it."""
+    """A model, and the step that led to it."""
 
-    tree: Tree
+    model: Model
     figures: Figures
     sentence: str = ""
     step: dict[str, Any] | None = None  # the method and its arguments, to take it again
@@ -51,7 +51,7 @@ class Steps:
 
     def __init__(self, first: State, autosave: Path | None) -> None:
         self._states, self._at = [first], 0
-        self._key, self.autosave = tree_key(first.tree), autosave
+        self._key, self.autosave = tree_key(first.model.tree), autosave
 
     @property
     def first(self) -> State:

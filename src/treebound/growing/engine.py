@@ -6,9 +6,11 @@ how a function is called on each of them, and how the results are put together.
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -387,7 +389,8 @@ def stream_engine(
     coded: list[Coded] = []
     n_classes = first = 0
     waiting: deque[Future[Coded]] = deque()
-    with ThreadPoolExecutor(n_threads) as pool:
+    with ExitStack() as stack, ThreadPoolExecutor(n_threads) as pool:
+        stack.callback(file.close)
         for sample in samples:
             n_classes = sample.n_classes
             waiting.append(pool.submit(code, sample, first))
@@ -396,4 +399,6 @@ def stream_engine(
             if len(waiting) > n_threads:
                 coded.append(waiting.popleft().result())
         coded += [future.result() for future in waiting]
-    return LocalEngine(coded, bins, n_classes, n_threads=n_threads)
+        engine = LocalEngine(coded, bins, n_classes, n_threads=n_threads)
+        weakref.finalize(engine, stack.pop_all().close)
+    return engine

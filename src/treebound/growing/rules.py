@@ -17,7 +17,7 @@ from treebound.tree.monotone import Monotone
 from treebound.tree.parsing import parse_split
 from treebound.tree.split import one_line
 
-__all__ = ["kernel_rules", "monotone_of", "rules_in_words"]
+__all__ = ["column_groups", "kernel_rules", "monotone_of", "rules_in_words"]
 
 # The kernel has a bit for each group of columns.
 _MOST_GROUPS = 64
@@ -30,9 +30,9 @@ def kernel_rules(
     if monotone is None and not any(vars(options)[name] for name in GROWING_RULES[1:]):
         return None
     never = {_place(name, columns, "forbidden") for name in _listed(options.forbidden, "forbidden")}
-    groups = _groups(options.interaction_cst, columns)
+    groups = column_groups(options, columns)
     bits = [
-        0 if at in never else sum(1 << bit for bit, group in enumerate(groups) if at in group)
+        sum(1 << bit for bit, group in enumerate(groups) if at in group)
         for at in range(len(columns))
     ]
     order = () if monotone is None else monotone.order[::-1]
@@ -116,6 +116,12 @@ def _firsts(
             raise ValueError(f"Column {name!r} is in both 'first' and 'forbidden'.")
         found.append((split.feature, split.threshold, split.category, split.missing_left))
     return found
+
+
+def column_groups(options: GrowOptions, columns: Sequence[Column]) -> list[set[int]]:
+    """The groups of columns that may be asked on one path, without those never asked."""
+    never = {_place(name, columns, "forbidden") for name in _listed(options.forbidden, "forbidden")}
+    return [group - never for group in _groups(options.interaction_cst, columns)]
 
 
 def _groups(given: Any, columns: Sequence[Column]) -> list[set[int]]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
 from treebound.data.folds import LeftOut
-from treebound.data.units import WeightTotal
+from treebound.data.weights import WeightTotal
 from treebound.growing._bins import Bins, keys_of
 from treebound.growing._grow import grow as grow_arrays
 from treebound.growing._histogram import count_shard, divide_shard, look_into_shard
@@ -145,8 +145,8 @@ class SpillFile:
             self._file = tempfile.TemporaryFile(  # noqa: SIM115 (open as long as values are read)
                 dir=folder, prefix="treebound-", buffering=0
             )
-        self._named = named
-        self._lock = Lock()
+        self._named, self._lock = named, Lock()
+        self._folder = folder or tempfile.gettempdir()
 
     def write(self, sample: Sample, bins: Bins | None = None) -> FileValues:
         """Write the values of all columns, or of those whose codes are not their values."""
@@ -159,10 +159,24 @@ class SpillFile:
                 start = -(-self._file.tell() // _ALIGNMENT) * _ALIGNMENT
                 places.append((start, values.dtype.str))
                 self._file.seek(start)
-                np.ascontiguousarray(values).tofile(self._file)
-            self._file.flush()
+                self._append(values)
         file = self._file.name if self._named else self._file
         return FileValues(file, sample.n_rows, tuple(places))
+
+    def _append(self, values: NDArray[Any]) -> None:
+        held: Any = np.ascontiguousarray(values).view(np.uint8)
+        rest = memoryview(held)  # tofile hides a full disk
+        try:
+            while len(rest):
+                rest = rest[self._file.write(rest) :]
+        except OSError as error:
+            other = "dask's 'local_directory'" if self._named else "the environment variable TMPDIR"
+            raise OSError(
+                error.errno,
+                f"Cannot write the values of the table to a temporary file in {self._folder}: "
+                f"{error.strerror}. Hint: it takes eight bytes a number; name another folder with "
+                f"{other}.",
+            ) from None
 
     def close(self) -> None:
         """Nothing more is written; values stay at hand by the name of the file."""

@@ -39,8 +39,8 @@ from treebound.certificate import (
 from treebound.certificate.by_class import by_class_on_rows
 from treebound.certificate.referral import Referral
 from treebound.data import Column, Matrix, Sample, Unknown, read_matrix
-from treebound.data.encoding import some_names
 from treebound.data.frames import Table, read_table
+from treebound.data.raw import some_names
 from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.streams import Batches, is_stream, open_stream, until_settled
 from treebound.data.targets import read_classes

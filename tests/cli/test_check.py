@@ -104,3 +104,19 @@ def test_rows_that_are_there_twice(tmp_path, capsys):
     out = run(capsys, "check", tmp_path / "t.csv", "--target", "y")[1]
     assert "The table repeats rows: 50% of them are copies of others" in out
     assert "    Drop the copies.\n" in out
+
+
+def test_what_reading_lost_is_named(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("zip,x,y\n" + "".join(f"0{1000 + i},{i * 0.5},{i % 2}\n" for i in range(60)))
+    code, out, _ = run(capsys, "check", path, "--target", "y")
+    assert code == 0
+    assert "Column 'zip' holds codes with leading zeros, such as '01000'." in out
+    assert "If they are codes, use --nominal zip" in out
+    frame = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=60), "x": range(60)})
+    frame["y"] = frame.x % 2
+    frame.to_parquet(tmp_path / "t.parquet")
+    out = run(capsys, "check", tmp_path / "t.parquet", "--target", "y")[1]
+    assert "Column 'day' holds dates or durations." in out
+    asked = run(capsys, "check", tmp_path / "t.parquet", "--target", "y", "--ignore", "day")[1]
+    assert "holds dates" not in asked

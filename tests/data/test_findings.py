@@ -190,3 +190,14 @@ def test_few_whole_numbers_may_be_codes():
     assert (one.column, one.what) == (
         "code", "holds few whole numbers, 1 to 4 (and so do 1 more: 'grade')",
     )  # fmt: skip
+
+
+def test_numbered_names_that_repeat_are_identifiers():
+    rng = np.random.default_rng(0)
+    names = [f"C{number:04d}" for number in rng.integers(0, 60, 300)]
+    sample = Sample.learn(
+        pd.DataFrame({"customer": names, "x": rng.normal(size=300)}), [0, 1] * 150
+    )
+    (finding,) = findings(sample)
+    assert "looks like an identifier, and repeats" in finding.what
+    assert "groups" in finding.remedy

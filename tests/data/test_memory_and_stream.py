@@ -209,7 +209,7 @@ def test_text_in_utf_16_is_known_by_its_mark(tmp_path):
     [
         ("t.xlsx", b"PK\x03\x04", "is an Excel workbook"),
         ("t.csv", b"\xd0\xcf\x11\xe0\xa1", "is an Excel workbook"),
-        ("t.feather", b"FEA1", "not an Arrow file"),
+        ("t.feather", b"FEA1", "is a Feather file of version 1"),
         ("t.csv", b"BZh9", "compressed with bzip2"),
     ],
 )

@@ -86,19 +86,6 @@ def test_labels_are_as_if_written_out(distinct):
     assert len(labels) == 5
 
 
-def test_what_is_not_a_table_is_named_by_its_content(tmp_path):
-    for start, name, words in [
-        (b"FEA1", "t.feather", "Feather file of version 1"),
-        (b"PK\x03\x04", "t.csv", "Excel workbook or a zip archive"),
-        (b"\xd0\xcf\x11\xe0", "t.xls", "Excel workbook"),
-        (b"BZh9", "t.csv.bz2", "compressed with bzip2"),
-    ]:
-        path = tmp_path / name
-        path.write_bytes(start + b"rest")
-        with pytest.raises(ValueError, match=words):
-            read_raw(path)
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [

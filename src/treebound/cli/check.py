@@ -42,10 +42,11 @@ def check(
         Print all of it as JSON.
     """
     from treebound.cli.findings import remedy
-    from treebound.data.check import HEADINGS, aligned, check_sample
+    from treebound.data.check import HEADINGS, aligned, check_sample, file_findings
 
     table = read_training([data], options, target)
-    report = check_sample(table.sample(), str(table.schema.target))
+    lost = file_findings(table.raw)
+    report = check_sample(table.sample(), str(table.schema.target), lost)
     if json:
         document = {
             "rows": report.n_rows,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,10 @@ from treebound.data.columns import Column
 from treebound.data.findings import Finding, few_whole_values, findings, target_findings
 from treebound.data.sample import Sample
 
-__all__ = ["HEADINGS", "TableReport", "aligned", "check", "check_sample"]
+if TYPE_CHECKING:
+    from treebound.data.files import RawTable
+
+__all__ = ["HEADINGS", "TableReport", "aligned", "check", "check_sample", "file_findings"]
 
 _SHOWN = 5  # categories or classes
 HEADINGS = ("column", "kind", "values", "missing", "content")
@@ -129,9 +132,32 @@ def _without_dates(X: Any) -> tuple[Any, list[Finding]]:
     if not isinstance(frame, nw.DataFrame):
         return X, []
     dates = [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
+    return (frame.drop(dates).to_native(), date_findings(dates)) if dates else (X, [])
+
+
+def date_findings(names: Sequence[str]) -> list[Finding]:
+    """Columns of dates and durations."""
     remedy = "make numbers of it, such as days since a date, or month and weekday"
-    found = [Finding(name, "holds dates or durations", remedy) for name in dates]
-    return (frame.drop(dates).to_native(), found) if dates else (X, [])
+    return [Finding(name, "holds dates or durations", remedy) for name in names]
+
+
+def file_findings(raw: RawTable) -> list[Finding]:
+    """What reading a file left out or lost: dates, and zeros before the digits of codes."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table = raw.native()
+    ignored = {*raw.schema.ignored} - {*raw.asked.ignored}
+    found = date_findings([n for n in ignored if pa.types.is_temporal(table.column(n).type)])
+    for column in raw.schema.columns if raw.from_text else ():
+        texts = table.column(column.name)
+        if column.kind == "real" and pc.any(pc.match_substring_regex(texts, r"^\s*0\d")).as_py():
+            padded = texts.filter(pc.match_substring_regex(texts, r"^\s*0\d+\s*$"))
+            if len(padded):
+                what = f"holds codes with leading zeros, such as {padded[0].as_py()!r}"
+                remedy = "if they are codes, make it nominal: as numbers they lose the zeros"
+                found.append(Finding(column.name, what, remedy, note=True))
+    return found
 
 
 def _facts(column: Column, values: NDArray[Any]) -> dict[str, Any]:

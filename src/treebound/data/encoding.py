@@ -12,9 +12,17 @@ from treebound._validation import invalid
 from treebound.data.columns import Column, Kind, Unknown
 from treebound.data.frames import Table, read_table
 from treebound.data.matrix import Matrix
-from treebound.data.raw import MISSING, UNKNOWN, Family, RawColumn, family_of, smallest_ints
+from treebound.data.raw import (
+    MISSING,
+    UNKNOWN,
+    Family,
+    RawColumn,
+    family_of,
+    smallest_ints,
+    some_names,
+)
 
-__all__ = ["learn_matrix", "read_matrix", "some_names"]
+__all__ = ["learn_matrix", "read_matrix"]
 
 
 # -- training ----------------------------------------------------------------------------------
@@ -261,12 +269,6 @@ def _places(
             f"{some_names(c.name for c, want in zip(columns, needed, strict=True) if want)}."
         )
     return [at.get(column.name) for column in columns]
-
-
-def some_names(names: Iterable[str]) -> str:
-    """The first few names, for an error message."""
-    names = list(names)
-    return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
 
 
 def _read_column(raw: RawColumn, column: Column, unknown: Unknown) -> NDArray[Any]:

@@ -17,7 +17,7 @@ import numpy as np
 from treebound.data.columns import Column
 from treebound.data.formats import FileReader, files_of
 from treebound.data.frames import Table, frame_of, read_series
-from treebound.data.raw import RawColumn
+from treebound.data.raw import RawColumn, some_names
 from treebound.data.schema import Schema, read_schema
 from treebound.data.streams import BATCH_ROWS, Batch, Batches, TypesChanged
 from treebound.data.targets import Labels
@@ -38,6 +38,7 @@ class RawTable:
     first_row: int = 1  # the number of the first row, for errors
     unknown: str = "error"  # what to do with a value that is not a declared category
     labels_are: tuple[bool, bool, bool] | None = None  # the label_facts of the whole table
+    asked: Schema = field(default_factory=Schema)  # as it was given
     _read: dict[str, Values] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -257,7 +258,8 @@ class Source:
         return FileReader(self.files, self.given)
 
     def _chunk(self, name: str, rows: Any, from_text: bool, first: int) -> RawTable:
-        return RawTable(name, rows, from_text, self.given, first, self.unknown)
+        given = self.given
+        return RawTable(name, rows, from_text, given, first, self.unknown, asked=given)
 
     # -- types ---------------------------------------------------------------------------------
 
@@ -364,9 +366,9 @@ def need(names: Sequence[str], wanted: Sequence[str], table: str) -> None:
                     f"separated by {separator!r} ([read] separator in the schema)."
                 )
     if absent:
-        listed = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
         raise ValueError(
-            f"{table} has no column {', '.join(map(repr, absent))}. Hint: it has {listed}."
+            f"{table} has no column {', '.join(map(repr, absent))}. "
+            f"Hint: it has {some_names(names)}."
         )
 
 

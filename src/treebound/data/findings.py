@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.columns import Column
-from treebound.data.folds import mixed_bits
+from treebound.data.row_hashes import row_hashes
 from treebound.data.sample import Sample
 
 __all__ = ["Finding", "few_whole_values", "findings", "target_findings", "warn_of_findings"]
@@ -48,6 +48,7 @@ _LEADING_ZERO = re.compile(r"\s*0\d+\s*")
 _ABSENT = re.compile(
     r"\s*([?.-]|--|#?n[./]?a\.?|nan|null|nil|missing|not available)\s*", re.IGNORECASE
 )
+_NUMBERED_NAME = re.compile(r"\s*[A-Za-z]{1,12}[-_ ./]?\d{2,}\s*")
 _NAME_OF_ID = re.compile(r"(^|[^a-z])(id|uuid|guid|key|index|row)$", re.IGNORECASE)
 
 
@@ -314,6 +315,8 @@ def _categories(column: Column, codes: NDArray[Any]) -> Iterator[Finding]:
             return
     if len(categories) > 0.9 * len(codes):
         yield Finding(column.name, "has another value in almost every row", "leave it out")
+    elif texts and all(map(_NUMBERED_NAME.fullmatch, texts)):  # such as C0048
+        yield from _identifiers(column.name, codes)
     if absent:
         rows = int(np.isin(codes, [categories.index(text) for text in absent]).sum())
         words = ", ".join(map(repr, absent[:3]))
@@ -377,27 +380,13 @@ def _repeated_rows(sample: Sample) -> Iterator[Finding]:
         chosen = rows if chosen is None else chosen
     if chosen is None:
         return
-    hashes = _row_hashes(sample if parts == 1 else sample.part(chosen))
+    some = sample if parts == 1 else sample.part(chosen)
+    hashes = row_hashes(some.X, some.classes, some.y, names=None)
     share = 1.0 - _distinct(hashes) / max(len(hashes), 1)
     if share > _REPEATED:
         remedy = "drop the copies, or give fit the same group for all copies of a row"
         what = f"repeats rows: {share:.0%} of them are copies of others"
         yield Finding(None, f"{what}, while pruning and certificate count each as new", remedy)
-
-
-def _row_hashes(sample: Sample) -> NDArray[np.uint64]:
-    """A hash of each row."""
-    steps = np.arange(1, len(sample.columns) + 2, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    factors = mixed_bits(steps) | np.uint64(1)
-    found: NDArray[np.uint64] = _bits(sample.y) * factors[0]
-    if sample.X.dense is not None:
-        bits = _bits(sample.X.dense)
-        found += ((bits ^ (bits >> np.uint64(32))) * factors[1:]).sum(axis=1, dtype=np.uint64)
-        return found
-    for column, factor in zip(sample.X.values, factors[1:], strict=True):
-        bits = _bits(column)
-        found += (bits ^ (bits >> np.uint64(32))) * factor
-    return found
 
 
 def _distinct(values: NDArray[Any]) -> int:

@@ -21,7 +21,7 @@ from treebound.data.matrix import Matrix
 from treebound.data.sample import Sample
 from treebound.data.weights import is_whole
 
-__all__ = ["LeftOut", "Splitter", "folds", "held_out", "mixed_bits"]
+__all__ = ["LeftOut", "Splitter", "folds", "held_out"]
 
 Keys = NDArray[np.uint64]
 Ints = NDArray[np.int64]
@@ -259,11 +259,7 @@ def row_keys(matrix: Matrix, seed: int | None) -> Keys:
 
 def _mixed(keys: Keys) -> Keys:
     """Hash 64-bit integers (splitmix64, a bijection)."""
-    return mixed_bits(keys + np.uint64(0x9E3779B97F4A7C15))
-
-
-def mixed_bits(keys: Keys) -> Keys:
-    """The finaliser of splitmix64."""
+    keys = keys + np.uint64(0x9E3779B97F4A7C15)
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return keys ^ (keys >> np.uint64(31))

@@ -17,7 +17,7 @@ from treebound.data._factorize import factorize_objects
 __all__ = [
     "Family", "RawColumn", "as_float", "boolean_column", "coded_column", "column_of",
     "empty_column", "family_of", "found_column", "is_missing", "mixed_types", "no_dates",
-    "number_column", "smallest_ints",
+    "number_column", "smallest_ints", "some_names",
 ]  # fmt: skip
 
 # Type of the values of a column; "empty" when every value is missing.
@@ -232,3 +232,9 @@ def no_dates(what: str, dtype: str) -> str:
         f"{what} must hold numbers, text, booleans or categories. Got {dtype} instead. Hint: make "
         "numbers of it, for example days since a date, or month and weekday as columns."
     )
+
+
+def some_names(names: Iterable[Any]) -> str:
+    """The first few names or values, for an error message."""
+    names = list(names)
+    return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from treebound.data.encoding import some_names
 from treebound.data.frames import Table, read_table
-from treebound.data.raw import column_of, empty_column
+from treebound.data.raw import column_of, empty_column, some_names
 
 __all__ = ["read_row"]
 

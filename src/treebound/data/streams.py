@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from treebound._validation import invalid
-from treebound.data.encoding import some_names
 from treebound.data.frames import Table, read_columns
 from treebound.data.parts import (
     Schema,
@@ -23,6 +22,7 @@ from treebound.data.parts import (
     some_numbers,
     with_numbers,
 )
+from treebound.data.raw import some_names
 from treebound.data.sample import Sample
 
 __all__ = [

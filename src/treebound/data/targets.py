@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treebound.data._factorize import factorize_objects, factorize_words
 from treebound.data.frames import read_series
-from treebound.data.raw import is_missing, no_dates
+from treebound.data.raw import is_missing, no_dates, some_names
 
 __all__ = ["Labels", "learn_classes", "read_classes"]
 
@@ -80,15 +80,10 @@ def read_classes(y: Any, classes: NDArray[Any]) -> NDArray[np.int32]:
     if -1 in places:
         strange = found.tolist()[places.index(-1)]
         raise ValueError(
-            f"y must hold classes of the tree, {shortened(classes)}. Got {strange!r} instead."
+            f"y must hold classes of the tree, {some_names(classes.tolist())}. "
+            f"Got {strange!r} instead."
         )
     return np.array(places, dtype=np.int32)[codes]
-
-
-def shortened(classes: NDArray[Any]) -> str:
-    """The first classes, for an error message."""
-    labels = classes.tolist()
-    return ", ".join(map(repr, labels[:10])) + (", ..." if len(labels) > 10 else "")
 
 
 def _labels(y: Any) -> Labels | NDArray[Any]:

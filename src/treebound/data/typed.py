@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.columns import Column
-from treebound.data.raw import RawColumn, coded_column, column_of
+from treebound.data.raw import RawColumn, coded_column, column_of, some_names
 from treebound.data.raw import is_missing as no_value
 from treebound.data.schema import Schema
 from treebound.data.targets import Labels
@@ -193,11 +193,10 @@ def _check_classes(
     if _STRANGE not in own:
         return
     at = own.index(_STRANGE)
-    listed = ", ".join(map(repr, classes[:12])) + (", ..." if len(classes) > 12 else "")
     raise ValueError(
         f"The target column {name!r} holds {each[at]!r} in row {first_row + _first(codes, at)}, "
-        f"which is not one of its classes ({listed}). Hint: leave such rows out, or learn from "
-        "them."
+        f"which is not one of its classes ({some_names(classes)}). Hint: leave such rows out, or "
+        "learn from them."
     )
 
 
@@ -252,10 +251,8 @@ class _Lookup:
 def _unknown_category(
     each: list[Any], codes: NDArray[Any], at: int, column: Column, first_row: int
 ) -> ValueError:
-    listed = ", ".join(repr(category) for category in (column.categories or ())[:12])
-    more = ", ..." if len(column.categories or ()) > 12 else ""
     return ValueError(
         f"Column {column.name!r}, row {first_row + _first(codes, at)}: {each[at]!r} is not one of "
-        f"its categories ({listed}{more}). Hint: add it to the schema's categories, or to "
-        "'missing'."
+        f"its categories ({some_names(column.categories or ())}). Hint: add it to the schema's "
+        "categories, or to 'missing'."
     )

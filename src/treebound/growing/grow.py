@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
 from treebound.data import Column, Sample
-from treebound.data.units import WeightTotal
-from treebound.data.weights import is_whole, sample_sums
+from treebound.data.weights import WeightTotal, is_whole, sample_sums
 from treebound.growing._bins import Bins
 from treebound.growing._grow import grow as grow_arrays
 from treebound.growing.options import GrowOptions, Limits, Progress

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
 from treebound.data.folds import LeftOut
-from treebound.data.units import WeightTotal
+from treebound.data.weights import WeightTotal
 from treebound.growing._bins import Bins, keys_of
 from treebound.growing._grow import grow as grow_arrays
 from treebound.growing._histogram import count_shard, divide_shard, look_into_shard

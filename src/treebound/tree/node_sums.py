@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
-from treebound.data.units import WeightTotal
+from treebound.data.weights import WeightTotal
 from treebound.tree._structure import add_to_parents
 from treebound.tree.model import Tree
 

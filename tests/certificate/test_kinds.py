@@ -125,7 +125,7 @@ def test_prior_has_no_condition_on_new_categories_and_first_missing_values(cance
 
 
 def test_prior_refuses_a_pruner_that_it_would_not_ask(cancer):
-    with pytest.raises(ValueError, match="'pruning' parameter .* kind='prior'"):
+    with pytest.raises(ValueError, match="'pruning' parameter of BoundTreeClassifier"):
         tb.BoundTreeClassifier(certify="prior", pruning="mdl").fit(*cancer)
 
 

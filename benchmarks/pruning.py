@@ -84,7 +84,9 @@ def every_pruner() -> dict[str, float]:
         rows, aside = pruner.hold_out(sample)
         grown = tree if aside is None else grow_one(rows)
 
-        def prune(pruner: Any = pruner, rows: Any = rows, aside: Any = aside, grown: Any = grown):
+        def prune(
+            pruner: Any = pruner, rows: Any = rows, aside: Any = aside, grown: Tree = grown
+        ) -> Any:
             # A copy has nothing computed yet: no sizes, no depths.
             return pruner.prune(replace(grown), rows, validation=aside, grow=grow_one)
 

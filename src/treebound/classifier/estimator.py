@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from os import PathLike
@@ -23,7 +23,8 @@ from treebound.data import Column, Matrix
 from treebound.data.frames import read_table
 from treebound.data.streams import is_stream
 from treebound.edit import Editor
-from treebound.growing import GrowOptions
+from treebound.growing import GrowOptions, Progress
+from treebound.growing.progress import Watch
 from treebound.landscape import Landscape
 from treebound.model import Model
 from treebound.parameters import FitParameters
@@ -202,6 +203,9 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         groups: Any = None,
         *,
         columns: Sequence[str] | None = None,
+        verbose: int = 0,
+        callback: Callable[[Progress], None] | None = None,
+        checkpoint: Any = None,
     ) -> Self:
         """Grow a tree and prune it.
 
@@ -221,6 +225,13 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
             only with ``certify="held-out"`` or ``"folds"``: it counts one row of each group.
         columns : sequence of str, optional
             The columns to learn from, of a table that is read in batches; by default all others.
+        verbose : int
+            Whether to print a line after every batch that is read, and every pass of growing.
+        callback : callable, optional
+            Called with a :class:`treebound.growing.Progress` at these times.
+        checkpoint : str or path-like, optional
+            A file in which the unfinished tree is saved after every round. If it exists, ``fit`` on
+            the same rows goes on from it; it is removed when the tree is grown.
 
         Returns
         -------
@@ -232,7 +243,8 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
                 rows = read_table(X)
                 if type(X) is not np.ndarray or y is None:  # an array has no names to look for
                     validate_data(self, X, y, skip_check_array=True)
-            self._set_model(fit_table(self, rows, y, sample_weight, groups, columns))
+            watch = Watch.of(verbose, callback, checkpoint)
+            self._set_model(fit_table(self, rows, y, sample_weight, groups, columns, watch))
         return self
 
     def _set_model(self, model: Model) -> None:

@@ -17,7 +17,7 @@ from treebound._validation import invalid
 from treebound.certificate import Certificate, Frontier
 from treebound.certificate.mean_cost import MeanCost
 from treebound.certificate.monitor import Monitor
-from treebound.classifier.fitting import fit_table
+from treebound.classifier.fitting import fit_engine, fit_table
 from treebound.classifier.methods import FrameOutput, ModelMethods
 from treebound.data import Column, Matrix
 from treebound.data.frames import read_table
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from treebound.classifier.referring import ReferringClassifier
+    from treebound.data.parts import Schema
+    from treebound.growing.engine import Engine
 
 __all__ = ["BoundTreeClassifier"]
 
@@ -245,6 +247,46 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
                     validate_data(self, X, y, skip_check_array=True)
             watch = Watch.of(verbose, callback, checkpoint)
             self._set_model(fit_table(self, rows, y, sample_weight, groups, columns, watch))
+        return self
+
+    def fit_engine(
+        self,
+        engine: Engine,
+        schema: Schema,
+        *,
+        target: str | None = None,
+        verbose: int = 0,
+        callback: Callable[[Progress], None] | None = None,
+        checkpoint: Any = None,
+    ) -> Self:
+        """Grow a tree on the rows of an engine and prune it by its counts.
+
+        Parameters
+        ----------
+        engine : Engine
+            The rows, wherever they are.
+        schema : Schema
+            Columns and classes, as :func:`treebound.data.parts.put_together` makes them.
+        target : str, optional
+            The name of the target.
+        verbose, callback, checkpoint
+            See :meth:`fit`.
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_on_error():
+            watch = Watch.of(verbose, callback, checkpoint)
+            model = fit_engine(
+                self,
+                engine,
+                schema,
+                target=target,
+                progress=watch.progress,
+                checkpoint=watch.checkpoint,
+            )
+            self._set_model(model)
         return self
 
     def _set_model(self, model: Model) -> None:

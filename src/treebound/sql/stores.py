@@ -178,7 +178,9 @@ class IbisStore(Store):
 
     def keep(self, text: str, native: Any = None) -> str:
         if not self.keeps:
-            return f"({self._whole(text, native)})"
+            # without the fence PostgreSQL writes the CASE of a slot again wherever it is named
+            fence = " OFFSET 0" if self.dialect == "postgres" else ""
+            return f"({self._whole(text, native)}{fence})"
         name = _new_name()
         self.run(f"CREATE TEMPORARY TABLE {name} AS {text}", native)
         return name

@@ -93,7 +93,7 @@ def refer(
     referral = replace(_referral(model, max_risk, X, y, level), label=answer)
     return replace(
         model,
-        tree=referral.shown_tree(),
+        tree=referral.shown_tree(stops=model.unknown == "stop"),
         referral=referral,
         pruning=None,
         step=None,

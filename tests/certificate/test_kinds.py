@@ -1,6 +1,7 @@
 """The kinds of certificates as ``fit`` gives them: folds, prior, weights, classes, referral."""
 
 import json
+import sqlite3
 from dataclasses import replace
 from math import log
 
@@ -249,6 +250,17 @@ def test_referral_answers_as_the_classifier_or_refers(cancer):
         some.to_sklearn()
 
 
+@pytest.mark.parametrize("unknown", ["stop", "other"])
+def test_rows_that_stop_at_an_inner_node_are_referred(unknown):
+    rng = np.random.default_rng(0)
+    X = np.array(["a", "b", "c"], dtype=object)[rng.integers(0, 3, 900)][:, None]
+    y = np.where((X[:, 0] == "a") ^ (rng.random(900) < 0.05), "yes", "no")
+    clf = tb.BoundTreeClassifier(certify="held-out", unknown=unknown).fit(X, y)
+    some = clf.refer(max_risk=0.2)
+    assert some.predict([["a"], ["b"]]).tolist() == ["yes", "no"]
+    assert some.predict([["new"]]) == ("refer" if unknown == "stop" else "no")
+
+
 def test_label_of_referral_has_the_type_of_the_classes():
     X, y = load_iris(return_X_y=True)
     clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
@@ -292,6 +304,12 @@ def test_a_referring_classifier_is_read_back(cancer, tmp_path):
     assert again.classes_.tolist() == some.classes_.tolist()
     counts = again.model_.tree.counts[0]
     assert counts.sum() == again.referral_.tree.counts[0].sum()  # referred rows are its class
+    shown = again.model_.tree
+    assert shown.n_leaves < again.referral_.tree.n_leaves  # leaves that refer are merged
+    label, left, right = shown.label, shown.left, shown.right
+    refers = shown.classes[label] == "refer"
+    inner = np.flatnonzero(~shown.is_leaf)
+    assert not (refers[left[inner]] & refers[right[inner]]).any()
     assert "refer to a person" in again.to_html()
     monitor = again.referral_.monitor()
     monitor.update(y, again.predict(X))
@@ -356,3 +374,21 @@ def test_leaves_are_watched_without_labels(kind, cancer):
     assert name in [alarm.name for alarm in again.alarms]
     with pytest.raises(ValueError, match="needs labels"):
         clf.certificate_.monitor().update_leaves([0])
+
+
+def test_exports_refer_as_predict_does(cancer):
+    X, y = cancer
+    X = X.rename(columns=lambda name: name.replace(" ", "_"))
+    some = tb.BoundTreeClassifier(certify="held-out").fit(X, y).refer(max_risk=0.07)
+    answers, code = some.predict(X), {}
+    exec(some.to_python(), code)
+    assert [code["predict"](row) for row in X.to_dict("records")] == answers.tolist()
+    connection = sqlite3.connect(":memory:")
+    X.to_sql("rows", connection)
+    found = connection.execute(f"SELECT {some.to_sql()} FROM rows")
+    assert [label for (label,) in found] == answers.tolist()
+    connection.close()
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(some.to_onnx().SerializeToString())
+    labels, _ = session.run(None, {"X": X.to_numpy()})
+    assert labels.ravel().tolist() == answers.tolist()

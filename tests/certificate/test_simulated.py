@@ -77,7 +77,8 @@ def beside(kind, own, X, y, others):
         yield "prior: any tree", any(own.wrong(one) for one in trees)
     if kind == "training":
         risk = own.world.risk(own.answers(model))
-        yield "other rows", risk > model.certify(*others, kind="held-out").risk
+        if set(others[1]) <= set(y):  # a class that the tree does not know is refused
+            yield "other rows", risk > model.certify(*others, kind="held-out").risk
         yield "any tree by a prior", risk > model.certify(X, y, kind="prior").risk
 
 

@@ -159,9 +159,25 @@ def test_arrow_columns(client):
     assert_same(model, BoundTreeClassifier().fit(table.drop(columns="label"), table["label"]))
 
 
+def test_labels_that_are_read_apart(client, tmp_path):
+    table = frame(400).drop(columns=["weight", "size"])
+    for k in range(4):  # every file counts its rows from zero
+        part = table.iloc[100 * k : 100 * k + 100].reset_index(drop=True)
+        for name, columns in (("X", part.drop(columns="label")), ("y", part[["label"]])):
+            (tmp_path / name).mkdir(exist_ok=True)
+            columns.to_parquet(tmp_path / name / f"{k}.parquet")
+    X, y = (dd.read_parquet(tmp_path / name) for name in "Xy")
+    options = {"pruning": None, "max_leaves": 12}
+    expected = BoundTreeClassifier(**options).fit(table.drop(columns="label"), table["label"])
+    for labels in (y["label"], dd.from_pandas(table["label"], npartitions=4)):
+        model = DaskBoundTreeClassifier(**options).fit(X, labels)
+        assert_same(model, expected)
+        assert model.score(X, labels) == expected.score(table.drop(columns="label"), table["label"])
+
+
 def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
     monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
-    table = frame()
+    table = frame(2000)
     rows = table.drop(columns=["label", "weight"])
     expected = BoundTreeClassifier().fit(rows, table["label"], table["weight"])
     lazy = dd.from_pandas(table, npartitions=3)

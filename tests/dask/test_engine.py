@@ -28,7 +28,7 @@ def same(sample):
 def grown_on_dask(client, sample, parts, bins, options, limits, finer):
     from treebound.dask.engine import DaskEngine
 
-    raw = [(dask.delayed(part), 0) for part in parts]
+    raw = [(dask.delayed(part),) for part in parts]
     engine = DaskEngine(client, raw, same, bins, sample.n_classes)
     try:
         return grow_on_engine(

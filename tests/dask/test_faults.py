@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
+import sys
+import threading
+import time
 
 import numpy as np
 import pandas as pd
@@ -47,8 +51,7 @@ def expected(sample):
     return grow(sample, OPTIONS)
 
 
-def the_part(given):
-    sample, part = given
+def the_part(sample, part):
     return sample.part(part)
 
 
@@ -56,7 +59,7 @@ def engine_of(client, sample, read=the_part, n_parts=6):
     from treebound.dask.engine import DaskEngine
 
     parts = np.array_split(np.arange(sample.n_rows), n_parts)
-    raw = [(dask.delayed((sample, part)), 0) for part in parts]
+    raw = [(dask.delayed(sample), part) for part in parts]
     bins = make_bins(sample.columns, sample.X.part(np.arange(0, 6000, 7)).values, 32)
     return DaskEngine(client, raw, read, bins, sample.n_classes)
 
@@ -125,13 +128,21 @@ def files_left(dask_worker=None):
     return [n for n in os.listdir(dask_worker.local_directory) if n.startswith("treebound-")]
 
 
+def assert_no_files(client):
+    for _ in range(100):
+        if not any(client.run(files_left).values()):
+            return
+        time.sleep(0.1)
+    pytest.fail("files of a fit are left")
+
+
 def test_values_that_are_lost_are_read_again(client, sample, expected):
     def progress(state):
         if state.passes in (1, 4, 7):
             client.run(lose_files)
 
     assert_same(grown(engine_of(client, sample), sample, progress), expected)
-    assert not any(client.run(files_left).values())
+    assert_no_files(client)
 
 
 @pytest.mark.heavy
@@ -149,8 +160,7 @@ def test_a_worker_that_comes_late_helps(cluster, sample, expected):
         local.scale(2)
 
 
-def broken(given):
-    sample, part = given
+def broken(sample, part):
     if part[0] == 3000:
         raise OSError("no such block")
     return sample.part(part)
@@ -168,7 +178,7 @@ def test_an_interrupt_leaves_nothing_behind(client, sample, expected):
 
     with pytest.raises(KeyboardInterrupt):
         grown(engine_of(client, sample), sample, progress)
-    assert not any(client.run(files_left).values())
+    assert_no_files(client)
     assert_same(grown(engine_of(client, sample), sample), expected)
 
 
@@ -243,3 +253,121 @@ def test_values_read_again_are_on_one_worker_for_each_bundle(sample, expected):
 
         assert_same(grown(engine, sample, progress), expected)
     assert {len(folders) for folders in found[-1]} == {1}
+
+
+def test_a_client_that_is_not_the_default(sample, expected):
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+    ) as cluster:
+        client = distributed.Client(cluster, set_as_default=False)
+        try:
+            assert_same(grown(engine_of(client, sample), sample), expected)
+        finally:
+            client.close()
+
+
+def test_a_cluster_without_workers_is_said(monkeypatch, sample, expected):
+    from treebound.dask import waiting
+
+    monkeypatch.setattr(waiting, "PATIENCE", 0.5)
+    with (
+        distributed.LocalCluster(
+            n_workers=0, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        timer = threading.Timer(2.0, cluster.scale, [1])
+        timer.start()
+        with pytest.warns(UserWarning, match=r"no worker for .* s; waiting for one"):
+            engine = engine_of(client, sample)
+        timer.join()
+        assert_same(grown(engine, sample), expected)
+
+
+def tasks_of_a_fit(sample, n_workers, monkeypatch):
+    from treebound.dask.engine import DaskEngine
+
+    names, plain = [], DaskEngine._submit
+
+    def noted(self, function, *args, **options):
+        names.append(function.__name__)
+        return plain(self, function, *args, **options)
+
+    with (
+        distributed.LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+        monkeypatch.context() as patched,
+    ):
+        patched.setattr(DaskEngine, "_submit", noted)
+        grown(engine_of(client, sample, n_parts=8), sample)
+    return len(names)
+
+
+def test_tasks_grow_with_the_workers_not_with_their_pairs(sample, monkeypatch):
+    one, two, four = (tasks_of_a_fit(sample, n, monkeypatch) for n in (1, 2, 4))
+    assert four - two == pytest.approx(2 * (two - one), abs=two // 10)
+
+
+@pytest.mark.heavy
+def test_scattered_rows_that_are_lost_are_named(sample):
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        from treebound.dask.engine import DaskEngine
+
+        parts = [sample.part(rows) for rows in np.array_split(np.arange(sample.n_rows), 6)]
+        raw = [(future,) for future in client.scatter(parts)]
+        bins = make_bins(sample.columns, sample.X.part(np.arange(0, 6000, 7)).values, 32)
+        engine = DaskEngine(client, raw, same_part, bins, sample.n_classes)
+
+        def progress(state):
+            if state.passes == 2:
+                os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
+
+        with pytest.raises(RuntimeError, match=r"rows \(partitions .*; worker tcp.* client.repl"):
+            grown(engine, sample, progress)
+
+
+def same_part(sample):
+    return sample
+
+
+@pytest.mark.heavy
+def test_a_driver_that_is_killed_leaves_no_files(tmp_path):
+    script = tmp_path / "driver.py"
+    script.write_text(
+        "import os, signal, sys\n"
+        "import numpy as np, dask.array as da, distributed\n"
+        "from treebound.classifier import fitting\n"
+        "from treebound.dask import DaskBoundTreeClassifier\n"
+        "from treebound.growing import Limits\n"
+        "plain = fitting.grow_on_engine\n"
+        "def kill(state):\n"
+        "    if state.passes == 3:\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "def grow(*args, **options):\n"
+        "    changed = {'limits': Limits(gather_rows=50), 'progress': kill}\n"
+        "    return plain(*args, **options | changed)\n"
+        "fitting.grow_on_engine = grow\n"
+        "client = distributed.Client(sys.argv[1])\n"
+        "X = np.random.default_rng(0).normal(size=(4000, 3))\n"
+        "y = X[:, 0] + X[:, 1] * X[:, 2] > 0\n"
+        "model = DaskBoundTreeClassifier(pruning=None, max_leaves=30)\n"
+        "model.fit(da.from_array(X, chunks=(900, -1)), da.from_array(y, chunks=900))\n"
+    )
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        ended = subprocess.run(
+            [sys.executable, script, cluster.scheduler_address], capture_output=True, timeout=100
+        )
+        assert ended.returncode == -signal.SIGKILL, ended.stderr
+        assert_no_files(client)

@@ -97,8 +97,11 @@ class Referral:
         """
         return error_monitor(self.max_risk, alpha=alpha, refers=self.label)
 
-    def shown_tree(self) -> Tree:
-        """The tree with the label of referral as one more class: that of the rows it refers."""
+    def shown_tree(self, *, stops: bool = False) -> Tree:
+        """The tree with the label of referral as one more class: that of the rows it refers.
+
+        Subtrees that refer are one leaf. ``stops``: rows may end at inner nodes, which then refer.
+        """
         tree = self.tree
         # text may be longer than the classes
         dtype = None if tree.classes.dtype.kind == "U" else tree.classes.dtype
@@ -109,16 +112,26 @@ class Referral:
         rest = rows_at_rest(tree, tree.counts)
         counts[:, code[:-1]] = np.where(self.answers[:, None], rest, 0.0)
         counts[:, code[-1]] = np.where(self.answers, 0.0, rest.sum(axis=1))
+        refers, below = ~self.answers & tree.is_leaf, np.zeros(tree.n_nodes, dtype=bool)
         for node in np.flatnonzero(~tree.is_leaf)[::-1].tolist():
-            counts[node] += counts[tree.left[node]] + counts[tree.right[node]]
+            children = [tree.left[node], tree.right[node]]
+            counts[node] += counts[children].sum(axis=0)
+            refers[node] = refers[children].all()
+            below[children] = refers[node]
         factors = None
         if tree.factors is not None:
             factors = np.ones(len(classes))
             factors[code[:-1]] = tree.factors
-        labels = np.where(self.answers, code[tree.label], code[-1])
-        return replace(
-            tree, classes=classes[order], counts=counts, label=labels, names=None, factors=factors
+        answer = ~refers & (self.answers if stops else True)
+        whole = replace(
+            tree,
+            classes=classes[order],
+            counts=counts,
+            label=np.where(answer, code[tree.label], code[-1]),
+            names=None,
+            factors=factors,
         )
+        return whole.collapsed(np.flatnonzero(refers & ~below & ~tree.is_leaf))
 
 
 def refer_by_rows(

@@ -370,16 +370,17 @@ def fit_parts(
     may be left out and counted at the nodes of the tree. ``options`` are those of ``fit_engine``.
     """
     pruner, _ = parameters.checked()
-    chooses = isinstance(pruner, BoundPruner) and pruner.chooses
     size = schema.n_rows, len(schema.columns)
-    if not is_large(*size) and (chooses or getattr(pruner, "needs_rows", False)):
+    aside = pruner.leaves_out(*size) if isinstance(pruner, BasePruner) else None
+    folds = isinstance(pruner, BoundPruner) and pruner.chooses and aside is None
+    again = getattr(pruner, "needs_rows", False)
+    if (again and not is_large(*size)) or (folds and not again):
         sample = join_samples(list(samples()), schema)
         warn_of_findings(sample, stacklevel=6)
         named = schema.names is not None
         rows = RowRecord.of(sample, named)
         return fit_sample(parameters, sample, target=target, named=named, rows=rows)
     refuse_what_needs_rows(parameters, pruner)
-    aside = pruner.leaves_out(*size) if isinstance(pruner, BasePruner) else None
     engine = make_engine(make_bins(schema.columns, schema.sample), aside)
     return fit_engine(parameters, engine, schema, target=target, **options)
 

@@ -56,7 +56,7 @@ def predict(
     """
     from treebound.cli.models import loaded_model, schema_of
     from treebound.cli.weighting import with_threshold
-    from treebound.data.files import iter_raw
+    from treebound.data.files import Source
     from treebound.exchange.answers import Answers, table_form, table_writer
 
     form = table_form(output)
@@ -65,9 +65,11 @@ def predict(
         raise ValueError(f"The option --chunk-rows must be an int >= 1. Got {chunk_rows} instead.")
     loaded = with_threshold(loaded_model(model, data), threshold)
     columns = schema_of(loaded, options)
+    paths = [str(path) for path in (data, *more)]
+    source = Source(paths, columns, unknown="keep", complete=False)
     with table_writer(output) as writer, progress(f"reading {data}", quiet) as tell:
         done = 0
-        for chunk in iter_raw([str(path) for path in (data, *more)], columns, chunk_rows):
+        for chunk in source.read(chunk_rows, None if keep else columns.names):
             table = chunk.table()  # says what is wrong with the columns, even without rows
             nodes = loaded.apply(table) if len(chunk) else None
             beside = chunk.names if keep else ()

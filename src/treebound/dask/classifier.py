@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from treebound._extras import require
@@ -17,6 +19,7 @@ from treebound.classifier import BoundTreeClassifier
 from treebound.classifier.fitting import fit_parts, refuse_groups, refuse_what_needs_a_table
 from treebound.dask import tasks
 from treebound.dask.collections import (
+    Partitions,
     is_array,
     is_frame,
     map_rows,
@@ -24,10 +27,10 @@ from treebound.dask.collections import (
     partitions_of,
     plain_numbers,
 )
-from treebound.dask.engine import DaskEngine, PartitionError, in_partition
-from treebound.data import Sample
+from treebound.dask.engine import DaskEngine
+from treebound.dask.tasks import PartitionError
 from treebound.data.folds import LeftOut
-from treebound.data.parts import Schema, put_together, with_numbers
+from treebound.data.parts import PartFacts, Schema, put_together, with_numbers
 from treebound.growing._bins import Bins
 from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, stream_engine
@@ -41,6 +44,18 @@ _SAMPLE_ROWS = 1 << 17
 _SAMPLED = 16
 # Parameters that a classifier without Dask has not.
 _OWN = ("client", "checkpoint")
+
+
+def _lazy(name: str) -> Any:
+    """A method of the classifier that is lazy on Dask collections, and as usual elsewhere."""
+    method = getattr(BoundTreeClassifier, name)
+
+    @wraps(method)
+    def answer(self: DaskBoundTreeClassifier, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._mapped(X, name) if is_frame(X) or is_array(X) else method(self, X)
+
+    return answer
 
 
 @with_parameters
@@ -129,25 +144,22 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             plain = [c for c in plain_numbers(X) if c not in _names(y, sample_weight)]
             schema = self._learn(client, raw, plain, (X, y, sample_weight))
             read = partial(tasks.read, schema=replace(schema, sample=()))
-            name = y if isinstance(y, str) else getattr(y, "name", None)
-            # the name of an array is that of its graph
-            named = isinstance(name, str) and bool(name) and not is_array(y)
-            target = name if named else None
             with ExitStack() as stack:
 
                 def engine(bins: Bins, rows: LeftOut | None) -> Engine:
                     if client is None:
                         threads = effective_jobs(self.n_jobs)
-                        samples = _computed(raw, read)
-                        return stream_engine(samples, bins, n_threads=threads, rows=rows)
-                    numbered = _numbered(client, raw, schema, rows)
-                    found = DaskEngine(client, numbered, read, bins, len(schema.classes), rows)
+                        return stream_engine(raw.here(read), bins, n_threads=threads, rows=rows)
+                    found = DaskEngine(
+                        client, raw.pieces, raw.taken(read), bins, len(schema.classes), rows,
+                        None if rows is None else _first_rows(client, raw, schema),
+                    )  # fmt: skip
                     stack.callback(found.close)
                     return found
 
                 model = fit_parts(
-                    self, schema, lambda: _samples(client, raw, read), engine,
-                    target=target, checkpoint=self.checkpoint,
+                    self, schema, lambda: raw.each(client, read), engine,
+                    target=_name_of(y), checkpoint=self.checkpoint,
                 )  # fmt: skip
             self._set_model(model)
         return self
@@ -157,12 +169,13 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         if self.client is not None:
             return self.client
         try:
-            return _dask("distributed").default_client()
+            distributed = require("distributed", extra="dask", why="DaskBoundTreeClassifier")
+            return distributed.default_client()
         except (ImportError, ValueError):
             return None
 
     def _learn(
-        self, client: Any, raw: list[Any], plain: list[str], given: tuple[Any, Any, Any]
+        self, client: Any, raw: Partitions, plain: list[str], given: tuple[Any, Any, Any]
     ) -> Schema:
         """What columns and classes are.
 
@@ -176,110 +189,42 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
                 return self._learn_all(client, raw)
         return self._learn_all(client, raw)
 
-    def _learn_all(self, client: Any, raw: list[Any]) -> Schema:
-        options = {
-            "categorical_features": self.categorical_features,
-            "ordinal_features": self.ordinal_features,
-            "sample_rows": max(256, _SAMPLE_ROWS // len(raw)),
-        }
-        learn = _dask().delayed(in_partition, pure=False)
-        asked = [
-            learn(number, tasks.learn, part, number=number, **options)
-            for number, part in enumerate(raw)
-        ]
-        return put_together(_results(client, asked), class_weight=self.class_weight)
+    def _learn_all(self, client: Any, raw: Partitions) -> Schema:
+        learn = partial(
+            tasks.learn,
+            categorical_features=self.categorical_features,
+            ordinal_features=self.ordinal_features,
+            sample_rows=max(256, _SAMPLE_ROWS // len(raw)),
+        )
+        return self._put_together(raw.each(client, learn))
 
     def _learn_rest(
-        self, client: Any, raw: list[Any], plain: list[str], given: tuple[Any, Any, Any]
+        self, client: Any, raw: Partitions, plain: list[str], given: tuple[Any, Any, Any]
     ) -> Schema:
         X, y, weight = given
         names = [c for c in X.columns if c not in _names(y, weight)]
-        rest = [name for name in names if name not in plain]
-        delayed = _dask().delayed
-        learn, look = delayed(tasks.learn, pure=False), delayed(tasks.numbers, pure=False)
-        known = partitions_of(X, y, weight, rest)
-        asked = [learn(part, number=number) for number, part in enumerate(known)]
-        chosen = np.unique(np.linspace(0, len(raw) - 1, min(len(raw), _SAMPLED)).astype(int))
-        asked += [look(raw[at], plain) for at in chosen]
-        found = _results(client, asked)
-        schema = put_together(found[: len(known)], class_weight=self.class_weight)
-        return with_numbers(schema, names, found[len(known) :])
+        rest = partitions_of(X, y, weight, [name for name in names if name not in plain])
+        schema = self._put_together(rest.each(client, tasks.learn))
+        some = np.unique(np.linspace(0, len(raw) - 1, min(len(raw), _SAMPLED)).astype(int))
+        values = raw.each(client, partial(tasks.numbers, names=plain), some.tolist())
+        return with_numbers(schema, names, values)
+
+    def _put_together(self, facts: list[PartFacts]) -> Schema:
+        numbered = [replace(one, number=k) for k, one in enumerate(facts)]
+        return put_together(numbered, class_weight=self.class_weight)
 
     # -- answering -------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> Any:
-        """The class of every row.
+    predict = _lazy("predict")
+    predict_proba = _lazy("predict_proba")
+    predict_log_proba = _lazy("predict_log_proba")
+    apply = _lazy("apply")
 
-        Parameters
-        ----------
-        X : dask DataFrame or Array, or a table in memory
-            The columns of the training data.
-
-        Returns
-        -------
-        dask Series or Array, or ndarray
-            Lazy for a Dask collection.
-        """
-        check_is_fitted(self)
-        if not _is_lazy(X):
-            return super().predict(X)
-        return self._mapped(X, "predict", self.classes_[:0])
-
-    def predict_proba(self, X: Any) -> Any:
-        """The probability of every class, for every row.
-
-        Parameters
-        ----------
-        X : dask DataFrame or Array, or a table in memory
-            The columns of the training data.
-
-        Returns
-        -------
-        dask DataFrame or Array, or ndarray
-            One column for each class; lazy for a Dask collection.
-        """
-        check_is_fitted(self)
-        if not _is_lazy(X):
-            return super().predict_proba(X)
-        return self._mapped(X, "predict_proba", np.empty((0, len(self.classes_))))
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """The logarithm of :meth:`predict_proba`.
-
-        Parameters
-        ----------
-        X : dask DataFrame or Array, or a table in memory
-            The columns of the training data.
-
-        Returns
-        -------
-        dask DataFrame or Array, or ndarray
-            One column for each class; lazy for a Dask collection.
-        """
-        check_is_fitted(self)
-        if not _is_lazy(X):
-            return super().predict_log_proba(X)
-        return self._mapped(X, "predict_log_proba", np.empty((0, len(self.classes_))))
-
-    def apply(self, X: Any) -> Any:
-        """The node of ``tree_`` that predicts for every row.
-
-        Parameters
-        ----------
-        X : dask DataFrame or Array, or a table in memory
-            The columns of the training data.
-
-        Returns
-        -------
-        dask Series or Array, or ndarray
-            Lazy for a Dask collection.
-        """
-        check_is_fitted(self)
-        if not _is_lazy(X):
-            return super().apply(X)
-        return self._mapped(X, "apply", np.empty(0, dtype=np.int32))
-
-    def _mapped(self, X: Any, method: str, nothing: Any) -> Any:
+    def _mapped(self, X: Any, method: str) -> Any:
+        """What a method gives for every partition, when it is computed."""
+        nothing: NDArray[Any] = np.empty((0, len(self.classes_)))
+        if not method.endswith("proba"):
+            nothing = self.classes_[:0] if method == "predict" else np.empty(0, dtype=np.int32)
         name = self.target_name_ if method == "predict" else None
         answer = partial(_answers, self.to_local(), method, nothing, name)
         if is_frame(X):
@@ -304,16 +249,10 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         float
         """
         check_is_fitted(self)
-        if not _is_lazy(X):
+        if not (is_frame(X) or is_array(X)):
             return float(super().score(X, y, sample_weight))
-        dask = _dask()
-        count = dask.delayed(in_partition, pure=False)
-        local = dask.delayed(self.to_local())
-        asked = [
-            count(number, _right, local, part)
-            for number, part in enumerate(partitions(X, y, sample_weight))
-        ]
-        found = _results(self._client(), asked)
+        count = partial(_right, self.to_local())
+        found = partitions(X, y, sample_weight).each(self._client(), count)
         right, total = np.sum(found, axis=0)
         return float(right / total)
 
@@ -345,55 +284,23 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         self.to_local().save(path, pruning_path=pruning_path, row_record=row_record)
 
 
-def _dask(module: str = "dask") -> Any:
-    return require(module, extra="dask", why="DaskBoundTreeClassifier")
+def _first_rows(client: Any, raw: Partitions, schema: Schema) -> list[int]:
+    """The number of the first row of every partition."""
+    sizes: Sequence[int] = schema.part_rows
+    if len(sizes) != len(raw):  # columns were learned in other partitions
+        sizes = raw.each(client, tasks.size)
+    return [0, *accumulate(sizes)][:-1]
 
 
-def _is_lazy(X: Any) -> bool:
-    return is_frame(X) or is_array(X)
-
-
-def _computed(raw: list[Any], read: Any) -> Iterator[Sample]:
-    """Partitions one after the other, by the local scheduler."""
-    for number, part in enumerate(raw):
-        yield in_partition(number, lambda part=part: read(part.compute()))
-
-
-def _samples(client: Any, raw: list[Any], read: Any) -> list[Sample]:
-    """The rows of all partitions, here."""
-    made = _dask().delayed(in_partition, pure=False)
-    return _results(client, [made(number, read, part) for number, part in enumerate(raw)])
-
-
-def _numbered(
-    client: Any, raw: list[Any], schema: Schema, rows: LeftOut | None
-) -> list[tuple[Any, int]]:
-    """Partitions with the numbers of their first rows, where those matter."""
-    sizes = schema.part_rows
-    if rows is not None and len(sizes) != len(raw):  # columns were learned in other partitions
-        made = _dask().delayed(in_partition, pure=False)
-        sizes = tuple(_results(client, [made(k, tasks.size, part) for k, part in enumerate(raw)]))
-    first = np.cumsum([0, *sizes]).tolist() if rows is not None else [0] * len(raw)
-    return list(zip(raw, first, strict=False))
+def _name_of(y: Any) -> str | None:
+    """The name of the target; that of an array is of its graph."""
+    name = y if isinstance(y, str) else None if is_array(y) else y.name
+    return name if isinstance(name, str) and name else None
 
 
 def _names(*given: Any) -> set[str]:
     """Those that are names of columns."""
     return {name for name in given if isinstance(name, str)}
-
-
-def _results(client: Any, asked: list[Any]) -> list[Any]:
-    """What the tasks of all partitions give, on the cluster or by the local scheduler."""
-    if client is None:
-        return [in_partition(number, task.compute) for number, task in enumerate(asked)]
-    futures = client.compute(asked)
-    try:
-        return list(client.gather(futures))
-    except Exception:
-        for number, future in enumerate(futures):
-            if future.status == "error":
-                in_partition(number, future.result)
-        raise
 
 
 def _answers(
@@ -411,9 +318,8 @@ def _answers(
     return pandas.Series(found, index=rows.index, name=name, dtype=kind)
 
 
-def _right(local: BoundTreeClassifier, part: tuple[Any, Any, Any]) -> tuple[float, float]:
+def _right(local: BoundTreeClassifier, X: Any, y: Any, weight: Any) -> tuple[float, float]:
     """The weight of rows that get their class, and of all."""
-    X, y, weight = part
     if not len(y):
         return 0.0, 0.0
     weights = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from treebound._extras import require
 from treebound._validation import invalid
+from treebound.dask.tasks import PartitionError, in_partition
+from treebound.dask.waiting import gathered
 
-__all__ = ["is_array", "is_frame", "map_rows", "partitions", "partitions_of", "plain_numbers"]
+__all__ = [
+    "Partitions",
+    "is_array",
+    "is_frame",
+    "map_rows",
+    "partitions",
+    "partitions_of",
+    "plain_numbers",
+]
 
 
 def is_frame(X: Any) -> bool:
@@ -23,8 +34,70 @@ def is_array(X: Any) -> bool:
     return hasattr(X, "dask") and hasattr(X, "rechunk")
 
 
-def partitions(X: Any, y: Any, weight: Any) -> list[Any]:
-    """Rows, labels and weights of every partition: delayed objects of three parts.
+class Partitions:
+    """Rows, labels and weights of every partition.
+
+    Parameters
+    ----------
+    pieces : sequence of tuple
+        The delayed objects of each partition.
+    split : callable
+        Makes rows, labels and weights of them, on a worker.
+    """
+
+    def __init__(
+        self, pieces: Sequence[tuple[Any, ...]], split: Callable[..., tuple[Any, Any, Any]]
+    ) -> None:
+        self.pieces, self._split = pieces, split
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def taken(self, function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+        """A function of rows, labels and weights as one of the pieces of a partition."""
+        return partial(_on_rows, self._split, partial(function, **options))
+
+    def each(
+        self,
+        client: Any,
+        function: Callable[..., Any],
+        numbers: Iterable[int] | None = None,
+    ) -> list[Any]:
+        """What a function of rows, labels and weights gives, by the cluster or here."""
+        made = _dask().delayed(in_partition, pure=False)
+        taken = self.taken(function)
+        numbers = list(range(len(self)) if numbers is None else numbers)
+        asked = [made(k, taken, *self.pieces[k]) for k in numbers]
+        if client is None:
+            return [in_partition(k, one.compute) for k, one in zip(numbers, asked, strict=True)]
+        futures = client.compute(asked)
+        try:
+            return gathered(client, futures, lambda i: f"The rows of partition {numbers[i]}")
+        except PartitionError:
+            raise
+        except Exception:
+            for number, future in zip(numbers, futures, strict=True):
+                if future.status == "error":
+                    in_partition(number, future.result)
+            raise
+
+    def here(self, read: Callable[..., Any]) -> Iterator[Any]:
+        """What a function gives, one partition after the other, by the local scheduler."""
+        made = _dask().delayed(in_partition, pure=False)
+        for number, pieces in enumerate(self.pieces):
+            yield in_partition(number, made(number, self.taken(read), *pieces).compute)
+
+
+def _on_rows(split: Callable[..., Any], function: Callable[..., Any], *pieces: Any) -> Any:
+    return function(*split(*pieces))
+
+
+def _dask() -> Any:
+    return require("dask", extra="dask", why="DaskBoundTreeClassifier")
+
+
+def partitions(X: Any, y: Any, weight: Any) -> Partitions:
+    """The partitions of a table, its labels and its weights.
 
     Parameters
     ----------
@@ -40,11 +113,11 @@ def partitions(X: Any, y: Any, weight: Any) -> list[Any]:
             raise invalid(parameter, "fit", must, given)
         if not isinstance(given, str) and given is not None and not hasattr(given, "dask"):
             raise invalid(parameter, "fit", "a Dask collection", type(given).__name__)
-    delayed = require("dask", extra="dask", why="DaskBoundTreeClassifier").delayed
-    joint = _joint(X, y, weight) if is_frame(X) else None
+    joint = _joint(X, y, weight)
     if joint is not None:
-        frame, names = joint
-        return [delayed(_apart)(part, *names) for part in frame.to_delayed()]
+        frame, (label, weights) = joint
+        split = partial(_apart, label=label, weight=weights)
+        return Partitions([(part,) for part in frame.to_delayed()], split)
     parts = [_delayed(one) for one in (X, y, weight) if one is not None]
     sizes = [len(part) for part in parts]
     if len(set(sizes)) > 1:
@@ -53,7 +126,7 @@ def partitions(X: Any, y: Any, weight: Any) -> list[Any]:
             f"{', '.join(map(str, sizes))} partitions instead. Hint: make them from one DataFrame, "
             "or rechunk them alike."
         )
-    return [delayed(_three)(*some) for some in zip(*parts, strict=True)]
+    return Partitions(list(zip(*parts, strict=True)), _three)
 
 
 def plain_numbers(X: Any) -> list[str]:
@@ -68,7 +141,7 @@ def plain_numbers(X: Any) -> list[str]:
     ]
 
 
-def partitions_of(X: Any, y: Any, weight: Any, columns: list[str]) -> list[Any]:
+def partitions_of(X: Any, y: Any, weight: Any, columns: list[str]) -> Partitions:
     """The same of some columns only, in any partitions; Dask need not read the others."""
     others = [name for name in (y, weight) if isinstance(name, str)]
     return partitions(X[[*columns, *others]], y, weight)
@@ -77,13 +150,15 @@ def partitions_of(X: Any, y: Any, weight: Any, columns: list[str]) -> list[Any]:
 def _joint(X: Any, y: Any, weight: Any) -> tuple[Any, tuple[str, str | None]] | None:
     """One DataFrame with labels and weights as columns, so that each partition is read once.
 
-    None where Dask does not know that their partitions fit.
+    None where Dask does not know which index each partition has: then rows go by their place.
     """
     names: list[str | None] = []
     for given, name in ((y, _LABEL), (weight, _WEIGHT)):
         if given is None or isinstance(given, str):
             names.append(given)
             continue
+        if not (is_frame(X) and X.known_divisions and getattr(given, "known_divisions", False)):
+            return None
         try:
             X = X.assign(**{name: given})
         except (ValueError, TypeError, AssertionError, NotImplementedError):

@@ -7,13 +7,15 @@ away from its files, its partitions are read and coded again.
 
 from __future__ import annotations
 
-import os
-import shutil
 import uuid
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
+from weakref import WeakSet
 
 from treebound._extras import require
+from treebound.dask.tasks import PartitionError, in_partition
+from treebound.dask.waiting import gathered, waited
 from treebound.data import Sample
 from treebound.data.folds import LeftOut
 from treebound.growing._bins import Bins
@@ -21,7 +23,6 @@ from treebound.growing.engine import ShardEngine
 from treebound.growing.shard import (
     Coded,
     Facts,
-    Piece,
     SpillFile,
     Subtree,
     ValuesLost,
@@ -31,7 +32,7 @@ from treebound.growing.shard import (
     make_bundle,
 )
 
-__all__ = ["DaskEngine", "PartitionError", "in_partition"]
+__all__ = ["DaskEngine"]
 
 _WHO = {"extra": "dask", "why": "Growing on Dask"}
 # Results that one task puts together.
@@ -42,47 +43,22 @@ _BUNDLE_ROWS = 1 << 23
 _TRIES = 5
 
 
-class PartitionError(RuntimeError):
-    """A partition could not be read or coded; the message has its number."""
-
-
 # -- tasks -------------------------------------------------------------------------------------
-
-
-def in_partition(number: int, function: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
-    """Call a function; an error tells the number of the partition, once."""
-    try:
-        return function(*args, **options)
-    except Exception as error:
-        if str(error).startswith(f"Partition {number}"):
-            raise
-        if isinstance(error, ValueError | TypeError):
-            raise type(error)(f"Partition {number}: {error}") from error
-        raise PartitionError(
-            f"Partition {number} failed with {type(error).__name__}: {error}"
-        ) from error
-
-
-def _folder(worker: Any, token: str) -> str:
-    """Where a worker keeps files of a fit; removed with the worker."""
-    return os.path.join(worker.local_directory, f"treebound-{token}")
-
-
-def _clean(token: str, dask_worker: Any = None) -> None:
-    shutil.rmtree(_folder(dask_worker, token), ignore_errors=True)
 
 
 def _code(
     number: int,
-    read: Callable[[Any], Sample],
-    raw: Any,
+    read: Callable[..., Sample],
     bins: Bins,
     token: str,
     rows: LeftOut | None,
     first: int,
+    *raw: Any,
 ) -> Coded:
-    sample = in_partition(number, read, raw)
-    file = SpillFile(_folder(require("distributed", **_WHO).get_worker(), token), named=True)
+    from treebound.dask.plugin import folder_of
+
+    sample = in_partition(number, read, *raw)
+    file = SpillFile(folder_of(require("distributed", **_WHO).get_worker(), token), named=True)
     try:
         return code_part(sample, bins, file, rows, first)
     finally:
@@ -97,13 +73,24 @@ def _facts(coded: Coded) -> Facts:
     return coded.facts
 
 
-def _pick(pieces: Sequence[Piece], places: Sequence[int]) -> list[Piece]:
-    return [pieces[place] for place in places]
+def _held(keys: Sequence[str], dask_worker: Any = None) -> dict[str, Facts]:
+    """The facts of the coded partitions that a worker has."""
+    return {key: dask_worker.data[key].facts for key in keys if key in dask_worker.data}
 
 
-def _finish(pieces: Sequence[Sequence[Piece]], subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
+def _finish(
+    holders: Sequence[tuple[str, str]], places: Sequence[int], subtrees: Sequence[Subtree]
+) -> list[dict[str, Any]]:
     """The trees below some nodes, from the pieces that every bundle has of them."""
+    from treebound.dask.plugin import fetch_pieces
+
+    pieces = fetch_pieces(holders, places)
     return [grow_subtree(parts, one.kernel) for *parts, one in zip(*pieces, subtrees, strict=True)]
+
+
+def _on(worker: str) -> dict[str, Any]:
+    """Where a task is to run, if that worker lives."""
+    return {"workers": [worker], "allow_other_workers": True} if worker else {}
 
 
 # -- the engine --------------------------------------------------------------------------------
@@ -116,72 +103,105 @@ class DaskEngine(ShardEngine):
     ----------
     client : distributed.Client
     raw : sequence of tuple
-        What ``read`` takes, for each partition: a delayed object, and the number of its first row.
+        What ``read`` takes, for each partition: delayed objects.
     read : callable
         Makes a ``Sample`` of a partition; it is sent to the workers.
     bins : Bins
     n_classes : int
     rows : LeftOut, optional
         Rows that are left out of growing.
+    first : sequence of int, optional
+        The number of the first row of each partition, for these.
     """
 
     def __init__(
         self,
         client: Any,
-        raw: Sequence[tuple[Any, int]],
-        read: Callable[[Any], Sample],
+        raw: Sequence[tuple[Any, ...]],
+        read: Callable[..., Sample],
         bins: Bins,
         n_classes: int,
         rows: LeftOut | None = None,
+        first: Sequence[int] | None = None,
     ) -> None:
+        from treebound.dask.plugin import FitFiles
+
         super().__init__(bins, n_classes)
-        self._client, self._raw, self._token = client, raw, uuid.uuid4().hex
-        self._rows = rows
+        self._client, self._raw = client, raw
+        self._rows, self._first = rows, first or [0] * len(raw)
+        self._token, self._number = uuid.uuid4().hex, count()
+        self._futures: WeakSet[Any] = WeakSet()
+        client.register_plugin(FitFiles())
         self._bins, self._read = self.broadcast(bins), self.broadcast(read)
         self._calls: dict[str, tuple[int, Callable[..., Any], tuple[Any, ...]]] = {}
         self._history: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
         coded = self._coded(range(len(raw)))
         try:
-            facts = list(client.gather(self.map(_facts, coded)))
-            sizes = [one.n_rows for one in facts]
-            self.start(coded, facts, self._grouped(coded, sizes))
+            waited(client, coded, lambda i: f"The rows of partition {i}")
+            facts, homes = self._known(coded)
+            groups = self._grouped(homes, [one.n_rows for one in facts])
+            self._homes = [homes[group[0]] for group in groups]
+            self.start(coded, facts, groups)
         except BaseException:
-            client.cancel(coded)
             self.close()
             raise
 
     def close(self) -> None:
-        """Release everything on the workers."""
+        """Release everything on the workers; their files go with it."""
+        for future in list(self._futures):  # an error that is kept may hold some of them
+            future.release()
         self._bundles, self._history, self._calls = [], [], {}
-        try:
-            self._client.run(_clean, self._token, on_error="ignore")
-        except Exception:  # a cluster that is gone has nothing to clean
-            return
 
     @property
     def places(self) -> int:
         """Small nodes are finished on all workers."""
         return max(1, len(self._client.nthreads()))
 
-    def _coded(self, numbers: Sequence[int], worker: str | None = None) -> list[Any]:
+    def _key(self, function: Callable[..., Any]) -> str:
+        """The name of a task, from which workers know what fit it belongs to."""
+        return f"{function.__name__.strip('_')}-treebound-{self._token}-{next(self._number)}"
+
+    def _submit(self, function: Callable[..., Any], *args: Any, worker: str = "") -> Any:
+        """A task, on a worker if it lives."""
+        key = self._key(function)
+        future = self._client.submit(function, *args, key=key, **_on(worker))
+        self._futures.add(future)
+        return future
+
+    def _coded(self, numbers: Sequence[int], worker: str = "") -> list[Any]:
         """Futures of coded partitions, on a worker if it lives."""
         code = require("dask", **_WHO).delayed(_code, pure=False)
         tasks = [
-            code(i, self._read, raw, self._bins, self._token, self._rows, first)
-            for i, (raw, first) in ((i, self._raw[i]) for i in numbers)
-        ]
-        where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
-        return list(self._client.compute(tasks, **where))
+            code(
+                i, self._read, self._bins, self._token, self._rows, self._first[i], *self._raw[i],
+                dask_key_name=self._key(_code),
+            )
+            for i in numbers
+        ]  # fmt: skip
+        futures = list(self._client.compute(tasks, **_on(worker)))
+        self._futures.update(futures)
+        return futures
 
-    def _grouped(self, coded: list[Any], sizes: list[int]) -> list[list[int]]:
+    def _known(self, coded: list[Any]) -> tuple[list[Facts], list[str]]:
+        """The facts of coded partitions and their workers, asked of each worker at once."""
+        held = self._client.run(_held, [one.key for one in coded], on_error="ignore")
+        found = {
+            key: (facts, worker) for worker, mine in held.items() for key, facts in mine.items()
+        }
+        for one in coded:
+            if one.key not in found:  # its worker left, or is new
+                found[one.key] = (self._submit(_facts, one).result(), "")
+        facts, homes = zip(*(found[one.key] for one in coded), strict=True)
+        return list(facts), list(homes)
+
+    def _grouped(self, homes: list[str], sizes: list[int]) -> list[list[int]]:
         """Partitions that become one bundle: of one worker, so few that all threads have some.
 
         A task costs milliseconds whatever it does, and every operation is a task for each bundle.
         """
-        holders = self._client.who_has(coded)
         by_worker: dict[str, list[int]] = {}
-        for i, one in enumerate(coded):
-            by_worker.setdefault(min(holders.get(one.key) or ("",)), []).append(i)
+        for i, worker in enumerate(homes):
+            by_worker.setdefault(worker, []).append(i)
         n_threads = self._client.nthreads()
         groups: list[list[int]] = []
         for worker, mine in by_worker.items():
@@ -200,16 +220,17 @@ class DaskEngine(ShardEngine):
 
     def broadcast(self, value: Any) -> Any:
         """A value as a future, so that it is sent once to a worker, and again to a new one."""
-        return self._client.submit(_same, value, pure=False)
+        return self._submit(_same, value)
 
     def map(self, function: Callable[..., Any], items: Sequence[Any], *args: Any) -> list[Any]:
-        """A task for each item."""
-        if items is self._bundles:
-            self._calls = {}
-        futures = [self._client.submit(function, item, *args, pure=False) for item in items]
-        for item, future in zip(items, futures, strict=True):
-            if item in self._bundles:
-                self._calls[future.key] = (self._bundles.index(item), function, args)
+        """A task for each item; those of bundles are not moved away from their files."""
+        if items is not self._bundles:
+            return [self._submit(function, item, *args) for item in items]
+        futures = [
+            self._submit(function, item, *args, worker=worker)
+            for item, worker in zip(items, self._homes, strict=True)
+        ]
+        self._calls = {one.key: (i, function, args) for i, one in enumerate(futures)}
         return futures
 
     def reduce(self, function: Callable[[Sequence[Any]], Any], items: Sequence[Any]) -> Any:
@@ -217,24 +238,27 @@ class DaskEngine(ShardEngine):
         return self._tried(list(items), lambda items: self._reduced(function, items))
 
     def _reduced(self, function: Callable[[Sequence[Any]], Any], items: list[Any]) -> Any:
-        while len(items) > _FAN:
-            some = [items[i : i + _FAN] for i in range(0, len(items), _FAN)]
-            items = [self._client.submit(function, one, pure=False) for one in some]
-        return function(list(self._client.gather(items)))
+        done = waited(self._client, items, self._name)
+        while len(done) > _FAN:
+            some = [done[i : i + _FAN] for i in range(0, len(done), _FAN)]
+            done = [self._submit(function, one) for one in some]
+        return function(gathered(self._client, done, lambda _: "Rows"))
+
+    def _name(self, i: int) -> str:
+        """Which rows a result of all bundles is of, and where they were."""
+        group = self._groups[i]
+        rows = sum(self._starts[k + 1] - self._starts[k] for k in group)
+        some = ", ".join(map(str, group[:5])) + (", ..." if len(group) > 5 else "")
+        return f"{rows:,} rows (partitions {some}; worker {self._homes[i] or 'unknown'})"
 
     def keep(self, items: list[Any]) -> list[Any]:
         """Wait for new bundles; lost ones are made in the same way again."""
-        kept: list[Any] = self._tried(items, self._done)
+        kept: list[Any] = self._tried(
+            items, lambda items: list(waited(self._client, items, self._name))
+        )
         _, function, args = self._calls[kept[0].key]
         self._history.append((function, args))
         return kept
-
-    def _done(self, items: list[Any]) -> list[Any]:
-        require("distributed", **_WHO).wait(items)
-        for future in items:
-            if future.status == "error":
-                future.result()
-        return list(items)
 
     def _tried(self, items: list[Any], end: Callable[[list[Any]], Any]) -> Any:
         """Do something with results of bundles; if values are lost, read them again."""
@@ -254,7 +278,7 @@ class DaskEngine(ShardEngine):
             return future
         i, function, args = self._calls[future.key]
         self._renew(i)
-        again = self._client.submit(function, self._bundles[i], *args, pure=False)
+        again = self._submit(function, self._bundles[i], *args, worker=self._homes[i])
         self._calls[again.key] = (i, function, args)
         return again
 
@@ -264,28 +288,32 @@ class DaskEngine(ShardEngine):
         On one worker, as no other may be able to read the files.
         """
         workers = sorted(self._client.nthreads())
-        worker = workers[i % len(workers)] if workers else None
+        self._homes[i] = worker = workers[i % len(workers)] if workers else ""
         group = self._groups[i]
-        bundle = self._client.submit(
-            make_bundle, self._coded(group, worker), self._bins, self.facts.total,
-            [self._starts[k] for k in group], self._n_classes, pure=False,
+        starts = [self._starts[k] for k in group]
+        bundle = self._submit(
+            make_bundle, self._coded(group, worker), self._bins, self.facts.total, starts,
+            self._n_classes, worker=worker,
         )  # fmt: skip
         for function, args in self._history:
-            bundle = self._client.submit(function, bundle, *args, pure=False)
+            bundle = self._submit(function, bundle, *args, worker=worker)
         self._bundles[i] = bundle
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
         """What is below small nodes: every worker gets the rows of some of them, and no others."""
         n_groups = min(len(subtrees), 2 * self.places)
         places = [list(range(k, len(subtrees), n_groups)) for k in range(n_groups)]
-        submit = self._client.submit
 
         def end(pieces: list[Any]) -> list[Any]:
-            tasks = []
-            for some in places:
-                mine = [submit(_pick, one, some, pure=False) for one in pieces]
-                tasks.append(submit(_finish, mine, [subtrees[k] for k in some], pure=False))
-            return list(self._client.gather(tasks))
+            waited(self._client, pieces, self._name)
+            held = self._client.who_has(pieces)
+            if not all(held.get(one.key) for one in pieces):
+                raise ValuesLost("rows are computed again")
+            holders = [(one.key, held[one.key][0]) for one in pieces]
+            tasks = [
+                self._submit(_finish, holders, some, [subtrees[k] for k in some]) for some in places
+            ]
+            return gathered(self._client, tasks, lambda _: "Rows")
 
         slots = [subtree.slot for subtree in subtrees]
         found = self._tried(self.map(gather_rows, self._bundles, slots), end)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from treebound._extras import require
+from treebound.show.display import LINE, Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 __all__ = ["AlternativesDisplay"]
 
 
-class AlternativesDisplay:
+class AlternativesDisplay(Display):
     """The gain of the best split of each column at a node.
 
     Made by :meth:`treebound.edit.Editor.plot_alternatives`. The darker a bar, the more its split
@@ -35,37 +34,20 @@ class AlternativesDisplay:
         Their figure.
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-
     def __init__(self, alternatives: Sequence[Mapping[str, Any]], title: str = "") -> None:
         self.alternatives = alternatives
         self.title = title
 
-    def plot(self, ax: Axes | None = None) -> AlternativesDisplay:
-        """Draw a bar for each split.
+    def _options(self) -> dict[str, Any]:
+        return {"figsize": (7.0, 1.2 + 0.3 * len(self.alternatives))}
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw in; by default those of a new figure.
-
-        Returns
-        -------
-        AlternativesDisplay
-            The display itself.
-        """
-        pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing alternatives")
+    def _draw(self, ax: Axes) -> None:
         listed = list(reversed(self.alternatives))
-        if ax is None:
-            height = 1.2 + 0.3 * len(listed)
-            ax = pyplot.subplots(figsize=(7.0, height), layout="constrained")[1]
-        assert ax is not None
         for place, line in enumerate(listed):
             agreement = line["agreement"]
             # an agreement of one half is chance
             alpha = 0.5 if agreement is None else 0.2 + 1.6 * (agreement - 0.5)
-            ax.barh(place, line["gain"], color="#0072B2", alpha=alpha)
+            ax.barh(place, line["gain"], color=LINE, alpha=alpha)
             if agreement is not None:
                 ax.annotate(f" {100 * agreement:.0f} %", (line["gain"], place), va="center")
         # names are data: nothing in them is read as a formula
@@ -75,5 +57,3 @@ class AlternativesDisplay:
         ax.margins(x=0.12)
         ax.set_xlabel("gain; per cent: agreement with the split in place")
         ax.set_title(self.title, loc="left", fontsize="medium", parse_math=False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self

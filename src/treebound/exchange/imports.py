@@ -8,6 +8,7 @@ trees for which that is impossible are an error.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,17 +38,31 @@ class _Links:
     left: list[int] = field(default_factory=list)
     right: list[int] = field(default_factory=list)
 
-    def add_leaf(self) -> int:
-        return self.add(-1, np.nan, np.nan, False)
+    @classmethod
+    def below(cls, root: Any, add: Callable[[_Links, Any], tuple[Any, ...]]) -> _Links:
+        """The nodes below a root; ``add`` adds one and returns its children, left and right."""
+        links = cls()
+        stack: list[tuple[Any, list[int], int]] = [(root, [-1], 0)]
+        while stack:
+            said, place, parent = stack.pop()
+            place[parent] = here = len(links.feature)
+            children = add(links, said)
+            stack += list(zip(children, (links.left, links.right), (here, here), strict=False))[
+                ::-1
+            ]
+        return links
 
-    def add(self, feature: int, threshold: float, category: float, missing_left: bool) -> int:
+    def add_leaf(self) -> tuple[()]:
+        self.add(-1, np.nan, np.nan, False)
+        return ()
+
+    def add(self, feature: int, threshold: float, category: float, missing_left: bool) -> None:
         self.feature.append(feature)
         self.threshold.append(threshold)
         self.category.append(category)
         self.missing_left.append(missing_left)
         self.left.append(-1)
         self.right.append(-1)
-        return len(self.feature) - 1
 
 
 def from_lightgbm(
@@ -74,19 +89,8 @@ def from_lightgbm(
     """
     booster = _booster(getattr(model, "booster_", model), "dump_model", "LightGBM")
     document = booster.dump_model()
-    links = _Links()
-    # (node of LightGBM, parent here, whether it is the left child)
-    stack: list[tuple[dict[str, Any], int, bool]] = [
-        (_tree_of(document["tree_info"], tree_index)["tree_structure"], -1, True)
-    ]
-    while stack:
-        said, parent, is_left = stack.pop()
-        node = _add_lightgbm(links, said)
-        if parent >= 0:
-            (links.left if is_left else links.right)[parent] = node
-        if "split_feature" in said:
-            stack += [(said["right_child"], node, False), (said["left_child"], node, True)]
-    return _counted(links, read_table(X), y, sample_weight)
+    root = _tree_of(document["tree_info"], tree_index)["tree_structure"]
+    return _counted(_Links.below(root, _add_lightgbm), read_table(X), y, sample_weight)
 
 
 def _booster(model: Any, method: str, library: str) -> Any:
@@ -98,9 +102,11 @@ def _booster(model: Any, method: str, library: str) -> Any:
     return model
 
 
-def _add_lightgbm(links: _Links, said: dict[str, Any]) -> int:
+def _add_lightgbm(links: _Links, said: dict[str, Any]) -> tuple[Any, ...]:
+    """Add a node; return its children."""
     if "split_feature" not in said:
         return links.add_leaf()
+    children = said["left_child"], said["right_child"]
     feature = said["split_feature"]
     if said["decision_type"] == "==":
         categories = str(said["threshold"]).split("||")
@@ -110,7 +116,8 @@ def _add_lightgbm(links: _Links, said: dict[str, Any]) -> int:
                 "'x == category' can be imported. Hint: fit LightGBM with a max_cat_to_onehot "
                 "greater than the number of categories."
             )
-        return links.add(feature, np.nan, float(categories[0]), False)
+        links.add(feature, np.nan, float(categories[0]), False)
+        return children
     if said["missing_type"] == "Zero":
         raise ValueError(
             f"The tree treats zero as missing in feature {feature}, which cannot be imported. "
@@ -122,7 +129,8 @@ def _add_lightgbm(links: _Links, said: dict[str, Any]) -> int:
     missing_left = threshold >= 0.0 if never else bool(said["default_left"])
     if -_ZERO <= threshold <= _ZERO:  # all values treated as zero go the same way
         threshold = _ZERO if threshold >= 0.0 else float(np.nextafter(-_ZERO, -np.inf))
-    return links.add(feature, threshold, np.nan, missing_left)
+    links.add(feature, threshold, np.nan, missing_left)
+    return children
 
 
 def from_xgboost(
@@ -209,31 +217,24 @@ def from_spark(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Tree
     -------
     Tree
     """
-    links = _Links()
-    stack: list[tuple[Any, int, bool]] = [(model._java_obj.rootNode(), -1, True)]
-    while stack:
-        said, parent, is_left = stack.pop()
-        inner = said.getClass().getSimpleName() == "InternalNode"
-        node, swapped = _add_spark(links, said.split()) if inner else (links.add_leaf(), False)
-        if parent >= 0:
-            (links.left if is_left else links.right)[parent] = node
-        if inner:
-            stack += [
-                (said.rightChild(), node, swapped),
-                (said.leftChild(), node, not swapped),
-            ]
+    links = _Links.below(model._java_obj.rootNode(), _add_spark)
     return _counted(links, read_table(X), y, sample_weight)
 
 
-def _add_spark(links: _Links, split: Any) -> tuple[int, bool]:
-    """Add a split; return its node and whether to swap its children for ``x == category``."""
+def _add_spark(links: _Links, said: Any) -> tuple[Any, ...]:
+    """Add a node; return its children, swapped where the right one has the category alone."""
+    if said.getClass().getSimpleName() != "InternalNode":
+        return links.add_leaf()
+    split, children = said.split(), (said.leftChild(), said.rightChild())
     feature = int(split.featureIndex())
     if split.getClass().getSimpleName() == "ContinuousSplit":
-        return links.add(feature, float(split.threshold()), np.nan, False), False
+        links.add(feature, float(split.threshold()), np.nan, False)
+        return children
     sides = [list(split.leftCategories()), list(split.rightCategories())]
     for swapped, side in enumerate(sides):
         if len(side) == 1:
-            return links.add(feature, np.nan, float(side[0]), False), bool(swapped)
+            links.add(feature, np.nan, float(side[0]), False)
+            return children[::-1] if swapped else children
     raise ValueError(
         f"The tree splits feature {feature} by a set of {len(sides[0])} categories; only "
         "'x == category' can be imported. Hint: one-hot encode the column for Spark."

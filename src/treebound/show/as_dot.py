@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from treebound.model import takes_model
 from treebound.show.colours import fill_of
-from treebound.show.words import answer, class_and_counts, counted, one_line
+from treebound.show.layout import visible
+from treebound.show.words import answer, node_lines
 from treebound.tree import Tree
-from treebound.tree.split import Split, Unknown, splits_of
+from treebound.tree.split import Unknown, splits_of
 
 __all__ = ["to_dot"]
 
@@ -64,26 +65,16 @@ def to_dot(
     ]
     edges = []
     splits = splits_of(tree, unknown=unknown)
-    node = 0
-    while node < tree.n_nodes:
-        split = splits[node]
-        whole = max_depth is None or int(tree.node_depth[node]) < max_depth
-        label, colour = _label(tree, node, split, whole), fill_of(tree, node)
-        lines.append(f'    {node} [label="{label}", fillcolor="{colour}"];')
-        if split is not None and whole:
-            for left, child in ((True, tree.left[node]), (False, tree.right[node])):
-                words = _escaped(answer(split, left=left, digits=digits))
-                edges.append(f'    {node} -> {child} [label="{words}"];')
-        node += 1 if whole else int(tree.size[node])
+    nodes, left, right = visible(tree, max_depth)
+    for place, node in enumerate(nodes):
+        split = splits[node] if left[place] >= 0 else None
+        label = r"\n".join(map(_escaped, node_lines(tree, node, split)))
+        lines.append(f'    {node} [label="{label}", fillcolor="{fill_of(tree, node)}"];')
+        if split is not None:
+            for side, child in ((True, left[place]), (False, right[place])):
+                words = _escaped(answer(split, left=side, digits=digits))
+                edges.append(f'    {node} -> {nodes[child]} [label="{words}"];')
     return "\n".join([*lines, *edges, "}"])
-
-
-def _label(tree: Tree, node: int, split: Split | None, whole: bool) -> str:
-    if split is None:
-        return _escaped(class_and_counts(tree, node))
-    if not whole:
-        return _escaped(class_and_counts(tree, node)) + rf"\n... {int(tree.size[node]) - 1} more"
-    return rf"{_escaped(one_line(split.column.name))}\n{counted(int(tree.rows[node]), 'row')}"
 
 
 def _escaped(text: str) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 from treebound.model import takes_model
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.layout import tidy, visible
-from treebound.show.words import answer, class_and_counts, counted, one_line, typeset
+from treebound.show.words import answer, node_lines, typeset
 from treebound.tree import Tree
-from treebound.tree.split import Split, Unknown, splits_of
+from treebound.tree.split import Unknown, splits_of
 
 __all__ = ["to_latex"]
 
@@ -121,7 +121,7 @@ def to_latex(
     labels, fills = [], []
     for place, node in enumerate(nodes):
         split = splits[node] if left[place] >= 0 else None
-        labels.append(_label(tree, node, split))
+        labels.append(node_lines(tree, node, split))
         fills.append(fill_of(tree, node))
         if split is not None:
             for side, child in ((True, left[place]), (False, right[place])):
@@ -147,14 +147,6 @@ def to_latex(
     defined = [rf"\definecolor{{{name}}}{{HTML}}{{{c[1:]}}}" for c, name in colours.items()]
     made = _PICTURE % ("\n".join(defined), "\n".join(lines))
     return _DOCUMENT % made if document else made
-
-
-def _label(tree: Tree, node: int, split: Split | None) -> list[str]:
-    """The lines of a node; without a split, those of an end."""
-    if split is not None:
-        return [one_line(split.column.name), counted(int(tree.rows[node]), "row")]
-    hidden = int(tree.size[node]) - 1
-    return [class_and_counts(tree, node), *([f"... {hidden} more"] if hidden else [])]
 
 
 def _bar(tree: Tree, node: int) -> list[str]:

@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treebound._extras import require
 from treebound.model import as_model
 from treebound.pruning import WeightChoice
+from treebound.show.display import CHOSEN, LINE, Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["WeightChoiceDisplay"]
 
 
-class WeightChoiceDisplay:
+class WeightChoiceDisplay(Display):
     """The validated error at each weight that was tried, against the leaves of the tree.
 
     Parameters
@@ -39,9 +38,6 @@ class WeightChoiceDisplay:
     >>> WeightChoiceDisplay(choice).plot().ax_.get_xlabel()
     'leaves'
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(self, choice: WeightChoice) -> None:
         self.choice = choice
@@ -76,37 +72,20 @@ class WeightChoiceDisplay:
             )
         return cls(choice).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> WeightChoiceDisplay:
-        """Draw the errors, each with its standard error, and mark the chosen tree.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw in; by default those of a new figure.
-
-        Returns
-        -------
-        WeightChoiceDisplay
-            The display itself.
-        """
-        pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing the choice of a weight")
-        if ax is None:
-            ax = pyplot.subplots()[1]
+    def _draw(self, ax: Axes) -> None:
         choice = self.choice
         scale = 1.0 if choice.unit == "log-loss" else 100.0
         leaves, losses = np.array(choice.leaves), scale * np.array(choice.losses)
         error = scale * choice.standard_error
-        ax.errorbar(leaves, losses, yerr=error, marker="o", color="#0072B2", capsize=2)
+        ax.errorbar(leaves, losses, yerr=error, marker="o", color=LINE, capsize=2)
         for rule, marker in (("accurate", "s"), ("balanced", "D"), ("small", "v")):
             at = choice.at(rule)
             ax.plot(leaves[at], losses[at], marker, ms=11, mfc="none", mec="#777777", label=rule)
         at = choice.index
-        ax.plot(leaves[at], losses[at], "o", color="#D55E00", label="chosen", zorder=3)
+        ax.plot(leaves[at], losses[at], "o", color=CHOSEN, label="chosen", zorder=3)
         ax.axhline(scale * choice.constant, color="#777777", ls=":", lw=1, label="one leaf")
         ax.set_xscale("log")
         ax.set_xlabel("leaves")
         unit = choice.unit if choice.unit == "log-loss" else f"{choice.unit} (%)"
         ax.set_ylabel(f"{choice.reason} {unit}")
         ax.legend(frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
-        return self

@@ -24,18 +24,7 @@ MISSING, UNKNOWN = -1, -2
 
 @dataclass(frozen=True)
 class Move:
-    """The value in a region that is nearest to the row's own.
-
-    Attributes
-    ----------
-    region : Region
-        The allowed values of the column.
-    value : float or int
-        The nearest value, encoded.
-    size : float
-        Size of the change, from 0 to 1.
-    changed : bool
-    """
+    """The value in a region that is nearest to the row's own; the size is from 0 to 1."""
 
     region: Region
     value: Cell
@@ -45,17 +34,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Found:
-    """An end of the tree, and the changes of a row that lead to it.
-
-    Attributes
-    ----------
-    node : int
-        The node.
-    moves : dict of int to Move
-        The columns to change, in order.
-    size : float
-        Sum of the sizes of the changes.
-    """
+    """An end of the tree, the columns to change to reach it, and the sum of their sizes."""
 
     node: int
     moves: dict[int, Move]
@@ -73,27 +52,9 @@ def least_change(
     """The smallest change of a row after which the tree does not predict ``label``.
 
     Smallest means the fewest columns; then the smallest sum of sizes; then the node with the most
-    training rows, the first on ties.
+    training rows, the first on ties. None if every end that known values can reach predicts
+    ``label``. A change stays among the numbers of the column's grid where it can.
 
-    Parameters
-    ----------
-    tree : Tree
-    row : sequence of float or int
-        Its values, encoded as in a :class:`~treebound.data.Matrix`.
-    label : int
-        The class to avoid.
-    unknown : {"other", "majority", "stop", "missing", "error"}
-        How to handle unknown categories.
-    grids : sequence of {"whole", "single", "double"}, optional
-        Which numbers each column holds; a change stays among them where it can.
-
-    Returns
-    -------
-    Found or None
-        None if every end that known values can reach predicts ``label``.
-
-    Notes
-    -----
     Each end is a box of values, so each column independently moves to the nearest value inside.
     Boxes shrink and cost more further down: subtrees that cost more than the best end are pruned.
     """

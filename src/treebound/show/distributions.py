@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from treebound.tree import Tree
 from treebound.tree.split import Split
 
 __all__ = ["Distribution", "distributions", "histogram"]
+
+Counted = Callable[[NDArray[Any], int], NDArray[np.float64]]
 
 _BINS = 16
 _MOST_CATEGORIES = 8
@@ -76,22 +79,23 @@ def histogram(
     classes: int,
 ) -> Distribution | None:
     """The histogram of values by class, divided by a split; None if there are none."""
-    draw = _numbers if split.is_real else _categories
-    return draw(split, values, labels, weights, classes)
-
-
-def _numbers(
-    split: Split,
-    values: NDArray[Any],
-    labels: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    classes: int,
-) -> Distribution | None:
-    """Bins from the smallest to the largest value; the threshold is a bin edge."""
-    known = ~np.isnan(values)
-    numbers = values[known].astype(np.float64)
-    if not len(numbers):
+    # unknown categories have no bar
+    known = ~np.isnan(values) if split.is_real else values >= MISSING
+    values, labels, weights = values[known], labels[known], weights[known]
+    if not len(values):
         return None
+
+    def counted(bars: NDArray[Any], size: int) -> NDArray[np.float64]:
+        cells = bars.astype(np.intp) * classes + labels
+        counts = np.bincount(cells, weights, minlength=size * classes)
+        return counts.astype(np.float64).reshape(size, classes)
+
+    return (_numbers if split.is_real else _categories)(split, values, counted)
+
+
+def _numbers(split: Split, values: NDArray[Any], counted: Counted) -> Distribution:
+    """Bins from the smallest to the largest value; the threshold is a bin edge."""
+    numbers = values.astype(np.float64)
     low, high = float(numbers.min()), float(numbers.max())
     cut = None
     edges = np.linspace(low, high, _BINS + 1 if low < high else 2)
@@ -101,36 +105,15 @@ def _numbers(
         below = np.linspace(low, split.threshold, cut + 1)
         edges = np.concatenate([below, np.linspace(split.threshold, high, _BINS - cut + 1)[1:]])
     # bins include their upper edge, as values at the threshold go left
-    place = np.searchsorted(edges[1:-1], numbers, side="left")
-    counts = _counted(place, labels[known], weights[known], (len(edges) - 1, classes))
+    counts = counted(np.searchsorted(edges[1:-1], numbers, side="left"), len(edges) - 1)
     return Distribution(counts, cut, (), (_short(low), _short(high)), tuple(edges.tolist()))
 
 
-def _counted(
-    bars: NDArray[Any],
-    labels: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    shape: tuple[int, int],
-) -> NDArray[np.float64]:
-    """The weight of each class in each bar."""
-    place = bars.astype(np.intp) * shape[1] + labels
-    counts = np.bincount(place, weights, minlength=shape[0] * shape[1])
-    return counts.astype(np.float64).reshape(shape)
-
-
-def _categories(
-    split: Split,
-    values: NDArray[Any],
-    labels: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    classes: int,
-) -> Distribution | None:
+def _categories(split: Split, values: NDArray[Any], counted: Counted) -> Distribution | None:
     """A bar for each category: ordinal ones in order, others with the left ones first."""
     column = split.column
     size = len(column.categories or ())
-    known = values >= MISSING  # unknown categories have no bar
-    codes = np.where(values[known] < 0, size, values[known])  # missing values have the last bar
-    counts = _counted(codes, labels[known], weights[known], (size + 1, classes))
+    counts = counted(np.where(values < 0, size, values), size + 1)  # the last is of missing values
     total = counts.sum(axis=1)
     left = np.zeros(size + 1, dtype=bool)
     left[list(split.codes)] = True
@@ -141,12 +124,8 @@ def _categories(
     if not len(shown):
         return None
     names = [*map(one_line, column.categories or ()), "missing"]
-    return Distribution(
-        counts[shown],
-        None,
-        tuple(bool(left[code]) for code in shown),
-        tuple(names[code] for code in shown),
-    )
+    bars = tuple(left[shown].tolist())
+    return Distribution(counts[shown], None, bars, tuple(names[code] for code in shown))
 
 
 def _short(value: float) -> str:

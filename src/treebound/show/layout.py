@@ -47,24 +47,9 @@ def tidy(
     Parents are centred over their children, nodes of a level are at least ``gap`` apart, and
     equal subtrees are drawn equally. Linear time, no recursion.
 
-    Parameters
-    ----------
-    left, right : sequence of int
-        The children of each node, in pre-order; -1 for a leaf.
-    width : array-like
-        The width of each node, or one for all.
-    gap : float
-        Minimum distance of neighbours.
-
-    Returns
-    -------
-    ndarray
-        The centre of each node; the leftmost edge is at 0.
-
-    References
-    ----------
-    E. M. Reingold and J. S. Tilford, "Tidier drawings of trees", IEEE Transactions on Software
-    Engineering 7(2), 1981, 223-228.
+    Children are given in pre-order, -1 for none, with the width of each node or one for all; the
+    result is the centre of each node, the leftmost edge at 0. (E. M. Reingold and J. S. Tilford,
+    "Tidier drawings of trees", IEEE Transactions on Software Engineering 7(2), 1981, 223-228.)
 
     Examples
     --------

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from treebound._extras import require
 from treebound.model import Model, as_model
 from treebound.pruning import PruningPath
+from treebound.show.display import CHOSEN, LINE, Display
 from treebound.show.words import count, counted
 
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["CertificateDisplay", "PruningPathDisplay", "spread"]
-
-_LINE, _CHOSEN = "#0072B2", "#D55E00"
-_ROWS = ("score", "errors", "leaves")
 
 
 class PruningPathDisplay:
@@ -140,9 +138,9 @@ class PruningPathDisplay:
 
     def _curve(self, ax: Axes, values: NDArray[Any]) -> None:
         marker = "." if len(values) <= 60 else ""
-        ax.plot(np.arange(len(values)), values, color=_LINE, marker=marker, linewidth=1.2)
-        ax.axvline(self.chosen, color=_CHOSEN, linewidth=0.8, linestyle=":")
-        ax.plot([self.chosen], [values[self.chosen]], "o", color=_CHOSEN, markersize=6, zorder=3)
+        ax.plot(np.arange(len(values)), values, color=LINE, marker=marker, linewidth=1.2)
+        ax.axvline(self.chosen, color=CHOSEN, linewidth=0.8, linestyle=":")
+        ax.plot([self.chosen], [values[self.chosen]], "o", color=CHOSEN, markersize=6, zorder=3)
         ax.grid(alpha=0.25)
 
     def _words(self) -> str:
@@ -154,7 +152,7 @@ class PruningPathDisplay:
         )
 
 
-class CertificateDisplay:
+class CertificateDisplay(Display):
     """The certified risk and the training error against the number of leaves.
 
     Parameters
@@ -184,9 +182,6 @@ class CertificateDisplay:
     >>> display.ax_.get_xlabel()
     'leaves'
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(
         self,
@@ -230,34 +225,19 @@ class CertificateDisplay:
         bounds = [np.nan if limit is None else limit.risk for limit in limits]
         return cls(leaves, bounds, risks, chosen=chosen, delta=model.delta).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> CertificateDisplay:
-        """Draw the certificate and the training error against the number of leaves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw in; by default those of a new figure.
-
-        Returns
-        -------
-        CertificateDisplay
-            The display itself.
-        """
-        pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a certificate")
-        if ax is None:
-            _, ax = pyplot.subplots(layout="constrained")
+    def _draw(self, ax: Axes) -> None:
         order = np.argsort(self.leaves, kind="stable")
         sure = "" if self.delta is None else f" (probability {1 - self.delta:.4g})"
         marker = "." if len(order) <= 60 else ""
         for values, colour, label in (
-            (self.bounds, _LINE, f"certificate{sure}"),
+            (self.bounds, LINE, f"certificate{sure}"),
             (self.risks, "#009E73", "training error"),
         ):
             ax.plot(self.leaves[order], values[order], color=colour, marker=marker, label=label)
-        ax.axvline(self.leaves[self.chosen], color=_CHOSEN, linewidth=0.8, linestyle=":")
+        ax.axvline(self.leaves[self.chosen], color=CHOSEN, linewidth=0.8, linestyle=":")
         words = f"chosen: {self.bounds[self.chosen]:.3g}"
         at = [self.leaves[self.chosen]], [self.bounds[self.chosen]]
-        ax.plot(*at, "o", color=_CHOSEN, label=words, zorder=3)
+        ax.plot(*at, "o", color=CHOSEN, label=words, zorder=3)
         if self.leaves.max() > 50:
             ax.set_xscale("log")
         else:
@@ -267,8 +247,6 @@ class CertificateDisplay:
         ax.set_ylabel("risk")
         ax.grid(alpha=0.25)
         ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
-        return self
 
 
 def spread(path: Any, most: int) -> list[int]:

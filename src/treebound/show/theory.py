@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treebound._extras import require
 from treebound.bounds.counting import splits_of_size
 from treebound.bounds.growth import log_growth
 from treebound.bounds.stumps import OrdinalAttribution, ordinal_attribution
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
+from treebound.show.display import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["FerrersDisplay", "GrowthDisplay"]
 
@@ -32,7 +31,7 @@ _STYLES = {
 _BEST = "#c8c8c8"
 
 
-class FerrersDisplay:
+class FerrersDisplay(Display):
     """The Ferrers diagram of an ordinal stump, with the attribution of its cells.
 
     A row is a feature, a cell one of its thresholds; its colour is the size of the smaller part of
@@ -61,8 +60,6 @@ class FerrersDisplay:
     ((6, 15, 8), 34)
     """
 
-    ax_: Axes
-    figure_: Figure
     cells_: list[Any]
 
     def __init__(self, attribution: OrdinalAttribution) -> None:
@@ -109,40 +106,22 @@ class FerrersDisplay:
         """
         return cls(attribution).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> FerrersDisplay:
-        """Draw the diagram.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw in; by default those of a new figure.
-
-        Returns
-        -------
-        FerrersDisplay
-            The display itself.
-        """
-        pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing a Ferrers diagram")
+    def _options(self) -> dict[str, Any]:
         columns, rows = len(self.attribution.conjugate), len(self.attribution.cells)
-        if ax is None:
-            size = (min(14.0, 3.9 + 0.34 * columns), min(14.0, max(2.4, 1.1 + 0.34 * rows)))
-            _, ax = pyplot.subplots(figsize=size, layout="constrained")
-        self.ax_ = ax
-        self.figure_ = ax.figure  # type: ignore[assignment]
-        self._draw_cells()
-        self._draw_margins(columns, rows)
-        self._draw_legend()
-        return self
+        size = (min(14.0, 3.9 + 0.34 * columns), min(14.0, max(2.4, 1.1 + 0.34 * rows)))
+        return {"figsize": size}
 
-    def _draw_cells(self) -> None:
+    def _draw(self, ax: Axes) -> None:
         from matplotlib.patches import Circle
 
+        self._draw_margins(ax)
+        self._draw_legend(ax)
         colours = self._colours()
         self.cells_ = []
         for row, cells in enumerate(self.attribution.cells):
             for column, size in enumerate(cells):
                 cell = Circle((column, row), 0.36, fc=colours[size], ec="#555555", lw=0.7)
-                self.cells_.append(self.ax_.add_patch(cell))
+                self.cells_.append(ax.add_patch(cell))
 
     def _colours(self) -> dict[int, Any]:
         """A sequential colour for each part size that occurs, none for 0."""
@@ -152,9 +131,9 @@ class FerrersDisplay:
         ramp = colormaps["viridis"](np.linspace(0.05, 0.95, max(len(used), 2)))
         return {0: "none", **dict(zip(used, ramp, strict=False))}
 
-    def _draw_margins(self, columns: int, rows: int) -> None:
+    def _draw_margins(self, ax: Axes) -> None:
         """Category counts on the left, the conjugate on top, as the paper draws them."""
-        ax = self.ax_
+        columns, rows = len(self.attribution.conjugate), len(self.attribution.cells)
         ax.set_aspect("equal")
         ax.set_xlim(-0.7, max(columns, 1) - 0.3)
         ax.set_ylim(max(rows, 3) - 0.3, -0.7)  # do not enlarge a single row
@@ -167,7 +146,7 @@ class FerrersDisplay:
         for side in ax.spines.values():
             side.set_visible(False)
 
-    def _draw_legend(self) -> None:
+    def _draw_legend(self, ax: Axes) -> None:
         from matplotlib.lines import Line2D
 
         m, per_size = self.attribution.m, self.attribution.per_size
@@ -181,12 +160,11 @@ class FerrersDisplay:
         marker = {"marker": "o", "ls": "", "markersize": 8, "mec": "#555555", "mew": 0.7}
         handles = [Line2D([], [], mfc=colour, **marker) for colour in entries.values()]  # type: ignore[arg-type]
         if handles:
-            self.ax_.legend(
-                handles, entries, loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False
-            )
+            where = (1.02, 1.0)
+            ax.legend(handles, entries, loc="upper left", bbox_to_anchor=where, frameon=False)
 
 
-class GrowthDisplay:
+class GrowthDisplay(Display):
     """The forms of the log growth function against the number of examples.
 
     Use :meth:`from_shape` to compute and draw them.
@@ -222,8 +200,6 @@ class GrowthDisplay:
     ['best', 'chain', 'closed', 'fast', 'tight']
     """
 
-    ax_: Axes
-    figure_: Figure
     lines_: dict[str, Any]
 
     def __init__(
@@ -284,27 +260,11 @@ class GrowthDisplay:
         title = f"{_short(str(shape))}, {n_classes} classes, {features or 'no'} features"
         return cls(at, logs, n_classes=n_classes, title=title).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> GrowthDisplay:
-        """Draw the lines.
+    def _options(self) -> dict[str, Any]:
+        return {"figsize": (6.4, 4.2)}
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw in; by default those of a new figure.
-
-        Returns
-        -------
-        GrowthDisplay
-            The display itself.
-        """
-        pyplot = require("matplotlib.pyplot", extra="plot", why="Drawing growth functions")
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")
-        self.ax_ = ax
-        self.figure_ = ax.figure  # type: ignore[assignment]
-        self.lines_ = {}
-        for form, values in self.log_growth.items():
-            self.lines_[form] = self._line(form, values)
+    def _draw(self, ax: Axes) -> None:
+        self.lines_ = {form: self._line(ax, form, logs) for form, logs in self.log_growth.items()}
         everything = self.examples * math.log(self.n_classes)
         highest = max((float(np.max(v)) for v in self.log_growth.values()), default=1.0)
         ax.plot(self.examples, everything, color="#888888", lw=0.9, ls="dashed", label="m ln n")
@@ -317,15 +277,14 @@ class GrowthDisplay:
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)
         ax.legend(frameon=False)
-        return self
 
-    def _line(self, form: str, values: NDArray[np.float64]) -> Any:
+    def _line(self, ax: Axes, form: str, values: NDArray[np.float64]) -> Any:
         if form == "best":  # a broad band behind the others
             style: dict[str, Any] = {"color": _BEST, "lw": 6.0, "zorder": 1}
         else:
             colour, dashes = _STYLES.get(form, ("#000000", "dashdot"))
             style = {"color": colour, "ls": dashes, "lw": 1.8, "zorder": 3}
-        return self.ax_.plot(self.examples, values, label=form, **style)[0]
+        return ax.plot(self.examples, values, label=form, **style)[0]
 
 
 def _short(text: str) -> str:

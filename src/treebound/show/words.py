@@ -9,8 +9,8 @@ from treebound.tree.model import Tree
 from treebound.tree.split import Split, one_line
 
 __all__ = [
-    "answer", "class_and_counts", "count", "counted", "number", "one_line", "tree_in_words",
-    "typeset",
+    "answer", "class_and_counts", "count", "counted", "node_lines", "number", "one_line",
+    "tree_in_words", "typeset",
 ]  # fmt: skip
 
 
@@ -19,15 +19,8 @@ def answer(split: Split, *, left: bool, digits: int | None = None) -> str:
 
     Missing values are mentioned if the column had any in training, or if the split is on them:
     ``<= 30 or missing``, ``is missing``. If only two categories can occur, the other one is named:
-    ``= male`` instead of ``≠ female`` (see ``Split.closed``).
-
-    Parameters
-    ----------
-    split : Split
-    left : bool
-        Whether to describe the left side.
-    digits : int, optional
-        Significant digits of a threshold; by default it is exact.
+    ``= male`` instead of ``≠ female`` (see ``Split.closed``). Thresholds are exact, or have so many
+    significant digits.
     """
     takes_missing = left == split.missing_left
     if split.kind == "missing":
@@ -57,6 +50,14 @@ def class_and_counts(tree: Tree, node: int) -> str:
     return f"{one_line(tree.classes[label])} ({right} / {count(float(tree.weight[node]))})"
 
 
+def node_lines(tree: Tree, node: int, split: Split | None) -> list[str]:
+    """The lines of a node: its column and rows; without a split its class, and what is hidden."""
+    if split is not None:
+        return [one_line(split.column.name), counted(int(tree.rows[node]), "row")]
+    hidden = int(tree.size[node]) - 1
+    return [class_and_counts(tree, node), *([f"... {hidden} more"] if hidden else [])]
+
+
 def tree_in_words(tree: Tree) -> str:
     """Leaves, depth, rows and training errors, such as ``3 leaves, depth 2, 150 rows, ...``."""
     share = 100 * tree.errors / (float(tree.weight[0]) or 1.0)
@@ -70,11 +71,7 @@ def tree_in_words(tree: Tree) -> str:
 def number(value: float, digits: int | None = None) -> str:
     """Format a threshold exactly, so that it reads back as the same float.
 
-    Parameters
-    ----------
-    value : float
-    digits : int, optional
-        Significant digits; a rounded number is marked with ``≈``.
+    With ``digits``, so many significant ones; a rounded number is marked with ``≈``.
 
     Examples
     --------

@@ -14,12 +14,13 @@ const tellHead = () => {
   const frequent = counts.indexOf(Math.max(...counts)), right = share(frequent), always = `always '${data.classes[frequent]}'`;
   at("summary").textContent = [tree.leaves === 1 ? `The tree has one leaf and always answers '${data.classes[label]}' (${percent(share(label))} of the ${weightWords}). ` : "",
     `${many(tree.leaves, "leaf", "leaves")}, depth ${tree.depth}, ${many(tree.rows, "training row")}, `,
-    `${many(tree.wrong, "error")} (${percent(tree.wrong / (tree.total || 1))}; ${always}: ${percent(1 - right)}).`,
+    `${many(tree.wrong, "error")} (${percent(tree.wrong / (tree.total || 1))}${data.referral ? "" : `; ${always}: ${percent(1 - right)}`}).`,
     step.certified.length ? ` ${data.lines[step.certified[0]]}` : data.referral ? ` ${data.referral}` : ""].join("");
   const used = importances(step.root).filter((share) => share > 0).length;
   const facts = [["Target", data.target ?? "not named"], ["Classes", number(data.classes.length)], ["Training rows", number(tree.rows)],
     ["Columns", `${number(data.columns.length)}, ${number(used)} used`], ["Leaves", number(tree.leaves)], ["Depth", number(tree.depth)],
-    ["Training errors", percent(tree.wrong / (tree.total || 1))], [`Errors of ${always}`, percent(1 - right)]];
+    ["Training errors", percent(tree.wrong / (tree.total || 1))]];
+  if (!data.referral) facts.push([`Errors of ${always}`, percent(1 - right)]);
   if (step.test) { const { total, wrong } = testShare(step); facts.push(["Test errors", percent(wrong / (total || 1))]); }
   // a limit that a constant answer has too is no headline
   if (step.certificate !== null && step.certificate < 1 - right) facts.push(["Certified risk", `≤ ${percent(step.certificate)}`]);

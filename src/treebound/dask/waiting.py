@@ -1,0 +1,69 @@
+"""Waiting for results: what is wrong with a cluster is said, not waited for in silence."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from typing import Any
+
+from treebound._extras import require
+from treebound.dask.tasks import PartitionError
+
+__all__ = ["gathered", "waited"]
+
+# Seconds without a result after which the workers are looked at.
+PATIENCE = 60.0
+
+
+def waited(client: Any, futures: Sequence[Any], name: Callable[[int], str]) -> Sequence[Any]:
+    """Wait until all are there; the first error is raised, and lost inputs are named.
+
+    ``name`` says which rows a future is of.
+    """
+    distributed = require("distributed", extra="dask", why="Growing on Dask")
+    while True:
+        try:
+            with client.as_current():
+                distributed.wait(list(futures), timeout=PATIENCE)
+            break
+        except TimeoutError:
+            _tell_of_workers(client)
+        except CancelledError:
+            break
+    for i, future in enumerate(futures):
+        if future.status in ("cancelled", "lost"):
+            raise PartitionError(
+                f"{name(i)} were lost with their worker, and Dask cannot compute them again. Hint: "
+                "fit on a collection that is read from files or kept with persist(), not on data "
+                "that were scattered; or copy them to several workers with client.replicate()."
+            )
+        if future.status == "error":
+            future.result()
+    return futures
+
+
+def gathered(client: Any, futures: Sequence[Any], name: Callable[[int], str]) -> list[Any]:
+    """The results of tasks, here."""
+    return list(client.gather(list(waited(client, futures, name))))
+
+
+def _tell_of_workers(client: Any) -> None:
+    """Warn if nobody can work."""
+    info = client.sync(client.scheduler.identity, n_workers=-1)
+    workers = info["workers"].values()
+    seconds = f"{PATIENCE:.0f} s"
+    if not workers:
+        warnings.warn(
+            f"The cluster has had no worker for {seconds}; waiting for one. Hint: start workers, "
+            "or interrupt.",
+            UserWarning,
+            stacklevel=2,
+        )
+    elif all(worker.get("status") == "paused" for worker in workers):
+        warnings.warn(
+            f"All {len(workers)} workers are paused, since their memory is full; nothing happened "
+            f"for {seconds}. Hint: give them more memory, or start more of them.",
+            UserWarning,
+            stacklevel=2,
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import treebound as tb
 from treebound.exchange import dumps, loads
@@ -185,3 +186,19 @@ def test_more_than_two_classes_need_an_order():
     for order, message in ((None, "list them from low to high"), ([0, 1], "once, 2 too")):
         with pytest.raises(ValueError, match=message):
             tb.BoundTreeClassifier(monotonic_cst={"up": 1}, class_order=order).fit(frame, y)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_monotone_trees_are_those_of_scikit_learn(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(500, 5)).astype(np.float32).astype(np.float64)
+    y = (X[:, 0] - X[:, 1] + np.sin(3 * X[:, 2]) + rng.normal(size=500) > 0).astype(int)
+    signs = [1, -1, 0, 1, 0]
+    peer = DecisionTreeClassifier(max_leaf_nodes=14, monotonic_cst=signs, random_state=0)
+    clf = tb.BoundTreeClassifier(
+        criterion="gini", pruning=None, max_leaves=14, smoothing=None, thresholds="midpoint",
+        monotonic_cst=signs,
+    )  # fmt: skip
+    np.testing.assert_allclose(
+        clf.fit(X, y).predict_proba(X), peer.fit(X, y).predict_proba(X), atol=1e-5
+    )

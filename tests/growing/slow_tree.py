@@ -208,7 +208,7 @@ class SlowTree:
         )
 
     def keeps_order(self, node, split):
-        if self.signs is None or not split.left or not split.right:
+        if not self.sign(split):  # other splits may lead out of the limits
             return True
         for (low, high), p, q in zip(
             node.limits, self.upper_shares(split.left), self.upper_shares(split.right), strict=True

@@ -231,20 +231,31 @@ cdef inline int64_t xlogx(int64_t count, const Problem* problem) noexcept nogil:
     return <int64_t>(<double>count * log2(<double>count) * problem.xlogx_unit)
 
 
-cdef inline bint may_ask(Py_ssize_t column, const NodeView* node, const Problem* problem) noexcept nogil:
+cdef inline bint may_ask(
+    Py_ssize_t column, const NodeView* node, const Problem* problem
+) noexcept nogil:
     """Whether a node may be split on a column."""
     return problem.rules == NULL or (problem.rules.groups[column] & node.groups) != 0
+
+
+cdef inline bint has_order(Py_ssize_t column, const Problem* problem) noexcept nogil:
+    """Whether high classes must become more or less probable with the values of a column."""
+    cdef const Rules* rules = problem.rules
+    return rules != NULL and rules.order != NULL and rules.signs[column] != 0
 
 
 cdef inline bint keeps_order(
     const int64_t* left, Py_ssize_t column, bint by_value, const NodeView* node,
     const Problem* problem,
 ) noexcept nogil:
-    """Whether both sides are within the node's limits, and in order where values decide."""
+    """Whether a split by the values of a column with a sign has its sides in order and in limits.
+
+    Other splits may lead out of the limits of a node: its probabilities are then clipped.
+    """
     cdef const Rules* rules = problem.rules
     cdef double weight = 0.0, left_sum = 0.0, right_sum = 0.0, low, high
     cdef Py_ssize_t i, k
-    if rules == NULL or rules.order == NULL:
+    if not by_value or not has_order(column, problem):
         return True
     for k in range(problem.n_classes):
         weight += <double>left[k]
@@ -256,7 +267,7 @@ cdef inline bint keeps_order(
         high = right_sum / (<double>node.weight - weight)
         if not node.limits[2 * i] <= min(low, high) <= max(low, high) <= node.limits[2 * i + 1]:
             return False
-        if by_value and rules.signs[column] * (high - low) < 0.0:
+        if rules.signs[column] * (high - low) < 0.0:
             return False
     return True
 

@@ -226,11 +226,7 @@ cdef void try_counts(
     """``x == code``; missing is a code too."""
     cdef int64_t rows = counts[problem.n_classes]
     cdef int64_t most = node.stop - node.start - problem.min_leaf
-    if (
-        problem.min_leaf <= rows <= most
-        and is_heavy(counts, node, problem)
-        and keeps_order(counts, best.column, False, node, problem)
-    ):
+    if problem.min_leaf <= rows <= most and is_heavy(counts, node, problem):
         offer(
             best, score_of(counts, node, problem), node.tolerance, code,
             column.has_missing and code == column.n_codes,

@@ -30,7 +30,7 @@ from libc.stdlib cimport free, malloc
 from treebound.growing._histogram cimport Binned, CodedColumn, Counted, Gathered, gather
 from treebound.growing._layout cimport (
     ENTROPY, GINI, MISCLASSIFICATION, NOMINAL, NodeView, Problem, Scratch, Source, Split,
-    allocate, keeps_order, may_ask, row_of, value_at, xlogx, zeros,
+    allocate, has_order, keeps_order, may_ask, row_of, value_at, xlogx, zeros,
 )
 from treebound.growing._pool cimport Pool
 from treebound.growing._scan cimport (
@@ -101,6 +101,7 @@ cdef void read_profile(
     Empty bins are skipped.
     """
     cdef int side
+    profile.ordered = has_order(column, problem)
     if counted.weights == NULL:
         add_bins(profile, <const uint32_t*>histogram + offset, n_bins, counted.n_classes)
     else:
@@ -271,7 +272,7 @@ cdef void score_boundaries(
                 profile.left + (t + 1) * (problem.n_classes + 1), family.base, node, problem,
                 profile.scratch,
             )
-    if problem.rules != NULL and problem.rules.order != NULL:
+    if profile.ordered:
         drop_boundaries(profile, family, column, node, problem)
 
 
@@ -399,7 +400,7 @@ cdef double bound_bin(
         return -INFINITY
     if t == 0 and family.base[n_classes] > 0:
         limits = 1  # only missing rows on the left is a split of the other family, at its end
-    if problem.rules != NULL and problem.rules.order != NULL:
+    if profile.ordered:
         limits = 1  # a boundary of the bin may break the order, and a split inside may not
     if limits == 0:
         if family.bounds[t] <= bar:
@@ -536,7 +537,7 @@ cdef void bound_bins(
         family.first == 0
         and family.last >= profile.n_bins - 2
         and family.base[problem.n_classes] == 0
-        and (problem.rules == NULL or problem.rules.order == NULL)
+        and not profile.ordered
     )
     cdef double bound
     if all_may_stand and greatest(family.bounds, profile.n_bins) <= bar:
@@ -631,9 +632,7 @@ cdef Split best_category(
             known = &scores[counts[0] * RARE + counts[1]]
         if known == NULL or known[0] != known[0]:
             score = -INFINITY
-            if may_stand(counts, finder.profile.none, node, data.problem) and keeps_order(
-                counts, j, False, node, data.problem
-            ):
+            if may_stand(counts, finder.profile.none, node, data.problem):
                 score = score_left(
                     counts, finder.profile.none, node, data.problem, finder.profile.left
                 )

@@ -1,9 +1,9 @@
 """Monotone trees: columns in which the probabilities of the higher classes only rise, or only fall.
 
 A split on such a column separates its two subtrees by a value midway between the frequencies of
-its children: every node below on one side stays under it, and every node on the other side above.
+its children: every node below on one side is kept under it, and every node on the other side above.
 So two rows that differ in this column alone are answered in order, whatever is pruned and however
-frequencies are smoothed.
+frequencies are smoothed. Splits and limits are those of scikit-learn's trees.
 """
 
 from __future__ import annotations
@@ -56,8 +56,7 @@ class Monotone:
         """The least and the greatest upper sums that keep the order, at each node."""
         sums = self.upper_sums(_frequencies(tree))
         lower, upper = np.zeros_like(sums), np.ones_like(sums)
-        signs = np.array([*self.signs, 0])[tree.feature]
-        signs[~np.isfinite(tree.threshold)] = 0  # missing against present values
+        signs = self._signs_of(tree)
         for depth in range(tree.depth):
             nodes = np.flatnonzero(~tree.is_leaf & (tree.node_depth == depth))
             left, right = tree.left[nodes], tree.right[nodes]
@@ -94,15 +93,23 @@ class Monotone:
         return np.where(held >= own.max(axis=1) - _ROUNDING, label, own.argmax(axis=1))
 
     def broken(self, tree: Tree) -> int:
-        """The first node whose frequencies are outside its limits; -1 if the order holds.
+        """The first node on the wrong side of a split by values with a sign; -1 if there is none.
 
         A tree as it is grown has none: growing takes only splits that keep the order.
         """
         sums = self.upper_sums(_frequencies(tree))
         lower, upper = self.limits(tree)
+        parents = np.flatnonzero(self._signs_of(tree))
+        checked = np.sort(np.concatenate([tree.left[parents], tree.right[parents]]))
         slack = 2.0 * _LEAST
-        outside = ((sums < lower - slack) | (sums > upper + slack)).any(axis=1)
-        return int(outside.argmax()) if outside.any() else -1
+        outside = (sums < lower - slack) | (sums > upper + slack)
+        wrong = checked[outside[checked].any(axis=1)]
+        return int(wrong[0]) if len(wrong) else -1
+
+    def _signs_of(self, tree: Tree) -> NDArray[np.int64]:
+        """The sign of each split; 0 where values do not decide, as for missing against present."""
+        signs = np.array([*self.signs, 0])[tree.feature]
+        return np.where(np.isfinite(tree.threshold), signs, 0)
 
 
 def _frequencies(tree: Tree) -> Floats:

@@ -10,6 +10,7 @@ imports included, and the peak of their memory in all, what pages of files they 
 - reading: pyarrow alone reads the files as a table;
 - in memory: ``BoundTreeClassifier.fit`` on the table that pyarrow reads;
 - streamed: ``BoundTreeClassifier.fit`` on the ``pyarrow.dataset``;
+- duckdb: ``BoundTreeClassifier.fit`` on a relation of DuckDB, which reads the files;
 - Dask with one and two workers of one thread: ``DaskBoundTreeClassifier``;
 - ``lightgbm.dask`` and ``xgboost.dask`` with one tree, two workers: approximate trees, 256 bins.
 
@@ -38,8 +39,10 @@ RESULTS = Path(__file__).parent / "results"
 LEAVES = 75
 FILE_ROWS = 250_000
 GROUP_ROWS = 125_000
-SIDES = ("reading", "memory", "streamed", "dask-1", "dask-2", "lightgbm.dask", "xgboost.dask")
-OURS = ("memory", "streamed", "dask-1", "dask-2")
+SIDES = (
+    "reading", "memory", "streamed", "duckdb", "dask-1", "dask-2", "lightgbm.dask", "xgboost.dask",
+)  # fmt: skip
+OURS = ("memory", "streamed", "duckdb", "dask-1", "dask-2")
 
 
 # -- data ----------------------------------------------------------------------------------
@@ -81,6 +84,15 @@ def fit_side(side: str, folder: str, leaves: int) -> str:
 
         dataset = pyarrow.dataset.dataset(folder)
         return fingerprint(tb.BoundTreeClassifier(n_jobs=2, **options).fit(dataset, "y").tree_)
+    if side == "duckdb":
+        import duckdb
+
+        import treebound as tb
+        from treebound.sql import Relation
+
+        with duckdb.connect(config={"threads": 2}) as connection:
+            rows = Relation(connection.read_parquet(f"{folder}/*.parquet"))
+            return fingerprint(tb.BoundTreeClassifier(**options).fit(rows, "y").tree_)
     import dask
     from distributed import Client, LocalCluster
 

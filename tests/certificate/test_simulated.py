@@ -31,7 +31,7 @@ class Fitted:
     """A fitted classifier, and the true risk of its trees."""
 
     def __init__(self, world, model):
-        self.world, self.model, self.cells = world, model, model.read(world.cells)
+        self.world, self.model, self.cells = world, model, model.read(world.cells, whole=True)
 
     def answers(self, model):
         return model.classes[model.tree.label[model.tree.apply(self.cells)]]

@@ -78,6 +78,12 @@ def test_evaluate_reports_the_quality_of_probabilities_and_takes_a_threshold(tab
     _, out, _ = run(capsys, "predict", model, path, "--threshold", "bad=0.2")
     lines = out.splitlines()[1:]
     np.testing.assert_array_equal(np.array(lines) == "bad", shares[:, 0] >= 0.2)
+    _, by_costs, _ = run(capsys, "predict", model, path, "--threshold", "bad=1:4")
+    assert by_costs == out  # a miss costs four times a false alarm
+    for wrong in ("bad=0:0", "bad=x:1", "worse=0.5", "bad=-1:4"):
+        code, _, err = run(capsys, "predict", model, path, "--threshold", wrong)
+        assert code == 2
+        assert "LABEL=FALSE:MISSED" in err
 
 
 def test_cross_validation_reports_it_too(table, capsys):

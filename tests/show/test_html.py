@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from random_trees import Case, cases, random_tree
+from sklearn.datasets import load_breast_cancer
+from sklearn.metrics import roc_auc_score
 
 import treebound as tb
 from treebound.data import Column
@@ -222,6 +224,20 @@ def test_the_page_tells_how_the_size_was_chosen() -> None:
     root = page["stats"][page["nodes"][page["steps"][page["start"]]["root"]][0]]
     assert root[2] == np.bincount(y).tolist()
     assert root[3] == pytest.approx([0.5, 0.5])
+
+
+def test_the_page_tells_how_good_probabilities_are_on_test_rows() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = tb.BoundTreeClassifier().fit(X[::2], y[::2])
+    test_X, test_y = X[1::2], y[1::2]
+    steps = document(to_html(clf, test=(test_X, test_y)))["steps"]
+    quality = next(step["quality"] for step in steps if step["leaves"] == clf.n_leaves_)
+    shares = clf.predict_proba(test_X)
+    assert f"AUC {roc_auc_score(test_y, shares[:, 1]):.3f}" in quality["words"]
+    assert sum(rows for _, _, rows in quality["calibration"]) == len(test_y)
+    top = sum(share * rows for share, _, rows in quality["calibration"]) / len(test_y)
+    assert top == pytest.approx(shares.max(axis=1).mean())
+    assert all(step["quality"] is None for step in document(to_html(clf))["steps"])
 
 
 def test_class_weights_leave_rows_rows_and_errors_are_called_weighted() -> None:

@@ -132,13 +132,27 @@ class HeldOut:
     @classmethod
     def of(cls, aside: Sample, tree: Tree, grown: Tree) -> HeldOut:
         """Count the held-out rows, ignoring their weights."""
-        errors = int((tree.label[tree.apply(aside.X)] != aside.y).sum())
+
+        def counted(tree: Tree) -> NDArray[np.int64]:
+            resting = np.zeros((tree.n_nodes, tree.n_classes), dtype=np.int64)
+            np.add.at(resting, (tree.apply(aside.X), aside.y), 1)
+            return resting
+
+        return cls.by_counts(counted, tree, grown)
+
+    @classmethod
+    def by_counts(
+        cls, counted: Callable[[Tree], NDArray[np.int64]], tree: Tree, grown: Tree
+    ) -> HeldOut:
+        """From the rows of each class that come to rest at each node of a tree."""
+        resting = counted(tree)
+        right = resting[np.arange(tree.n_nodes), tree.label].sum()
+        m = int(resting.sum())
         # with unknown="stop" rows may rest at inner nodes: sum whole subtrees
-        rest = np.zeros((grown.n_nodes + 1, grown.n_classes), dtype=np.int64)
-        np.add.at(rest, (grown.apply(aside.X) + 1, aside.y), 1)
-        before = rest.cumsum(axis=0)
+        before = np.zeros((grown.n_nodes + 1, grown.n_classes), dtype=np.int64)
+        np.cumsum(counted(grown), axis=0, out=before[1:])
         counts = before[np.arange(grown.n_nodes) + grown.size] - before[:-1]
-        return cls(aside.n_rows, errors, counts)
+        return cls(m, m - int(right), counts)
 
     def certificate(self, delta: float, tree: Tree, path: PruningPath | None) -> Certificate:
         """The certificate of the fitted tree."""

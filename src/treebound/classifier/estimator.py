@@ -21,7 +21,7 @@ from treebound.classifier.fitting import fit_table
 from treebound.classifier.methods import FrameOutput, ModelMethods
 from treebound.data import Column, Matrix
 from treebound.data.frames import read_table
-from treebound.data.streams import is_stream
+from treebound.data.streams import in_database, is_stream
 from treebound.edit import Editor
 from treebound.growing import GrowOptions
 from treebound.landscape import Landscape
@@ -210,9 +210,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         X : table of shape (n_rows, n_columns)
             A data frame of any library that narwhals knows, an array, or nested lists; or a
             ``pyarrow.dataset.Dataset`` or a lazy frame of polars, which are read batch by batch
-            and never held in memory as a whole.
+            and never held in memory as a whole; or a relation of DuckDB, PySpark or Ibis, which
+            stays in its database (:class:`treebound.sql.Relation` has settings).
         y : array-like of shape (n_rows,), or str
-            The class of every row; of a table that is read in batches, the name of its column.
+            The class of every row; of a table that is not in memory, the name of its column.
         sample_weight : array-like of shape (n_rows,), or str, optional
             The weight of every row, or the name of its column.
         groups : array-like of shape (n_rows,), optional
@@ -228,7 +229,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         """
         with self._unchanged_on_error():
             rows = X
-            if not is_stream(X):
+            if not is_stream(X) and not in_database(X):
                 rows = read_table(X)
                 if type(X) is not np.ndarray or y is None:  # an array has no names to look for
                     validate_data(self, X, y, skip_check_array=True)
@@ -277,7 +278,13 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         validate_data(self, X, reset=False, skip_check_array=True)
         return model.read(table, whole=True)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def _in_database(self, X: Any, output: Any) -> Any:
+        """A lazy frame of the database with the answers as further columns."""
+        from treebound.sql import with_answers
+
+        return with_answers(self._fitted(), X, output)
+
+    def predict(self, X: Any) -> Any:
         """Predict the class of each row of a table.
 
         Parameters
@@ -289,7 +296,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         Returns
         -------
         ndarray of shape (n_rows,)
+            Of a relation of a database, a lazy frame of it with a column ``prediction``.
         """
+        if in_database(X):
+            return self._in_database(X, "label")
         return self._fitted().predict(self._rows(X), self.n_jobs)
 
     def predict_proba(self, X: Any) -> Any:
@@ -305,6 +315,8 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         ndarray of shape (n_rows, n_classes)
             The classes in the order of ``classes_``. A frame after :meth:`set_output`.
         """
+        if in_database(X):
+            return self._in_database(X, "proba")
         return self._framed(self._probabilities(X), X)
 
     def _probabilities(self, X: Any) -> NDArray[np.float64]:
@@ -326,7 +338,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         with np.errstate(divide="ignore"):
             return self._framed(np.log(self._probabilities(X)), X)
 
-    def apply(self, X: Any) -> NDArray[np.int32]:
+    def apply(self, X: Any) -> Any:
         """The node of ``tree_`` that each row reaches.
 
         Parameters
@@ -339,6 +351,8 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         ndarray of int32, shape (n_rows,)
             Leaves, or inner nodes with ``unknown="stop"``.
         """
+        if in_database(X):
+            return self._in_database(X, "node")
         return self._fitted().apply(self._rows(X), self.n_jobs)
 
     def decision_path(self, X: Any) -> csr_matrix:
@@ -363,14 +377,18 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         X : table of shape (n_rows, n_columns)
             The columns of the training table.
         y : array-like of shape (n_rows,), or str
-            The labels; of a table that is read in batches, the name of their column.
-        sample_weight : array-like of shape (n_rows,), optional
-            The weight of every row of a table in memory.
+            The labels; of a table that is not in memory, the name of their column.
+        sample_weight : array-like of shape (n_rows,), or str, optional
+            The weight of every row of a table in memory; of a relation, the name of its column.
 
         Returns
         -------
         float
         """
+        if in_database(X):
+            from treebound.sql import accuracy
+
+            return accuracy(self._fitted(), X, y, sample_weight)
         if not is_stream(X):
             return float(super().score(X, y, sample_weight))
         if sample_weight is not None:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial, reduce
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ from treebound.data.frames import Table, read_table
 from treebound.data.parts import Schema, join_samples
 from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.sample import group_codes
-from treebound.data.streams import Batches, TableStream, open_stream
+from treebound.data.streams import Batches, TableStream, in_database, open_stream
 from treebound.data.weights import row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, Limits, Progress, grow, grow_on_engine, make_bins
 from treebound.growing._bins import Bins
@@ -54,6 +55,7 @@ __all__ = [
     "Fold",
     "cross_validated",
     "fit_engine",
+    "fit_relation",
     "fit_sample",
     "fit_stream",
     "fit_table",
@@ -82,8 +84,11 @@ def fit_table(
 ) -> Model:
     """Grow a tree on a table and prune it; a dataset or lazy frame is read in batches."""
     batches = open_stream(X)
+    stored = batches is None and in_database(X)
     if groups is not None:
-        refuse_groups(parameters, in_memory=batches is None)
+        refuse_groups(parameters, in_memory=batches is None and not stored)
+    if stored:
+        return fit_relation(parameters, X, y, sample_weight, columns=columns)
     if batches is not None:
         return fit_stream(parameters, batches, y, sample_weight, columns=columns)
     if columns is not None:
@@ -383,6 +388,47 @@ def fit_parts(
     refuse_what_needs_rows(parameters, pruner)
     engine = make_engine(make_bins(schema.columns, schema.sample), aside)
     return fit_engine(parameters, engine, schema, target=target, **options)
+
+
+def fit_relation(
+    parameters: FitParameters, X: Any, y: Any, sample_weight: Any = None, *, columns: Any = None
+) -> Model:
+    """Fit inside a database; y and sample_weight name columns.
+
+    A relation of few rows is fetched. Of another one, rows may be set aside by number: to certify
+    the tree, and to choose the weight of the pruner.
+    """
+    from treebound.sql import Relation, RelationRows, SqlEngine
+
+    pruner, options = parameters.checked()
+    relation = X if isinstance(X, Relation) else Relation(X)
+    with RelationRows(relation, y, sample_weight, columns) as rows:
+        if rows.n_rows <= relation.max_fetched_rows:
+            return replace(fit_table(parameters, *rows.fetched()), target=y)
+        refuse_what_needs_rows(parameters, pruner)
+        held_out = parameters.certify == "held-out"
+        if not held_out:
+            refuse_what_needs_a_table(parameters)
+        if options.thresholds == "observed":
+            must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"
+            raise invalid("thresholds", "BoundTreeClassifier", must, options.thresholds)
+        chooses = isinstance(pruner, BoundPruner) and pruner.validates(rows.n_rows)
+        chooses = chooses and sample_weight is None  # rows that are set aside are counted
+        rows.set_aside(parameters.random_state, certify=held_out, choose=chooses)
+        coded = rows.code(
+            categorical_features=parameters.categorical_features,
+            ordinal_features=parameters.ordinal_features,
+            class_weight=parameters.class_weight,
+        )
+        # cells are divided where it matters: finer ones for all rows are of no use
+        limits = Limits(most_live=inf)
+        with SqlEngine(coded, relation.max_fetched_rows, rows.left_out) as engine:
+            model = fit_engine(parameters, engine, coded.schema, target=y, limits=limits)
+            engine.check_unchanged()
+        if held_out:
+            counted = partial(rows.count_aside, unknown=parameters.unknown)
+            model = replace(model, held_out=HeldOut.by_counts(counted, model.tree, model.grown))
+    return model
 
 
 def fit_engine(

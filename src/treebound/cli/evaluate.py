@@ -69,13 +69,14 @@ def evaluate(
     delta
         The promise holds with probability 1 - delta; by default as the model was fitted.
     threshold
-        LABEL=PROBABILITY: answer this class wherever its probability is at least so large.
+        LABEL=PROBABILITY: answer this class wherever its probability is at least so large; or
+        LABEL=FALSE:MISSED, the costs of answering it falsely and of missing it, such as bad=1:15.
     json
         Print all figures as JSON.
     """
-    from treebound.cli.figures import figures_of, quality_words
     from treebound.cli.models import loaded_model, one_leaf, percent, tested_rows
     from treebound.cli.weighting import with_threshold
+    from treebound.show.quality import figures_of, quality_words
 
     loaded = with_threshold(loaded_model(model, data), threshold)
     tested = tested_rows(loaded, [data, *more], options, target)

@@ -301,8 +301,8 @@ def _cross_validated(
 ) -> str:
     """Cross-validate and print the result; the share of errors."""
     from treebound.classifier.fitting import cross_validated
-    from treebound.cli.figures import quality_line
     from treebound.cli.models import constant_error, leaves, percent
+    from treebound.show.quality import quality_line
 
     with progress(f"cross-validating, {k} folds", quiet):
         folds = cross_validated(parameters, sample, k)

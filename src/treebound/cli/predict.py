@@ -48,7 +48,8 @@ def predict(
     proba
         Also write the probability of every class.
     threshold
-        LABEL=PROBABILITY: answer this class wherever its probability is at least so large.
+        LABEL=PROBABILITY: answer this class wherever its probability is at least so large; or
+        LABEL=FALSE:MISSED, the costs of answering it falsely and of missing it, such as bad=1:15.
     keep
         Also write the columns of the table.
     chunk_rows

@@ -138,15 +138,21 @@ def _weighted_by(sample: Sample, name: str) -> Sample:
 
 
 def with_threshold(model: Model, text: str | None) -> Model:
-    """The model that answers a class where its probability is at least a threshold."""
+    """The model that answers a class where its probability is at least a threshold.
+
+    Costs ``FALSE:MISSED`` stand for the probability from which on the answer costs less.
+    """
     if text is None:
         return model
     name, _, value = text.rpartition("=")
     labels = {str(label): label for label in model.classes.tolist()}
+    false, costs, missed = value.partition(":")
     try:
-        return model.with_threshold(labels[name], float(value))
-    except (KeyError, ValueError):
+        threshold = float(false) / (float(false) + float(missed)) if costs else float(value)
+        return model.with_threshold(labels[name], threshold)
+    except (KeyError, ValueError, ZeroDivisionError):
         raise ValueError(
-            "The option --threshold must be LABEL=PROBABILITY, a class and a number from 0 to 1. "
+            "The option --threshold must be LABEL=PROBABILITY, a class and a number from 0 to 1, "
+            "or LABEL=FALSE:MISSED, the costs of answering the class falsely and of missing it. "
             f"Got {text!r} instead. Hint: the classes are {', '.join(list(labels)[:20])}."
         ) from None

@@ -22,7 +22,7 @@ from treebound.data.raw import (
     some_names,
 )
 
-__all__ = ["learn_matrix", "read_matrix"]
+__all__ = ["chosen_columns", "learn_matrix", "read_matrix"]
 
 
 # -- training ----------------------------------------------------------------------------------
@@ -71,14 +71,7 @@ def learn_matrix(
     """
     table = read_table(X)
     labels = table.labels
-    nominal = _chosen(categorical_features, labels, "categorical_features")
-    ordinal = _declared(ordinal_features, labels)
-    both = sorted(nominal & ordinal.keys())
-    if both:
-        raise ValueError(
-            f"Column {labels[both[0]]!r} is named in both 'categorical_features' and "
-            "'ordinal_features'. Hint: keep it in one of them."
-        )
+    nominal, ordinal = chosen_columns(labels, categorical_features, ordinal_features)
     dense = table.floats() if not nominal and not ordinal else None
     if dense is not None:
         missing = _missing_columns(dense, labels)
@@ -91,6 +84,21 @@ def learn_matrix(
         for i, label in enumerate(labels)
     ]
     return Matrix(tuple(column for column, _ in learned), tuple(values for _, values in learned))
+
+
+def chosen_columns(
+    labels: tuple[str, ...], categorical_features: Any, ordinal_features: Any
+) -> tuple[set[int], dict[int, tuple[Any, ...] | None]]:
+    """The columns that are nominal by choice, and the ordinal ones with their categories."""
+    nominal = _chosen(categorical_features, labels, "categorical_features")
+    ordinal = _declared(ordinal_features, labels)
+    both = sorted(nominal & ordinal.keys())
+    if both:
+        raise ValueError(
+            f"Column {labels[both[0]]!r} is named in both 'categorical_features' and "
+            "'ordinal_features'. Hint: keep it in one of them."
+        )
+    return nominal, ordinal
 
 
 def _learn_column(

@@ -26,8 +26,8 @@ from treebound.data.raw import some_names
 from treebound.data.sample import Sample
 
 __all__ = [
-    "BATCH_ROWS", "Batch", "Batches", "TableStream", "TypesChanged", "is_stream", "open_stream",
-    "until_settled",
+    "BATCH_ROWS", "Batch", "Batches", "TableStream", "TypesChanged", "in_database", "is_stream",
+    "open_stream", "until_settled",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -120,6 +120,18 @@ def open_stream(X: Any) -> Batches | None:
     from treebound.data.arrow_dataset import DatasetBatches
 
     return DatasetBatches(X)
+
+
+def in_database(X: Any) -> bool:
+    """Whether a table is a relation of a database, or has settings for one."""
+    module = type(X).__module__
+    if module.partition(".")[0] in ("duckdb", "_duckdb", "pyspark", "ibis", "sqlframe", "narwhals"):
+        import narwhals as nw
+
+        frame = nw.from_native(X, pass_through=True)
+        if isinstance(frame, nw.LazyFrame):
+            return not (frame.implementation.is_polars() or frame.implementation.is_dask())
+    return module.startswith("treebound.sql.")
 
 
 class TableStream:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -30,6 +30,12 @@ from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc
 from treebound.exchange.errors import FormatError
 from treebound.exchange.nodes import nodes_of, same_size, table_of, tree_of
+from treebound.exchange.stored_columns import (
+    classes_document,
+    classes_of,
+    column_document,
+    columns_of,
+)
 from treebound.exchange.stored_path import path_document, stored_path
 from treebound.model import Model
 from treebound.parameters import FitParameters
@@ -38,10 +44,7 @@ from treebound.tree import Tree
 
 __all__ = ["dumps", "load", "loads", "save"]
 
-_DTYPES = {"O": "object", "U": "str"}
-_VALUES: dict[type, Any] = {
-    str: doc.Strings, int: doc.Integers, float: doc.Numbers, bool: doc.Booleans,
-}  # fmt: skip
+R = TypeVar("R")
 _ANSWERING = ("unknown", "smoothing")
 
 
@@ -152,11 +155,10 @@ def loads(text: str | bytes) -> Model:
         If the text is not a valid model; the message names the location.
     """
     document = doc.parse(text)
-    columns, classes = _columns(document.columns), _classes(document.classes)
+    columns, classes = columns_of(document.columns), classes_of(document.classes)
     tree = tree_of(document.nodes, columns, classes)
-    path = None
-    if document.pruning is not None:
-        path = stored_path(document.pruning, columns, classes)
+    path = _optional(stored_path, document.pruning, columns, classes)
+    grown = tree if path is None else path.first
     parameters = _parameters(document.parameters, document.prediction)
     return Model(
         tree,
@@ -166,19 +168,24 @@ def loads(text: str | bytes) -> Model:
         unknown=parameters.unknown,
         smoothing=parameters.smoothing,
         delta=parameters.delta,
-        held_out=_held_out(document.held_out, tree if path is None else path.first),
-        proof=None if document.proof is None else _proof(document.proof, tree, "proof"),
-        frontier=_frontier(document.frontier, columns, classes, parameters.delta),
-        referral=_referral(document.referral, columns),
-        row_counts=_row_counts(document.row_counts, tree if path is None else path.first),
+        held_out=_optional(_held_out, document.held_out, grown),
+        proof=_optional(_proof, document.proof, tree, "proof"),
+        frontier=_optional(_frontier, document.frontier, tree, parameters.delta),
+        referral=_optional(_referral, document.referral, columns),
+        row_counts=_optional(_row_counts, document.row_counts, grown),
         target=document.target,
         named=document.named,
-        rows=_row_record(document.rows),
+        rows=_optional(_row_record, document.rows),
         parameters=parameters.values() if document.parameters else {},
         no_certificate=document.no_certificate,
         edits=tuple(document.edits),
         swapped=_swapped(document.swapped, tree),
     )
+
+
+def _optional(convert: Callable[..., R], value: Any, *others: Any) -> R | None:
+    """A part of a model, or of its document, if it has one."""
+    return None if value is None else convert(value, *others)
 
 
 def _swapped(nodes: list[int], tree: Tree) -> tuple[int, ...]:
@@ -193,34 +200,28 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
     trees = [tree, model.grown, *(certified.tree for certified in model.frontier or ())]
     asked = {feature for own in trees for feature in own.feature.tolist()}
     parameters = {name: v for name, v in model.parameters.items() if name not in _ANSWERING}
-    rows = model.rows if row_record else None
     return doc.ModelDocument(
         format="treebound-model",
         version=1,
         made_by=f"treebound {installed_version()}",
         target=model.target,
         named=model.has_names,
-        columns=[_column(column, at in asked) for at, column in enumerate(tree.columns)],
-        classes=_classes_document(tree.classes),
+        columns=[column_document(column, at in asked) for at, column in enumerate(tree.columns)],
+        classes=classes_document(tree.classes),
         nodes=nodes_of(tree),
         prediction=doc.Prediction(model.unknown, model.smoothing),
         parameters=_representable(parameters),
-        certificate=_certificate(model.certificate),
+        certificate=_optional(_certificate, model.certificate),
         no_certificate=model.no_certificate,
         edits=list(model.edits),
         swapped=list(model.swapped),
         pruning=_pruning(model),
-        held_out=_held_out_document(model.held_out),
-        proof=None if model.proof is None else _proof_document(model.proof),
-        frontier=_frontier_document(model),
-        referral=_referral_document(model.referral),
-        row_counts=None if model.row_counts is None else model.row_counts.tolist(),
-        rows=None
-        if rows is None
-        else {
-            role: doc.SketchDocument(s.hashes.astype("<u8").tobytes(), s.counts.tolist(), s.rows)
-            for role, s in rows.sketches.items()
-        },
+        held_out=_optional(_held_out_document, model.held_out),
+        proof=_optional(_proof_document, model.proof),
+        frontier=_optional(_frontier_document, model.frontier, model.step),
+        referral=_optional(_referral_document, model.referral),
+        row_counts=_optional(np.ndarray.tolist, model.row_counts),
+        rows=_optional(_record_document, model.rows if row_record else None),
     )
 
 
@@ -271,93 +272,6 @@ def _choice(document: doc.ChoiceDocument) -> WeightChoice:
     )  # fmt: skip
 
 
-# -- columns and classes --------------------------------------------------------------------------
-
-
-def _column(column: Column, listed: bool) -> doc.ColumnDocument:
-    categories: Any = None
-    if column.categories is not None:
-        size = column.n_categories
-        if listed or not size:
-            categories = _values(list(column.categories), f"columns[{column.name!r}].categories")
-        else:
-            categories = size
-    return doc.ColumnDocument(column.name, column.kind, column.declared, column.missing, categories)
-
-
-def _columns(columns: list[doc.ColumnDocument]) -> tuple[Column, ...]:
-    made = []
-    for at, item in enumerate(columns):
-        where, categories = f"columns[{at}].categories", item.categories
-        if (categories is None) != (item.kind == "real"):
-            raise FormatError(where, "must be null exactly when the kind is 'real'")
-        column = Column(item.name, item.kind, None, item.declared, item.missing)
-        if isinstance(categories, int):
-            column = replace(column, categories=(), unlisted=categories)
-        elif categories is not None:
-            column = replace(column, categories=tuple(_distinct(categories, where)))
-        made.append(column)
-    names = [column.name for column in made]
-    if len(set(names)) != len(names):
-        twice = doc.first_repeated(names)
-        at = len(names) - 1 - names[::-1].index(twice)
-        raise FormatError(f"columns[{at}].name", f"{twice!r:.60} is given twice")
-    return tuple(made)
-
-
-def _classes_document(classes: NDArray[Any]) -> doc.Classes:
-    """The classes: the values, and the numpy type that the labels had."""
-    values = msgspec.to_builtins(_values(classes.tolist(), "classes"))
-    dtype = _DTYPES.get(classes.dtype.kind, classes.dtype.name)
-    return msgspec.convert({**values, "dtype": dtype}, doc.Classes)  # type: ignore[no-any-return]
-
-
-def _classes(classes: Any) -> NDArray[Any]:
-    values, dtype = _distinct(classes, "classes"), classes.dtype
-    if not values:
-        raise FormatError("classes.values", "must have at least one class")
-    longest = max(map(len, values)) if isinstance(classes, doc.Strings) else 0
-    # a text array allocates the longest label for every entry: too much for a single long one
-    if dtype == "str" and longest * len(values) > 2**18 + 16 * sum(map(len, values)):
-        raise FormatError("classes.dtype", "takes too much memory, use 'object'")
-    try:
-        typed = np.array(values, dtype=dtype)
-    except (ValueError, TypeError, OverflowError):
-        typed = np.empty(0)
-    if typed.tolist() != values:
-        raise FormatError("classes.dtype", f"{dtype!r} cannot hold the values")
-    return typed
-
-
-def _values(values: list[Any], where: str) -> doc.Categories:
-    """Categories or labels with their JSON type, to distinguish 1, 1.0, "1" and true."""
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
-    kinds = {type(value) for value in plain} or {str}
-    kind = _VALUES.get(kinds.pop()) if len(kinds) == 1 else None
-    if kind is None:
-        found = ", ".join(sorted({type(value).__name__ for value in plain}))
-        raise ValueError(
-            "A model file can hold strings, integers, finite numbers or booleans, all of one "
-            f"kind, in {where}. Found {found} instead. Hint: convert them before fitting."
-        )
-    if kind is doc.Numbers and not all(map(math.isfinite, plain)):
-        raise ValueError(f"A model file cannot hold NaN or infinity in {where}.")
-    made: doc.Categories = kind(plain)
-    return made
-
-
-def _distinct(values: Any, where: str) -> list[Any]:
-    """The values, which must differ; integers of 64 bits."""
-    listed: list[Any] = values.values
-    if isinstance(values, doc.Integers):
-        for at, value in enumerate(listed):
-            if not -(2**63) <= value < 2**64:
-                raise FormatError(f"{where}.values[{at}]", "must fit in 64 bits")
-    if len(set(listed)) != len(listed):
-        raise FormatError(f"{where}.values", "must be distinct")
-    return listed
-
-
 # -- parameters, held-out rows, certificate, record of rows ---------------------------------------
 
 
@@ -374,16 +288,12 @@ def _parameters(parameters: dict[str, Any], answering: doc.Prediction) -> FitPar
     return made
 
 
-def _held_out_document(held_out: HeldOut | None) -> doc.HeldOutDocument | None:
-    if held_out is None:
-        return None
+def _held_out_document(held_out: HeldOut) -> doc.HeldOutDocument:
     counts = held_out.counts.tolist()
     return doc.HeldOutDocument(held_out.m, held_out.errors, counts, held_out.folds)
 
 
-def _held_out(document: doc.HeldOutDocument | None, grown: Tree) -> HeldOut | None:
-    if document is None:
-        return None
+def _held_out(document: doc.HeldOutDocument, grown: Tree) -> HeldOut:
     shape = (grown.n_nodes, grown.n_classes)
     counts = table_of(document.counts, "held_out.counts", shape, np.int64)
     if counts[0].sum() != document.m or document.errors > document.m:
@@ -404,51 +314,36 @@ def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
     return PriorProof.of(tree, document.log_prior, counts_a, counts_b)
 
 
-def _frontier_document(model: Model) -> doc.FrontierDocument | None:
-    if model.frontier is None:
-        return None
+def _frontier_document(frontier: Frontier, step: int | None) -> doc.FrontierDocument:
     trees = [
         doc.CertifiedDocument(nodes_of(certified.tree), _proof_document(certified.proof))
-        for certified in model.frontier
+        for certified in frontier
     ]
-    return doc.FrontierDocument(trees, model.frontier.chosen, model.step)
+    return doc.FrontierDocument(trees, frontier.chosen, step)
 
 
-def _frontier(
-    document: doc.FrontierDocument | None,
-    columns: tuple[Column, ...],
-    classes: NDArray[Any],
-    delta: float,
-) -> Frontier | None:
-    if document is None:
-        return None
+def _frontier(document: doc.FrontierDocument, like: Tree, delta: float) -> Frontier:
     for name in ("chosen", "step"):
         if (getattr(document, name) or 0) >= len(document.trees):
             raise FormatError(f"frontier.{name}", "must be the number of a tree")
     trees = []
     for at, each in enumerate(document.trees):
-        tree = tree_of(each.nodes, columns, classes, f"frontier.trees[{at}].nodes")
+        tree = tree_of(each.nodes, like.columns, like.classes, f"frontier.trees[{at}].nodes")
         proof = _proof(each.proof, tree, f"frontier.trees[{at}].proof")
         trees.append(CertifiedTree(tree, proof, proof.risk(delta)))
     return Frontier(tuple(trees), document.chosen)
 
 
-def _referral_document(referral: Referral | None) -> doc.ReferralDocument | None:
-    if referral is None:
-        return None
+def _referral_document(referral: Referral) -> doc.ReferralDocument:
     return doc.ReferralDocument(
         referral.label, referral.answers.tolist(),
         referral.max_risk, referral.delta, referral.errors, referral.answered, referral.m,
-        _classes_document(referral.tree.classes), nodes_of(referral.tree),
+        classes_document(referral.tree.classes), nodes_of(referral.tree),
     )  # fmt: skip
 
 
-def _referral(
-    document: doc.ReferralDocument | None, columns: tuple[Column, ...]
-) -> Referral | None:
-    if document is None:
-        return None
-    tree = tree_of(document.nodes, columns, _classes(document.classes), "referral.nodes")
+def _referral(document: doc.ReferralDocument, columns: tuple[Column, ...]) -> Referral:
+    tree = tree_of(document.nodes, columns, classes_of(document.classes), "referral.nodes")
     same_size(document.answers, tree.n_nodes, "referral.answers")
     if not document.errors <= document.answered <= document.m:
         raise FormatError("referral", "must have errors <= answered <= m")
@@ -464,18 +359,21 @@ def _step(document: doc.ModelDocument) -> int | None:
     return None if steps is None else steps.step
 
 
-def _row_counts(counts: list[list[int]] | None, grown: Tree) -> NDArray[np.int64] | None:
-    if counts is None:
-        return None
+def _row_counts(counts: list[list[int]], grown: Tree) -> NDArray[np.int64]:
     table = table_of(counts, "row_counts", (grown.n_nodes, grown.n_classes), np.int64)
     if (table.sum(axis=1) != grown.rows).any():
         raise FormatError("row_counts", "must add up to the rows of each node")
     return table
 
 
-def _row_record(document: Mapping[Any, doc.SketchDocument] | None) -> RowRecord | None:
-    if document is None:
-        return None
+def _record_document(rows: RowRecord) -> dict[Any, doc.SketchDocument]:
+    return {
+        role: doc.SketchDocument(s.hashes.astype("<u8").tobytes(), s.counts.tolist(), s.rows)
+        for role, s in rows.sketches.items()
+    }
+
+
+def _row_record(document: Mapping[Any, doc.SketchDocument]) -> RowRecord:
     return RowRecord({role: _sketch(each, f"rows.{role}") for role, each in document.items()})
 
 
@@ -493,8 +391,8 @@ def _sketch(document: doc.SketchDocument, where: str) -> RowSketch:
     return RowSketch(hashes, np.array(document.counts, dtype=np.int64), document.rows)
 
 
-def _certificate(certificate: Certificate | None) -> dict[str, Any] | None:
-    return None if certificate is None else _representable(asdict(certificate))
+def _certificate(certificate: Certificate) -> dict[str, Any]:
+    return _representable(asdict(certificate))
 
 
 def _representable(values: Mapping[str, Any]) -> dict[str, Any]:

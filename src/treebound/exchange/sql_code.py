@@ -26,7 +26,7 @@ from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing
 from treebound.tree.split import Split, Unknown, plain
 
-__all__ = ["to_sql"]
+__all__ = ["nodes_to_sql", "to_sql"]
 
 _NATIVE = frozenset(("sqlite", "duckdb", "postgres"))  # written here, the others by sqlglot
 _NO_NAN = frozenset(("sqlite", "mysql", "tsql", "fabric"))
@@ -105,6 +105,15 @@ def to_sql(
         return text
     written: str = sqlglot.transpile(text, read="postgres", write=dialect, pretty=True)[0]
     return written
+
+
+def nodes_to_sql(tree: Tree, *, unknown: Unknown, dialect: str | None) -> str:
+    """The node at which a row comes to rest, as an SQL expression."""
+    text = _Writer(dialect).query(tree, None, "node", unknown, range(tree.n_nodes))
+    sqlglot = _sqlglot(dialect)
+    if sqlglot is not None:
+        text = sqlglot.transpile(text, read="postgres", write=dialect)[0]
+    return text
 
 
 def _sqlglot(dialect: str | None) -> Any:

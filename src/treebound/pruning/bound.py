@@ -217,10 +217,14 @@ class BoundPruner(BasePruner):
 
     def leaves_out(self, rows: int, columns: int) -> LeftOut | None:
         """A tenth of the rows of a large table."""
-        few = self.rule is None and rows < LEAST_ROWS
-        if few or not (is_large(rows, columns) and self.chooses and isinstance(self.folds, int)):
+        if not (is_large(rows, columns) and self.validates(rows)):
             return None
         return LeftOut.draw(self.random_state)
+
+    def validates(self, rows: int) -> bool:
+        """Whether the weight is chosen on rows that were not grown on, and rows may be drawn."""
+        few = self.rule is None and rows < LEAST_ROWS
+        return self.chooses and isinstance(self.folds, int) and not few
 
     def _search(self, tree: Tree, rows: Rows) -> Found:
         costs = Costs.of(tree, self.costs)

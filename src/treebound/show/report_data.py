@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treebound._versions import installed_version
 from treebound.certificate import Certificate
@@ -17,6 +18,7 @@ from treebound.model import Model
 from treebound.parameters import FitParameters
 from treebound.show.colours import class_colours
 from treebound.show.path_display import spread
+from treebound.show.quality import quality_at, quality_words
 from treebound.show.words import answer, number, one_line, typeset
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
@@ -32,6 +34,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
 
     def step(at: Model, number: int, errors: float, score: float) -> dict[str, Any]:
         limit = at.certificate if certificate is not None else None
+        ends = None if test is None else _ends(at.tree, test)
         return {
             "root": store.add(at.tree, at.swapped),
             "step": int(number),
@@ -40,7 +43,8 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
             "score": score if math.isfinite(score) else None,
             "certificate": None if limit is None else float(limit.risk),
             "certified": [] if limit is None else lines.of(limit),
-            "test": None if test is None else _confusion(at.tree, test),
+            "test": None if ends is None else _confusion(at.tree, ends),
+            "quality": None if ends is None or not ends.any() else _quality(at, ends),
         }
 
     if path is None:
@@ -155,12 +159,25 @@ def _parameters(model: Model) -> list[list[Any]]:
     ]
 
 
-def _confusion(tree: Tree, test: Sample) -> list[list[int]]:
+def _ends(tree: Tree, test: Sample) -> NDArray[np.int64]:
+    """Test rows of each class that end at each node."""
+    ends = np.zeros((tree.n_nodes, tree.n_classes), dtype=np.int64)
+    np.add.at(ends, (tree.apply(test.X), test.y), 1)
+    return ends
+
+
+def _confusion(tree: Tree, ends: NDArray[np.int64]) -> list[list[int]]:
     """The nonzero cells of the confusion matrix: (true class, predicted class, rows)."""
-    answers = tree.label[tree.apply(test.X)]
     counts = np.zeros((tree.n_classes, tree.n_classes), dtype=np.int64)
-    np.add.at(counts, (test.y, answers), 1)
+    np.add.at(counts.T, tree.label, ends)
     return [[int(a), int(b), int(counts[a, b])] for a, b in np.argwhere(counts)]
+
+
+def _quality(model: Model, ends: NDArray[np.int64]) -> dict[str, Any]:
+    """The quality of the probabilities, in words and as points of a calibration plot."""
+    figures = quality_at(model, ends)
+    points = [[part["probability"], part["right"], part["rows"]] for part in figures["calibration"]]
+    return {"words": quality_words(figures), "calibration": points}
 
 
 class _Lines:

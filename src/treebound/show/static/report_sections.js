@@ -62,11 +62,25 @@ const confusionTable = (table, caption) => {
   return made("figure", {}, made("h3", {}, `${caption}: ${percent(right / total)} right`),
     scrolling(made("table", { class: "confusion" }, made("thead", {}, head), made("tbody", {}, ...rows, precision))));
 };
+// How often the answer is right where the tree is so sure of it; on the diagonal it is as often.
+const calibrationPlot = ({ words, calibration }) => {
+  const plot = made("svg", { class: "calibration", viewBox: "0 0 110 110", role: "img", "aria-label": "Calibration plot" });
+  const most = Math.max(...calibration.map((point) => point[2])), x = (share) => 5 + 100 * share, y = (share) => 105 - 100 * share;
+  plot.append(made("path", { class: "axis", d: "M5,5V105H105" }), made("path", { class: "axis", d: "M5,105L105,5" }));
+  for (const [probability, right, rows] of calibration) {
+    const dot = made("circle", { class: "dot", cx: x(probability), cy: y(right), r: 1.5 + 3 * Math.sqrt(rows / most) });
+    dot.append(made("title", {}, `${number(rows)} rows: probability ${percent(probability)}, right ${percent(right)}`));
+    plot.append(dot);
+  }
+  return made("figure", {}, made("h3", {}, "Probabilities on the test rows"), paragraph(words, "note"), plot,
+    paragraph("Across: the probability of the answer; up: how often it is right. Larger dots stand for more rows.", "note"));
+};
 const tellConfusion = () => {
   const step = data.steps[state.step];
   const parts = [confusionTable(trainingConfusion(step.root), `Training ${weightWords} (${number(sum(statsOf(step.root)[2]))})`)];
   if (step.test) parts.push(confusionTable(testConfusion(step.test), `Test rows (${number(testShare(step).total)})`));
-  at("confusion").replaceChildren(made("div", { class: parts.length > 1 && data.classes.length < 5 ? "pair" : "" }, ...parts));
+  at("confusion").replaceChildren(made("div", { class: parts.length > 1 && data.classes.length < 5 ? "pair" : "" }, ...parts),
+    ...(step.quality ? [calibrationPlot(step.quality)] : []));
 };
 
 const MOST_RULES = 40;

@@ -4,7 +4,7 @@ const at = (id) => document.getElementById(id);
 const LINE = 15, PAD = 7, BAR = 7, GAP = 14, LEVEL = 34, WIDEST = 24, MOST = 160, READABLE = 0.72;
 
 const made = (tag, attributes = {}, ...children) => {
-  const svg = ["svg", "g", "path", "rect", "text", "circle", "line"].includes(tag);
+  const svg = ["svg", "g", "path", "rect", "text", "circle", "line", "title"].includes(tag);
   const element = svg
     ? document.createElementNS("http://www.w3.org/2000/svg", tag)
     : document.createElement(tag);

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from treebound.model import Model, Tested
 
-__all__ = ["figures_of", "quality_line", "quality_words"]
+__all__ = ["figures_of", "quality_at", "quality_line", "quality_words"]
 
 _BINS = 10  # of the calibration
 
@@ -29,15 +29,13 @@ def figures_of(model: Model, tested: Tested) -> dict[str, Any]:
     rows = int(counts.sum())
     errors = rows - int(right.sum())
     labels = tree.classes.tolist()
-    node, truth = np.nonzero(counts)  # rows that are alike count once, with their number
-    shares, answer = model.node_probabilities[node], tree.label[node]
     return {
         "rows": rows,
         "errors": errors,
         "error": errors / rows,
         "majority": labels[most],
         "majority_error": 1.0 - float(asked[most]) / rows,
-        **quality(truth, shares, answer, counts[node, truth].astype(np.float64)),
+        **quality_at(model, counts),
         "classes": labels,
         "rows_of_class": asked.tolist(),
         "precision": _shares(precision),
@@ -45,6 +43,13 @@ def figures_of(model: Model, tested: Tested) -> dict[str, Any]:
         "f1": _shares(f1),
         "confusion": table.tolist(),
     }
+
+
+def quality_at(model: Model, counts: NDArray[np.int64]) -> dict[str, Any]:
+    """How good answers and probabilities are for rows of each class that end at each node."""
+    node, truth = np.nonzero(counts)  # rows that are alike count once, with their number
+    shares, answer = model.node_probabilities[node], model.tree.label[node]
+    return quality(truth, shares, answer, counts[node, truth].astype(np.float64))
 
 
 def _shares(values: NDArray[np.float64]) -> list[float | None]:

@@ -1,0 +1,483 @@
+"""SqlEngine: growing where every question about the rows is a query of counts.
+
+Rows are counted by slot, cell and label. What is inside a cell is asked in cells of half the width,
+again and again, each with its least and greatest value; at last value by value. Any map that keeps
+the order of values gives the same tree.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data import Sample
+from treebound.growing._bins import Bins, keys_of
+from treebound.growing.grow import KINDS
+from treebound.growing.refine import EXACT, Answer, Question
+from treebound.growing.shard import Facts, Piece, ShardSplit, Subtree, grow_subtree
+from treebound.sql.relation import CELLS, Coding
+from treebound.sql.rows import CodedRows, pick
+from treebound.tree.model import Tree
+from treebound.tree.node_sums import NodeSums, summed_up
+
+__all__ = ["SqlEngine"]
+
+# Cells are not halved more often than this: their numbers and slots share 63 bits.
+_MOST_LEVEL = 36
+# Columns that are counted in one query.
+_AT_ONCE = 64
+# From so many rows on, what is counted is copied first.
+_MANY_ROWS = 1 << 17
+_LOOK = 2  # the value tells the side of a row
+
+
+class SqlEngine:
+    """The rows of a relation, and the operations that growing needs, as queries.
+
+    Parameters
+    ----------
+    rows : CodedRows
+    max_fetched_rows : int
+        The rows of nodes with at most this many are fetched.
+    left_out : callable
+        Sums of rows that were left out, at the nodes of a tree.
+    """
+
+    sample: Sample | None = None
+    places = 1
+
+    def __init__(
+        self,
+        rows: CodedRows,
+        max_fetched_rows: int,
+        left_out: Callable[[Tree], NodeSums | None] = lambda _: None,
+    ) -> None:
+        self._rows, self._table, self._store = rows, rows.table, rows.store
+        self._n_classes = len(rows.schema.classes)
+        self._weighted = not rows.total.ones
+        self.gather_rows = max_fetched_rows
+        self.left_out = left_out
+        self._at_root = True
+        try:
+            self._start()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Remove the table of the rows."""
+        self._store.drop(self._table)
+
+    # -- the root ------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        """Count all rows; bins are the cells that hold some."""
+        found = self._counted([0], ends=True)
+        if found["n"][found["j"] == 0].sum() != self._rows.schema.n_rows:
+            raise _changed()
+        self._to_bin, least, singles, extents = [], [], [], []
+        for j, coding in enumerate(self._rows.codings):
+            mine = {name: array[found["j"] == j] for name, array in found.items()}
+            code = mine["code"]
+            if coding.codes is not None:
+                places = np.append(coding.codes, -1)[code]
+                self._to_bin.append(_by_category(coding))
+                present = places[places >= 0]
+                ends = (present.min(), present.max()) if len(present) else (np.inf, -np.inf)
+                least.append(np.empty(0))
+                singles.append(np.ones(len(coding.column.categories or ()), dtype=np.uint8))
+            else:
+                to_bin, low, high = _used_cells(coding, code, mine["low"], mine["high"])
+                self._check_ends(coding, low, high)
+                self._to_bin.append(to_bin)
+                ends = (low[0], high[-1]) if len(low) else (np.inf, -np.inf)
+                least.append(low if len(low) else np.zeros(1))
+                singles.append((low == high).astype(np.uint8) if len(low) else np.ones(1, np.uint8))
+            extents.append(ends)
+        columns = self._rows.schema.columns
+        sizes = [len(column.categories or ()) for column in columns]
+        kinds = [KINDS[column.kind] for column in columns]
+        self.bins = Bins(least, kinds, sizes, 65535)
+        self._root = self._histograms(found, np.zeros(1, dtype=np.int64))
+        wide = self._root[0, : (self.bins.n_bins[0] + 1) * self._stride].reshape(-1, self._stride)
+        self.counts = np.ascontiguousarray(wide[:, : self._n_classes].sum(axis=0), dtype=np.int64)
+        missing = [bool(self._column(self._root[0], j)[-1].any()) for j in range(len(columns))]
+        self.facts = Facts(
+            self._rows.schema.n_rows,
+            self._rows.total,
+            np.array(extents, dtype=np.float64).reshape(-1, 2),
+            np.array(missing, dtype=bool),
+            singles,
+        )
+        self._levels: list[dict[tuple[int, int, int], tuple[int, int]]] = [{} for _ in columns]
+
+    def _check_ends(self, coding: Coding, low: NDArray[Any], high: NDArray[Any]) -> None:
+        if len(low) and (low[0] < coding.low or high[-1] > coding.high):
+            raise _changed()
+
+    @property
+    def _stride(self) -> int:
+        """Counts of a bin: one a class, and the rows where these are weights."""
+        return self._n_classes + self._weighted
+
+    def _column(self, table: NDArray[Any], j: int) -> NDArray[Any]:
+        """The counts of a column in a histogram: bins, and missing values last."""
+        sizes = [(n + 1) * self._stride for n in self.bins.n_bins]
+        start = sum(sizes[:j])
+        return table[start : start + sizes[j]].reshape(-1, self._stride)
+
+    def recode(self, bins: Bins) -> None:
+        """Nothing: cells are divided where it matters."""
+
+    # -- counting ------------------------------------------------------------------------------
+
+    def _counted(self, slots: Sequence[int], *, ends: bool = False) -> dict[str, Any]:
+        """Rows and weights by column, slot, label and code."""
+        codings = self._rows.codings
+        row = f"CAST(slot AS BIGINT) * {len(self._rows.classes_of)} + label"
+        names = [name for name in self._others if ends or name[0] != "v"]
+        query = f"SELECT {row} AS place, {', '.join(names)} FROM {self._table} AS t "
+        query += f"WHERE slot {_one_of(slots)}"
+        # codes side by side in a table of their own are counted twice as fast
+        copied = not ends and self._rows.schema.n_rows >= _MANY_ROWS
+        source = self._store.keep(query) if copied else f"({query})"
+        parts = []
+        for j, coding in enumerate(codings):
+            part = f"place * {coding.width} + c{j} + 1"
+            wanted = [f"{j} AS j, {part} AS part", *self._sums]
+            if ends:
+                value = f"v{j}" if coding.codes is None else f"CAST(0 AS {self._store.double})"
+                wanted += [f"MIN({value}) AS low", f"MAX({value}) AS high"]
+            parts.append(f"SELECT {', '.join(wanted)} FROM {source} AS s GROUP BY {part}")
+        found = self._fetch(parts)
+        if copied:
+            self._store.drop(source)
+        widths = np.array([coding.width for coding in codings])
+        found["row"], found["code"] = np.divmod(found["part"], widths[found["j"]])
+        found["code"] -= 1
+        return found
+
+    @property
+    def _sums(self) -> list[str]:
+        """SQL of the rows of a group, and of their weight."""
+        sums = ["COUNT(*) AS n"]
+        return [*sums, "CAST(SUM(units) AS BIGINT) AS units"] if self._weighted else sums
+
+    def _fetch(self, parts: Sequence[str]) -> dict[str, Any]:
+        """The results of several queries of the same columns, some of them at once."""
+        found = [
+            self._store.fetch(" UNION ALL ".join(parts[start : start + _AT_ONCE]))
+            for start in range(0, len(parts), _AT_ONCE)
+        ]
+        joined = {name: np.concatenate([some[name] for some in found]) for name in found[0]}
+        ends = ("low", "high")
+        return {k: v.astype(np.float64 if k in ends else np.int64) for k, v in joined.items()}
+
+    def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
+        """Count the rows of some nodes, by bin and class; one histogram for each node."""
+        if slots.tolist() == [0] and self._at_root:
+            return self._root
+        return self._histograms(self._counted(slots.tolist()), slots.astype(np.int64))
+
+    def _histograms(self, found: Mapping[str, Any], slots: NDArray[np.int64]) -> NDArray[Any]:
+        """Histograms of what was counted."""
+        stride, k = self._stride, len(self._rows.classes_of)
+        size = sum((n + 1) * stride for n in self.bins.n_bins)
+        table = np.zeros((len(slots), size), dtype=np.int64)
+        order = np.argsort(slots)
+        start = 0
+        for j in range(len(self._rows.codings)):
+            of = found["j"] == j
+            slot, label = np.divmod(found["row"][of], k)
+            rows, bins = found["n"][of], self._to_bin[j][found["code"][of] + 1]
+            if len(bins) and bins.min() < 0:
+                raise _changed()
+            at = order[np.searchsorted(slots[order], slot)]
+            place = start + bins * stride
+            mine = found["units"][of] if self._weighted else rows
+            np.add.at(table, (at, place + self._rows.classes_of[label]), mine)
+            if self._weighted:
+                np.add.at(table, (at, place + self._n_classes), rows)
+            start += (self.bins.n_bins[j] + 1) * stride
+        small = not self._weighted and self._rows.schema.n_rows < 2**32
+        return table.astype(np.uint32) if small else table
+
+    # -- looking into cells --------------------------------------------------------------------
+
+    def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
+        """Count what is inside some intervals of columns, by the number of the column."""
+        parts: list[str] = []
+        about: list[tuple[int, int, int, NDArray[np.int64]]] = []
+        for j, question in questions.items():
+            asked = self._asked(j, question)
+            for level, bits in np.unique(asked[:, 2:4], axis=0).tolist():
+                some = asked[(asked[:, 2:4] == (level, bits)).all(axis=1)]
+                parts.append(self._inside(j, level, bits, some, len(about)))
+                about.append((j, level, bits, some))
+        found = self._fetch(parts)
+        answers: dict[int, list[tuple[NDArray[Any], ...]]] = {j: [] for j in questions}
+        for number, (j, level, bits, some) in enumerate(about):
+            mine = {name: array[found["j"] == number] for name, array in found.items()}
+            answers[j].append(self._answer(j, level, bits, some, mine))
+        return {j: self._joined(parts) for j, parts in answers.items()}
+
+    def _asked(self, j: int, question: Question) -> NDArray[np.int64]:
+        """Of every interval: its number, its slot, its level, bits to add, its cell, its bin."""
+        coding = self._rows.codings[j]
+        each = np.diff(question.first, axis=1)
+        slots = np.repeat(question.slots, each.sum(axis=1)).astype(np.int64)
+        bins = np.concatenate([np.repeat(np.arange(len(row)), row) for row in each])
+        cells = np.flatnonzero(self._to_bin[j] < self.bins.n_bins[j]) - 1
+        cells = cells[self._to_bin[j][cells + 1] >= 0]
+        bits = question.n_slices.bit_length() - 1
+        rows = []
+        for i, (slot, at) in enumerate(zip(slots.tolist(), bins.tolist(), strict=True)):
+            known = (slot, at, int(question.low[i]))
+            level, cell = self._levels[j].get(known, (0, int(cells[at])))
+            by_value = question.shift[i] == EXACT or level + bits > _MOST_LEVEL or not coding.rate
+            rows.append((i, slot, level, 0 if by_value else bits, cell, at))
+        return np.array(rows, dtype=np.int64).reshape(-1, 6)
+
+    def _inside(self, j: int, level: int, bits: int, asked: NDArray[np.int64], number: int) -> str:
+        """A query of the rows of some cells, by smaller cells or, without bits, by value."""
+        coding, units = self._rows.codings[j], ", units" if self._weighted else ""
+        slots, cells = asked[:, 1], asked[:, 4]
+
+        def key(level: int) -> str:
+            cell = coding.cell("value", level, self._store.double)
+            return f"slot * CAST({CELLS << level} AS BIGINT) + {cell}"
+
+        wide = slots * (CELLS + 1) + (cells >> level) + 1
+        query = (
+            f"SELECT CAST(slot AS BIGINT) AS slot, label, v{j} AS value{units} FROM {self._table} "
+            f"AS t WHERE c{j} BETWEEN {(cells >> level).min()} AND {(cells >> level).max()} "
+            f"AND slot * {CELLS + 1} + c{j} + 1 {_one_of(np.unique(wide))}"
+        )
+        if level:
+            narrow = _one_of(slots * (CELLS << level) + cells)
+            query = f"SELECT * FROM ({query}) AS a WHERE {key(level)} {narrow}"
+        by = "part, label" if bits else "part, label, value"
+        return (
+            f"SELECT {number} AS j, part, label, {', '.join(self._sums)}, MIN(value) AS low, "
+            f"MAX(value) AS high FROM (SELECT {key(level + bits)} AS part, label, value{units} "
+            f"FROM ({query}) AS b) AS c GROUP BY {by}"
+        )
+
+    def _answer(
+        self, j: int, level: int, bits: int, asked: NDArray[np.int64], found: Mapping[str, Any]
+    ) -> tuple[NDArray[Any], ...]:
+        """Intervals, their least and greatest keys, and counts, in order."""
+        numbers, slots, _, _, cells, bins = asked.T
+        packed = slots * (CELLS << level) + cells
+        order = np.argsort(packed)
+        at = order[np.searchsorted(packed[order], found["part"] >> bits)]
+        low, high = keys_of(found["low"]), keys_of(found["high"])
+        ident = found["part"].astype(np.uint64) if bits else low
+        by = np.lexsort((ident, numbers[at]))
+        at, ident, low, high = at[by], ident[by], low[by], high[by]
+        new = np.ones(len(at), dtype=bool)
+        new[1:] = (at[1:] != at[:-1]) | (ident[1:] != ident[:-1])
+        group = np.cumsum(new) - 1
+        counts = np.zeros((int(new.sum()), self._n_classes + 1), dtype=np.int64)
+        label = self._rows.classes_of[found["label"][by]]
+        np.add.at(counts, (group, label), found["units" if self._weighted else "n"][by])
+        np.add.at(counts[:, self._n_classes], group, found["n"][by])
+        starts = np.flatnonzero(new)
+        if len(starts):
+            low, high = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
+        at = at[starts]
+        if bits:
+            cell = (found["part"][by][starts] - slots[at] * (CELLS << (level + bits))).tolist()
+            known = zip(slots[at].tolist(), bins[at].tolist(), low.tolist(), strict=True)
+            for place, mine in zip(known, cell, strict=True):
+                self._levels[j][place] = (level + bits, mine)
+        return numbers[at].astype(np.int32), low, high, counts
+
+    def _joined(self, parts: Sequence[tuple[NDArray[Any], ...]]) -> Answer:
+        """The answers of all levels to one question."""
+        intervals, low, high, counts = (
+            np.concatenate(arrays) for arrays in zip(*parts, strict=True)
+        )
+        order = np.lexsort((low, intervals))
+        nothing = np.empty((0, 0, self._n_classes + 1), dtype=np.int64)
+        return Answer(nothing, intervals[order], low[order], counts[order], high[order])
+
+    # -- dividing ------------------------------------------------------------------------------
+
+    def divide(self, splits: Sequence[ShardSplit]) -> None:
+        """Split nodes; the slots are now those of the children that are kept."""
+        children, n = [], 0
+        for split in splits:
+            left = n if split.keep_left else -1
+            n += split.keep_left
+            right = n if split.keep_right else -1
+            n += split.keep_right
+            children.append((split.slot, split, left, right))
+        children.sort(key=lambda child: child[0])
+
+        sides = [
+            (slot, f"CASE WHEN {self._goes_left(split)} THEN {left} ELSE {right} END")
+            for slot, split, left, right in children
+        ]
+        self._table = self._store.update(self._table, pick("slot", sides, "-1"), self._others)
+        self._at_root = False
+        self._levels = [{} for _ in self._levels]
+
+    @property
+    def _others(self) -> list[str]:
+        """The stored columns beside the slot."""
+        names = ["label", "units"] if self._weighted else ["label"]
+        for j, coding in enumerate(self._rows.codings):
+            names += [f"c{j}"] if coding.codes is not None else [f"c{j}", f"v{j}"]
+        return names
+
+    def _goes_left(self, split: ShardSplit) -> str:
+        """SQL that is true for rows on the left of a split, missing values included."""
+        j, sides, to_bin = split.column, split.sides, self._to_bin[split.column]
+        left = np.flatnonzero((to_bin >= 0) & (sides[to_bin] == 1)) - 1  # stored codes
+        if self._rows.codings[j].codes is None and (sides == _LOOK).any():
+            edge = f"v{j} <= CAST('{float(split.edge)!r}' AS {self._store.double})"
+            return f"{edge} OR c{j} = -1" if sides[-1] == 1 else edge
+        if self._rows.codings[j].codes is None and len(left):
+            present = left[left >= 0]
+            # cells without rows are between those of the left side
+            left = np.union1d(left, np.arange(present.max(initial=-1) + 1))
+            left = left if sides[-1] == 1 else left[left >= 0]
+        return " OR ".join(f"c{j} BETWEEN {a} AND {b}" for a, b in _runs(left)) or "1 = 0"
+
+    # -- small nodes ---------------------------------------------------------------------------
+
+    def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
+        """Grow all of the tree below some small nodes; the arrays of each subtree."""
+
+        slots = [subtree.slot for subtree in subtrees]
+        names = [
+            f"c{j}" if coding.codes is not None else f"v{j}"
+            for j, coding in enumerate(self._rows.codings)
+        ]
+        wanted = ["slot", "label", *(["units"] if self._weighted else []), *names]
+        found = self._store.fetch(
+            f"SELECT {', '.join(wanted)} FROM {self._table} AS t WHERE slot {_one_of(slots)}"
+        )
+        arrays = []
+        for subtree in subtrees:
+            at = np.flatnonzero(found["slot"] == subtree.slot)
+            columns = [
+                _values(found[name][at], c)
+                for name, c in zip(names, self._rows.codings, strict=True)
+            ]
+            labels = self._rows.classes_of[found["label"][at]].astype(np.int32)
+            weights = found["units"][at].astype(np.int64) if self._weighted else None
+            arrays.append(grow_subtree([Piece(columns, labels, weights)], subtree.kernel))
+        return arrays
+
+    def check_unchanged(self) -> None:
+        """Raise an error if rows that are not kept are others than at first."""
+        if not self._store.keeps:
+            again = SqlEngine(self._rows, 0)
+            if not np.array_equal(again._root, self._root):
+                raise _changed()
+
+    # -- the rest ------------------------------------------------------------------------------
+
+    def name(self, tree: Tree) -> NDArray[np.int64]:
+        """None: rows of a database have no numbers."""
+        raise ValueError(
+            "thresholds='observed' names training rows, and the rows of a database have no "
+            "numbers. Hint: use 'decimal' or 'midpoint'."
+        )
+
+    def class_rows(self, tree: Tree) -> NDArray[np.int64]:
+        """The rows of each class at each node of a tree."""
+        nodes = self._nodes(tree, 0)
+        found = self._store.fetch(
+            f"SELECT node, label, COUNT(*) AS n FROM (SELECT {nodes} AS node, label FROM "
+            f"{self._table} AS t) AS s GROUP BY node, label"
+        )
+        counts = np.zeros((tree.n_nodes, self._n_classes))
+        labels = self._rows.classes_of[found["label"].astype(np.intp)]
+        np.add.at(counts, (found["node"].astype(np.intp), labels), found["n"].astype(np.int64))
+        return summed_up(tree, counts).astype(np.int64)
+
+    def _nodes(self, tree: Tree, node: int) -> str:
+        """SQL of the leaf below a node that a row reaches."""
+        if tree.feature[node] < 0:
+            return str(node)
+        j = int(tree.feature[node])
+        n, edge = self.bins.n_bins[j], float(tree.threshold[node])
+        if tree.category[node] >= 0:
+            sides = np.arange(n + 1) == tree.category[node]
+        else:
+            real = self._rows.codings[j].codes is None
+            sides = np.full(n + 1, _LOOK) if real else np.arange(n + 1) <= edge
+            sides[n] = tree.missing_left[node]
+        split = ShardSplit(0, j, sides.astype(np.uint8), edge, True, True)
+        left, right = (self._nodes(tree, child) for child in (tree.left[node], tree.right[node]))
+        return f"CASE WHEN {self._goes_left(split)} THEN {left} ELSE {right} END"
+
+    def digest(self) -> list[int]:
+        """A number for every column that depends on its values and labels, not on their order."""
+        return [
+            zlib.crc32(np.ascontiguousarray(self._column(self._root[0], j)).tobytes())
+            for j in range(self.bins.n_columns)
+        ]
+
+
+def _one_of(numbers: Any) -> str:
+    """SQL after a number that is one of some."""
+    return f"IN ({', '.join(map(str, np.asarray(numbers).tolist()))})"
+
+
+def _runs(numbers: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Numbers in order, as runs without gaps."""
+    if not len(numbers):
+        return []
+    parts = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+    return [(int(part[0]), int(part[-1])) for part in parts]
+
+
+def _by_category(coding: Coding) -> NDArray[np.int64]:
+    """The bin of every stored code, missing first; a value that is missing has the last bin."""
+    assert coding.codes is not None
+    n = len(coding.column.categories or ())
+    return np.where(np.append(-1, coding.codes) < 0, n, np.append(-1, coding.codes))
+
+
+def _used_cells(
+    coding: Coding, code: NDArray[np.int64], low: NDArray[Any], high: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """The bin of every cell, missing first, and the ends of those that hold rows."""
+    if len(code) and (code.min() < -1 or code.max() >= CELLS):
+        raise _changed()
+    used = np.unique(code[code >= 0])
+    to_bin = np.full(coding.width, -1, dtype=np.int64)
+    to_bin[used + 1] = np.arange(len(used))
+    to_bin[0] = max(len(used), 1)
+    ends = np.full((2, len(used)), np.inf)
+    at = to_bin[code + 1]
+    here = code >= 0
+    np.minimum.at(ends[0], at[here], low[here].astype(np.float64) + 0.0)
+    np.minimum.at(ends[1], at[here], -high[here].astype(np.float64))
+    return to_bin, ends[0], 0.0 - ends[1]
+
+
+def _values(stored: NDArray[Any], coding: Coding) -> NDArray[Any]:
+    """Numbers, or codes of categories, as the growth in memory takes them."""
+    if coding.codes is None:
+        return np.ascontiguousarray(stored, dtype=np.float64)
+    codes: NDArray[np.int32] = np.append(coding.codes, -1)[stored].astype(np.int32)
+    return codes
+
+
+def _changed() -> ValueError:
+    return ValueError(
+        "The relation changed while it was read. Hint: grow on a table that stays as it is, such "
+        "as a copy."
+    )

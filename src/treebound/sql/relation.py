@@ -1,0 +1,195 @@
+"""A relation of a database with settings, and how its columns become codes there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import pyarrow
+from numpy.typing import NDArray
+
+from treebound._validation import Whole, check, invalid
+from treebound.data import Column, learn_matrix
+from treebound.data.streams import in_database
+from treebound.sql.stores import ROWS, Store
+
+__all__ = [
+    "CELLS",
+    "Coding",
+    "Relation",
+    "categories_of",
+    "distinct",
+    "is_number",
+    "number_codings",
+    "texts",
+]
+
+# Cells of equal width in which a column of numbers is counted.
+CELLS = 255
+# Codes of categories have 16 bits in memory, and one of them is for missing values.
+_MOST_CATEGORIES = 65534
+
+
+class Relation:
+    """A relation of a database with settings, for ``fit``.
+
+    Parameters
+    ----------
+    frame : object
+        A relation of DuckDB, a data frame of PySpark, or a table of Ibis.
+    id : str, optional
+        A column that tells rows apart; it is not learned from. Rows that are held out are drawn
+        by it. Without it they are drawn by row numbers in a temporary table.
+    max_fetched_rows : int
+        The rows of nodes with at most this many are fetched, and the tree below them is grown in
+        memory; 0 fetches none.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> import treebound as tb
+    >>> from treebound.sql import Relation
+    >>> rows = duckdb.sql("SELECT i, i % 7 AS day, i % 7 > 4 AS free FROM range(70) AS t(i)")
+    >>> clf = tb.BoundTreeClassifier().fit(Relation(rows, id="i", max_fetched_rows=0), y="free")
+    >>> clf.n_leaves_
+    2
+    """
+
+    def __init__(
+        self, frame: Any, *, id: str | None = None, max_fetched_rows: int = 1 << 16
+    ) -> None:
+        check("Relation", {"max_fetched_rows": max_fetched_rows}, {"max_fetched_rows": Whole(0)})
+        if not in_database(frame):
+            must = "a relation of a database, such as one of DuckDB, PySpark or Ibis"
+            raise invalid("frame", "Relation", must, type(frame))
+        self.frame, self.id, self.max_fetched_rows = nw.from_native(frame), id, max_fetched_rows
+
+
+class Coding(NamedTuple):
+    """How the values of a column are stored: in cells of equal width, or as numbers of categories.
+
+    Attributes
+    ----------
+    column : Column
+    low, high : float
+        The least and the greatest number.
+    rate : float
+        Cells for a unit; 0 where floats have no cells of equal width.
+    codes : ndarray of int64 or None
+        The code of each stored number of a category: they are in the order of the database.
+    """
+
+    column: Column
+    low: float = 0.0
+    high: float = 0.0
+    rate: float = 0.0
+    codes: NDArray[np.int64] | None = None
+
+    @property
+    def width(self) -> int:
+        """How many stored codes there are, with that of missing values, which is -1."""
+        return 1 + (CELLS if self.codes is None else len(self.codes))
+
+    def cell(self, value: str, level: int, double: str) -> str:
+        """SQL of the cell of a number, where each cell is divided in 2^level.
+
+        Differences and products are rounded alike everywhere, and keep the order of values.
+        """
+        if not self.rate:
+            return f"CAST({value} * 0 AS BIGINT)"
+        low, rate = (f"CAST('{x!r}' AS {double})" for x in (self.low, self.rate * 2.0**level))
+        return f"CAST(FLOOR(({value} - {low}) * {rate}) AS BIGINT)"
+
+
+def is_number(dtype: Any, name: str) -> bool:
+    """Whether a column holds numbers; text, booleans and enums have categories."""
+    if dtype.is_numeric():
+        return True
+    if dtype in (nw.String, nw.Boolean, nw.Categorical, nw.Enum):
+        return False
+    raise ValueError(
+        f"Column {name!r} of the relation has the type {dtype}. A tree takes numbers, text, "
+        "booleans and enums. Hint: convert it in the query, or leave it out."
+    )
+
+
+def number_codings(
+    store: Store, native: Any, names: Sequence[str], numbers: Sequence[int]
+) -> dict[int, Coding]:
+    """The cells of columns of numbers, by their ends; others must not have too many categories."""
+    wanted = [
+        f"MIN(x{j}) AS low{j}, MAX(x{j}) AS high{j}"
+        if j in numbers
+        else f"COUNT(DISTINCT x{j}) AS n{j}"
+        for j in range(len(names))
+    ]
+    found = store.fetch(f"SELECT {', '.join(wanted)} FROM {ROWS}", native)
+    for j, name in enumerate(names):
+        if j not in numbers and found[f"n{j}"][0] > _MOST_CATEGORIES:
+            raise ValueError(
+                f"Column {name!r} of the relation has {found[f'n{j}'][0]} categories. Growing in a "
+                f"database takes at most {_MOST_CATEGORIES}. Hint: leave the column out, or put "
+                "rare categories together."
+            )
+    return {j: _cells(names[j], found[f"low{j}"][0], found[f"high{j}"][0]) for j in numbers}
+
+
+def _cells(name: str, low: float | None, high: float | None) -> Coding:
+    """Cells from the least to the greatest value of a column; one if all are missing."""
+    if low is None or high is None or np.isnan(low):
+        return Coding(Column(name))
+    if not np.isfinite([low, high]).all():
+        raise ValueError(
+            f"Column {name!r} of the relation contains infinity. Hint: make it missing (NULL) or "
+            "a number."
+        )
+    with np.errstate(over="ignore"):
+        width = np.float64(high) - low
+    # a little less than so many cells, so that the greatest value is inside the last one
+    rate = float(CELLS * (1.0 - 2.0**-40) / width) if 1e-290 < width < 1e290 else 0.0
+    return Coding(Column(name), float(low), float(high), rate)
+
+
+def categories_of(
+    store: Store, native: Any, at: str, name: str, dtype: Any, options: dict[str, Any]
+) -> tuple[str, Coding]:
+    """The distinct values of a column with numbers: a table there, and a coding here."""
+    table, values, _ = distinct(store, native, at)
+    if isinstance(dtype, nw.Enum) and not options:
+        options = {"ordinal_features": {name: list(dtype.categories)}}
+    matrix = learn_matrix(pyarrow.table({name: _arrow(values, dtype)}), **options)
+    return table, Coding(matrix.columns[0], codes=matrix.values[0].astype(np.int64))
+
+
+def distinct(store: Store, native: Any, at: str) -> tuple[str, list[Any], NDArray[np.int64]]:
+    """A table of the values of a column with their numbers; the values, and the rows of each."""
+    table = store.keep(
+        f"SELECT value, n, ROW_NUMBER() OVER (ORDER BY value) - 1 AS code FROM (SELECT {at} AS "
+        f"value, COUNT(*) AS n FROM {ROWS} GROUP BY {at}) AS d",
+        native,
+    )
+    found = store.fetch(f"SELECT value, n, code FROM {table} AS t")
+    order = np.argsort(found["code"])
+    values = [texts(value) for value in found["value"][order].tolist()]
+    return table, values, found["n"][order].astype(np.int64)
+
+
+def texts(value: Any) -> Any:
+    """A text that was fetched as bytes, or the value itself."""
+    return bytes(value).decode() if isinstance(value, bytes | bytearray | memoryview) else value
+
+
+def labels_array(values: list[Any]) -> Any:
+    """Labels as ``learn_classes`` takes them."""
+    return values if isinstance(values[0], str) else np.array(values)
+
+
+def _arrow(values: list[Any], dtype: Any) -> Any:
+    """Values with their type, even where all of them are missing."""
+    if dtype.is_float():
+        return pyarrow.array([np.nan if v is None else v for v in values], pyarrow.float64())
+    if dtype.is_numeric():
+        return pyarrow.array(values)
+    return pyarrow.array(values, pyarrow.bool_() if dtype == nw.Boolean else pyarrow.string())

@@ -7,7 +7,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources.abc import Traversable
 from typing import Any
 
@@ -21,6 +21,7 @@ def assembled(
     data: Any,
     styles: Sequence[Traversable],
     scripts: Sequence[Traversable],
+    parts: Mapping[str, Traversable] | None = None,
     connect: bool = False,
 ) -> str:
     """Fill a template with its style, its script, a title and data.
@@ -38,13 +39,16 @@ def assembled(
         JSON-serializable; embedded in a script element of type ``application/json``.
     styles, scripts : sequences of Traversable
         The files of the style and of the script, in order.
+    parts : mapping of str to Traversable, optional
+        Files for other placeholders of the template.
     connect : bool
         Whether the page may send requests to the server that it came from.
     """
     style, script = (
         "".join(file.read_text(encoding="utf-8") for file in files) for files in (styles, scripts)
     )
-    parts = {
+    texts = {
+        **{name: file.read_text(encoding="utf-8") for name, file in (parts or {}).items()},
         "TITLE": html.escape(title),
         "POLICY": (
             f"default-src 'none'; img-src data:; style-src {_hash(style)}; "
@@ -57,7 +61,7 @@ def assembled(
     }
     # One pass over the template: inserted text is not searched again.
     return re.sub(
-        r"@([A-Z]+)@", lambda match: parts[match[1]], template.read_text(encoding="utf-8")
+        r"@([A-Z]+)@", lambda match: texts[match[1]], template.read_text(encoding="utf-8")
     )
 
 

@@ -10,9 +10,10 @@ import sys
 import urllib.request
 from pathlib import Path
 
+import numpy as np
 import pytest
 from edit.editor_case import passengers
-from shell import refused
+from shell import refused, run
 
 from treebound.exchange import load
 
@@ -76,6 +77,21 @@ def test_steps_survive_a_kill_and_are_gone_when_saved(files, capsys) -> None:
     assert list(edited.edits) == history
     assert edited.certificate is not None
     assert model.with_name("model.edited.html").read_text().startswith("<!doctype html>")
+
+
+def test_weights_are_those_of_fit(tmp_path, capsys) -> None:
+    _, X, y = passengers()
+    weight = np.random.default_rng(1).integers(0, 4, len(y))
+    model, rows = tmp_path / "model.json", tmp_path / "rows.csv"
+    X.assign(fate=y, copies=weight).to_csv(rows, index=False)
+    weighing = ("--weight-column", "copies")
+    assert run(capsys, "fit", rows, "--target", "fate", *weighing, "-o", model)[0] == 0
+    assert "its --weight-column" in refused(capsys, "edit", model, rows)
+    shell = Shell(model, rows, *weighing)
+    shell.ask(do="grow", node="", max_leaves=4)
+    assert "saved" in shell.ask(do="save")["message"]
+    assert shell.end() == (0, "")
+    assert load(model.with_name("model.edited.json")).tree.weight[0] == weight.sum()
 
 
 def test_bad_input_is_one_line(files, capsys, tmp_path, monkeypatch) -> None:

@@ -60,6 +60,7 @@ class EditorPage:
                 own / "editor_node.js",
                 own / "editor.js",
             ],
+            parts={"TREE": shared / "tree.html"},
             connect=token is not None,
         )
 

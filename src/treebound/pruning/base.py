@@ -19,7 +19,7 @@ from treebound.pruning.weight import WeightChoice
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 
-__all__ = ["BasePruner", "Found", "Grow", "Pruner", "PruningResult", "Rows"]
+__all__ = ["BasePruner", "Grow", "Pruner", "PruningResult", "Rows"]
 
 # Grows a tree on part of the sample, for pruners that cross-validate.
 Grow = Callable[[Sample], Tree]
@@ -69,22 +69,22 @@ class PruningResult:
         All candidate steps: ``len(path)``, ``path.table()``, ``path.tree(step)``.
     score : float
         The score of the pruned tree; lower is better.
-    fit_time : float
-        Pruning time in seconds; NaN after copying or loading.
     gap : float
         Upper bound on the score minus the lowest score of any pruning of this kind; 0 if the
         search is exact, NaN if unknown.
     choice : WeightChoice or None
         How :class:`BoundPruner` chose the weight of the tree, with the validated losses of the
         alternatives.
+    fit_time : float
+        Pruning time in seconds; NaN after copying or loading.
     """
 
     tree: Tree
     path: PruningPath
     score: float
-    fit_time: float
     gap: float = np.nan
     choice: WeightChoice | None = None
+    fit_time: float = np.nan
 
     def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "fit_time": np.nan}  # equal fits have equal pickles
@@ -126,16 +126,6 @@ class Rows(NamedTuple):
     sample: Sample | None
     validation: Sample | NodeSums | None
     grow: Grow | None
-
-
-class Found(NamedTuple):
-    """The outcome of a pruner's search."""
-
-    tree: Tree
-    path: PruningPath
-    score: float
-    gap: float = np.nan
-    choice: WeightChoice | None = None
 
 
 class BasePruner(Parameters, ABC):
@@ -199,17 +189,14 @@ class BasePruner(Parameters, ABC):
         self._check()
         if sample is not None:
             _check_counts(tree, sample)
-        found = self._search(tree, Rows(sample, validation, grow))
-        seconds = perf_counter() - start
-        return PruningResult(
-            found.tree, found.path, float(found.score), seconds, found.gap, found.choice
-        )
+        result = self._search(tree, Rows(sample, validation, grow))
+        return replace(result, score=float(result.score), fit_time=perf_counter() - start)
 
     def _check(self) -> None:
         check(type(self).__name__, vars(self), self._constraints)
 
     @abstractmethod
-    def _search(self, tree: Tree, rows: Rows) -> Found:
+    def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         """Find the pruned tree."""
 
     def _to_validate(self, rows: Rows) -> tuple[Sample, Grow]:

@@ -23,7 +23,7 @@ from treebound._validation import (
 )
 from treebound.data import Sample, landscape_of
 from treebound.data.folds import LeftOut, Splitter, folds
-from treebound.pruning.base import BasePruner, Found, Rows
+from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.by_size import BestBySize
 from treebound.pruning.costs import Costs
 from treebound.pruning.greedy import greedy
@@ -226,7 +226,7 @@ class BoundPruner(BasePruner):
         few = self.rule is None and rows < LEAST_ROWS
         return self.chooses and isinstance(self.folds, int) and not few
 
-    def _search(self, tree: Tree, rows: Rows) -> Found:
+    def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         costs = Costs.of(tree, self.costs)
         tree = costs.relabelled(tree)
         sizes = self._sizes(tree, costs)
@@ -235,12 +235,13 @@ class BoundPruner(BasePruner):
         objective = self._objective(tree, costs, weight)
         if self.search == "optimal":
             found = optimal(sizes, objective)
+        elif rows.sample is None:
+            raise self._without("a sample", "raise subtrees (search other than 'optimal')")
+        elif self.search == "greedy":
+            found = greedy(tree, rows.sample, objective, costs=costs, relabel=self.relabel)
         else:
-            if rows.sample is None:
-                raise self._without("a sample", "raise subtrees (search other than 'optimal')")
-            search = self._greedy if self.search == "greedy" else self._alternate
-            found = search(tree, rows.sample, costs, objective)
-        return found._replace(choice=choice)
+            found = self._alternate(tree, rows.sample, costs, objective)
+        return replace(found, choice=choice)
 
     def objective(self, tree: Tree) -> Objective:
         """The score that this pruner minimises on the training rows of a tree.
@@ -280,17 +281,21 @@ class BoundPruner(BasePruner):
             return BestBySize(tree, leaf_code(tree.counts * costs.worst))
         return BestBySize(tree, costs.losses(tree))
 
-    def _greedy(self, tree: Tree, sample: Sample, costs: Costs, objective: Objective) -> Found:
+    def _greedy(
+        self, tree: Tree, sample: Sample, costs: Costs, objective: Objective
+    ) -> PruningResult:
         return greedy(tree, sample, objective, costs=costs, relabel=self.relabel)
 
-    def _alternate(self, tree: Tree, sample: Sample, costs: Costs, objective: Objective) -> Found:
+    def _alternate(
+        self, tree: Tree, sample: Sample, costs: Costs, objective: Objective
+    ) -> PruningResult:
         """Alternate between collapsing and raising while the score falls."""
         best = optimal(self._sizes(tree, costs), objective)
         while True:
             raised = greedy(best.tree, sample, objective, costs=costs)
             found = optimal(self._sizes(raised.tree, costs), objective)
             if not found.score < best.score:
-                return best._replace(gap=np.nan)
+                return replace(best, gap=np.nan)
             best = found
 
     # -- the weight ------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from treebound._validation import Constraint, Folds, Number, OneOf, Whole
 from treebound.data import Sample
 from treebound.data.folds import Splitter
-from treebound.pruning.base import BasePruner, Found, Grow, Rows
+from treebound.pruning.base import BasePruner, Grow, PruningResult, Rows
 from treebound.pruning.path import NestedPath, number, weakest_link_steps
 from treebound.pruning.validation import errors_on, fold_trees
 from treebound.pruning.weight import RULES
@@ -174,13 +174,13 @@ class CostComplexityPruner(BasePruner):
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return self.alpha is None
 
-    def _search(self, tree: Tree, rows: Rows) -> Found:
+    def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         path = self._path(tree)
         if self.alpha is not None:
             path.choose(float(self.alpha))
         elif len(path) > 1:
             path.choose(self._validated_alpha(path, *self._to_validate(rows)))
-        return Found(path.tree(), path, path.scores[path.chosen], gap=0.0)
+        return PruningResult(path.tree(), path, path.scores[path.chosen], gap=0.0)
 
     def _path(self, tree: Tree) -> CostComplexityPath:
         return weakest_link_path(tree, measure=self.measure, criterion=self.criterion)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Sample
 from treebound.pruning._raising import Raiser
-from treebound.pruning.base import Found
+from treebound.pruning.base import PruningResult
 from treebound.pruning.costs import Costs
 from treebound.pruning.raising import RaisedPath, raiser_for, replaced
 from treebound.pruning.scores import Objective
@@ -40,7 +40,7 @@ def greedy(
     *,
     costs: Costs | None = None,
     relabel: bool = True,
-) -> Found:
+) -> PruningResult:
     """Apply the replacement with the lowest score until all replacements raise the score.
 
     Each inner node, in pre-order, may be replaced by its left child, its right child or a leaf;
@@ -53,7 +53,7 @@ def greedy(
 
 def greedy_on(
     tree: Tree, validation: Sample, *, sample: Sample | None = None, unit: str = "errors"
-) -> Found:
+) -> PruningResult:
     """The same search by errors on validation rows, the paper's reduced-error pruning.
 
     Labels are kept unless there is a sample to recount them on.
@@ -69,7 +69,7 @@ def search(
     *,
     unit: str = "errors",
     counted: bool = True,
-) -> Found:
+) -> PruningResult:
     """Apply the best candidate while the score does not rise."""
     best = scorer.now()
     steps = []
@@ -89,7 +89,7 @@ def search(
         tree, steps, leaves=leaf_counts, errors=error_counts, scores=scores_along, unit=unit,
         counted=counted,
     )  # fmt: skip
-    return Found(path.tree(), path, best)
+    return PruningResult(path.tree(), path, best)
 
 
 class _ErrorScorer:

@@ -14,7 +14,7 @@ from treebound._validation import Constraint, Folds, Number, OneOf, Whole, inval
 from treebound.bounds import log_growth
 from treebound.data import landscape_of
 from treebound.data.folds import Splitter
-from treebound.pruning.base import BasePruner, Found, Rows
+from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.path import ListedPath
 from treebound.pruning.validation import PrunedSums, errors_on, fold_trees
 from treebound.shapes import TreeShape
@@ -94,7 +94,7 @@ class KearnsMansourPruner(BasePruner):
         """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return self.constant is None
 
-    def _search(self, tree: Tree, rows: Rows) -> Found:
+    def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         if self.constant is not None:
             return self._with(tree, [float(self.constant)], None)
         constants = self._tried()
@@ -118,7 +118,7 @@ class KearnsMansourPruner(BasePruner):
             raise invalid("constants", type(self).__name__, "finite numbers or None", tried)
         return sorted(float(one) for one in tried)
 
-    def _with(self, tree: Tree, constants: list[float], shares: Floats | None) -> Found:
+    def _with(self, tree: Tree, constants: list[float], shares: Floats | None) -> PruningResult:
         """The path over the constants, with the best one chosen; equal prunings are one step."""
         every = [_NOTHING, *_Pass(tree, self.growth, self.delta).cuts_for(constants)]
         wrong = PrunedSums(tree, tree.node_losses, np.zeros(tree.n_nodes))
@@ -138,7 +138,7 @@ class KearnsMansourPruner(BasePruner):
             chosen = len(steps) - 1 if place == best else chosen
         errors = np.array([float(wrong(cut)[0]) for cut in steps])
         path = ListedPath(tree, steps, errors, np.array(scores), chosen=chosen)
-        return Found(path.tree(), path, scores[chosen])
+        return PruningResult(path.tree(), path, scores[chosen])
 
 
 class _Pass:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
-from treebound.pruning.base import Found
+from treebound.pruning.base import PruningResult
 from treebound.pruning.by_size import BestBySize
 from treebound.pruning.path import NEVER, NestedPath, PruningPath
 from treebound.tree.model import Tree
@@ -65,7 +65,7 @@ def least_cost(
     as_node: Floats | None = None,
     slack: float = 0.0,
     unit: str = "errors",
-) -> Found:
+) -> PruningResult:
     """Collapse, bottom-up, each node that costs no more as a leaf than its pruned subtree.
 
     The steps of the path are the collapses in order. Without ``slack``, which a leaf may cost
@@ -78,4 +78,4 @@ def least_cost(
     when = np.full(tree.n_nodes, NEVER)
     when[nodes] = np.arange(1, len(nodes) + 1)
     path = LeastCostPath(tree, when, (leaf_cost, inside), chosen=len(nodes), unit=unit)
-    return Found(path.tree(), path, path.scores[-1], gap=0.0 if slack == 0.0 else np.nan)
+    return PruningResult(path.tree(), path, path.scores[-1], gap=0.0 if slack == 0.0 else np.nan)

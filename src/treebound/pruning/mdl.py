@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.pruning.base import BasePruner, Found, Rows
+from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.least_cost import least_cost
 from treebound.tree.model import Tree
 
@@ -34,7 +34,7 @@ class MDLPruner(BasePruner):
 
     name: ClassVar[str] = "mdl"
 
-    def _search(self, tree: Tree, rows: Rows) -> Found:
+    def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         as_leaf = 1.0 + label_bits(tree.masses)
         return least_cost(tree, as_leaf, as_node=1.0 + test_bits(tree))
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.pruning.base import Found
+from treebound.pruning.base import PruningResult
 from treebound.pruning.by_size import BestBySize
 from treebound.pruning.path import PruningPath, count, number, signed
 from treebound.pruning.scores import Objective
@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 SMALL = 256
 
 
-def optimal(sizes: BestBySize, objective: Objective) -> Found:
+def optimal(sizes: BestBySize, objective: Objective) -> PruningResult:
     """The pruning with the lowest score, if the score depends only on leaves and errors."""
     whole = sizes.tree.n_leaves
     if objective.score == "tail-inversion":
@@ -36,7 +36,7 @@ def optimal(sizes: BestBySize, objective: Objective) -> Found:
         score = float(scores[size - 1])
     path = OptimalPath(sizes, objective, chosen=whole - size)
     gap = 0.0 if objective.monotone else np.nan
-    return Found(sizes.pruned(size), path, score, gap)
+    return PruningResult(sizes.pruned(size), path, score, gap)
 
 
 def best_sizes(sizes: BestBySize, objective: Objective, weights: Floats) -> Ints:

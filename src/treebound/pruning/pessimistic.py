@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from treebound._validation import Constraint, Number
 from treebound.bounds.risk import binomial_rates
-from treebound.pruning.base import BasePruner, Found, Rows
+from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.least_cost import least_cost
 from treebound.tree.model import Tree
 
@@ -51,7 +51,7 @@ class PessimisticPruner(BasePruner):
     def __init__(self, *, confidence: float = 0.25) -> None:
         self.confidence = confidence
 
-    def _search(self, tree: Tree, rows: Rows) -> Found:
+    def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         estimated = upper_errors(tree.node_losses, tree.mass, float(self.confidence))
         return least_cost(tree, estimated, slack=0.1)
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from treebound._validation import Constraint, Number, OneOf, Whole
 from treebound.data import Sample
 from treebound.data.folds import held_out
-from treebound.pruning.base import BasePruner, Found, Rows
+from treebound.pruning.base import BasePruner, PruningResult, Rows
 from treebound.pruning.greedy import greedy_on
 from treebound.pruning.least_cost import least_cost
 from treebound.pruning.validation import errors_on
@@ -84,7 +84,7 @@ class ReducedErrorPruner(BasePruner):
         self._check()
         return held_out(sample, self.validation_fraction, self.random_state)
 
-    def _search(self, tree: Tree, rows: Rows) -> Found:
+    def _search(self, tree: Tree, rows: Rows) -> PruningResult:
         if not isinstance(rows.validation, Sample):
             raise self._without("validation rows", "count errors on")
         if self.search == "greedy":

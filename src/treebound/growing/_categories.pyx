@@ -8,10 +8,10 @@ the lowest, which wins ties. So a chain takes as long as its leaving rows are ma
 """
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memset
 
-from treebound.growing._layout cimport allocate, weight_of, zeros
+from treebound.growing._layout cimport allocate, enlarged, weight_of, zeros
 from treebound.growing._scan cimport no_split, try_counts
 
 cdef enum:
@@ -256,11 +256,3 @@ cdef Split best_in_chain(
             )
     scratch.floor = max(scratch.floor, best.score - 4.0 * node.tolerance)
     return best
-
-
-cdef void* enlarged(void* memory, size_t size) except NULL nogil:
-    memory = realloc(memory, size)
-    if memory == NULL:
-        with gil:
-            raise MemoryError
-    return memory

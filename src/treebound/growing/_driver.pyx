@@ -10,13 +10,13 @@ import numpy as np
 
 from libc.math cimport INFINITY, NAN, floor, isinf, log2
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from treebound.growing._categories cimport free_chain
 from treebound.growing._layout cimport (
-    ENTROPY, GINI, NOMINAL, REAL, Problem, Source, Split, allocate, keeps_order, least_gain,
-    left_is_heavier, most_priority, order_tolerance, priority_of, purity_of, set_scale, tolerance_of, xlogx, zeros,
+    ENTROPY, GINI, NOMINAL, REAL, Problem, Source, Split, allocate, enlarged, keeps_order,
+    least_gain, left_is_heavier, most_priority, order_tolerance, priority_of, purity_of, set_scale, tolerance_of, xlogx, zeros,
 )
 from treebound.growing._pool cimport look_for_signals
 from treebound.growing._scan cimport no_split
@@ -204,14 +204,6 @@ cdef void leave(Sorted* home) noexcept nogil:
         home.users -= 1
         if home.users == 0:
             free_sorted(home)
-
-
-cdef void* enlarged(void* memory, size_t size) except NULL nogil:
-    memory = realloc(memory, size)
-    if memory == NULL:
-        with gil:
-            raise MemoryError
-    return memory
 
 
 cdef class Driver:

@@ -7,7 +7,7 @@ order of the rows.
 
 from libc.math cimport NAN, ceil, log2
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, malloc
+from libc.stdlib cimport calloc, malloc, realloc
 
 cdef extern from *:
     ctypedef long long int128_t "__int128"
@@ -183,6 +183,15 @@ cdef inline void* allocate_long(Py_ssize_t count, size_t size) except NULL nogil
 cdef inline void* zeros(Py_ssize_t count, size_t size) except NULL nogil:
     """Zeroed memory for ``count`` items."""
     cdef void* memory = calloc(max(count, 1), size)
+    if memory == NULL:
+        with gil:
+            raise MemoryError
+    return memory
+
+
+cdef inline void* enlarged(void* memory, size_t size) except NULL nogil:
+    """Memory of another size with the same contents."""
+    memory = realloc(memory, size)
     if memory == NULL:
         with gil:
             raise MemoryError

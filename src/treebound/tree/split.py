@@ -128,55 +128,13 @@ def split_of(tree: Tree, node: int, *, unknown: Unknown = "other") -> Split:
     ValueError
         If the node is a leaf.
     """
-    left, right = int(tree.left[node]), int(tree.right[node])
-    if left < 0:
+    if tree.left[node] < 0:
         raise ValueError(
             f"The 'node' parameter must be an inner node. Got the leaf {node} instead."
         )
-    return _made(
-        node,
-        int(tree.feature[node]),
-        tree.columns[tree.feature[node]],
-        float(tree.threshold[node]),
-        int(tree.category[node]),
-        bool(tree.missing_left[node]),
-        heavier_left=bool(tree.weight[left] >= tree.weight[right]),
-        unknown=unknown,
-    )
-
-
-def splits_of(tree: Tree, *, unknown: Unknown = "other") -> list[Split | None]:
-    """The splits of all nodes, None for leaves; faster than one by one."""
-    inner = ~tree.is_leaf
-    heavier = np.zeros(tree.n_nodes, dtype=bool)
-    heavier[inner] = tree.weight[tree.left[inner]] >= tree.weight[tree.right[inner]]
-    fields = (tree.feature, tree.threshold, tree.category, tree.missing_left, heavier)
-    found: list[Split | None] = []
-    for node, (feature, threshold, category, missing_left, heavier_left) in enumerate(
-        zip(*(field.tolist() for field in fields), strict=True)
-    ):
-        made = None
-        if feature >= 0:
-            column = tree.columns[feature]
-            made = _made(
-                node, feature, column, threshold, category, missing_left,
-                heavier_left=heavier_left, unknown=unknown,
-            )  # fmt: skip
-        found.append(made)
-    return found
-
-
-def _made(
-    node: int,
-    feature: int,
-    column: Column,
-    threshold: float,
-    category: int,
-    missing_left: bool,
-    *,
-    heavier_left: bool,
-    unknown: Unknown,
-) -> Split:
+    column = tree.columns[tree.feature[node]]
+    threshold, category = float(tree.threshold[node]), int(tree.category[node])
+    missing_left = bool(tree.missing_left[node])
     size = len(column.categories or ())
     codes: Sequence[int] = ()
     kind: SplitKind = "threshold"
@@ -195,9 +153,17 @@ def _made(
         kind = "missing"
     unknown_left = None
     if column.kind != "real" and unknown not in ("stop", "error"):
+        heavier_left = bool(tree.weight[tree.left[node]] >= tree.weight[tree.right[node]])
         unknown_left = {"other": False, "majority": heavier_left, "missing": missing_left}[unknown]
     closed = unknown == "error" and column.declared and not column.missing
+    feature = int(tree.feature[node])
     return Split(node, feature, column, kind, threshold, codes, missing_left, unknown_left, closed)
+
+
+def splits_of(tree: Tree, *, unknown: Unknown = "other") -> list[Split | None]:
+    """The splits of all nodes, None for leaves."""
+    inner = (tree.feature >= 0).tolist()
+    return [split_of(tree, at, unknown=unknown) if inner[at] else None for at in range(len(inner))]
 
 
 def plain(value: Any) -> Any:

@@ -124,6 +124,11 @@ def test_prior_has_no_condition_on_new_categories_and_first_missing_values(cance
     assert "no category is new: columns 'kind'" in told.certificate_.explain()
 
 
+def test_prior_refuses_a_pruner_that_it_would_not_ask(cancer):
+    with pytest.raises(ValueError, match="'pruning' parameter of BoundTreeClassifier"):
+        tb.BoundTreeClassifier(certify="prior", pruning="mdl").fit(*cancer)
+
+
 def test_frontier_is_drawn(by_prior):
     pytest.importorskip("matplotlib").use("Agg")
     ax = by_prior.frontier_.plot()

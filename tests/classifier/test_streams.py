@@ -215,3 +215,33 @@ def test_a_failed_fit_changes_nothing():
     with pytest.raises(ValueError, match="'y' parameter"):
         model.fit(pds.dataset(table(200)), "nothing")
     assert vars(model) == before
+
+
+class Stopped(Exception):
+    pass
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_progress_and_checkpoints(in_memory, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("treebound.growing.engine.ShardEngine.gather_rows", 50)
+    rows = table(900).drop_columns("weight")
+    X, y = rows.drop_columns("label"), rows["label"]
+    given = (X, y) if in_memory else (pds.dataset(rows), "label")
+    options, path, states = {"pruning": None, "max_leaves": 9}, tmp_path / "tree", []
+
+    def stop(state):
+        states.append(state)
+        if state.rounds >= 2:
+            raise Stopped
+
+    model = BoundTreeClassifier(**options)
+    with pytest.raises(Stopped):
+        model.fit(*given, callback=stop, checkpoint=path)
+    assert path.exists()
+    model.fit(*given, verbose=1, checkpoint=path)
+    assert_same(model, BoundTreeClassifier(**options).fit(X, y))
+    assert "growing: pass 1, " in capsys.readouterr().out
+    assert not path.exists()
+    phases = [state.phase for state in states]
+    assert phases[-1] == "growing"
+    assert in_memory or phases[:2] == ["learning", "coding"]

@@ -17,6 +17,7 @@ from treebound.cli import streams
 from treebound.data.files import Source
 from treebound.data.schema import Schema
 from treebound.growing import Progress
+from treebound.growing.progress import ProgressLines
 
 pytest.importorskip("pyarrow.dataset")
 
@@ -103,14 +104,14 @@ def test_files_must_be_of_one_kind(frame, folder, capsys):
 
 def test_lines_tell_speed_leaves_and_what_is_left():
     said, now = [], [0.0]
-    lines = streams.ProgressLines(said.append, 1000, lambda: now[0])
+    lines = ProgressLines(said.append, 1000, lambda: now[0])
     for what, seconds, rows in (("learning", 0.0, 1), ("learning", 2.0, 500), ("coding", 3.0, 1)):
         now[0] = seconds
-        lines.read(what, rows)
+        lines.tell(Progress.of_reading(what, rows))
     assert said[1] == "learning: 500 rows, 250 rows a second, about 2 s left"
     for seconds, passes in ((4.0, 1), (5.0, 2)):
         now[0] = seconds
-        lines.grown(Progress(1, passes, 7, 250, 1000))
+        lines.tell(Progress(1, passes, 7, 250, 1000))
     assert said[-1] == ("growing: pass 2, 1,000 rows a second, 7 leaves so far, about 0 s left")
 
 

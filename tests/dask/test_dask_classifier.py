@@ -224,7 +224,7 @@ def test_it_is_an_estimator(client, tmp_path):
     lazy = dd.from_pandas(table.drop(columns="weight"), npartitions=2)
     model = DaskBoundTreeClassifier(client=client, max_leaves=5)
     assert clone(model.set_params(client=None)).get_params() == model.get_params()
-    assert set(model.get_params()) == {*BoundTreeClassifier().get_params(), "client", "checkpoint"}
+    assert set(model.get_params()) == {*BoundTreeClassifier().get_params(), "client"}
     assert repr(model) == "DaskBoundTreeClassifier(max_leaves=5)"
     model.set_params(client=client).fit(lazy, "label")
     rows = table.drop(columns=["label", "weight"])
@@ -260,3 +260,18 @@ def test_workers_load_no_scikit_learn():
         "assert not {'sklearn', 'scipy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_progress_and_checkpoints(client, tmp_path, capsys):
+    table = frame(900).drop(columns="weight")
+    rows, options = table.drop(columns="label"), {"pruning": None, "max_leaves": 9}
+    expected = BoundTreeClassifier(**options).fit(rows, table["label"])
+    lazy, path, states = dd.from_pandas(table, npartitions=3), tmp_path / "tree", []
+    model = DaskBoundTreeClassifier(**options)
+    model.fit(lazy, "label", verbose=1, callback=states.append, checkpoint=path)
+    assert_same(model, expected)
+    assert states[-1].phase == "growing"
+    assert "growing: pass 1, " in capsys.readouterr().out
+    assert not path.exists()
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        model.fit(lazy, "label", checkpoint=tmp_path / "none" / "tree")

@@ -13,7 +13,7 @@ from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions, Limits, grow_on_engine, make_bins
 from treebound.growing._bins import Bins, keys_of
 from treebound.growing.engine import LocalEngine, sum_of
-from treebound.growing.refine import EXACT, KeyRanges, Question, add_answers
+from treebound.growing.refine import EXACT, Answer, KeyRanges, Question, add_answers
 from treebound.growing.shard import (
     Rows,
     ShardSplit,
@@ -319,3 +319,20 @@ def test_a_column_of_too_many_categories_is_refused():
     with pytest.raises(ValueError, match=r"'id' has 70000 categories.*at most 65534"):
         make_bins([column], [np.empty(0)])
     assert Bins([np.empty(0)], [KINDS["nominal"]], [300], 255).n_bins == [300]
+
+
+def test_answers_are_sent_without_their_zeros():
+    rng = np.random.default_rng(0)
+    slices = np.where(rng.random((5, 64, 21)) < 0.02, rng.integers(1, 2**40, (5, 64, 21)), 0)
+    counts = np.zeros((300, 21), dtype=np.int64)
+    counts[np.arange(300), rng.integers(0, 20, 300)] = 1
+    counts[:, 20] = 1
+    answer = Answer(slices, np.zeros(300, np.int32), np.arange(300, dtype=np.uint64), counts)
+    sent = pickle.dumps(answer)
+    assert len(sent) < (slices.nbytes + counts.nbytes) // 10
+    again = pickle.loads(sent)
+    for name in ("slices", "intervals", "keys", "counts"):
+        assert getattr(again, name).dtype == getattr(answer, name).dtype
+        np.testing.assert_array_equal(getattr(again, name), getattr(answer, name))
+    nothing = Answer(slices[:0], answer.intervals[:0], answer.keys[:0], counts[:0])
+    assert pickle.loads(pickle.dumps(nothing)).slices.shape == (0, 64, 21)

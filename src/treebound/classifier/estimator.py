@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from os import PathLike
@@ -17,13 +17,14 @@ from treebound._validation import invalid
 from treebound.certificate import Certificate, Frontier
 from treebound.certificate.mean_cost import MeanCost
 from treebound.certificate.monitor import Monitor
-from treebound.classifier.fitting import fit_table
+from treebound.classifier.fitting import fit_engine, fit_table
 from treebound.classifier.methods import FrameOutput, ModelMethods
 from treebound.data import Column, Matrix
 from treebound.data.frames import read_table
 from treebound.data.streams import in_database, is_stream
 from treebound.edit import Editor
-from treebound.growing import GrowOptions
+from treebound.growing import GrowOptions, Progress
+from treebound.growing.progress import Watch
 from treebound.landscape import Landscape
 from treebound.model import Model
 from treebound.parameters import FitParameters
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from treebound.classifier.referring import ReferringClassifier
+    from treebound.data.parts import Schema
+    from treebound.growing.engine import Engine
 
 __all__ = ["BoundTreeClassifier"]
 
@@ -202,6 +205,9 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         groups: Any = None,
         *,
         columns: Sequence[str] | None = None,
+        verbose: int = 0,
+        callback: Callable[[Progress], None] | None = None,
+        checkpoint: Any = None,
     ) -> Self:
         """Grow a tree and prune it.
 
@@ -222,6 +228,13 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
             only with ``certify="held-out"`` or ``"folds"``: it counts one row of each group.
         columns : sequence of str, optional
             The columns to learn from, of a table that is read in batches; by default all others.
+        verbose : int
+            Whether to print a line after every batch that is read, and every pass of growing.
+        callback : callable, optional
+            Called with a :class:`treebound.growing.Progress` at these times.
+        checkpoint : str or path-like, optional
+            A file in which the unfinished tree is saved after every round. If it exists, ``fit`` on
+            the same rows goes on from it; it is removed when the tree is grown.
 
         Returns
         -------
@@ -233,7 +246,48 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
                 rows = read_table(X)
                 if type(X) is not np.ndarray or y is None:  # an array has no names to look for
                     validate_data(self, X, y, skip_check_array=True)
-            self._set_model(fit_table(self, rows, y, sample_weight, groups, columns))
+            watch = Watch.of(verbose, callback, checkpoint)
+            self._set_model(fit_table(self, rows, y, sample_weight, groups, columns, watch))
+        return self
+
+    def fit_engine(
+        self,
+        engine: Engine,
+        schema: Schema,
+        *,
+        target: str | None = None,
+        verbose: int = 0,
+        callback: Callable[[Progress], None] | None = None,
+        checkpoint: Any = None,
+    ) -> Self:
+        """Grow a tree on the rows of an engine and prune it by its counts.
+
+        Parameters
+        ----------
+        engine : Engine
+            The rows, wherever they are.
+        schema : Schema
+            Columns and classes, as :func:`treebound.data.parts.put_together` makes them.
+        target : str, optional
+            The name of the target.
+        verbose, callback, checkpoint
+            See :meth:`fit`.
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_on_error():
+            watch = Watch.of(verbose, callback, checkpoint)
+            model = fit_engine(
+                self,
+                engine,
+                schema,
+                target=target,
+                progress=watch.progress,
+                checkpoint=watch.checkpoint,
+            )
+            self._set_model(model)
         return self
 
     def _set_model(self, model: Model) -> None:

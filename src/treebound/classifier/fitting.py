@@ -36,12 +36,13 @@ from treebound.data.parts import Schema, join_samples
 from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.sample import group_codes
 from treebound.data.streams import Batches, TableStream, in_database, open_stream
-from treebound.data.weights import row_weights, warn_of_common_factor
+from treebound.data.weights import is_whole, row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, Limits, Progress, grow, grow_on_engine, make_bins
 from treebound.growing._bins import Bins
 from treebound.growing.checkpoint import check_checkpoint
-from treebound.growing.engine import Engine, stream_engine
+from treebound.growing.engine import Engine, LocalEngine, stream_engine
 from treebound.growing.grow import FINE_BINS
+from treebound.growing.progress import Watch
 from treebound.model import Model, row_counts
 from treebound.parameters import FitParameters
 from treebound.pruning import PRUNERS, BoundPruner, Pruner, PruningResult, make_pruner
@@ -81,16 +82,26 @@ def fit_table(
     sample_weight: Any = None,
     groups: Any = None,
     columns: Any = None,
+    watch: Watch | None = None,
 ) -> Model:
     """Grow a tree on a table and prune it; a dataset or lazy frame is read in batches."""
+    watch = watch or Watch()
     batches = open_stream(X)
     stored = batches is None and in_database(X)
     if groups is not None:
         refuse_groups(parameters, in_memory=batches is None and not stored)
     if stored:
-        return fit_relation(parameters, X, y, sample_weight, columns=columns)
+        return fit_relation(parameters, X, y, sample_weight, columns=columns, watch=watch)
     if batches is not None:
-        return fit_stream(parameters, batches, y, sample_weight, columns=columns)
+        return fit_stream(
+            parameters,
+            batches,
+            y,
+            sample_weight,
+            columns=columns,
+            progress=watch.progress,
+            checkpoint=watch.checkpoint,
+        )
     if columns is not None:
         hint = "choose them before: X[columns]."
         raise invalid("columns", "fit", "None for a table in memory", columns, hint)
@@ -110,7 +121,7 @@ def fit_table(
     sample = learn(table, y, sample_weight, groups=groups)
     warn_of_findings(sample, stacklevel=4)
     rows = RowRecord.of(sample, named)
-    return fit_sample(parameters, sample, target=target, named=named, rows=rows)
+    return fit_sample(parameters, sample, target=target, named=named, rows=rows, watch=watch)
 
 
 def _fit_apart(
@@ -174,6 +185,7 @@ def fit_sample(
     target: str | None = None,
     named: bool = True,
     rows: RowRecord | None = None,
+    watch: Watch | None = None,
 ) -> Model:
     """Grow a tree on a sample and prune it; rows set aside are counted."""
     pruner, options = parameters.checked()
@@ -184,7 +196,8 @@ def fit_sample(
         validation = None
         if isinstance(pruner, BasePruner):
             sample, validation = pruner.hold_out(sample)
-        model = _pruned(parameters, grow(sample, options), pruner, options, sample, validation)
+        grown = _grown(sample, options, watch or Watch())
+        model = _pruned(parameters, grown, pruner, options, sample, validation)
     return replace(
         model,
         target=target,
@@ -193,6 +206,25 @@ def fit_sample(
         rows=rows,
         row_counts=row_counts(model.grown, sample),
         no_certificate=_GROUPED if sample.groups is not None else "",
+    )
+
+
+def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:
+    """The tree of a sample; in rounds if someone watches."""
+    if watch == Watch():
+        return grow(sample, options)
+    bins = make_bins(sample.columns, sample.X.values)
+    threads = effective_jobs(options.n_jobs)
+    return grow_on_engine(
+        LocalEngine([sample], bins, sample.n_classes, n_threads=threads),
+        sample.columns,
+        sample.classes,
+        options,
+        factors=sample.factors,
+        whole=is_whole(sample.weight),
+        limits=Limits(),
+        progress=watch.progress,
+        checkpoint=watch.checkpoint,
     )
 
 
@@ -311,29 +343,30 @@ def fit_stream(
     *,
     columns: Any = None,
     progress: Callable[[Progress], None] | None = None,
-    reading: Callable[[str, int], None] | None = None,
     limits: Limits | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Model:
     """Fit on a table that is read batch by batch; y and sample_weight name columns.
 
-    ``reading`` is called after every batch with what it is read for and the rows so far, and
-    ``progress`` after every pass of growing. Growing goes on from a checkpoint that exists.
+    ``progress`` is called after every batch and every pass of growing. Growing goes on from a
+    checkpoint that exists.
     """
     parameters.checked()
     refuse_what_needs_a_table(parameters)
     check_checkpoint(checkpoint)
-    say = reading or (lambda _what, _rows: None)
-    what = ["learning"]
-    stream = TableStream(
-        batches, y, sample_weight, columns=columns, tell=lambda rows: say(what[0], rows)
-    )
+    phase = ["learning"]
+
+    def read(rows: int) -> None:
+        if progress is not None:
+            progress(Progress.of_reading(phase[0], rows))
+
+    stream = TableStream(batches, y, sample_weight, columns=columns, tell=read)
     schema = stream.learn(
         categorical_features=parameters.categorical_features,
         ordinal_features=parameters.ordinal_features,
         class_weight=parameters.class_weight,
     )
-    what[0] = "coding"
+    phase[0] = "coding"
     threads, sketches = effective_jobs(parameters.n_jobs), list[RowSketch]()
     model = fit_parts(
         parameters,
@@ -391,7 +424,13 @@ def fit_parts(
 
 
 def fit_relation(
-    parameters: FitParameters, X: Any, y: Any, sample_weight: Any = None, *, columns: Any = None
+    parameters: FitParameters,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    columns: Any = None,
+    watch: Watch | None = None,
 ) -> Model:
     """Fit inside a database; y and sample_weight name columns.
 
@@ -423,7 +462,8 @@ def fit_relation(
         # cells are divided where it matters: finer ones for all rows are of no use
         limits = Limits(most_live=inf)
         with SqlEngine(coded, relation.max_fetched_rows, rows.left_out) as engine:
-            model = fit_engine(parameters, engine, coded.schema, target=y, limits=limits)
+            told = {} if watch is None else watch._asdict()
+            model = fit_engine(parameters, engine, coded.schema, target=y, limits=limits, **told)
             engine.check_unchanged()
         if held_out:
             counted = partial(rows.count_aside, unknown=parameters.unknown)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +13,6 @@ from treebound.cli.messages import print_message
 
 if TYPE_CHECKING:
     from treebound.cli.options import TableOptions
-    from treebound.growing import Progress
     from treebound.model import Model
     from treebound.parameters import FitParameters
 
@@ -66,6 +64,7 @@ def fit_files(
     from treebound.classifier.fitting import fit_stream
     from treebound.cli.options import no_target
     from treebound.data.files import Source, SourceBatches
+    from treebound.growing.progress import ProgressLines
 
     schema = options.checked_schema(target)
     source = Source([str(path) for path in paths], schema)
@@ -77,8 +76,7 @@ def fit_files(
         SourceBatches(source),
         schema.target,
         None,
-        progress=lines.grown,
-        reading=lines.read,
+        progress=lines.tell,
         checkpoint=checkpoint,
     )
 
@@ -91,56 +89,3 @@ def warnings_as_lines(quiet: bool) -> Iterator[None]:
         yield
     for warning in () if quiet else caught:
         print_message(f"Warning: {warning.message}")
-
-
-class ProgressLines:
-    """One line after every batch and every pass: what is done, how fast, how long still.
-
-    Parameters
-    ----------
-    tell : callable
-        Takes a line.
-    n_rows : int, optional
-        Rows of the table, where known.
-    clock : callable
-        The time in seconds.
-    """
-
-    def __init__(
-        self,
-        tell: Callable[[str], None],
-        n_rows: int | None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._tell, self._n_rows, self._clock = tell, n_rows, clock
-        self._what, self._start = "", clock()
-        self._last = self._start
-
-    def read(self, what: str, rows: int) -> None:
-        """After a batch."""
-        if what != self._what:
-            self._what, self._start = what, self._clock()
-        seconds = max(self._clock() - self._start, 1e-9)
-        line = f"{what}: {rows:,} rows, {rows / seconds:,.0f} rows a second"
-        if self._n_rows:
-            line += _left(seconds, rows / self._n_rows)
-        self._tell(line)
-
-    def grown(self, state: Progress) -> None:
-        """After a pass of the growth."""
-        now = self._clock()
-        if self._what != "growing":
-            self._what, self._start, self._last = "growing", now, now
-        seconds, self._last = max(now - self._last, 1e-9), now
-        line = (
-            f"growing: pass {state.passes}, {state.rows / seconds:,.0f} rows a second, "
-            f"{state.leaves:,} leaves so far"
-        )
-        self._tell(line + _left(now - self._start, 1.0 - state.open_rows / max(state.rows, 1)))
-
-
-def _left(seconds: float, share: float) -> str:
-    """A guess from the share that is done."""
-    if not 0.02 < share < 1.0 or seconds <= 0.0:
-        return ""
-    return f", about {seconds * (1.0 - share) / share:,.0f} s left"

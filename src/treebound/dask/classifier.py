@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial, wraps
@@ -32,8 +32,9 @@ from treebound.dask.tasks import PartitionError
 from treebound.data.folds import LeftOut
 from treebound.data.parts import PartFacts, Schema, put_together, with_numbers
 from treebound.growing._bins import Bins
-from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, stream_engine
+from treebound.growing.options import Progress
+from treebound.growing.progress import Watch
 from treebound.parameters import with_parameters
 
 __all__ = ["DaskBoundTreeClassifier"]
@@ -42,8 +43,6 @@ __all__ = ["DaskBoundTreeClassifier"]
 _SAMPLE_ROWS = 1 << 17
 # Partitions that are read for these where nothing else must be learned.
 _SAMPLED = 16
-# Parameters that a classifier without Dask has not.
-_OWN = ("client", "checkpoint")
 
 
 def _lazy(name: str) -> Any:
@@ -70,9 +69,6 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
     ----------
     client : distributed.Client or None
         The cluster; None takes the current client, or Dask's local scheduler if there is none.
-    checkpoint : str, path-like or None
-        A file in which the unfinished tree is saved after every round. If it exists, ``fit``
-        continues from it; it is removed when the tree is grown.
     **parameters
         Those of :class:`treebound.BoundTreeClassifier`.
 
@@ -94,7 +90,6 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
     """
 
     client: Any = None
-    checkpoint: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         """A client cannot be sent or kept."""
@@ -111,6 +106,9 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         groups: None = None,
         *,
         columns: Sequence[str] | None = None,
+        verbose: int = 0,
+        callback: Callable[[Progress], None] | None = None,
+        checkpoint: Any = None,
     ) -> DaskBoundTreeClassifier:
         """Grow a tree on the workers and prune it.
 
@@ -126,6 +124,8 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             Groups need rows in memory.
         columns : sequence of str, optional
             The columns of a data frame to learn from; by default all others.
+        verbose, callback, checkpoint
+            As in :meth:`treebound.BoundTreeClassifier.fit`.
 
         Returns
         -------
@@ -136,7 +136,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
             refuse_what_needs_a_table(self)
             if groups is not None:
                 refuse_groups(self, in_memory=False)
-            check_checkpoint(self.checkpoint)
+            watch = Watch.of(verbose, callback, checkpoint)
             if columns is not None:
                 X = X[[*columns, *_names(y, sample_weight)]]
             raw = partitions(X, y, sample_weight)
@@ -159,7 +159,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
 
                 model = fit_parts(
                     self, schema, lambda: raw.each(client, read), engine,
-                    target=_name_of(y), checkpoint=self.checkpoint,
+                    target=_name_of(y), progress=watch.progress, checkpoint=watch.checkpoint,
                 )  # fmt: skip
             self._set_model(model)
         return self
@@ -267,8 +267,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         """
         check_is_fitted(self)
         parameters = self.get_params(deep=False)
-        for name in _OWN:
-            parameters.pop(name)
+        del parameters["client"]
         return BoundTreeClassifier(**parameters)._with_model(self.model_)
 
     def save(self, path: Any, *, pruning_path: bool = True, row_record: bool = True) -> None:

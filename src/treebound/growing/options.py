@@ -174,7 +174,9 @@ class Progress:
     open_rows : int
         Rows of leaves that may be split further.
     rows : int
-        All rows.
+        All rows; in the other phases those so far.
+    phase : {"learning", "coding", "growing"}
+        What is done: reading for columns and classes, reading the rows, or growing.
     """
 
     rounds: int
@@ -182,3 +184,9 @@ class Progress:
     leaves: int
     open_rows: int
     rows: int
+    phase: str = "growing"
+
+    @classmethod
+    def of_reading(cls, phase: str, rows: int) -> Self:
+        """Rows that were read so far."""
+        return cls(0, 0, 1, rows, rows, phase)

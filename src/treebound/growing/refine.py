@@ -109,7 +109,8 @@ class Answer(NamedTuple):
     """Class weights and rows: of slices, and of the distinct values of other intervals.
 
     With ``highs`` there are no slices: every interval is answered by values or ranges of them,
-    ``keys`` to ``highs``, in order.
+    ``keys`` to ``highs``, in order. Most slices and values have few rows, so that tables are sent
+    without their zeros.
     """
 
     slices: NDArray[np.int64]
@@ -117,6 +118,34 @@ class Answer(NamedTuple):
     keys: NDArray[np.uint64]
     counts: NDArray[np.int64]
     highs: NDArray[np.uint64] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        slices, counts = _packed(self.slices), _packed(self.counts)
+        return _unpacked_answer, (slices, self.intervals, self.keys, counts, self.highs)
+
+
+# The shape of a table, where it is not zero, and what it is there.
+_Packed = tuple[tuple[int, ...], NDArray[Any], NDArray[Any]]
+
+
+def _packed(table: NDArray[np.int64]) -> _Packed:
+    places = np.flatnonzero(table)
+    values = table.ravel()[places]
+    small = np.min_scalar_type(int(values.max(initial=0)))
+    return table.shape, places.astype(np.min_scalar_type(table.size)), values.astype(small)
+
+
+def _unpacked(packed: _Packed) -> NDArray[np.int64]:
+    shape, places, values = packed
+    table = np.zeros(shape, dtype=np.int64)
+    table.ravel()[places] = values
+    return table
+
+
+def _unpacked_answer(
+    slices: _Packed, intervals: Any, keys: Any, counts: _Packed, highs: Any
+) -> Answer:
+    return Answer(_unpacked(slices), intervals, keys, _unpacked(counts), highs)
 
 
 def ask(groups: Sequence[Asked], ranges: KeyRanges, most: int, bits: int) -> Question:

@@ -1,0 +1,97 @@
+"""How far a fit is: told after every batch and every pass, as lines or to a callback."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from treebound.growing.checkpoint import check_checkpoint
+from treebound.growing.options import Progress
+
+__all__ = ["ProgressLines", "Watch"]
+
+
+class Watch(NamedTuple):
+    """Who is told how far a fit is, and the file that keeps the unfinished tree."""
+
+    progress: Callable[[Progress], None] | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        verbose: int,
+        callback: Callable[[Progress], None] | None,
+        checkpoint: str | os.PathLike[str] | None,
+    ) -> Watch:
+        """As the arguments of ``fit`` say; a checkpoint that cannot be written is refused."""
+        check_checkpoint(checkpoint)
+        lines = ProgressLines(print).tell if verbose else None
+        if lines is None or callback is None:
+            return cls(lines or callback, checkpoint)
+
+        def both(state: Progress) -> None:
+            lines(state)
+            callback(state)
+
+        return cls(both, checkpoint)
+
+
+class ProgressLines:
+    """One line after every batch and every pass: what is done, how fast, how long still.
+
+    Parameters
+    ----------
+    tell : callable
+        Takes a line.
+    n_rows : int, optional
+        Rows of the table, where known.
+    clock : callable
+        The time in seconds.
+    """
+
+    def __init__(
+        self,
+        tell: Callable[[str], None],
+        n_rows: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._tell, self._n_rows, self._clock = tell, n_rows, clock
+        self._what, self._start = "", clock()
+        self._last = self._start
+
+    def tell(self, state: Progress) -> None:
+        """After a batch, or a pass of growing."""
+        if state.phase == "growing":
+            self._grown(state)
+        else:
+            self._read(state.phase, state.rows)
+
+    def _read(self, what: str, rows: int) -> None:
+        if what != self._what:
+            self._what, self._start = what, self._clock()
+        seconds = max(self._clock() - self._start, 1e-9)
+        line = f"{what}: {rows:,} rows, {rows / seconds:,.0f} rows a second"
+        if self._n_rows:
+            line += _left(seconds, rows / self._n_rows)
+        self._tell(line)
+
+    def _grown(self, state: Progress) -> None:
+        now = self._clock()
+        if self._what != "growing":
+            self._what, self._start, self._last = "growing", now, now
+        seconds, self._last = max(now - self._last, 1e-9), now
+        line = (
+            f"growing: pass {state.passes}, {state.rows / seconds:,.0f} rows a second, "
+            f"{state.leaves:,} leaves so far"
+        )
+        self._tell(line + _left(now - self._start, 1.0 - state.open_rows / max(state.rows, 1)))
+
+
+def _left(seconds: float, share: float) -> str:
+    """A guess from the share that is done."""
+    if not 0.02 < share < 1.0 or seconds <= 0.0:
+        return ""
+    return f", about {seconds * (1.0 - share) / share:,.0f} s left"

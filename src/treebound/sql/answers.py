@@ -15,6 +15,7 @@ from treebound.exchange.sql_code import nodes_to_sql
 from treebound.model import Model
 from treebound.sql.relation import Relation, labels_array, texts
 from treebound.sql.stores import ROWS, store_of
+from treebound.tree.split import plain
 
 __all__ = ["accuracy", "with_answers"]
 
@@ -37,9 +38,15 @@ def with_answers(model: Model, X: Any, output: Literal["label", "proba", "node"]
         text = nodes_to_sql(model.tree, unknown=model.unknown, dialect=store.dialect)
     else:
         text = to_sql(model, output=output, name=_NAME, dialect=store.dialect)
+    more = {f"{_NAME} {plain(label)}": "float64" for label in model.classes.tolist()}
     if output != "proba":
         text = f"{text} AS {_NAME}"
-    answers = store.relation(f"SELECT *, {text} FROM {ROWS}", relation.frame.to_native())
+        kind = "i" if output == "node" else model.classes.dtype.kind
+        more = {
+            _NAME: {"b": "boolean", "i": "int64", "u": "int64", "f": "float64"}.get(kind, "string")
+        }
+    query, native = f"SELECT *, {text} FROM {ROWS}", relation.frame.to_native()
+    answers = store.relation(query, native, more, inside=True)
     return nw.from_native(answers) if isinstance(X, nw.LazyFrame) else answers
 
 

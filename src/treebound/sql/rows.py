@@ -198,7 +198,8 @@ class RelationRows:
             )
         if not certify and not (choose and self._store.keeps):
             return
-        table, m = self._numbered()
+        table, m = self._numbered(), self.n_rows
+        like = self._frame.to_native()
         order = np.random.default_rng(seed).permutation(m)
         sizes = {"held-out": len(draw_tenth(m, seed)[0]) if certify else 0}
         sizes["left-out"] = (m - sizes["held-out"]) // 10 if choose else 0
@@ -207,9 +208,10 @@ class RelationRows:
             chosen = order[start : start + min(size, MOST_SET_ASIDE)]
             start += len(chosen)
             if len(chosen):
-                self._aside[kind] = self._labelled(table, f"{_ROW} IN ({_listed(chosen)})")
-        rest = f"SELECT * FROM {table} WHERE {_ROW} NOT IN ({_listed(order[:start])})"
-        self._frame = nw.from_native(self._store.relation(rest))
+                self._aside[kind] = self._labelled(
+                    self._part(table, like, f"{_ROW} IN ({_listed(chosen)})")
+                )
+        self._frame = self._part(table, like, f"{_ROW} NOT IN ({_listed(order[:start])})")
         native = self._read({"y": nw.col(self.target)}, {"y": self.target})
         found = self._store.fetch(
             f"SELECT ty.code AS code, COUNT(*) AS n FROM {ROWS} JOIN {self._labels} AS ty ON y = "
@@ -219,12 +221,17 @@ class RelationRows:
         self._label_rows = np.zeros_like(self._label_rows)
         self._label_rows[found["code"].astype(np.intp)] = found["n"].astype(np.int64)
 
-    def _numbered(self) -> tuple[str, int]:
-        """A table of all rows with numbers, and how many they are."""
+    def _part(self, table: str, like: Any, condition: str) -> Any:
+        """Some rows of a table that has numbers of rows beside the columns of a relation."""
+        text = f"SELECT * FROM {table} AS t WHERE {condition}"
+        return nw.from_native(self._store.relation(text, like, {_ROW: "int64"}, inside=False))
+
+    def _numbered(self) -> str:
+        """A table of all rows with numbers."""
         m, frame = self.n_rows, self._frame
         if self.id is None:
             number = f"ROW_NUMBER() OVER {self._store.any_order} - 1 AS {_ROW}"
-            return self._keep(f"SELECT *, {number} FROM {ROWS}", frame.to_native()), m
+            return self._keep(f"SELECT *, {number} FROM {ROWS}", frame.to_native())
         native = self._read({"id": nw.col(self.id)}, {})
         ids = int(self._store.fetch(f"SELECT COUNT(DISTINCT id) AS n FROM {ROWS}", native)["n"][0])
         if ids != m:
@@ -232,13 +239,13 @@ class RelationRows:
                 f"The column {self.id!r} must tell rows apart. It has {ids} different values in "
                 f"{m} rows. Hint: name another key."
             )
-        native = frame.with_row_index(_ROW, order_by=[self.id]).to_native()
-        return self._keep(f"SELECT * FROM {ROWS}", native), m
+        # the number comes last, as it does without a key
+        numbered = frame.with_row_index(_ROW, order_by=[self.id]).select(*self.types.names(), _ROW)
+        return self._keep(f"SELECT * FROM {ROWS}", numbered.to_native())
 
-    def _labelled(self, table: str, condition: str) -> Any:
-        """Some rows of a table, with a copy of the label by a name of ours."""
-        native = self._store.relation(f"SELECT * FROM {table} WHERE {condition}")
-        native = nw.from_native(native).with_columns(nw.col(self.target).alias(_LABEL)).to_native()
+    def _labelled(self, frame: Any) -> Any:
+        """A relation with a copy of the label by a name of ours."""
+        native = frame.with_columns(nw.col(self.target).alias(_LABEL)).to_native()
         text = [_LABEL] if self.types[self.target] == nw.String else []
         return self._store.bytes_of(native, text)
 

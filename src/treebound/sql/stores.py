@@ -6,7 +6,7 @@ Queries name only columns of ours, so they need no quoting; ``ROWS`` in them is 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -40,9 +40,12 @@ class Store:
         """Run a statement."""
         raise NotImplementedError
 
-    def relation(self, text: str, native: Any = None) -> Any:
-        """The relation of a query, which is not run yet."""
-        return self.run(text, native)
+    def relation(self, text: str, native: Any, more: Mapping[str, str], *, inside: bool) -> Any:
+        """The relation of a query, which is not run yet.
+
+        It has the columns of another relation, which may be inside of it, and some more with types.
+        """
+        return self.run(text, native if inside else None)
 
     def keep(self, text: str, native: Any = None) -> str:
         """A table with the rows of a query, until it is dropped; what stands after FROM."""
@@ -50,7 +53,7 @@ class Store:
 
     def fetch(self, text: str, native: Any = None) -> dict[str, NDArray[Any]]:
         """The columns of a small result."""
-        table = nw.from_native(self.relation(text, native)).collect(backend="pyarrow").to_native()
+        table = nw.from_native(self.run(text, native)).collect(backend="pyarrow").to_native()
         return {name: _array(table.column(name)) for name in table.column_names}
 
     def drop(self, table: str) -> None:
@@ -167,8 +170,11 @@ class IbisStore(Store):
 
         return text.replace(ROWS, f"({ibis.to_sql(native, dialect=self.dialect)}) AS r")
 
-    def relation(self, text: str, native: Any = None) -> Any:
-        return self._backend.sql(self._whole(text, native))
+    def relation(self, text: str, native: Any, more: Mapping[str, str], *, inside: bool) -> Any:
+        import ibis
+
+        schema = ibis.schema({**dict(native.schema().items()), **more})
+        return self._backend.sql(self._whole(text, native if inside else None), schema=schema)
 
     def keep(self, text: str, native: Any = None) -> str:
         if not self.keeps:

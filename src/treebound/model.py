@@ -284,17 +284,37 @@ class Model:
         -------
         ndarray of int32, shape (n_rows,)
         """
-        batches = None if isinstance(X, Matrix) else open_stream(X)
-        if batches is not None:
-            return until_settled(lambda: self._apply_batches(batches, n_jobs))
+        if is_stream(X):
+            nodes = until_settled(lambda: [nodes for _, nodes in self.reached(X, n_jobs)])
+            return np.concatenate(nodes) if nodes else np.empty(0, dtype=np.int32)
         matrix = X if isinstance(X, Matrix) else self.read(X)
         return self.tree.apply(matrix, n_jobs=n_jobs)
 
-    def _apply_batches(self, batches: Batches, n_jobs: int | None) -> NDArray[np.int32]:
+    def reached(
+        self, X: Any, n_jobs: int | None = None, *, whole: bool = False
+    ) -> Iterator[tuple[Any, NDArray[np.int32]]]:
+        """Rows with the nodes that they reach: the table, or each batch of one in batches.
+
+        Parameters
+        ----------
+        X, n_jobs
+            See :meth:`apply`.
+        whole : bool
+            Whether batches have all columns of the table, or those that the tree asks.
+
+        Yields
+        ------
+        table, ndarray of int32
+        """
+        batches = open_stream(X)
+        if batches is None:
+            yield X, self.apply(X, n_jobs)
+            return
         names = self._names_in(batches, None, whole=False)
-        tables = (batches.split(one, names, None, None)[0] for one in batches.read(names))
-        nodes = [self.apply(table, n_jobs) for table in tables if table is not None]
-        return np.concatenate(nodes) if nodes else np.empty(0, dtype=np.int32)
+        for batch in batches.read(None if whole else names):
+            table = batches.split(batch, names, None, None)[0]
+            if table is not None:
+                yield batch, self.apply(table, n_jobs)
 
     def _names_in(self, batches: Batches, target: str | None, *, whole: bool) -> list[str]:
         """The columns of a table in batches that are read."""

@@ -88,6 +88,26 @@ def test_what_batches_do_not_have_is_named(tmp_path):
         clf.decision_path(stream)
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_predictions_are_written_in_batches(tmp_path, suffix):
+    frame = rows()
+    clf, X = model_of(frame), frame.drop(columns="label")
+    read = pd.read_csv if suffix == "csv" else pd.read_parquet
+    for number, table in enumerate([X, *streams_of(frame, tmp_path)]):
+        path = tmp_path / f"{number}.{suffix}"
+        clf.write_predictions(table, path)
+        assert read(path)["label"].tolist() == clf.predict(X).tolist()
+        clf.write_predictions(table, path, proba=True, keep=True)
+        kept = read(path)
+        assert kept["s"].tolist() == frame["s"].tolist()
+        answers = kept["label" if number == 0 else "predicted label"]
+        assert answers.tolist() == clf.predict(X).tolist()
+        np.testing.assert_allclose(kept["P(yes)"], clf.predict_proba(X)[:, 1])
+    numbers = tb.BoundTreeClassifier().fit(X[["a", "k"]].to_numpy(), frame.label)
+    with pytest.raises(TypeError, match="Only the columns of a data frame can be kept"):
+        numbers.write_predictions(X[["a", "k"]].to_numpy(), path, keep=True)
+
+
 def test_columns_of_a_stream_can_be_chosen(tmp_path):
     frame = rows()
     for stream in streams_of(frame, tmp_path):

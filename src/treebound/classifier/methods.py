@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.exchange import Exports, load, save
-from treebound.model import Model, as_model
+from treebound.exchange import Exports, load, save, write_predictions
+from treebound.model import Model, as_method, as_model
 from treebound.show import Explanation, Forms, TreeDisplay, explain, to_notebook
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ class ModelMethods(Forms, Exports):
         model_: Model
 
         def _set_model(self, model: Model) -> None: ...
+
+    write_predictions = as_method(write_predictions)
 
     # -- explanations and figures ----------------------------------------------------------
 

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from treebound.cli.app import app
 from treebound.cli.messages import progress
 from treebound.cli.options import Data, FileOptions, Force, Model, Output, Quiet, Switch
 from treebound.cli.overwrite import check_output
-
-if TYPE_CHECKING:
-    from treebound.cli.output import Answers
-    from treebound.data.files import RawTable
-    from treebound.model import Model as FittedModel
 
 __all__ = ["predict"]
 
@@ -62,37 +56,25 @@ def predict(
         Rows in memory at a time.
     """
     from treebound.cli.models import loaded_model, schema_of
-    from treebound.cli.output import table_form, table_writer
     from treebound.cli.weighting import with_threshold
-    from treebound.data.files import iter_raw
+    from treebound.data.files import Source
+    from treebound.exchange.answers import Answers, table_form, table_writer
 
-    check_output(
-        output, table_form(output), reads=[model, data, *more, options.schema], force=force
-    )
+    form = table_form(output)
+    check_output(output, form, reads=[model, data, *more, options.schema], force=force)
     if chunk_rows < 1:
         raise ValueError(f"The option --chunk-rows must be an int >= 1. Got {chunk_rows} instead.")
     loaded = with_threshold(loaded_model(model, data), threshold)
     columns = schema_of(loaded, options)
+    paths = [str(path) for path in (data, *more)]
+    source = Source(paths, columns, unknown="keep", complete=False)
     with table_writer(output) as writer, progress(f"reading {data}", quiet) as tell:
         done = 0
-        for chunk in iter_raw([str(path) for path in (data, *more)], columns, chunk_rows):
-            writer.write(_answers(loaded, chunk, proba, keep), chunk if keep else None)
+        for chunk in source.read(chunk_rows, None if keep else columns.names):
+            table = chunk.table()  # says what is wrong with the columns, even without rows
+            nodes = loaded.apply(table) if len(chunk) else None
+            beside = chunk.names if keep else ()
+            kept = (chunk.arrow() if form == "parquet" else chunk.native()) if keep else None
+            writer.write(Answers.of(loaded, nodes, beside, proba), kept)
             done += len(chunk)
             tell(f"{done:,} rows")
-
-
-def _answers(model: FittedModel, chunk: RawTable, proba: bool, keep: bool) -> Answers:
-    """What every node answers, and the node of every row."""
-    from treebound.cli.output import Answers
-
-    tree = model.tree
-    name = model.target or "prediction"
-    if keep and name in chunk.names:
-        name = f"predicted {name}"
-    columns = {name: tree.classes[tree.label]}
-    if proba:
-        shares = model.node_probabilities
-        for at, label in enumerate(tree.classes.tolist()):
-            columns[f"P({label})"] = shares[:, at]
-    table = chunk.table()  # says what is wrong with the columns, even where there are no rows
-    return Answers(columns, model.apply(table) if len(chunk) else None)

@@ -269,8 +269,10 @@ class FileReader:
                     self._check_names(file, table.column_names)
                     yield _filled(table, self._names).select(self._names)
             return
-        wanted = set(self._names if columns is None else columns)
-        names = [name for name in self._names if name in wanted]
+        wanted = set(columns or self._names)
+        if not wanted <= {*self._names, *self._keys}:  # an error should list all columns
+            wanted = set(self._names)
+        names = [name for name in self._names if name in wanted] or self._names[:1]
         target = pa.schema([(name, self._types[name]) for name in names])
         read = _parquet_tables if file.kind == "parquet" else _arrow_tables
         some = False

@@ -1,6 +1,7 @@
 """Model files, code, ONNX, and trees of other libraries."""
 
 from treebound.exchange import c_code, onnx_model, python_code, sql_code
+from treebound.exchange.answers import write_predictions
 from treebound.exchange.c_code import to_c
 from treebound.exchange.document import json_schema
 from treebound.exchange.errors import FormatError
@@ -31,6 +32,7 @@ __all__ = [
     "to_python",
     "to_sklearn",
     "to_sql",
+    "write_predictions",
 ]
 
 

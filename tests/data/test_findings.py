@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
+import treebound as tb
 from treebound.data import Sample
 from treebound.data.findings import few_whole_values, findings, warn_of_findings
 
@@ -201,3 +202,13 @@ def test_numbered_names_that_repeat_are_identifiers():
     (finding,) = findings(sample)
     assert "looks like an identifier, and repeats" in finding.what
     assert "groups" in finding.remedy
+
+
+def test_a_range_past_the_largest_double_is_read_without_a_warning() -> None:
+    X = np.array([[1.7e308], [-1.7e308], [1.0], [-1e308]] * 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        report = tb.check(X, [0, 1, 0, 1] * 5)
+        clf = tb.BoundTreeClassifier().fit(X, [0, 1, 0, 1] * 5)
+    assert "whole numbers" not in str(report)
+    assert clf.tree_.threshold[0] == 0.0

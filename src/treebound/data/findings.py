@@ -32,6 +32,7 @@ _SHOWN = 5
 _REPEATED = 0.1
 _MANY_CLASSES = 100
 _FEW_OF_A_CLASS = 5
+_LARGEST_CODE = 1e9
 _FEW_CODES = 10
 _MINORITY = 0.1
 _TOLD_ROWS = 20_000  # rows checked for columns that determine the class
@@ -222,7 +223,8 @@ def _real_columns(sample: Sample) -> Iterator[Finding]:
     if not at:
         return
     same = (probe == probe[0]).all(axis=0) | (probe != probe).all(axis=0)
-    spread = probe.max(axis=0) - probe.min(axis=0) >= len(probe) - 1
+    with np.errstate(over="ignore"):  # a range past the largest double is wide enough
+        spread = probe.max(axis=0) - probe.min(axis=0) >= len(probe) - 1
     for place in np.flatnonzero(same | spread).tolist():
         column, values = sample.columns[at[place]], sample.X.values[at[place]]
         if same[place]:
@@ -250,7 +252,8 @@ def few_whole_values(sample: Sample) -> Iterator[Finding]:
     for column, values in zip(sample.columns, sample.X.values, strict=True):
         if column.kind == "real" and 3 <= _distinct(values[:_FIRST_ROWS]) <= _FEW_CODES + 1:
             known = np.unique(values[~np.isnan(values)])
-            if 3 <= len(known) <= _FEW_CODES and (known == np.rint(known)).all():
+            small = np.abs(known) < _LARGEST_CODE
+            if 3 <= len(known) <= _FEW_CODES and (small & (known == np.rint(known))).all():
                 codes.append((column.name, f"{known[0]:.0f} to {known[-1]:.0f}"))
     if codes and sample.n_rows >= _FEW_ROWS:
         (name, extent), more = codes[0], [repr(other) for other, _ in codes[1:]]
@@ -287,7 +290,7 @@ def _constant(values: NDArray[Any]) -> bool:
 def _numbers_rows(values: NDArray[Any]) -> bool:
     """Whether the values are consecutive integers, in any order."""
     low, high = values.min(), values.max()
-    if high - low != len(values) - 1 or not (values == np.rint(values)).all():
+    if high != low + (len(values) - 1) or not (values == np.rint(values)).all():
         return False
     return bool((np.bincount((values - low).astype(np.int64)) == 1).all())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -140,10 +141,10 @@ def _otherwise(
     changes = []
     for at, move in found.moves.items():
         column = tree.columns[at]
-        new = _decoded(move.value, column)
+        new, region = _decoded(move.value, column), move.region
         if new is not None and grids[at] == "whole" and column.kind == "real" and new == int(new):
-            new = int(new)
-        words = _words(move.region, unknown)
+            new, region = int(new), _whole(region)
+        words = _words(region, unknown)
         changes.append(Change(column.name, words, row[column.name], new, move.size))
     return Counterfactual(
         answer=plain(tree.classes[int(tree.label[found.node])]),
@@ -151,6 +152,12 @@ def _otherwise(
         changes=tuple(changes),
         row={**row, **{change.column: change.new for change in changes}},
     )
+
+
+def _whole(region: Region) -> Region:
+    """The same whole numbers, between bounds that are whole numbers too."""
+    low, high = (x if math.isinf(x) else float(math.floor(x)) for x in (region.low, region.high))
+    return replace(region, low=low, high=high)
 
 
 def _decoded(cell: Cell, column: Column) -> Any:

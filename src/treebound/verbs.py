@@ -217,7 +217,7 @@ def certify(
     (20.2 % on the 1,300 training examples, 15 leaves; always the most frequent class: 89.8 %).
     >>> print(tb.certify(clf, X[1300:], y[1300:]))
     With probability 95 %, at most 32.9 % of new examples are misclassified
-    (146 of 497 held-out examples were; always the most frequent class: 89.9 %).
+    (146 of 497 held-out examples were; always the most frequent class: 89.7 %).
     """
     if (X is None) != (y is None):
         given, absent = ("X", "y") if y is None else ("y", "X")

@@ -122,3 +122,13 @@ def test_moving_along_the_path_takes_a_number_of_leaves(pruning, noisy):
 def test_whole_numbers_of_any_type_will_do(leaves):
     X, y = load_wine(return_X_y=True)
     assert BoundTreeClassifier().fit(X, y).prune_to(leaves).n_leaves_ == 2
+
+
+def test_the_choice_of_the_weight_says_that_it_is_without_the_limit() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 4))
+    y = (X[:, 0] > 0) ^ (X[:, 1] > 0.3) ^ (rng.random(1500) < 0.05)
+    free, small = BoundTreeClassifier().fit(X, y), BoundTreeClassifier(max_leaves=2).fit(X, y)
+    assert free.tree_.n_leaves > small.tree_.n_leaves
+    words = free.pruning_result_.choice_in_words
+    assert small.pruning_result_.choice_in_words == f"Without the limit on leaves: {words}"

@@ -133,12 +133,10 @@ def summary(model: Model) -> str:
 
 def _choice(model: Model) -> list[str]:
     """The chosen size and its alternatives; what would help where the tree is one leaf."""
-    choice = None if model.pruning is None else model.pruning.choice
-    lines = (
-        []
-        if choice is None or choice.rule is None or model.step is not None
-        else [choice.explain()]
-    )
+    result = model.pruning
+    lines = []
+    if result and result.choice and result.choice.rule is not None and model.step is None:
+        lines.append(result.choice_in_words)
     tree = model.tree
     if tree.factors is not None and float(tree.mass[0]) < 0.5 * float(tree.weight[0]):
         lines.append(

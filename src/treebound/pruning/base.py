@@ -117,7 +117,16 @@ class PruningResult:
             Some lines of text.
         """
         words = self.path.explain()
-        return words if self.choice is None else f"{self.choice.explain()}\n{words}"
+        return f"{self.choice_in_words}\n{words}" if self.choice_in_words else words
+
+    @property
+    def choice_in_words(self) -> str:
+        """How the weight was chosen; empty if it was given."""
+        choice = self.choice
+        if choice is None:
+            return ""
+        limited = choice.rule is not None and self.tree.n_leaves < choice.leaves[choice.index]
+        return f"{'Without the limit on leaves: ' * limited}{choice.explain()}"
 
 
 class Rows(NamedTuple):

@@ -107,14 +107,14 @@ def _referral(referral: Referral) -> str:
 
 def _choice(model: Model, steps: list[dict[str, Any]]) -> dict[str, Any] | None:
     """How the size was chosen by validation, and the step of the smallest tree that is level."""
-    choice = None if model.pruning is None else model.pruning.choice
-    if choice is None:
+    result = model.pruning
+    if result is None or result.choice is None:
         return None
-    small = None
+    choice, small = result.choice, None
     if choice.rule is not None:
         leaves = choice.leaves[choice.at("small")]
         small = next((k for k, step in enumerate(steps) if step["leaves"] == leaves), None)
-    return {"words": choice.explain(), "small": small}
+    return {"words": result.choice_in_words, "small": small}
 
 
 def _start(root: int, steps: list[dict[str, Any]], chosen: int) -> int:

@@ -114,6 +114,7 @@ class TreeDisplay:
         Parameters
         ----------
         estimator : BoundTreeClassifier, Model or Tree
+            What to draw; it must be fitted.
         X, y : table and labels, optional
             Rows for histograms in the nodes, by class, of the column that the node splits on; for
             example the training rows.

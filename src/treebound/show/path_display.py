@@ -93,6 +93,7 @@ class PruningPathDisplay:
         Parameters
         ----------
         estimator : BoundTreeClassifier or Model
+            Fitted with pruning.
         ax : matplotlib Axes, optional
             Its place is taken by three axes, one above the other; by default a new figure.
 
@@ -207,6 +208,7 @@ class CertificateDisplay(Display):
         Parameters
         ----------
         estimator : BoundTreeClassifier or Model
+            Fitted with pruning.
         max_points : int
             Maximum number of trees to certify, spread over the sizes.
         ax : matplotlib Axes, optional

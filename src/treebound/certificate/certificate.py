@@ -183,7 +183,9 @@ class Certificate:
             seen = f"{self.errors:,} of {self.m:,} held-out examples were"
         elif self.kind == "prior":
             size = count(self.leaves or 0, "leaf")
-            seen = f"{self.errors:,} of {self.m:,} test examples were, {size}"
+            seen = (
+                f"{self.errors:,} of the {self.m:,} training examples beside the prior were, {size}"
+            )
         else:
             error, size = _percent(self.training_error), count(self.leaves or 0, "leaf")
             seen = f"{error} on the {self.m:,} training examples, {size}"

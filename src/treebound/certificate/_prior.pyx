@@ -94,6 +94,7 @@ cdef class PriorSearch:
     cdef int64_t* count_b
     cdef double* labels      # -ln of the probability of each label
     cdef Py_ssize_t n_nodes, room_nodes, n_pool, room_pool
+    cdef readonly int64_t work  # values looked at by all runs
 
     def __cinit__(self, a, b, order, y_a, y_b, kinds, sizes, *, n_classes, rule, tilt,
                   uniform, clip, cap, label_power, depth, hand, kept):
@@ -208,7 +209,7 @@ cdef class PriorSearch:
     cdef int collect_categories(
         self, Py_ssize_t f, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1
     ) except -1:
-        """``x == category`` for every category that A has at the node; missing is one of them."""
+        """``x == category`` for the categories of A at the node, missing too; of two the first."""
         cdef Py_ssize_t i, at, n = self.n, first = self.n_scratch
         cdef int32_t row, code, size = self.sizes[f]
         cdef Candidate* last
@@ -234,6 +235,12 @@ cdef class PriorSearch:
             self.place[self.scratch[at].category] = -1
         if self.n_scratch == first + 1:
             self.n_scratch = first
+        elif self.n_scratch == first + 2:  # one of two: the other swaps the children
+            if self.scratch[first + 1].category < self.scratch[first].category:
+                self.scratch[first] = self.scratch[first + 1]
+                memcpy(&self.left_a[first * n], &self.left_a[(first + 1) * n], n * sizeof(int64_t))
+                memcpy(&self.left_b[first * n], &self.left_b[(first + 1) * n], n * sizeof(int64_t))
+            self.n_scratch = first + 1
         return 0
 
     cdef int collect_thresholds(
@@ -442,7 +449,9 @@ cdef class PriorSearch:
         cdef int64_t best
         cdef int32_t left, right, depth = self.nodes[node].depth
         cdef double score, most = -INFINITY
+        self.work += (a1 - a0) * self.d
         if self.nodes[node].kept < 0:
+            self.work += (a1 - a0 + b1 - b0) * self.d
             self.evaluate(node, a0, a1, b0, b1, trust, most_an_error)
         if self.nodes[node].kept == 0:
             return 0

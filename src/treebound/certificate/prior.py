@@ -15,7 +15,7 @@ all rows, in any way.
 The prior is a product over the nodes. With the rows of A at a node, and their class counts c:
 
 - candidates: every gap between neighbouring values (at most ``cap``, evenly by rank), with missing
-  on either side and alone where A has missing values; every category;
+  on either side and alone where A has missing values; every category, of two the first;
   ``mu`` is uniform over the columns, then over the candidates of the column;
 - ``gain`` is the log ratio of the evidence ``(n-1)! prod c_j! / (N+n-1)!`` with and without the
   split; a split has ``P = (1 - uniform) mu e^(tilt gain) / Z + uniform mu``;
@@ -287,7 +287,7 @@ def limit(m: int, errors: int, log_level: float) -> float:
 
 # -- the search --------------------------------------------------------------------------------
 
-TRUST, NOISE, KEPT, PRICES = 0.5, 1.0, 24, 24
+TRUST, NOISE, KEPT, PRICES, MOST_RESTARTS = 0.5, 1.0, 24, 24, 100
 
 
 def search_trees(
@@ -302,7 +302,7 @@ def search_trees(
     delta : float
         Probability that the limit of some tree is wrong.
     restarts : int, optional
-        Number of runs after the first; by default `default_restarts`.
+        Number of runs after the first; by default as many as `most_work` allows, 1 to 100.
     seed : int
         Seed of the noise; it changes the trees, not the guarantee.
 
@@ -311,12 +311,13 @@ def search_trees(
     list of CertifiedTree
         Without repetitions, from one leaf to many.
     """
-    kernel = prior.kernel
-    if restarts is None:
-        restarts = default_restarts(prior.sample.n_rows * max(len(prior.sample.columns), 1))
-    seeds = np.random.default_rng(seed).integers(0, 2**63, size=restarts + 1)
-    prices = error_prices(prior.b.n_rows)
-    for at, own in enumerate(seeds.tolist()):
+    kernel, prices = prior.kernel, error_prices(prior.b.n_rows)
+    runs = 1 + (MOST_RESTARTS if restarts is None else restarts)
+    seeds = np.random.default_rng(seed).integers(0, 2**63, size=runs).tolist()
+    most = most_work(prior.sample) if restarts is None else inf
+    for at, own in enumerate(seeds):
+        if at > 1 and kernel.work > most:
+            break
         kernel.run(TRUST, NOISE if at else 0.0, own, prices[-1])
     trees: dict[bytes, CertifiedTree] = {}
     for price in prices:
@@ -331,9 +332,9 @@ def search_trees(
     return sorted(several, key=lambda one: (one.leaves, one.risk))
 
 
-def default_restarts(values: int) -> int:
-    """Runs after the first, for a table of that many values: 12, and 1 for large tables."""
-    return int(np.clip(700_000 // max(values, 1), 1, 12))
+def most_work(sample: Sample) -> float:
+    """How many values the search may look at: about 20 times the time of growing and pruning."""
+    return 3e6 + 60.0 * sample.n_rows * len(sample.columns)
 
 
 def error_prices(m: int) -> list[float]:

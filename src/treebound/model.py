@@ -37,7 +37,7 @@ from treebound.certificate import (
     reason_against,
 )
 from treebound.certificate.by_class import by_class_on_rows
-from treebound.certificate.referral import Referral
+from treebound.certificate.referral import Promised, Referral
 from treebound.data import Column, Matrix, Sample, Unknown, read_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.raw import some_names
@@ -70,10 +70,13 @@ class Tested(NamedTuple):
         Number of rows of each class that end at each node.
     seen : RowsSeen
         Which of them took part in fitting.
+    sketch : RowSketch
+        To recognise them later; empty if the table lacks columns of the training table.
     """
 
     counts: NDArray[np.int64]
     seen: RowsSeen
+    sketch: RowSketch
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +127,8 @@ class Model:
         Nodes whose right branch is shown first; nothing else depends on it.
     referral : Referral or None
         Where the tree refers instead of answering, and its promise.
+    promised : Promised
+        Promises that were made before, from which rows; copies of the model share it.
     """
 
     tree: Tree
@@ -146,6 +151,7 @@ class Model:
     edits: tuple[str, ...] = ()
     swapped: tuple[int, ...] = ()
     referral: Referral | None = None
+    promised: Promised = field(default_factory=Promised)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {item.name: getattr(self, item.name) for item in fields(self)}
@@ -386,10 +392,10 @@ class Model:
         -------
         Tested
         """
-        return until_settled(lambda: self._tested(X, y, self.rows))
+        return until_settled(lambda: self._tested(X, y, self.rows or RowRecord()))
 
     def _tested(self, X: Any, y: Any, record: RowRecord | None) -> Tested:
-        n, hashes, sketch = len(self.classes), [], None
+        n, hashes, sketch = len(self.classes), [], RowSketch.of(np.empty(0, dtype=np.uint64))
         counts = np.zeros(self.tree.n_nodes * n, dtype=np.int64)
         for table, labels in self._labelled(X, y, whole=record is not None):
             reached, codes = self.apply(table), read_classes(labels, self.classes)
@@ -397,13 +403,12 @@ class Model:
             counts += np.bincount(reached.astype(np.int64) * n + codes, minlength=len(counts))
             own = None if record is None else self.hashes(table, labels)
             if record is not None and own is not None:
-                hashes.append(record.covered(own))
-                part = RowSketch.of(own)
-                sketch = part if sketch is None else sketch.merge(part)
+                hashes += [record.covered(own)] if record.sketches else []
+                sketch = sketch.merge(RowSketch.of(own))
         seen = RowsSeen()
         if record is not None:
             seen = record.recognise(np.concatenate(hashes) if hashes else None, sketch)
-        return Tested(counts.reshape(-1, n), seen)
+        return Tested(counts.reshape(-1, n), seen, sketch)
 
     def _labelled(self, X: Any, y: Any, *, whole: bool) -> Iterator[tuple[Any, Any]]:
         """Tables with their labels: one, or each of many batches."""

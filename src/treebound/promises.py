@@ -59,22 +59,25 @@ def certify_cost(
     """A limit on the mean cost of a new example, from rows that took no part in fitting."""
     if model.referral is not None:
         raise ValueError("A tree that refers has no mean cost. Hint: certify the one that answers.")
-    tree, level, shares = model.tree, model.delta if delta is None else delta, 1
-    matrix = cost_matrix(tree, costs)
+    tree, level, log_share = model.tree, model.delta if delta is None else delta, 0.0
+    matrix = cost_matrix(tree.classes, costs)
+    tested = model.held_out_counts()
     if X is not None:
         counts = _other_rows(model, X, y, "certify_cost").counts
+    elif model.proof is not None:  # as for errors: the limits of all trees hold together
+        counts = rows_at_rest(tree, model.proof.counts_b)
+        log_share = model.proof.log_prior
+    elif tested is not None:
+        counts, log_share = rows_at_rest(tree, tested[0]), -log(tested[1])
     else:
-        tested = model.held_out_counts()
-        if tested is None:
-            raise ValueError(
-                "certify_cost needs rows that took no part in fitting. Hint: fit with "
-                "certify='held-out' or 'folds', or give such rows as X and y."
-                if model.held_out is None
-                else _RAISED
-            )
-        counts, shares = rows_at_rest(tree, tested[0]), tested[1]
+        raise ValueError(
+            "certify_cost needs rows that took no part in fitting. Hint: fit with "
+            "certify='held-out', 'folds' or 'prior', or give such rows as X and y."
+            if model.held_out is None
+            else _RAISED
+        )
     values = np.repeat(matrix.T[tree.label].ravel(), counts.ravel())
-    return replace(certify_mean_cost(values, float(matrix.max()), level / shares), delta=level)
+    return certify_mean_cost(values, float(matrix.max()), level, log_share=log_share)
 
 
 # -- referral --------------------------------------------------------------------------------------

@@ -107,8 +107,8 @@ def beside(kind, own, X, y, others):
         yield "referral", own.wrong_referral(MAX_RISK)
         yield "several referrals", own.wrong_referral(0.15, MAX_RISK, 0.35)
         yield "referral after another", own.wrong_after_looking()
-    if rows in ("held-out", "folds"):
         yield "mean cost", own.wrong_cost()
+    if rows in ("held-out", "folds"):
         path = model.path
         steps = [model.prune_to(step=k) for k in range(len(path)) if k != path.chosen]
         least = min(steps, key=lambda one: one.certificate.risk, default=None)

@@ -16,6 +16,8 @@ class PriorSearch:
         y_b: Codes,
         kinds: Codes,
         sizes: Codes,
+        costs: Floats,
+        weight: Floats | None,
         *,
         n_classes: int,
         rule: int,

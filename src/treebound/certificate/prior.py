@@ -29,7 +29,7 @@ The prior is a product over the nodes. With the rows of A at a node, and their c
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf, isinf, isnan, log, log1p
+from math import inf, isinf, isnan, log, log1p, nan
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ from treebound.bounds.risk import risk_upper
 from treebound.certificate._prior import PriorSearch
 from treebound.certificate.certificate import errors_by_class
 from treebound.data import Column, Sample
+from treebound.pruning.costs import Costs, cost_matrix
 from treebound.tree.model import Tree
 
 __all__ = ["CertifiedTree", "Prior", "PriorOptions", "PriorProof", "limit", "search_trees"]
@@ -126,11 +127,13 @@ class PriorProof:
 
 @dataclass(frozen=True, eq=False)
 class CertifiedTree:
-    """A tree, with the counts of all rows, its proof, and its certified error."""
+    """A tree, with the counts of all rows, its proof, its certified error, and what it costs."""
 
     tree: Tree
     proof: PriorProof
     risk: float
+    cost: float = nan  # of all rows: the weighted errors, if errors do not differ
+    score: float = nan  # to choose by: the limit, with costs in place of errors
 
     @property
     def leaves(self) -> int:
@@ -153,6 +156,8 @@ class Prior:
     seed : int or None
         Draws the rows A, by number.
     options : PriorOptions
+    costs : array or mapping, optional
+        What errors cost, see `BoundPruner`; it steers the search and changes no guarantee.
     rows_a : index array, optional
         The rows A, if they were drawn elsewhere.
     """
@@ -163,6 +168,7 @@ class Prior:
         seed: int | None = 0,
         options: PriorOptions = PriorOptions(),  # noqa: B008 (immutable)
         *,
+        costs: Any = None,
         rows_a: NDArray[np.intp] | None = None,
     ) -> None:
         if rows_a is None:
@@ -170,9 +176,9 @@ class Prior:
             rows_a = drawn[: round(options.share * sample.n_rows)]
         mask = np.zeros(sample.n_rows, dtype=bool)
         mask[rows_a] = True
-        self.sample, self.options = sample, options
+        self.sample, self.options, self.costs = sample, options, costs
         self.a, self.b = sample.part(np.flatnonzero(mask)), sample.part(np.flatnonzero(~mask))
-        self.kernel = _kernel(self.a, self.b, options)
+        self.kernel = _kernel(self.a, self.b, options, costs)
 
     def log_probability(self, tree: Tree) -> float:
         """Log of the prior probability of a tree, rounded down.
@@ -246,7 +252,12 @@ class Prior:
         delta: float,
     ) -> CertifiedTree:
         proof = PriorProof.of(tree, log_prior, counts_a, counts_b)
-        return CertifiedTree(tree, proof, proof.risk(delta))
+        costs, score = Costs.of(tree, self.costs), proof.risk(delta)
+        cost = float(costs.losses(tree)[tree.leaves].sum())
+        if costs.given or tree.weighted:
+            share = cost / max(costs.m, 1.0)
+            score = limit(proof.m, round(min(share, 1.0) * proof.m), log(delta) + log_prior)
+        return CertifiedTree(tree, proof, proof.risk(delta), cost, score)
 
     def tree_of(self, arrays: dict[str, Any], delta: float) -> CertifiedTree:
         """A tree of the search, with the counts of all rows."""
@@ -347,7 +358,7 @@ def error_prices(m: int) -> list[float]:
     return [float(price) for price in np.geomspace(0.02, most, PRICES)]
 
 
-def _kernel(a: Sample, b: Sample, options: PriorOptions) -> PriorSearch:
+def _kernel(a: Sample, b: Sample, options: PriorOptions, costs: Any) -> PriorSearch:
     left, right = _floats(a), _floats(b)
     order = np.argsort(left, axis=1, kind="stable").astype(np.int32)
     columns = a.columns
@@ -359,6 +370,7 @@ def _kernel(a: Sample, b: Sample, options: PriorOptions) -> PriorSearch:
         np.ascontiguousarray(b.y, dtype=np.int32),
         np.array([_KINDS[column.kind] for column in columns], dtype=np.int32),
         np.array([len(column.categories or ()) for column in columns], dtype=np.int32),
+        *_losses(b, costs),
         n_classes=a.n_classes,
         rule=_RULES[options.thresholds],
         tilt=options.tilt,
@@ -370,6 +382,16 @@ def _kernel(a: Sample, b: Sample, options: PriorOptions) -> PriorSearch:
         hand=options.hand,
         kept=KEPT,
     )
+
+
+def _losses(b: Sample, costs: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """What errors on B cost, and what its rows count; on mean a row costs 1 at most."""
+    matrix = 1.0 - np.eye(b.n_classes) if costs is None else cost_matrix(b.classes, costs)
+    matrix = matrix * (1.0 if b.factors is None else b.factors[:, None])
+    weight = None if b.weight is None else np.ascontiguousarray(b.weight, dtype=np.float64)
+    worst = matrix.max(axis=1)[b.y] * (1.0 if weight is None else weight)
+    total = float(worst.sum())
+    return np.ascontiguousarray(matrix * (b.n_rows / total if total else 1.0)), weight
 
 
 def _floats(sample: Sample) -> NDArray[np.float64]:

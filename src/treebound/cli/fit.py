@@ -197,6 +197,8 @@ def fit(
         )
     if not quiet:
         print_message(summary(model))
+        for line in weights.promised(model):
+            print_message(line)
     models = [model]
     if refer:
         from treebound.promises import refer as referring
@@ -297,14 +299,9 @@ def _fit_in_memory(
     with progress(f"fitting {sample.n_rows:,} rows", quiet), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is suspicious was printed above
         if parameters.certify in ("held-out", "folds"):  # columns are learned without some rows
-            if weights.needs_labels:
-                raise ValueError(
-                    f"--certify {parameters.certify} takes neither --costs, --weight-column nor "
-                    "--class-weight LABEL=WEIGHT. Hint: --class-weight balanced."
-                )
-            model = replace(
-                fit_table(parameters, table.raw.table(), table.raw.labels()), target=name
-            )
+            rows, row_weights = weights.divided(table.raw.table())
+            model = fit_table(parameters, rows, table.raw.labels(), row_weights)
+            model = replace(model, target=name)
         else:
             rows = RowRecord.of(sample, named=True)
             model = fit_sample(parameters, sample, target=name, rows=rows)

@@ -183,6 +183,7 @@ class CertifiedDocument(_Object):
 
     nodes: NodesDocument
     proof: ProofDocument
+    cost: Annotated[float, Meta(ge=0.0, le=_MOST)] | None = None
 
 
 class FrontierDocument(_Object):

@@ -323,7 +323,9 @@ def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
 
 def _frontier_document(frontier: Frontier, step: int | None) -> doc.FrontierDocument:
     trees = [
-        doc.CertifiedDocument(nodes_of(certified.tree), _proof_document(certified.proof))
+        doc.CertifiedDocument(
+            nodes_of(certified.tree), _proof_document(certified.proof), certified.cost
+        )
         for certified in frontier
     ]
     return doc.FrontierDocument(trees, frontier.chosen, step)
@@ -337,7 +339,8 @@ def _frontier(document: doc.FrontierDocument, like: Tree, delta: float) -> Front
     for at, each in enumerate(document.trees):
         tree = tree_of(each.nodes, like.columns, like.classes, f"frontier.trees[{at}].nodes")
         proof = _proof(each.proof, tree, f"frontier.trees[{at}].proof")
-        trees.append(CertifiedTree(tree, proof, proof.risk(delta)))
+        cost = float(tree.errors) if each.cost is None else each.cost
+        trees.append(CertifiedTree(tree, proof, proof.risk(delta), cost))
     return Frontier(tuple(trees), document.chosen)
 
 

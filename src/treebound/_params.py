@@ -30,10 +30,6 @@ class Parameters:
         ----------
         deep : bool
             Whether to include nested parameters, as ``outer__inner``.
-
-        Returns
-        -------
-        dict
         """
         found: dict[str, Any] = {}
         for name in sorted(self._defaults()):
@@ -51,10 +47,6 @@ class Parameters:
         ----------
         **params
             By name; ``outer__inner`` is a nested parameter.
-
-        Returns
-        -------
-        self
 
         Raises
         ------

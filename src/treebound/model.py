@@ -201,10 +201,6 @@ class Model:
             By name where the training table had names, otherwise in the order of its columns.
         whole : bool
             Whether to read and check all columns.
-
-        Returns
-        -------
-        Matrix
         """
         table = read_table(X)
         reading = self._reading(table, self.tree)
@@ -227,10 +223,6 @@ class Model:
             The weight of each row.
         whole : bool
             Whether to read and check all columns.
-
-        Returns
-        -------
-        Sample
         """
         table = read_table(X)
         reading = self._reading(table, self.grown)
@@ -251,10 +243,6 @@ class Model:
         ----------
         X, y : table and labels
             See :meth:`read_sample`.
-
-        Returns
-        -------
-        Sample
         """
         return replace(self.read_sample(X, y), factors=None)
 
@@ -365,10 +353,6 @@ class Model:
         ----------
         X, y : table and labels
             The name of the labels, if the table is read in batches.
-
-        Returns
-        -------
-        tuple of int
         """
         counts = until_settled(lambda: self._tested(X, y, None)).counts
         right = int(counts[np.arange(len(counts)), self.tree.label].sum())
@@ -381,10 +365,6 @@ class Model:
         ----------
         X, y : table and labels
             The name of the labels, if the table is read in batches.
-
-        Returns
-        -------
-        Tested
         """
         return until_settled(lambda: self._tested(X, y, self.rows))
 
@@ -431,10 +411,6 @@ class Model:
             The largest tree on the path with at most this many leaves.
         step : int
             The tree at this step of the path.
-
-        Returns
-        -------
-        Model
         """
         if (leaves is None) == (step is None):
             raise ValueError(
@@ -470,10 +446,6 @@ class Model:
             One of the classes.
         probability : float
             From 0 to 1.
-
-        Returns
-        -------
-        Model
         """
         check("with_threshold", {"probability": probability}, {"probability": Number(0.0, 1.0)})
         at = int(read_classes([label], self.classes)[0])
@@ -510,10 +482,6 @@ class Model:
             The training rows, or other rows that the tree is counted on again.
         validation : (X, y) or (X, y, sample_weight), optional
             Validation rows.
-
-        Returns
-        -------
-        Model
         """
         sample = None if X is None else self.read_sample(X, y, sample_weight)
         judge = None if validation is None else self.read_sample(*validation)
@@ -624,10 +592,6 @@ class Model:
         delta : float, optional
             Probability that the bound fails; by default that of the model.
 
-        Returns
-        -------
-        Certificate
-
         Raises
         ------
         ValueError
@@ -663,10 +627,6 @@ class Model:
             The counts.
         kind, landscape, delta
             See :meth:`certify`.
-
-        Returns
-        -------
-        Certificate
         """
         level, seen = self.delta if delta is None else delta, tested.seen
         if kind is None:

@@ -193,10 +193,6 @@ def certify(
     delta : float, optional
         Probability that the bound fails; by default that of the model, or 0.05.
 
-    Returns
-    -------
-    Certificate
-
     Raises
     ------
     ValueError

@@ -201,10 +201,6 @@ def worst_growth(
     landscape, one_sided, max_samples, stop_at, random_state
         As in :func:`treebound.bounds.worst_sample`.
 
-    Returns
-    -------
-    WorstSample
-
     Examples
     --------
     >>> import treebound as tb

@@ -129,10 +129,6 @@ def to_c(
     smoothing : {"shrinkage", "m-estimate", "laplace", None}
         How counts become probabilities.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     ValueError

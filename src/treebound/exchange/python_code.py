@@ -89,10 +89,6 @@ def to_python(
     smoothing : {"shrinkage", "m-estimate", "laplace", None}
         How counts become probabilities.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     ValueError

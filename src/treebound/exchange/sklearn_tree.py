@@ -146,10 +146,6 @@ def to_sklearn(
         Whether to one-hot encode nominal columns; encode tables with
         :meth:`treebound.exchange.Indicators.transform`.
 
-    Returns
-    -------
-    DecisionTreeClassifier
-
     Raises
     ------
     ValueError

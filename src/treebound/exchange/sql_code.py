@@ -73,10 +73,6 @@ def to_sql(
         ``"bigquery"``, ``"snowflake"`` or ``"spark"``; all but the first three need sqlglot (the
         extra ``sql``). By default, a text that runs in SQLite, DuckDB and PostgreSQL.
 
-    Returns
-    -------
-    str
-
     Notes
     -----
     ``predict`` rounds numbers to float64; SQL compares decimals of more than fifteen digits as they

@@ -35,10 +35,6 @@ def to_dot(
         How to handle unknown categories; with ``"error"`` a split on two declared categories
         reads ``= male`` instead of ``≠ female``.
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> import numpy as np, treebound as tb

@@ -96,10 +96,6 @@ def to_latex(
         How to handle unknown categories; with ``"error"`` a split on two declared categories
         reads ``= male`` instead of ``≠ female``.
 
-    Returns
-    -------
-    str
-
     Notes
     -----
     TeX limits lengths to 16383 points, about 5.7 metres: larger trees need ``max_depth``.

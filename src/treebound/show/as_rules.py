@@ -60,10 +60,6 @@ class Region:
         ----------
         inside : bool
             Which of the two.
-
-        Returns
-        -------
-        list
         """
         known = enumerate(self.column.categories or ())
         return [plain(value) for code, value in known if (code in self.codes) == inside]
@@ -75,10 +71,6 @@ class Region:
         ----------
         value : object
             None or NaN if missing.
-
-        Returns
-        -------
-        bool
         """
         if is_missing(value):
             return self.missing
@@ -175,10 +167,6 @@ class Rule:
         ----------
         row : mapping
             The values by column name; None or NaN if missing.
-
-        Returns
-        -------
-        bool
         """
         return all(region.matches(row[region.column.name]) for region in self.regions)
 

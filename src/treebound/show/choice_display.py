@@ -53,10 +53,6 @@ class WeightChoiceDisplay(Display):
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
 
-        Returns
-        -------
-        WeightChoiceDisplay
-
         Raises
         ------
         ValueError

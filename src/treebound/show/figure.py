@@ -127,10 +127,6 @@ class TreeDisplay:
         fontsize : float, optional
             In points; by default it depends on the number of leaves.
 
-        Returns
-        -------
-        TreeDisplay
-
         Raises
         ------
         ValueError

@@ -45,10 +45,6 @@ def to_notebook(
     swapped : collection of int
         Nodes whose right branch is shown first.
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> import numpy as np, treebound as tb

@@ -78,10 +78,6 @@ class PruningPathDisplay:
             The path of a pruning result.
         ax : matplotlib Axes, optional
             Its place is taken by three axes, one above the other; by default a new figure.
-
-        Returns
-        -------
-        PruningPathDisplay
         """
         display = cls(path.scores, path.errors, path.leaves, chosen=path.chosen, unit=path.counted)
         return display.plot(ax=ax)
@@ -96,10 +92,6 @@ class PruningPathDisplay:
             Fitted with pruning.
         ax : matplotlib Axes, optional
             Its place is taken by three axes, one above the other; by default a new figure.
-
-        Returns
-        -------
-        PruningPathDisplay
         """
         return cls.from_path(_path_of(estimator, "PruningPathDisplay")[1], ax=ax)
 
@@ -213,10 +205,6 @@ class CertificateDisplay(Display):
             Maximum number of trees to certify, spread over the sizes.
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
-
-        Returns
-        -------
-        CertificateDisplay
         """
         model, path = _path_of(estimator, "CertificateDisplay")
         steps = spread(path, max_points)

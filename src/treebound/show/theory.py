@@ -79,10 +79,6 @@ class FerrersDisplay(Display):
             Category counts of the ordinal features; other features of a landscape are ignored.
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
-
-        Returns
-        -------
-        FerrersDisplay
         """
         counts = ordinal.ordinal if isinstance(ordinal, Landscape) else tuple(ordinal)
         return cls.from_attribution(ordinal_attribution(m, counts), ax=ax)
@@ -99,10 +95,6 @@ class FerrersDisplay(Display):
             The result of :func:`treebound.bounds.stumps.ordinal_attribution`.
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
-
-        Returns
-        -------
-        FerrersDisplay
         """
         return cls(attribution).plot(ax=ax)
 
@@ -242,10 +234,6 @@ class GrowthDisplay(Display):
             Forms of :func:`treebound.bounds.log_growth`.
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
-
-        Returns
-        -------
-        GrowthDisplay
         """
         if examples is None:
             examples = sorted({round(m) for m in np.geomspace(2, 1000, 28)})

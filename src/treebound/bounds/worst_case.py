@@ -137,12 +137,8 @@ def worst_sample(
 
     Parameters
     ----------
-    shape : TreeShape
-        The shape of the trees.
-    c : int
-        Number of parts.
-    m : int
-        Number of rows.
+    shape, c, m
+        As in :func:`treebound.bounds.partitions`.
     landscape : Landscape
         The features of the sample.
     one_sided : bool

@@ -141,10 +141,8 @@ def from_xgboost(
     X, y : array-like
         The training data, for the class counts. Values equal to the model's parameter
         ``missing`` are read as missing.
-    tree_index : int
-        Index of the tree in the model.
-    sample_weight : array-like, optional
-        The weight of each row.
+    tree_index, sample_weight
+        See :func:`treebound.exchange.from_lightgbm`.
 
     Returns
     -------

@@ -14,7 +14,7 @@ import numpy as np
 from treebound._extras import require
 from treebound.data import Column
 from treebound.data.raw import is_missing
-from treebound.model import takes_model
+from treebound.model_methods import takes_model
 from treebound.show.words import count, counted, number
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treebound.model import as_model
+from treebound.model_methods import as_model
 from treebound.pruning import WeightChoice
 from treebound.show.display import CHOSEN, LINE, Display
 

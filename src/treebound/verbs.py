@@ -13,7 +13,8 @@ from treebound.certificate import Certificate, CertificateKind, certify_counts
 from treebound.data import Sample
 from treebound.exchange.sklearn_tree import SklearnTree, structure_of, to_sklearn
 from treebound.landscape import Landscape
-from treebound.model import Model, as_model
+from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.pruning import Pruner, make_pruner
 from treebound.pruning.weight import DEFAULT_WEIGHT
 from treebound.tree.model import Tree
@@ -192,10 +193,6 @@ def certify(
         columns, where undeclared categories count as unbounded.
     delta : float, optional
         Probability that the bound fails; by default that of the model, or 0.05.
-
-    Returns
-    -------
-    Certificate
 
     Raises
     ------

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -49,7 +48,7 @@ def folds(sample: Sample, k: int | Splitter, seed: int | None) -> Iterator[tuple
     a fold with no rows, or with all of them, is skipped. A splitter makes its own folds: it is
     given the class codes, and zeros in place of the columns.
     """
-    if not isinstance(k, Integral):
+    if not isinstance(k, int | np.integer):
         yield from _split_by(k, sample)
         return
     if sample.groups is not None:

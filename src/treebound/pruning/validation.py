@@ -68,7 +68,7 @@ class PrunedSums:
 
     def __call__(self, cuts: NDArray[np.intp]) -> Floats:
         """The sum after collapsing the topmost nodes ``cuts``, for each column of values."""
-        return np.asarray(_dp.sums_after(self._values, self._below, cuts))
+        return _dp.sums_after(self._values, self._below, cuts)
 
 
 def fold_trees(

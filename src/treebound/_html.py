@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from importlib.resources.abc import Traversable
 from typing import Any
 
-__all__ = ["assembled"]
-
 
 def assembled(
     template: Traversable,

@@ -9,9 +9,6 @@ from math import inf
 from numbers import Integral, Real
 from typing import Any, Protocol, Self
 
-__all__ = ["Constraint", "Flag", "Folds", "Jobs", "Number", "OneOf",
-           "Parameters", "Whole", "check", "invalid"]  # fmt: skip
-
 
 def invalid(name: str, owner: str, must: str, found: object, hint: str = "") -> ValueError:
     """The error for an invalid parameter of a class or function, worded as in scikit-learn."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from operator import index
 from typing import SupportsIndex
 
-__all__ = ["Landscape"]
-
 
 @dataclass(frozen=True)
 class Landscape:

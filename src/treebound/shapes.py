@@ -20,8 +20,6 @@ from threading import Lock
 from typing import ClassVar
 from weakref import WeakValueDictionary
 
-__all__ = ["TreeShape"]
-
 
 class TreeShape:
     """An unordered binary tree shape, in canonical form and unique per shape.

@@ -19,8 +19,6 @@ from treebound.pruning import Pruner, make_pruner
 from treebound.pruning.weight import DEFAULT_WEIGHT
 from treebound.tree.model import Tree
 
-__all__ = ["certify", "prune"]
-
 Rows = tuple[Any, Any] | tuple[Any, Any, Any]
 
 

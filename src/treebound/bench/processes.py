@@ -24,8 +24,6 @@ from treebound.bench.measure import failed, measured, thread_pools
 from treebound.bench.models import Draw, Model
 from treebound.bench.samples import Parcel
 
-__all__ = ["Children", "Task", "measure_draw"]
-
 Row = dict[str, Any]
 _PROGRAM = "import sys; from treebound.bench.processes import serve; serve(int(sys.argv[1]))"
 

@@ -33,8 +33,6 @@ from treebound.bounds._scaled import ROUNDING, Scaled, alone
 from treebound.bounds.splits import flat_splits, node_budget_table, node_split_table
 from treebound.shapes import TreeShape
 
-__all__ = ["growth_by_size"]
-
 FloatArray = NDArray[np.float64]
 # Entries of the table of splits that are held at once.
 _TABLE = 1 << 20

@@ -27,8 +27,6 @@ from treebound.bounds._recursion import Features, children
 from treebound.bounds._stump_samples import stump_sample, stump_shatters
 from treebound.shapes import TreeShape
 
-__all__ = ["BinaryClusters", "CategoryClusters", "TooMany"]
-
 IntArray = NDArray[np.int64]
 # More features than any sample needs here.
 _NEVER = 1 << 60

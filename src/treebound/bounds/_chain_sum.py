@@ -38,8 +38,6 @@ from treebound.bounds._closed import pairs_of
 from treebound.bounds._recursion import Features
 from treebound.bounds._scaled import Scaled
 
-__all__ = ["chain_counts", "chain_sums"]
-
 
 def chain_sums(
     left: Scaled,

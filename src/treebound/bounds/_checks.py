@@ -9,8 +9,6 @@ from typing import SupportsIndex
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["check_at_most", "check_int", "check_landscape", "check_shape", "check_size"]
-
 # Products of three such numbers are in the range of a double.
 _LARGEST = 10**100
 

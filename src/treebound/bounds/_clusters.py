@@ -42,8 +42,6 @@ from treebound.bounds.counting import largest_central
 from treebound.bounds.witnesses import prefix_orders, shattering_ranks
 from treebound.shapes import TreeShape
 
-__all__ = ["Clusters", "clusters"]
-
 Counts = tuple[int, ...]
 Sets = tuple[tuple[int, ...], ...]
 IntArray = NDArray[np.int64]

@@ -27,16 +27,6 @@ from treebound.bounds.splits import (
 )
 from treebound.shapes import TreeShape
 
-__all__ = [
-    "budget_rule",
-    "fast_rule",
-    "feature_rule",
-    "first_bound",
-    "splits_of_left_size",
-    "splits_of_node",
-    "sum_over_sizes",
-]
-
 Coefficient = Callable[[int, int, Features], int]
 # Exact sums over part sizes take time quadratic in the sample size.
 _MOST_SIZES = 100_000

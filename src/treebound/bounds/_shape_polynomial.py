@@ -31,8 +31,6 @@ from treebound.bounds._cache import SizedCache
 from treebound.bounds._scaled import Scaled
 from treebound.shapes import TreeShape
 
-__all__ = ["chain_polynomial"]
-
 # Coefficients that are kept, 16 bytes each.
 _kept: SizedCache[Scaled] = SizedCache(1 << 22)
 _ONE = Scaled(np.array([0.5]), np.array([1], dtype=np.int64))

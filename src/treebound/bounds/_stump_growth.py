@@ -12,8 +12,6 @@ from treebound.bounds._recursion import Features, distinct_features
 from treebound.bounds._scaled import Scaled
 from treebound.bounds.splits import feature_split_table
 
-__all__ = ["stump_growth"]
-
 FloatArray = NDArray[np.float64]
 
 

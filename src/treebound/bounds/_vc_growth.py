@@ -19,8 +19,6 @@ from treebound.bounds.counting import sauer_shelah
 from treebound.bounds.partitioning import is_one_threshold, one_feature_partitions
 from treebound.shapes import TreeShape
 
-__all__ = ["EXACT", "Growth", "merged"]
-
 # VC dimensions known by exhaustive search over all samples, for every shape of that many leaves on
 # that many real features (benchmarks/exhaustive.cpp).
 EXACT = {(3, 2): 5, (3, 3): 7, (4, 2): 8, (5, 2): 10}

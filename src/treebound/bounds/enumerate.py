@@ -27,8 +27,6 @@ from treebound.bounds._bitmasks import (
 from treebound.bounds._checks import check_int, check_shape
 from treebound.shapes import TreeShape
 
-__all__ = ["Partition", "count_realizable", "realizable_growth", "realizable_partitions"]
-
 Partition = tuple[tuple[int, ...], ...]
 """The parts of a sample as rows in ascending order, the part of the first row first."""
 

@@ -39,8 +39,6 @@ from treebound.bounds._recursion import Features, features_of
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["log_growth", "log_growth_leaves"]
-
 IntArray = NDArray[np.integer[Any]]
 FloatArray = NDArray[np.float64]
 Form = Callable[[TreeShape, int, int, Features], float]

@@ -27,17 +27,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from treebound.bounds._checks import check_at_most
 
-__all__ = [
-    "ERROR_PRIOR",
-    "binomial_rates",
-    "binomial_upper",
-    "log_leaves_prior",
-    "risk_upper",
-    "shawe_taylor",
-    "tail_inversion",
-    "vapnik",
-]
-
 ERROR_PRIOR = 2.0**-10.5
 """The paper's r, chosen there by cross-validation over its data sets."""
 

@@ -24,20 +24,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "binomial_at_most",
-    "feature_split_table",
-    "flat_splits",
-    "node_budget",
-    "node_budget_table",
-    "node_split_table",
-    "node_splits_of_size",
-    "nominal_splits",
-    "nominal_splits_beyond",
-    "nominal_splits_of_size",
-    "sum_of_quotients",
-]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 

@@ -33,8 +33,6 @@ from treebound.bounds.splits import (
 )
 from treebound.landscape import Landscape
 
-__all__ = ["OrdinalAttribution", "ordinal_attribution", "real_stump_partitions", "stump_partitions"]
-
 
 def stump_partitions(m: int, landscape: Landscape) -> int:
     """The stump theorems: upper bound on the 2-partitions of ``m`` examples by one node.

@@ -42,8 +42,6 @@ from treebound.bounds.splits import binomial_at_most
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["THEOREMS", "Theorem", "tree_partitions"]
-
 
 @dataclass(frozen=True)
 class Theorem:

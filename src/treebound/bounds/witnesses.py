@@ -29,8 +29,6 @@ from numpy.typing import ArrayLike, NDArray
 from treebound._extras import require
 from treebound.bounds._checks import check_int
 
-__all__ = ["WitnessCheck", "check_witness", "prefix_orders", "shattering_ranks", "witness"]
-
 Edge = tuple[int, int]
 
 

@@ -9,8 +9,6 @@ from treebound.cli.app import app, console
 from treebound.cli.messages import print_result
 from treebound.cli.options import Data, Switch, TableOptions, read_training
 
-__all__ = ["check"]
-
 _EXAMPLES = """\
 Examples:
 

@@ -11,8 +11,6 @@ from treebound.cli.messages import print_result
 from treebound.cli.options import Data, FileOptions, Model, Switch, Target
 from treebound.cli.overwrite import check_output
 
-__all__ = ["compare"]
-
 _EXAMPLES = """\
 Examples:
 

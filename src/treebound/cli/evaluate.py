@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from treebound.data.files import RawTable
     from treebound.model import Model as FittedModel
 
-__all__ = ["certify", "evaluate"]
-
 _MOST_CLASSES = 12  # in a confusion matrix
 _MOST_PAIRS = 12  # of classes, if that is too large
 _TRAINING = (

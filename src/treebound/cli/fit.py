@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from treebound.model import Model
     from treebound.parameters import FitParameters
 
-__all__ = ["Pruner", "fit"]
-
 Pruner = Literal[
     "bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", "mdl"
 ]

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from treebound.data.files import RawTable, Source
     from treebound.tree import Tree
 
-__all__ = ["asked_columns", "constant_error", "labelled_rows", "leaves", "loaded_model", "one_leaf",
-           "percent", "save_model", "schema_of", "summary", "tested_rows"]  # fmt: skip
-
 
 def loaded_model(model: Path, data: Path | None = None) -> Model:
     """The model of a file or of standard input, where the table does not come from there too."""

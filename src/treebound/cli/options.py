@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from treebound.data.files import RawTable
     from treebound.data.schema import Layout, Schema
 
-__all__ = ["Data", "FileOptions", "Force", "Model", "Output", "Quiet", "Switch", "TableOptions",
-           "Target", "TrainingTable", "read_training"]  # fmt: skip
-
 _TABLE = "A CSV or Parquet file, or '-' for one on standard input."
 _MODEL = "A model that 'treebound fit' wrote, or '-' for one on standard input."
 _reading = Group("How the table is read", sort_key=1)

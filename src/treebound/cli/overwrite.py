@@ -9,8 +9,6 @@ from pathlib import Path
 
 from treebound._files import check_writable, is_special
 
-__all__ = ["check_distinct", "check_output", "kind_of"]
-
 _TEXT = "a text file"
 # Files that say what they are in their first bytes.
 _STARTS = (

@@ -9,8 +9,6 @@ from treebound.cli.messages import progress
 from treebound.cli.options import Data, FileOptions, Force, Model, Output, Quiet, Switch
 from treebound.cli.overwrite import check_output
 
-__all__ = ["predict"]
-
 _EXAMPLES = """\
 Examples:
 

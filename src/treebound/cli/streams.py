@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from treebound.model import Model
     from treebound.parameters import FitParameters
 
-__all__ = ["fit_files", "must_stream", "warnings_as_lines"]
-
 # A table in memory takes a few times the size of its file.
 _TIMES_IN_MEMORY = 6
 

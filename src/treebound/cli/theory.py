@@ -16,8 +16,6 @@ from treebound.cli.app import theory as _theory
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["growth", "partitions", "shapes", "vcdim", "witness"]
-
 # More shapes than this are counted, not listed.
 _MOST_SHAPES = 20
 # Half a minute; each further example takes five times as long.

@@ -21,8 +21,6 @@ from treebound.data.targets import learn_classes
 from treebound.exchange.foreign import float64_threshold, preorder
 from treebound.tree import Tree
 
-__all__ = ["from_lightgbm", "from_spark", "from_xgboost"]
-
 # LightGBM treats values up to this magnitude as zero.
 _ZERO = float(np.float32(1e-35))
 

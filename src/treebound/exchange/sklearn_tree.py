@@ -30,8 +30,6 @@ from treebound.tree.model import Tree
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
-__all__ = ["SklearnTree", "from_sklearn", "structure_of", "to_sklearn"]
-
 
 def from_sklearn(
     estimator: DecisionTreeClassifier, X: Any, y: Any, sample_weight: Any = None

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from treebound.data import Sample
 from treebound.data.raw import MISSING
-from treebound.show.words import number, one_line
+from treebound.show.words import number
 from treebound.tree import Tree
-from treebound.tree.split import Split
-
-__all__ = ["Distribution", "distributions", "histogram"]
+from treebound.tree.split import Split, one_line
 
 Counted = Callable[[NDArray[Any], int], NDArray[np.float64]]
 

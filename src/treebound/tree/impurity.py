@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from treebound.tree.model import Tree
 
-__all__ = ["CRITERIA", "Criterion", "importances", "impurity"]
-
 Criterion = Literal["gini", "entropy", "misclassification"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from treebound.tree.model import Tree
 
-__all__ = ["Monotone"]
-
 Floats = NDArray[np.float64]
 # No limit is nearer to 0 or 1, so that no class becomes impossible.
 _LEAST = 1e-6

@@ -9,8 +9,6 @@ from treebound.data import Matrix, Sample
 from treebound.data.row_hashes import row_hashes
 from treebound.tree.model import Tree
 
-__all__ = ["naming_rows", "naming_rows_of_part", "needs_name", "row_keys"]
-
 
 def needs_name(tree: Tree) -> NDArray[np.bool_]:
     """Mask of the splits that must be named by a row.

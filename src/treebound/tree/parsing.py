@@ -11,8 +11,6 @@ from typing import NamedTuple
 from treebound.data import Column
 from treebound.tree.split import one_line
 
-__all__ = ["SplitTest", "column_named", "parse_split"]
-
 _SIGNS = {"≤": "<=", "==": "=", "≠": "!="}
 _COMPARISON = re.compile(r"\s*(<=|>=|==|!=|≤|≥|≠|<|>|=)\s*(.*\S)\s*", re.S)
 _PRESENCE = re.compile(r"\s+is\s+(missing|present)\s*")

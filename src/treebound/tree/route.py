@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from treebound.data import Matrix
     from treebound.tree.model import Tree
 
-__all__ = ["ROUTED", "apply", "decision_path", "float_rows", "path_to", "splits"]
-
 # The policies for unknown categories that routing handles; reading handles the others.
 ROUTED = ("other", "majority", "stop")
 # A node as the kernel reads it; the fields of ``_split.pxd`` in the same order.

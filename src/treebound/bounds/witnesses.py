@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound._extras import require
+from treebound._validation import invalid
 from treebound.bounds._checks import check_int
 
 Edge = tuple[int, int]
@@ -153,10 +154,7 @@ def check_witness(X: ArrayLike) -> WitnessCheck:
     """
     table = np.asarray(X)
     if table.ndim != 2 or 0 in table.shape:
-        raise ValueError(
-            "The 'X' parameter of check_witness must be an array of shape (m, l), neither 0. "
-            f"Got an array of shape {table.shape} instead."
-        )
+        raise invalid("X", "check_witness", "an array of shape (m, l), neither 0", table.shape)
     m, features = table.shape
     sides = {side for values in table.T for side in _smaller_sides(values, m)}
     by_size = [0] * (m // 2)

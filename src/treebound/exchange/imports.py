@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from treebound._validation import invalid
 from treebound.data import Column, Sample
 from treebound.data.frames import Table, read_table
 from treebound.data.raw import RawColumn
@@ -234,10 +235,8 @@ def _add_spark(links: _Links, said: Any) -> tuple[Any, ...]:
 
 def _tree_of(trees: list[Any], index: int) -> Any:
     if not 0 <= index < len(trees):
-        raise ValueError(
-            f"The 'tree_index' parameter must be from 0 to {len(trees) - 1}: the model has "
-            f"{len(trees)} trees. Got {index!r} instead."
-        )
+        must = f"from 0 to {len(trees) - 1}: the model has {len(trees)} trees"
+        raise invalid("tree_index", "", must, index)
     return trees[index]
 
 

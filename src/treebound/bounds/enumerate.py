@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treebound._validation import OneOf, check, invalid
+from treebound._validation import invalid
 from treebound.bounds._bitmasks import (
     Masks,
     column_tests,
@@ -186,12 +186,18 @@ def _check_sample(X: ArrayLike, kinds: Sequence[str], where: str) -> NDArray[Any
     if isinstance(kinds, str) or len(kinds) != table.shape[1]:
         must = f"the kind of each of the {table.shape[1]} columns"
         raise invalid("kinds", where, must, kinds)
-    for kind in kinds:
-        check(where, {"kinds": kind}, {"kinds": OneOf(KINDS)})
+    for i, kind in enumerate(kinds):
+        if kind not in KINDS:
+            raise ValueError(
+                f"The 'kinds' parameter of {where} must be among {KINDS}. "
+                f"Got {kind!r} for column {i} instead."
+            )
     if table.dtype.kind == "f" and np.isnan(table).any():
         row, column = np.argwhere(np.isnan(table))[0]
-        must = f"without missing values. Row {row}, column {column} has one"
-        raise invalid("X", where, must, table[row, column])
+        raise ValueError(
+            f"The 'X' parameter of {where} must have no missing values. "
+            f"Got nan in row {row}, column {column} instead."
+        )
     return table
 
 

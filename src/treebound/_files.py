@@ -68,13 +68,7 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raise if a file cannot be written, to fail before long work starts.
-
-    Raises
-    ------
-    OSError
-        Naming the file and the reason.
-    """
+    """Raise an OSError with the reason if a file cannot be written, before long work starts."""
     folder = path.parent
     if path.is_dir():
         raise IsADirectoryError(f"Cannot write {path}: it is a folder.")

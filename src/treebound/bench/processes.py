@@ -149,15 +149,7 @@ class _Child:
         theirs.close()
 
     def rows(self, task: bytes, timeout: float | None) -> Iterator[Row]:
-        """Yield the rows of a task as they are finished.
-
-        Raises
-        ------
-        TimeoutError
-            If a model takes too long.
-        EOFError, ConnectionError
-            If the process has died.
-        """
+        """Yield the rows of a task as they are finished."""
         self._pipe.send(sys.path)
         self._pipe.send_bytes(task)
         # The child reports when a model starts, so that startup does not count as its time.

@@ -68,13 +68,7 @@ def from_sklearn(
 
 
 class SklearnTree:
-    """A fitted scikit-learn tree: its splits and labels as a ``Tree``, and how it reads rows.
-
-    Attributes
-    ----------
-    tree : Tree
-        Splits and labels, without counts.
-    """
+    """A fitted scikit-learn tree: its splits and labels as a ``Tree``, and how it reads rows."""
 
     def __init__(self, estimator: Any) -> None:
         _check_classification_tree(estimator)

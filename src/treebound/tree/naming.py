@@ -37,12 +37,6 @@ def naming_rows(tree: Tree, sample: Sample) -> NDArray[np.int64]:
     missing values; ``x == c`` by the last row of its left child by key. Splits
     of missing against present values and of declared columns need no name. There is none if t is
     not a value of the left child: no row determines such a threshold.
-
-    Parameters
-    ----------
-    tree : Tree
-        Grown on the sample.
-    sample : Sample
     """
     return naming_rows_of_part(tree, sample.X, row_keys(sample.X))
 

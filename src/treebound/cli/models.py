@@ -122,8 +122,9 @@ def summary(model: Model) -> str:
     lines = [one_leaf(tree)] if tree.n_leaves == 1 else []
     lines.append(
         f"{counted(grown.n_leaves, 'leaf')} grown, {tree.n_leaves:,} kept; "
-        f"{_number(tree.errors)} of {_number(total)} training examples {verb} misclassified ({percent(tree.errors / total)}; "
-        f"always {majority!r}: {percent(constant_error(tree))})."
+        f"{_number(tree.errors)} of {_number(total)} training examples {verb} "
+        f"misclassified ({percent(tree.errors / total)}; always {majority!r}: "
+        f"{percent(constant_error(tree))})."
     )
     lines += [*rules_in_words(model.options, tree), *_choice(model)]
     certificate = model.certificate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -87,7 +87,7 @@ def prune(
         )
     chosen = _pruner(pruner, options)
     if _is_sklearn_tree(model):
-        return _prune_sklearn(model, X, y, sample_weight, validation, chosen)
+        return cast(M, _prune_sklearn(model, X, y, sample_weight, validation, chosen))
     source: Any = model
     pruned: Any = as_model(source, "prune").prune(
         chosen, X, y, sample_weight, validation=validation
@@ -96,7 +96,7 @@ def prune(
         pruned = pruned.tree
     elif not isinstance(source, Model):
         pruned = source._with_model(pruned)
-    return pruned  # type: ignore[no-any-return]
+    return cast(M, pruned)
 
 
 def _pruner(pruner: Any, options: dict[str, Any]) -> Pruner:

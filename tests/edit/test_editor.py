@@ -71,11 +71,13 @@ def check_counts(editor, rows) -> None:
         ("dose <= 0", lambda X: X["dose"] <= 0),
         ("dose <= 0 or missing", lambda X: ~(X["dose"] > 0)),
         ("dose is present", lambda X: X["dose"].notna()),
+        ("dose is missing", lambda X: X["dose"].isna()),
     ],
 )
 @pytest.mark.parametrize("keep", [True, False])
 def test_a_split_sends_rows_where_its_text_says(clf, rows, text, left, keep) -> None:
     editor = clf.edit(*rows)
+    assert editor.parted(0, text)[0].tolist() == left(rows[0]).tolist()
     editor.split("", text, keep=keep)
     side = editor.done().apply(rows[0]) < editor.tree.right[0]
     assert side.tolist() == left(rows[0]).tolist()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from treebound.data import Sample
-from treebound.edit.nodes import Nodes, rows_at, sides
+from treebound.edit.nodes import Nodes, sides
 from treebound.edit.rules import Rules
 from treebound.growing import GrowOptions, grow
 from treebound.model import Model
@@ -82,20 +82,19 @@ def best_split(
 
 
 def candidates(
-    model: Model, rules: Rules, tree: Tree, node: int, sample: Sample, threads: int = 1
+    model: Model, rules: Rules, tree: Tree, node: int, here: Sample, total: float, threads: int = 1
 ) -> list[Candidate]:
     """The best split of every column at a node, by gain.
 
     Agreement is the share of the rows that go to the same side as by the split in place, or to
     the other one, where that is more.
     """
-    here = sample.part(rows_at(tree, node, sample))
     in_place = None
     if tree.feature[node] >= 0:
         in_place = sides(_test_of(tree, node), here, tree)
 
     def best_of(column: int) -> Candidate | None:
-        best = best_split(here, sample.mass, column, rules.options(tree, node, [column]))
+        best = best_split(here, total, column, rules.options(tree, node, [column]))
         if best is None:
             return None
         test, stump = best
@@ -107,7 +106,7 @@ def candidates(
         return Candidate(
             test,
             split_of(stump, 0, unknown=model.unknown),
-            float(mass[0] - mass[1] - mass[2]) / sample.mass,
+            float(mass[0] - mass[1] - mass[2]) / total,
             stump.errors,
             (int(stump.rows[1]), int(stump.rows[2])),
             agreement,

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
+from treebound.data.raw import MISSING
 from treebound.pruning.costs import Costs
 from treebound.tree import Tree
 from treebound.tree.naming import naming_rows
 from treebound.tree.parsing import SplitTest
+from treebound.tree.route import splits
 
 __all__ = ["Nodes", "counted_tree", "planted", "rows_at", "sides"]
 
@@ -166,6 +168,11 @@ def rows_at(tree: Tree, node: int, sample: Sample) -> NDArray[np.intp]:
 
 def sides(test: SplitTest, sample: Sample, like: Tree) -> NDArray[np.bool_]:
     """Which rows go left."""
-    stump = _bare_tree(Nodes.split(test, Nodes.leaf(), Nodes.leaf()), like)
-    left: NDArray[np.bool_] = stump.apply(sample.X, "other") == 1
+    split = splits(_bare_tree(Nodes.split(test, Nodes.leaf(), Nodes.leaf()), like))[0]
+    raw = sample.X.values[test.feature]
+    values = raw.astype(np.float64, copy=False)
+    left: NDArray[np.bool_] = values <= split["high"]
+    left &= values >= max(split["low"], split["known"])  # codes below zero are no categories
+    if split["missing"]:
+        left |= np.isnan(values) if raw.dtype.kind == "f" else raw == MISSING
     return left

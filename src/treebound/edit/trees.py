@@ -25,10 +25,14 @@ class EditedTrees:
     def __init__(self, model: Model, sample: Sample, costs: Costs | None) -> None:
         self._model, self._sample, self._costs = model, sample, costs
         self.rules = Rules(model)
+        self._here: tuple[Tree, int, Sample] | None = None  # the rows that were asked for last
 
     def rows_of(self, tree: Tree, node: int) -> Sample:
         """The training rows of a node."""
-        return self._sample.part(rows_at(tree, node, self._sample))
+        if self._here is None or self._here[0] is not tree or self._here[1] != node:
+            rows = self._sample.part(rows_at(tree, node, self._sample)) if node else self._sample
+            self._here = tree, node, rows
+        return self._here[2]
 
     def planted(self, tree: Tree, node: int, nodes: Nodes) -> Tree:
         """The tree with other nodes in the place of a subtree."""
@@ -36,7 +40,8 @@ class EditedTrees:
 
     def candidates(self, tree: Tree, node: int, threads: int) -> list[Candidate]:
         """The best split of every column at a node, by gain."""
-        return candidates(self._model, self.rules, tree, node, self._sample, threads)
+        here = self.rows_of(tree, node)
+        return candidates(self._model, self.rules, tree, node, here, self._sample.mass, threads)
 
     def best_split(self, tree: Tree, node: int, column: int) -> SplitTest | None:
         """The best split of a column at a node."""

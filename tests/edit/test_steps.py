@@ -250,7 +250,7 @@ def test_splits_that_come_first_stay_first() -> None:
         lambda: editor.use("", "sex", keep=False),
         lambda: editor.grow("", columns=["sex", "age"]),
     ):
-        with pytest.raises(ValueError, match="must ask 'class <= 1'|must ask 'age <= 40'"):
+        with pytest.raises(ValueError, match=r"must ask 'class <= 1'|must ask 'age <= 40'"):
             step()
     assert editor.history == ()
     editor.use("LL", "siblings", keep=False)

@@ -15,9 +15,10 @@ from treebound.edit.places import chosen_columns, node_at, path_of, where
 from treebound.edit.shown import ShownTree
 from treebound.edit.steps import State, Step
 from treebound.model import Model
-from treebound.show.words import counted, one_line
+from treebound.show.words import counted
 from treebound.tree import Tree
 from treebound.tree.parsing import SplitTest, column_named, parse_split
+from treebound.tree.split import one_line
 
 __all__ = ["Editor", "Step"]
 

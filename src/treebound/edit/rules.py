@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
+from treebound.data.columns import Unknown
 from treebound.edit.nodes import rows_at, stump, test_of
 from treebound.edit.places import path_of, turns, where
 from treebound.growing import GrowOptions
@@ -19,7 +20,6 @@ from treebound.model import Model
 from treebound.tree import Tree
 from treebound.tree.impurity import Criterion
 from treebound.tree.parsing import SplitTest
-from treebound.tree.split import Unknown
 
 __all__ = ["Rules"]
 

@@ -20,7 +20,8 @@ from treebound.edit.places import node_at, question, where
 from treebound.edit.rows import read_rows, with_categories
 from treebound.edit.steps import State, Steps
 from treebound.edit.trees import EditedTrees
-from treebound.model import Model, as_model
+from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.show.words import class_and_counts, counted
 from treebound.tree import Tree
 from treebound.tree.parsing import parse_split

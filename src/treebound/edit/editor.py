@@ -81,6 +81,12 @@ class Editor(ShownTree):
         super().__init__(source, X, y, test, sample_weight, autosave)
         self._finish = finish
 
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """The page of the editor, in a notebook with anywidget."""
+        from treebound.edit.widget import mime_bundle
+
+        return mime_bundle(self, **options)
+
     # -- steps -----------------------------------------------------------------------------
 
     def split(self, node: int | str, text: str, *, keep: bool = True) -> Step:

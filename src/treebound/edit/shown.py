@@ -94,12 +94,6 @@ class ShownTree:
     def __repr__(self) -> str:
         return f"<Editor: {counted(len(self.history), 'step')}>\n{self}"
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        """The page of the editor, in a notebook with anywidget."""
-        from treebound.edit.widget import mime_bundle
-
-        return mime_bundle(self, **options)
-
     def alternatives(self, node: int | str) -> Any:
         """The best split of every column at a node.
 

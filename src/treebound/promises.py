@@ -27,10 +27,9 @@ from treebound.certificate.referral import (
     refer_by_prior,
     refer_by_rows,
 )
-from treebound.model import Model, Tested
+from treebound.model import Model
+from treebound.model_rows import Tested
 from treebound.pruning.costs import cost_matrix
-
-__all__ = ["certify_cost", "monitor_leaves", "refer"]
 
 _RAISED = (
     "The held-out rows were counted on the grown tree; this tree has raised subtrees. Hint: give "
@@ -109,15 +108,9 @@ def refer(
 
 
 def _referring(model: Model, referral: Referral) -> Model:
-    return replace(
-        model,
-        tree=referral.shown_tree(stops=model.unknown == "stop"),
+    return model.with_tree(
+        referral.shown_tree(stops=model.unknown == "stop"),
         referral=referral,
-        pruning=None,
-        step=None,
-        held_out=None,
-        proof=None,
-        frontier=None,
         row_counts=None,
         no_certificate=f"The tree answers only some cases. {referral}",
     )

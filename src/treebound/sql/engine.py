@@ -20,7 +20,8 @@ from treebound.growing.grow import KINDS
 from treebound.growing.refine import EXACT, Answer, Question
 from treebound.growing.shard import Facts, Piece, ShardSplit, Subtree, grow_subtree
 from treebound.sql.relation import CELLS, Coding
-from treebound.sql.rows import CodedRows, pick
+from treebound.sql.rows import CodedRows
+from treebound.sql.stores import one_of, pick
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums, summed_up
 
@@ -144,7 +145,7 @@ class SqlEngine:
         row = f"CAST(slot AS BIGINT) * {len(self._rows.classes_of)} + label"
         names = [name for name in self._others if ends or name[0] != "v"]
         query = f"SELECT {row} AS place, {', '.join(names)} FROM {self._table} AS t "
-        query += f"WHERE slot {_one_of(slots)}"
+        query += f"WHERE slot {one_of(slots)}"
         # codes side by side in a table of their own are counted twice as fast
         copied = not ends and self._rows.schema.n_rows >= _MANY_ROWS
         source = self._store.keep(query) if copied else f"({query})"
@@ -153,7 +154,7 @@ class SqlEngine:
             part = f"place * {coding.width} + c{j} + 1"
             wanted = [f"{j} AS j, {part} AS part", *self._sums]
             if ends:
-                value = f"v{j}" if coding.codes is None else f"CAST(0 AS {self._store.double})"
+                value = f"v{j}" if coding.codes is None else self._store.number(0.0)
                 wanted += [f"MIN({value}) AS low", f"MAX({value}) AS high"]
             parts.append(f"SELECT {', '.join(wanted)} FROM {source} AS s GROUP BY {part}")
         found = self._fetch(parts)
@@ -251,17 +252,17 @@ class SqlEngine:
         slots, cells = asked[:, 1], asked[:, 4]
 
         def key(level: int) -> str:
-            cell = coding.cell("value", level, self._store.double)
+            cell = coding.cell("value", level, self._store)
             return f"slot * CAST({CELLS << level} AS BIGINT) + {cell}"
 
         wide = slots * (CELLS + 1) + (cells >> level) + 1
         query = (
             f"SELECT CAST(slot AS BIGINT) AS slot, label, v{j} AS value{units} FROM {self._table} "
             f"AS t WHERE c{j} BETWEEN {(cells >> level).min()} AND {(cells >> level).max()} "
-            f"AND slot * {CELLS + 1} + c{j} + 1 {_one_of(np.unique(wide))}"
+            f"AND slot * {CELLS + 1} + c{j} + 1 {one_of(np.unique(wide))}"
         )
         if level:
-            narrow = _one_of(slots * (CELLS << level) + cells)
+            narrow = one_of(slots * (CELLS << level) + cells)
             query = f"SELECT * FROM ({query}) AS a WHERE {key(level)} {narrow}"
         by = "part, label" if bits else "part, label, value"
         return (
@@ -343,7 +344,7 @@ class SqlEngine:
         j, sides, to_bin = split.column, split.sides, self._to_bin[split.column]
         left = np.flatnonzero((to_bin >= 0) & (sides[to_bin] == 1)) - 1  # stored codes
         if self._rows.codings[j].codes is None and (sides == _LOOK).any():
-            edge = f"v{j} <= CAST('{float(split.edge)!r}' AS {self._store.double})"
+            edge = f"v{j} <= {self._store.number(split.edge)}"
             return f"{edge} OR c{j} = -1" if sides[-1] == 1 else edge
         if self._rows.codings[j].codes is None and len(left):
             present = left[left >= 0]
@@ -364,7 +365,7 @@ class SqlEngine:
         ]
         wanted = ["slot", "label", *(["units"] if self._weighted else []), *names]
         found = self._store.fetch(
-            f"SELECT {', '.join(wanted)} FROM {self._table} AS t WHERE slot {_one_of(slots)}"
+            f"SELECT {', '.join(wanted)} FROM {self._table} AS t WHERE slot {one_of(slots)}"
         )
         arrays = []
         for subtree in subtrees:
@@ -428,11 +429,6 @@ class SqlEngine:
             zlib.crc32(np.ascontiguousarray(self._column(self._root[0], j)).tobytes())
             for j in range(self.bins.n_columns)
         ]
-
-
-def _one_of(numbers: Any) -> str:
-    """SQL after a number that is one of some."""
-    return f"IN ({', '.join(map(str, np.asarray(numbers).tolist()))})"
 
 
 def _runs(numbers: NDArray[np.int64]) -> list[tuple[int, int]]:

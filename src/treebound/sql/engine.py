@@ -8,7 +8,7 @@ the order of values gives the same tree.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -20,10 +20,9 @@ from treebound.growing.grow import KINDS
 from treebound.growing.refine import EXACT, Answer, Question
 from treebound.growing.shard import Facts, Piece, ShardSplit, Subtree, grow_subtree
 from treebound.sql.relation import CELLS, Coding
-from treebound.sql.rows import CodedRows
+from treebound.sql.rows import CodedRows, RelationRows
 from treebound.sql.stores import one_of, pick
 from treebound.tree.model import Tree
-from treebound.tree.node_sums import NodeSums, summed_up
 
 __all__ = ["SqlEngine"]
 
@@ -39,29 +38,19 @@ _LOOK = 2  # the value tells the side of a row
 class SqlEngine:
     """The rows of a relation, and the operations that growing needs, as queries.
 
-    Parameters
-    ----------
-    rows : CodedRows
-    max_fetched_rows : int
-        The rows of nodes with at most this many are fetched.
-    left_out : callable
-        Sums of rows that were left out, at the nodes of a tree.
+    ``source`` counts rows at the nodes of a tree. Those of small nodes are fetched.
     """
 
     sample: Sample | None = None
     places = 1
 
-    def __init__(
-        self,
-        rows: CodedRows,
-        max_fetched_rows: int,
-        left_out: Callable[[Tree], NodeSums | None] = lambda _: None,
-    ) -> None:
+    def __init__(self, rows: CodedRows, max_fetched_rows: int, source: RelationRows) -> None:
         self._rows, self._table, self._store = rows, rows.table, rows.store
         self._n_classes = len(rows.schema.classes)
         self._weighted = not rows.total.ones
         self.gather_rows = max_fetched_rows
-        self.left_out = left_out
+        self._source = source
+        self.left_out, self.class_rows = source.left_out, source.class_rows
         self._at_root = True
         try:
             self._start()
@@ -382,7 +371,7 @@ class SqlEngine:
     def check_unchanged(self) -> None:
         """Raise an error if rows that are not kept are others than at first."""
         if not self._store.keeps:
-            again = SqlEngine(self._rows, 0)
+            again = SqlEngine(self._rows, 0, self._source)
             if not np.array_equal(again._root, self._root):
                 raise _changed()
 
@@ -394,34 +383,6 @@ class SqlEngine:
             "thresholds='observed' names training rows, and the rows of a database have no "
             "numbers. Hint: use 'decimal' or 'midpoint'."
         )
-
-    def class_rows(self, tree: Tree) -> NDArray[np.int64]:
-        """The rows of each class at each node of a tree."""
-        nodes = self._nodes(tree, 0)
-        found = self._store.fetch(
-            f"SELECT node, label, COUNT(*) AS n FROM (SELECT {nodes} AS node, label FROM "
-            f"{self._table} AS t) AS s GROUP BY node, label"
-        )
-        counts = np.zeros((tree.n_nodes, self._n_classes))
-        labels = self._rows.classes_of[found["label"].astype(np.intp)]
-        np.add.at(counts, (found["node"].astype(np.intp), labels), found["n"].astype(np.int64))
-        return summed_up(tree, counts).astype(np.int64)
-
-    def _nodes(self, tree: Tree, node: int) -> str:
-        """SQL of the leaf below a node that a row reaches."""
-        if tree.feature[node] < 0:
-            return str(node)
-        j = int(tree.feature[node])
-        n, edge = self.bins.n_bins[j], float(tree.threshold[node])
-        if tree.category[node] >= 0:
-            sides = np.arange(n + 1) == tree.category[node]
-        else:
-            real = self._rows.codings[j].codes is None
-            sides = np.full(n + 1, _LOOK) if real else np.arange(n + 1) <= edge
-            sides[n] = tree.missing_left[node]
-        split = ShardSplit(0, j, sides.astype(np.uint8), edge, True, True)
-        left, right = (self._nodes(tree, child) for child in (tree.left[node], tree.right[node]))
-        return f"CASE WHEN {self._goes_left(split)} THEN {left} ELSE {right} END"
 
     def digest(self) -> list[int]:
         """A number for every column that depends on its values and labels, not on their order."""

@@ -212,6 +212,11 @@ class RelationRows:
         counts = summed_up(tree, resting.astype(np.float64))
         return NodeSums(counts, counts)
 
+    def class_rows(self, tree: Tree) -> NDArray[np.int64]:
+        """The rows of each class at each node of a tree."""
+        counts = rows_at_nodes(self._store, self._frame, tree, self.target, "other")
+        return summed_up(tree, counts.astype(np.float64)).astype(np.int64)
+
     def count_aside(
         self, tree: Tree, *, unknown: Unknown, kind: str = "held-out"
     ) -> NDArray[np.int64]:

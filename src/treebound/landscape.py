@@ -90,10 +90,6 @@ class Landscape:
         m : int
             Number of examples.
 
-        Returns
-        -------
-        Landscape
-
         Examples
         --------
         >>> Landscape(real=1, ordinal=(3, 9), nominal=(None,)).at(5)

@@ -91,15 +91,9 @@ def refer(
     answer = _refer_label(model.classes, label)
     level = model.delta if delta is None else delta
     referral = replace(_referral(model, max_risk, X, y, level), label=answer)
-    return replace(
-        model,
-        tree=referral.shown_tree(stops=model.unknown == "stop"),
+    return model.with_tree(
+        referral.shown_tree(stops=model.unknown == "stop"),
         referral=referral,
-        pruning=None,
-        step=None,
-        held_out=None,
-        proof=None,
-        frontier=None,
         row_counts=None,
         no_certificate=f"The tree answers only some cases. {referral}",
     )

@@ -91,10 +91,6 @@ class TreeShape:
     def leaf(cls) -> TreeShape:
         """The shape of a single leaf.
 
-        Returns
-        -------
-        TreeShape
-
         Examples
         --------
         >>> print(TreeShape.leaf())
@@ -112,10 +108,6 @@ class TreeShape:
         ----------
         left, right : TreeShape
             The children, in either order.
-
-        Returns
-        -------
-        TreeShape
 
         Raises
         ------
@@ -149,10 +141,6 @@ class TreeShape:
         ----------
         text : str
             The shape.
-
-        Returns
-        -------
-        TreeShape
 
         Raises
         ------
@@ -211,10 +199,6 @@ class TreeShape:
         leaves : int
             Number of leaves, at least 1.
 
-        Returns
-        -------
-        iterator of TreeShape
-
         Raises
         ------
         ValueError
@@ -241,10 +225,6 @@ class TreeShape:
 
     def subshapes(self) -> list[TreeShape]:
         """The distinct shapes in this one, children before parents, itself last.
-
-        Returns
-        -------
-        list of TreeShape
 
         Examples
         --------

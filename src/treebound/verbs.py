@@ -14,7 +14,8 @@ from treebound.data import Sample
 from treebound.data.streams import in_database
 from treebound.exchange.sklearn_tree import SklearnTree, structure_of, to_sklearn
 from treebound.landscape import Landscape
-from treebound.model import Model, as_model
+from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.pruning import Pruner, make_pruner
 from treebound.pruning.weight import DEFAULT_WEIGHT
 from treebound.tree.model import Tree
@@ -194,10 +195,6 @@ def certify(
         columns, where undeclared categories count as unbounded.
     delta : float, optional
         Probability that the bound fails; by default that of the model, or 0.05.
-
-    Returns
-    -------
-    Certificate
 
     Raises
     ------

@@ -13,7 +13,7 @@ import pytest
 
 import treebound as tb
 from treebound.data import streams
-from treebound.growing import shard
+from treebound.growing import spill
 
 
 @pytest.fixture(autouse=True)
@@ -213,7 +213,7 @@ def test_a_full_disk_names_the_folder_and_its_variable(tmp_path, monkeypatch):
     if not os.path.exists("/dev/full"):
         pytest.skip("needs /dev/full")
     full = lambda **options: open("/dev/full", "wb", buffering=0)  # noqa: E731, SIM115
-    monkeypatch.setattr(shard.tempfile, "TemporaryFile", full)
+    monkeypatch.setattr(spill.tempfile, "TemporaryFile", full)
     clf = tb.BoundTreeClassifier(max_grown_leaves=8, pruning=None)
     with pytest.raises(OSError, match=r"temporary file in /.*: No space left.*TMPDIR"):
         clf.fit(streams_of(rows(), tmp_path)[0], "label")

@@ -30,7 +30,7 @@ def assert_same_tree(seed, most_rows=400):
     if rng.random() < 0.5:
         engine = LocalEngine(parts, bins, sample.n_classes, n_threads=n_threads)
     else:
-        engine = stream_engine(parts, bins, n_threads=n_threads)
+        engine = stream_engine(parts, bins, sample.n_rows, n_threads=n_threads)
     tree = grow_on_engine(
         engine,
         sample.columns,

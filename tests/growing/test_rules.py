@@ -81,7 +81,7 @@ def engines(rng, sample, options):
         "sorted": lambda: grow(sample, options, crossing=2**62),
         "histograms": lambda: grow(sample, options, crossing=2),
         "shards": lambda: on(LocalEngine(parts, bins, sample.n_classes, n_threads=2)),
-        "stream": lambda: on(stream_engine(parts, bins)),
+        "stream": lambda: on(stream_engine(parts, bins, sample.n_rows)),
     }
 
 

@@ -17,7 +17,6 @@ from treebound.growing.refine import EXACT, Answer, KeyRanges, Question, add_ans
 from treebound.growing.shard import (
     Rows,
     ShardSplit,
-    SpillFile,
     code_sample,
     count_rows,
     digest_of,
@@ -27,6 +26,7 @@ from treebound.growing.shard import (
     make_bundle,
     recode,
 )
+from treebound.growing.spill import ColumnFile, SpillFile
 
 
 def bundle_of(parts, bins):
@@ -291,9 +291,9 @@ def test_a_bin_that_is_not_asked_for_holds_no_better_split(criterion):
     assert not_asked > 20
 
 
-def test_a_file_gives_back_columns_of_any_type_and_length():
+def test_a_file_gives_back_columns_of_any_type_and_length(tmp_path):
     rng = np.random.default_rng(0)
-    file = SpillFile()
+    file = SpillFile(str(tmp_path))
     columns = (
         Column("a", "real"),
         Column("b", "nominal", ("u", "v")),
@@ -312,6 +312,38 @@ def test_a_file_gives_back_columns_of_any_type_and_length():
             found = kept.column(j)
             assert found.dtype == values[j].dtype
             np.testing.assert_array_equal(found, values[j])
+    file.close()
+
+
+@pytest.mark.parametrize("kept_rows", [300, 250])
+def test_a_streamed_sample_is_that_of_its_batches(kept_rows):
+    """Batches of other types and missing values; there may be fewer rows than expected."""
+    rng = np.random.default_rng(0)
+    whole = random_sample(rng, 300).part(slice(0, kept_rows))
+    parts = random_parts(rng, whole)
+    narrow = Matrix(
+        parts[0].columns,
+        tuple(v.astype(np.int32) if v.dtype.kind == "i" else v for v in parts[0].X.values),
+    )
+    file = ColumnFile(parts[0], 300, None)
+    for part in [replace(parts[0], X=narrow), *parts[1:]]:
+        file.add(part)
+    found = file.sample()
+    file.close()
+    np.testing.assert_array_equal(found.y, whole.y)
+    assert (found.weight is None) == (whole.weight is None)
+    np.testing.assert_array_equal(found.weights, whole.weights)
+    for mine, other in zip(found.X.values, whole.X.values, strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
+def test_a_table_that_grew_while_it_was_read_is_refused():
+    sample = random_sample(np.random.default_rng(0), 50)
+    file = ColumnFile(sample, sample.n_rows + 3, None)
+    file.add(sample)
+    with pytest.raises(ValueError, match=r"more rows than the \d+ that it had"):
+        file.add(sample)
+    file.close()
 
 
 def test_a_column_of_too_many_categories_is_refused():

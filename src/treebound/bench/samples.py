@@ -133,10 +133,6 @@ def load_sample(
     inferred : callable, optional
         Called with the file and its schema if types were inferred, to show or reject them.
 
-    Returns
-    -------
-    NamedSample
-
     Raises
     ------
     ValueError

@@ -112,10 +112,6 @@ def count_realizable(
     X, kinds, shape, c, one_sided, categories
         As in :func:`treebound.bounds.realizable_partitions`.
 
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> import treebound as tb
@@ -150,10 +146,6 @@ def realizable_growth(
         Number of classes ``n``.
     one_sided, categories
         As in :func:`treebound.bounds.realizable_partitions`.
-
-    Returns
-    -------
-    int
 
     Examples
     --------

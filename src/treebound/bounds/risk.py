@@ -115,16 +115,8 @@ def vapnik(
 
     Parameters
     ----------
-    m : int
-        Number of examples.
-    errors : float or array of float
-        Training errors, or their total weight.
-    log_growth : float or array of float
-        Natural log of the growth function **at 2m**.
-    delta : float
-        Probability with which the bound may fail.
-    log_prior : float or array of float
-        ln p, the log of the share of ``delta`` that the class of the tree gets.
+    m, errors, log_growth, delta, log_prior
+        As in :func:`treebound.bounds.shawe_taylor`.
 
     Returns
     -------

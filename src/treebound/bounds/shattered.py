@@ -55,10 +55,8 @@ def shattered_sample(shape: TreeShape, landscape: Landscape) -> NDArray[np.int64
 
     Parameters
     ----------
-    shape : TreeShape
-        The shape of the trees.
-    landscape : Landscape
-        The features a tree may test.
+    shape, landscape
+        As in :func:`treebound.bounds.vc_dimension`.
 
     Returns
     -------

@@ -150,10 +150,6 @@ def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
     ordinal : sequence of int
         Number of categories of each feature.
 
-    Returns
-    -------
-    OrdinalAttribution
-
     Examples
     --------
     >>> attribution = ordinal_attribution(6, (6, 6, 6, 6, 5, 5, 5, 2, 2))

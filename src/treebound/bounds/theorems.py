@@ -62,14 +62,8 @@ def tree_partitions(
 
     Parameters
     ----------
-    shape : TreeShape
-        The shape of the trees.
-    c : int
-        Number of parts, at least 1.
-    m : int
-        Number of examples, at least 1.
-    landscape : Landscape
-        The features a tree may test.
+    shape, c, m, landscape
+        As in :func:`treebound.bounds.partitions`.
     theorem : str
         ``"real"``, ``"ordinal-by-feature"``, ``"ordinal-by-size"``, ``"ordinal-by-count"``,
         ``"nominal-by-feature"``, ``"nominal-by-size"``, ``"mixture"``, ``"by-size"``,
@@ -79,7 +73,7 @@ def tree_partitions(
     Returns
     -------
     int
-        0 for ``c > min(m, leaves)``, else 1 for ``c = 1``, else 0 without an informative feature.
+        As in :func:`treebound.bounds.partitions`.
 
     Raises
     ------

@@ -137,12 +137,8 @@ def worst_sample(
 
     Parameters
     ----------
-    shape : TreeShape
-        The shape of the trees.
-    c : int
-        Number of parts.
-    m : int
-        Number of rows.
+    shape, c, m
+        As in :func:`treebound.bounds.partitions`.
     landscape : Landscape
         The features of the sample.
     one_sided : bool
@@ -200,10 +196,6 @@ def worst_growth(
         Number of classes ``n``.
     landscape, one_sided, max_samples, stop_at, random_state
         As in :func:`treebound.bounds.worst_sample`.
-
-    Returns
-    -------
-    WorstSample
 
     Examples
     --------

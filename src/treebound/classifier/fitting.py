@@ -373,7 +373,11 @@ def fit_stream(
         schema,
         lambda: stream.samples(schema),
         lambda bins, rows: stream_engine(
-            _noted(stream.samples(schema), sketches), bins, n_threads=threads, rows=rows
+            _noted(stream.samples(schema), sketches),
+            bins,
+            schema.n_rows,
+            n_threads=threads,
+            rows=rows,
         ),
         target=y,
         progress=progress,

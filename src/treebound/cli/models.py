@@ -12,7 +12,8 @@ from treebound.cli.output import write_result
 from treebound.data.columns import Column
 from treebound.data.schema import Schema
 from treebound.growing.rules import rules_in_words
-from treebound.model import Model, Tested
+from treebound.model import Model
+from treebound.model_rows import Tested
 
 if TYPE_CHECKING:
     from treebound.cli.options import FileOptions

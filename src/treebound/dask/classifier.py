@@ -149,7 +149,9 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
                 def engine(bins: Bins, rows: LeftOut | None) -> Engine:
                     if client is None:
                         threads = effective_jobs(self.n_jobs)
-                        return stream_engine(raw.here(read), bins, n_threads=threads, rows=rows)
+                        return stream_engine(
+                            raw.here(read), bins, schema.n_rows, n_threads=threads, rows=rows
+                        )
                     found = DaskEngine(
                         client, raw.pieces, raw.taken(read), bins, len(schema.classes), rows,
                         None if rows is None else _first_rows(client, raw, schema),

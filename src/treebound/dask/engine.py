@@ -23,14 +23,13 @@ from treebound.growing.engine import ShardEngine
 from treebound.growing.shard import (
     Coded,
     Facts,
-    SpillFile,
     Subtree,
-    ValuesLost,
     code_part,
     gather_rows,
     grow_subtree,
     make_bundle,
 )
+from treebound.growing.spill import SpillFile, ValuesLost
 
 __all__ = ["DaskEngine"]
 
@@ -58,7 +57,7 @@ def _code(
     from treebound.dask.plugin import folder_of
 
     sample = in_partition(number, read, *raw)
-    file = SpillFile(folder_of(require("distributed", **_WHO).get_worker(), token), named=True)
+    file = SpillFile(folder_of(require("distributed", **_WHO).get_worker(), token))
     try:
         return code_part(sample, bins, file, rows, first)
     finally:

@@ -15,7 +15,8 @@ from typing import Any
 from distributed import WorkerPlugin, get_worker
 from distributed.utils import sync
 
-from treebound.growing.shard import Piece, ValuesLost
+from treebound.growing.shard import Piece
+from treebound.growing.spill import ValuesLost
 
 __all__ = ["FitFiles", "fetch_pieces", "folder_of"]
 

@@ -67,7 +67,7 @@ class Matrix:
             return Matrix(columns, dense=self.dense[:, places])
         return Matrix(columns, tuple(self.given[at] for at in places))
 
-    def part(self, rows: NDArray[Any]) -> Matrix:
+    def part(self, rows: NDArray[Any] | slice) -> Matrix:
         """Select rows.
 
         Parameters

@@ -121,7 +121,7 @@ class Sample:
         counted = np.bincount(self.y, weights=self.weight, minlength=self.n_classes)
         return counted.astype(np.float64)
 
-    def part(self, rows: NDArray[Any]) -> Sample:
+    def part(self, rows: NDArray[Any] | slice) -> Sample:
         """Select rows.
 
         Parameters

@@ -122,10 +122,6 @@ def infer_schema(frame: Any, *, target: str | None = None) -> Schema:
     target : str, optional
         The column to predict.
 
-    Returns
-    -------
-    Schema
-
     Examples
     --------
     >>> import pandas as pd

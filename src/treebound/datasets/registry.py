@@ -117,10 +117,6 @@ class DatasetInfo:
         ----------
         typing : {"paper", "declared"}
             Typed as in the paper, or as the description of the file says.
-
-        Returns
-        -------
-        Schema
         """
         check("load", {"typing": typing}, {"typing": OneOf(get_args(Typing))})
         return self.paper if typing == "paper" else self.declared
@@ -169,10 +165,6 @@ def info(name: str) -> DatasetInfo:
     ----------
     name : str
         One of :func:`list`.
-
-    Returns
-    -------
-    DatasetInfo
 
     Raises
     ------

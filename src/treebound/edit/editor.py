@@ -24,7 +24,8 @@ from treebound.edit.places import chosen_columns, node_at, path_of, question, wh
 from treebound.edit.rows import read_rows, with_categories
 from treebound.edit.steps import State, Step, Steps
 from treebound.edit.trees import EditedTrees
-from treebound.model import Model, as_model
+from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.show.words import class_and_counts, counted, one_line
 from treebound.tree import Tree
 from treebound.tree.parsing import SplitTest, column_named, parse_split

@@ -18,7 +18,8 @@ from treebound.edit.editor import Editor
 from treebound.edit.places import node_at, where
 from treebound.edit.steps import Step
 from treebound.exchange import dumps
-from treebound.model import Model, as_model
+from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.show import to_html
 from treebound.show.distributions import histogram
 from treebound.show.report_data import report_data

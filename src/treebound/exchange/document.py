@@ -242,12 +242,7 @@ class ModelDocument(_Object):
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of the format, for tools in other languages.
-
-    Returns
-    -------
-    dict
-    """
+    """The JSON Schema of the format, for tools in other languages."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:treebound:model:{VERSION}",

@@ -82,10 +82,6 @@ def from_lightgbm(
         Index of the tree in the model.
     sample_weight : array-like, optional
         The weight of each row.
-
-    Returns
-    -------
-    Tree
     """
     booster = _booster(getattr(model, "booster_", model), "dump_model", "LightGBM")
     document = booster.dump_model()
@@ -145,10 +141,8 @@ def from_xgboost(
     X, y : array-like
         The training data, for the class counts. Values equal to the model's parameter
         ``missing`` are read as missing.
-    tree_index : int
-        Index of the tree in the model.
-    sample_weight : array-like, optional
-        The weight of each row.
+    tree_index, sample_weight
+        See :func:`treebound.exchange.from_lightgbm`.
 
     Returns
     -------
@@ -212,10 +206,6 @@ def from_spark(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Tree
         The training data, the columns in the order of the model's feature vector.
     sample_weight : array-like, optional
         The weight of each row.
-
-    Returns
-    -------
-    Tree
     """
     links = _Links.below(model._java_obj.rootNode(), _add_spark)
     return _counted(links, read_table(X), y, sample_weight)

@@ -60,10 +60,6 @@ def dumps(model: Model, *, pruning_path: bool = True, row_record: bool = True) -
     pruning_path, row_record : bool
         See :func:`save`.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     ValueError
@@ -118,10 +114,6 @@ def load(path: str | os.PathLike[str]) -> Model:
     path : str or path-like
         The file to read.
 
-    Returns
-    -------
-    Model
-
     Raises
     ------
     FormatError
@@ -144,10 +136,6 @@ def loads(text: str | bytes) -> Model:
     ----------
     text : str or bytes
         JSON; bytes are UTF-8.
-
-    Returns
-    -------
-    Model
 
     Raises
     ------

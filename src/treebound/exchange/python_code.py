@@ -19,7 +19,7 @@ from treebound.exchange.code import (
     identifiers,
     literal_type,
 )
-from treebound.model import takes_model
+from treebound.model_methods import takes_model
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing
 from treebound.tree.split import Split, Unknown, plain
@@ -84,14 +84,9 @@ def to_python(
     output : {"label", "proba"}
         Whether it returns the class, or a list of probabilities in the order of ``CLASSES``.
     unknown : {"other", "majority", "stop", "missing", "error"}
-        How to handle unknown categories; with ``"error"`` the function
-        raises ValueError.
+        How to handle unknown categories; with ``"error"`` the function raises ValueError.
     smoothing : {"shrinkage", "m-estimate", "laplace", None}
         How counts become probabilities.
-
-    Returns
-    -------
-    str
 
     Raises
     ------

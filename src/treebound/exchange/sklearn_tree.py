@@ -22,7 +22,8 @@ from treebound.data.targets import read_classes
 from treebound.data.weights import class_factors, class_totals, snapped
 from treebound.exchange.foreign import float64_threshold, preorder
 from treebound.exchange.indicators import Indicators
-from treebound.model import Model, as_model
+from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.tree.impurity import impurity
 from treebound.tree.model import Tree
 
@@ -145,10 +146,6 @@ def to_sklearn(
     indicators : bool
         Whether to one-hot encode nominal columns; encode tables with
         :meth:`treebound.exchange.Indicators.transform`.
-
-    Returns
-    -------
-    DecisionTreeClassifier
 
     Raises
     ------

@@ -6,13 +6,12 @@ how a function is called on each of them, and how the results are put together.
 
 from __future__ import annotations
 
-import weakref
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import reduce
+from itertools import pairwise
 from operator import add
 from typing import Any, Protocol
 
@@ -24,12 +23,9 @@ from treebound.data.folds import LeftOut
 from treebound.growing._bins import Bins
 from treebound.growing.refine import Answer, Question, add_answers
 from treebound.growing.shard import (
-    Coded,
     Facts,
     ShardSplit,
-    SpillFile,
     Subtree,
-    code_part,
     code_sample,
     count_classes,
     count_rows,
@@ -45,8 +41,9 @@ from treebound.growing.shard import (
     recode,
     sum_aside,
 )
+from treebound.growing.spill import ColumnFile
 from treebound.tree.model import Tree
-from treebound.tree.node_sums import NodeSums, summed_up
+from treebound.tree.node_sums import NodeSums, WeightTotals, class_sums, summed_up
 
 __all__ = ["Engine", "LocalEngine", "ShardEngine", "stream_engine"]
 
@@ -305,44 +302,72 @@ def _add_facts(many: Sequence[Facts]) -> Facts:
 class LocalEngine(ShardEngine):
     """Shards in this process, handled by threads.
 
+    Rows that are one sample are grown as in memory, unless limits or a checkpoint ask for rounds.
+
     Parameters
     ----------
-    coded : sequence of Coded or Sample
-        The parts of the rows, in their order; samples are coded when needed.
+    parts : sequence of Sample
+        The rows, in their order; they are coded when needed.
     bins : Bins
         The bins of all shards.
     n_classes : int
         Number of classes.
     n_threads : int
         Maximum number of threads.
+    aside : Sample, optional
+        Rows that are left out of growing.
     """
 
     def __init__(
-        self, coded: Sequence[Coded | Sample], bins: Bins, n_classes: int, *, n_threads: int = 1
+        self,
+        parts: Sequence[Sample],
+        bins: Bins,
+        n_classes: int,
+        *,
+        n_threads: int = 1,
+        aside: Sample | None = None,
     ) -> None:
         super().__init__(bins, n_classes)
-        self._n_threads = max(1, min(n_threads, len(coded)))
-        self._parts = coded
+        self._parts, self._n_threads, self._aside = parts, n_threads, aside
 
     def ready(self) -> None:
         """Code the rows, if that was not done."""
-        if not self._bundles:
-            n, bins = self._n_threads, self.bins
-            coded = [p if isinstance(p, Coded) else code_sample(p, bins) for p in self._parts]
-            groups = [list(range(k, len(coded), n)) for k in range(n)]
-            self.start(coded, [one.facts for one in coded], groups)
+        if self._bundles:
+            return
+        parts = list(self._parts)
+        if len(parts) == 1:
+            cuts = np.linspace(0, parts[0].n_rows, self._n_threads + 1).astype(np.int64).tolist()
+            parts = [parts[0].part(slice(a, b)) for a, b in pairwise(cuts)]
+        n = max(1, min(self._n_threads, len(parts)))
+        coded = self.map(code_sample, parts, self.bins)
+        self.start(
+            coded,
+            [one.facts for one in coded],
+            [list(range(k, len(coded), n)) for k in range(n)],
+        )
 
     @property
     def sample(self) -> Sample | None:
-        """All rows, if they are one sample in memory."""
-        first = self._parts[0]
-        return first if len(self._parts) == 1 and isinstance(first, Sample) else None
+        """All rows, if they are one sample."""
+        return self._parts[0] if len(self._parts) == 1 else None
 
     def finish(self, subtrees: Sequence[Subtree]) -> list[dict[str, Any]]:
         """Grow all of the tree below some small nodes; the arrays of each subtree."""
         pieces = self.map(gather_rows, self.bundles, [subtree.slot for subtree in subtrees])
         tasks = [(parts, one.kernel) for *parts, one in zip(*pieces, subtrees, strict=True)]
         return self.map(lambda task: grow_subtree(*task), tasks)
+
+    def class_rows(self, tree: Tree) -> NDArray[np.int64]:
+        """The rows of each class at each node of a tree."""
+        ones = WeightTotals()
+        counts = [class_sums(tree, part.X, part.y, None, ones)[0] for part in self._parts]
+        return summed_up(tree, sum_of(counts)).astype(np.int64)
+
+    def left_out(self, tree: Tree) -> NodeSums | None:
+        """The rows that were left out of growing, at the nodes of a tree; None without any."""
+        if self._aside is None or not self._aside.n_rows:
+            return None
+        return NodeSums.of(tree, self._aside)
 
     def map(self, function: Callable[..., Any], items: Sequence[Any], *args: Any) -> list[Any]:
         """Call a function with each item, in threads."""
@@ -355,6 +380,7 @@ class LocalEngine(ShardEngine):
 def stream_engine(
     samples: Iterable[Sample],
     bins: Bins,
+    n_rows: int,
     *,
     n_threads: int = 1,
     folder: str | None = None,
@@ -362,14 +388,14 @@ def stream_engine(
 ) -> LocalEngine:
     """An engine for rows that are read in batches: codes in memory, values in a temporary file.
 
-    At most one batch more than there are threads is in memory at a time.
-
     Parameters
     ----------
     samples : iterable of Sample
         All rows, in their order.
     bins : Bins
         As made by :func:`treebound.growing.make_bins`.
+    n_rows : int
+        The number of all rows.
     n_threads : int
         Maximum number of threads.
     folder : str, optional
@@ -381,24 +407,18 @@ def stream_engine(
     -------
     LocalEngine
     """
-    file = SpillFile(folder)
-
-    def code(sample: Sample, first: int) -> Coded:
-        return code_part(sample, bins, file, rows, first)
-
-    coded: list[Coded] = []
-    n_classes = first = 0
-    waiting: deque[Future[Coded]] = deque()
-    with ExitStack() as stack, ThreadPoolExecutor(n_threads) as pool:
-        stack.callback(file.close)
+    files: list[ColumnFile] = []
+    first = 0
+    with ExitStack() as stack:
         for sample in samples:
-            n_classes = sample.n_classes
-            waiting.append(pool.submit(code, sample, first))
+            batches = [sample] if rows is None else rows.split(sample, first)
             first += sample.n_rows
-            del sample
-            if len(waiting) > n_threads:
-                coded.append(waiting.popleft().result())
-        coded += [future.result() for future in waiting]
-        engine = LocalEngine(coded, bins, n_classes, n_threads=n_threads)
-        weakref.finalize(engine, stack.pop_all().close)
-    return engine
+            if not files:
+                files = [ColumnFile(sample, n_rows, folder) for _ in batches]
+                for file in files:
+                    stack.callback(file.close)
+            for file, batch in zip(files, batches, strict=True):
+                file.add(batch)
+        kept, *others = [file.sample() for file in files]
+    aside = others[0] if others else None
+    return LocalEngine([kept], bins, kept.n_classes, n_threads=n_threads, aside=aside)

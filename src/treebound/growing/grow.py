@@ -186,7 +186,10 @@ def grow_on_engine(
     from treebound.growing.checkpoint import Checkpoint
 
     if engine.sample is not None and limits is None and checkpoint is None:
-        return grow(engine.sample, options)
+        tree = grow(engine.sample, options)
+        if progress is not None:
+            progress(Progress(1, 1, tree.n_leaves, 0, engine.sample.n_rows))
+        return tree
     facts = engine.facts
     columns = tuple(
         column.with_missing(column.missing or bool(missing))

@@ -6,16 +6,11 @@ question. So an engine may run it anywhere, and again if a result was lost.
 
 from __future__ import annotations
 
-import mmap
-import os
-import tempfile
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from threading import Lock
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +22,7 @@ from treebound.growing._bins import Bins, keys_of
 from treebound.growing._grow import grow as grow_arrays
 from treebound.growing._histogram import count_shard, divide_shard, look_into_shard
 from treebound.growing.refine import Answer, Question, distinct
+from treebound.growing.spill import ArrayValues, SpillFile, Values
 from treebound.tree.model import Tree
 from treebound.tree.naming import naming_rows_of_part, row_keys
 from treebound.tree.node_sums import WeightTotals, class_sums
@@ -36,16 +32,12 @@ __all__ = [
     "Bundle",
     "Coded",
     "Facts",
-    "FileValues",
     "Names",
     "Piece",
     "Rows",
     "Shard",
     "ShardSplit",
-    "SpillFile",
     "Subtree",
-    "Values",
-    "ValuesLost",
     "code_part",
     "code_sample",
     "count_classes",
@@ -62,125 +54,6 @@ __all__ = [
     "recode",
     "sum_aside",
 ]
-
-
-_ALIGNMENT = 8  # bytes: of the values in a file, as of arrays in memory
-
-
-# -- values --------------------------------------------------------------------------------------
-
-
-class Values(Protocol):
-    """The values of a shard, wherever they are kept."""
-
-    def column(self, j: int) -> NDArray[Any]:
-        """The values of a column, as a ``Matrix`` has them."""
-        ...
-
-
-class ValuesLost(Exception):
-    """The file with the values of a shard is not on this machine."""
-
-
-@dataclass(frozen=True)
-class ArrayValues:
-    """Values in memory."""
-
-    columns: Sequence[NDArray[Any]]
-
-    def column(self, j: int) -> NDArray[Any]:
-        """The values of a column."""
-        return self.columns[j]
-
-
-@dataclass(frozen=True)
-class FileValues:
-    """Values in a file: its path, or a file that is open; and where each column begins."""
-
-    file: Any
-    n_rows: int
-    places: tuple[tuple[int, str] | None, ...]
-
-    def column(self, j: int) -> NDArray[Any]:
-        """The values of a column; only those that are used are read."""
-        place = self.places[j]
-        assert place is not None
-        start, dtype = place[0], np.dtype(place[1])
-        if not self.n_rows:
-            return np.empty(0, dtype=dtype)
-        if not isinstance(self.file, str):
-            return self._mapped(self.file, start, dtype)
-        try:
-            with open(self.file, "rb", buffering=0) as file:
-                return self._mapped(file, start, dtype)
-        except FileNotFoundError:
-            raise ValuesLost(self.file) from None
-
-    def _mapped(self, file: Any, start: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """As ``numpy.memmap``, at a tenth of its cost."""
-        skip = start % mmap.ALLOCATIONGRANULARITY
-        size = skip + self.n_rows * dtype.itemsize
-        pages = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ, offset=start - skip)
-        return np.frombuffer(pages, dtype, self.n_rows, skip)
-
-
-class SpillFile:
-    """A file for the values of shards: without a name, or of a new name in a folder.
-
-    A file without a name is removed with the process that wrote it.
-
-    Parameters
-    ----------
-    folder : str, optional
-        By default where temporary files are.
-    named : bool
-    """
-
-    def __init__(self, folder: str | None = None, *, named: bool = False) -> None:
-        if named:
-            assert folder is not None
-            os.makedirs(folder, exist_ok=True)
-            self._file: Any = open(os.path.join(folder, uuid.uuid4().hex), "wb", buffering=0)  # noqa: SIM115
-        else:
-            self._file = tempfile.TemporaryFile(  # noqa: SIM115 (open as long as values are read)
-                dir=folder, prefix="treebound-", buffering=0
-            )
-        self._named, self._lock = named, Lock()
-        self._folder = folder or tempfile.gettempdir()
-
-    def write(self, sample: Sample, bins: Bins | None = None) -> FileValues:
-        """Write the values of all columns, or of those whose codes are not their values."""
-        places: list[tuple[int, str] | None] = []
-        with self._lock:
-            for j, values in enumerate(sample.X.values):
-                if bins is not None and bins.by_code[j]:
-                    places.append(None)
-                    continue
-                start = -(-self._file.tell() // _ALIGNMENT) * _ALIGNMENT
-                places.append((start, values.dtype.str))
-                self._file.seek(start)
-                self._append(values)
-        file = self._file.name if self._named else self._file
-        return FileValues(file, sample.n_rows, tuple(places))
-
-    def _append(self, values: NDArray[Any]) -> None:
-        held: Any = np.ascontiguousarray(values).view(np.uint8)
-        rest = memoryview(held)  # tofile hides a full disk
-        try:
-            while len(rest):
-                rest = rest[self._file.write(rest) :]
-        except OSError as error:
-            other = "dask's 'local_directory'" if self._named else "the environment variable TMPDIR"
-            raise OSError(
-                error.errno,
-                f"Cannot write the values of the table to a temporary file in {self._folder}: "
-                f"{error.strerror}. Hint: it takes eight bytes a number; name another folder with "
-                f"{other}.",
-            ) from None
-
-    def close(self) -> None:
-        """Nothing more is written; values stay at hand by the name of the file."""
-        self._file.close()
 
 
 # -- shards --------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import numpy as np
 from treebound._extras import require
 from treebound.data import Column
 from treebound.data.raw import is_missing
-from treebound.model import takes_model
+from treebound.model_methods import takes_model
 from treebound.show.words import count, counted, number
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
@@ -60,10 +60,6 @@ class Region:
         ----------
         inside : bool
             Which of the two.
-
-        Returns
-        -------
-        list
         """
         known = enumerate(self.column.categories or ())
         return [plain(value) for code, value in known if (code in self.codes) == inside]
@@ -75,10 +71,6 @@ class Region:
         ----------
         value : object
             None or NaN if missing.
-
-        Returns
-        -------
-        bool
         """
         if is_missing(value):
             return self.missing
@@ -175,10 +167,6 @@ class Rule:
         ----------
         row : mapping
             The values by column name; None or NaN if missing.
-
-        Returns
-        -------
-        bool
         """
         return all(region.matches(row[region.column.name]) for region in self.regions)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from treebound.model import takes_model
+from treebound.model_methods import takes_model
 from treebound.show.words import answer, class_and_counts, one_line
 from treebound.tree import Tree
 from treebound.tree.split import Unknown, splits_of

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treebound.model import as_model
+from treebound.model_methods import as_model
 from treebound.pruning import WeightChoice
 from treebound.show.display import CHOSEN, LINE, Display
 
@@ -52,10 +52,6 @@ class WeightChoiceDisplay(Display):
             Its weight was chosen by validation.
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
-
-        Returns
-        -------
-        WeightChoiceDisplay
 
         Raises
         ------

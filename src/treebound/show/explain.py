@@ -13,7 +13,7 @@ from treebound.data import Column
 from treebound.data.frames import Table
 from treebound.data.raw import MISSING, UNKNOWN, RawColumn
 from treebound.data.rows import read_row
-from treebound.model import as_model
+from treebound.model_methods import as_model
 from treebound.show.as_rules import Region
 from treebound.show.counterfactual import Cell, Grid, least_change
 from treebound.show.explanation import Change, Counterfactual, Explanation, Step

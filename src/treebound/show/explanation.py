@@ -64,12 +64,7 @@ class Step:
         return value_in_words(self.value) + (" (never in training)" if unmet else "")
 
     def to_dict(self) -> dict[str, Any]:
-        """The step as plain values.
-
-        Returns
-        -------
-        dict
-        """
+        """The step as plain values."""
         return {
             "node": self.node, "column": self.column, "condition": self.condition,
             "value": self.value, "known": self.known, "rows": self.rows, "of": self.of,
@@ -249,12 +244,7 @@ class Explanation:
         return Group(*parts, *map(Text, self._sentences))
 
     def to_dict(self) -> dict[str, Any]:
-        """The explanation as plain values, for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """The explanation as plain values, for JSON."""
         changed = self.counterfactual
         return {
             "target": self.target,

@@ -434,10 +434,6 @@ class Tree:
         ----------
         nodes : sequence of int
             Roots of the subtrees.
-
-        Returns
-        -------
-        Tree
         """
         cuts = np.ascontiguousarray(nodes, dtype=np.intp)
         kept, left, right = collapsed(self.left, self.right, self.size, cuts)

@@ -119,10 +119,6 @@ def split_of(tree: Tree, node: int, *, unknown: Unknown = "other") -> Split:
     unknown : {"other", "majority", "stop", "missing", "error"}
         The policy for unknown categories.
 
-    Returns
-    -------
-    Split
-
     Raises
     ------
     ValueError

@@ -136,7 +136,9 @@ def test_text_is_compared_by_its_bytes(connection):
     assert model.classes_.tolist() == ["X", "x"]
     assert model.columns_[0].categories == ("A", "a")
     assert model.tree_.counts.tolist() == [[8, 9], [8, 0], [0, 9]]
-    answers = model.predict(connection.table("t")).aggregate("word, prediction, count(*)").fetchall()
+    answers = (
+        model.predict(connection.table("t")).aggregate("word, prediction, count(*)").fetchall()
+    )
     assert sorted(answers) == [("A", "X", 8), ("a", "x", 9)]
     assert model.score(connection.table("t"), "label") == 1.0
 

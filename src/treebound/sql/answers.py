@@ -14,7 +14,8 @@ from treebound.data import Unknown
 from treebound.data.targets import read_classes
 from treebound.exchange.code import answers, columns_used
 from treebound.exchange.sql_code import case_of
-from treebound.model import Model, Tested
+from treebound.model import Model
+from treebound.model_rows import Tested
 from treebound.sql.relation import Relation, fetch_table
 from treebound.sql.stores import ROWS, Store, store_of
 from treebound.tree.model import Tree

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from inspect import signature
 from math import inf
 from numbers import Integral, Real
-from typing import Any, Protocol, Self
-
-__all__ = ["Constraint", "Flag", "Folds", "Jobs", "Number", "OneOf",
-           "Parameters", "Whole", "check", "invalid"]  # fmt: skip
+from operator import index
+from typing import Any, Protocol, Self, SupportsIndex
 
 
 def invalid(name: str, owner: str, must: str, found: object, hint: str = "") -> ValueError:
@@ -18,6 +17,21 @@ def invalid(name: str, owner: str, must: str, found: object, hint: str = "") -> 
     of = f" of {owner}" if owner else ""
     words = f"The {name!r} parameter{of} must be {must}. Got {found!r:.200} instead."
     return ValueError(f"{words} Hint: {hint}" if hint else words)
+
+
+def as_int(name: str, owner: str, value: object, least: int, must: str = "an int") -> int:
+    """``value`` as an int of at least ``least``, or the error of the parameter."""
+    if type(value) is int and value >= least:
+        return value
+    number = least - 1
+    # bool is an int to Python, but True examples are never what was meant.
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        # An array has an index too, but only one of no dimension gives it.
+        with suppress(TypeError):
+            number = index(value)
+    if number < least:
+        raise invalid(name, owner, f"{must} >= {least}", value)
+    return number
 
 
 class Constraint(Protocol):

@@ -42,8 +42,6 @@ from treebound.tree.impurity import importances
 from treebound.tree.model import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
 
-__all__ = ["Model", "row_counts"]
-
 _UNSEEN = Assumption(
     "no figure of the held-out rows was seen before the edits ended, the certificate of the fitted "
     "tree included", False,

@@ -11,8 +11,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from treebound.model import Model
 from treebound.tree.model import Tree
 
-__all__ = ["as_method", "as_model", "takes_model"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

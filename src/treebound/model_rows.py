@@ -21,8 +21,6 @@ from treebound.data.streams import Batches, open_stream, until_settled
 from treebound.data.targets import read_classes
 from treebound.tree.model import Tree
 
-__all__ = ["RowReader", "Tested", "new_missing"]
-
 
 class Tested(NamedTuple):
     """Labelled rows of each class that end at each node, and which took part in fitting."""

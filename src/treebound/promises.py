@@ -24,8 +24,6 @@ from treebound.certificate.referral import Referral, refer_by_prior, refer_by_ro
 from treebound.model import Model
 from treebound.pruning.costs import cost_matrix
 
-__all__ = ["certify_cost", "monitor_leaves", "refer"]
-
 _RAISED = (
     "The held-out rows were counted on the grown tree; this tree has raised subtrees. Hint: give "
     "rows that took no part in fitting as X and y."

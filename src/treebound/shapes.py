@@ -20,7 +20,7 @@ from threading import Lock
 from typing import ClassVar
 from weakref import WeakValueDictionary
 
-__all__ = ["TreeShape"]
+from treebound._validation import as_int
 
 
 class TreeShape:
@@ -209,9 +209,7 @@ class TreeShape:
         >>> [str(shape) for shape in TreeShape.enumerate(3)]
         ['((..).)']
         """
-        if isinstance(leaves, bool) or not isinstance(leaves, int) or leaves < 1:
-            raise ValueError(f"The 'leaves' parameter must be an int >= 1. Got {leaves!r} instead.")
-        return iter(_all_shapes(leaves))
+        return iter(_all_shapes(as_int("leaves", "", leaves, 1)))
 
     @property
     def nodes(self) -> int:

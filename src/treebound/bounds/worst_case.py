@@ -28,8 +28,6 @@ from treebound.bounds.counting import stirling
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["WorstSample", "worst_growth", "worst_sample"]
-
 Tests = frozenset[int]
 Column = tuple[int, ...]
 Option = tuple[Column, Tests]

@@ -18,8 +18,6 @@ from treebound._validation import OneOf, check, invalid
 from treebound.data.columns import Column
 from treebound.data.schema import Layout, Schema, layout_of, parse_columns
 
-__all__ = ["Counts", "DatasetInfo", "Shipped", "Typing", "info", "names"]
-
 Typing = Literal["paper", "declared"]
 UCI = "https://archive.ics.uci.edu/"
 

@@ -14,11 +14,11 @@ from treebound.edit.nodes import Nodes, rows_at, sides
 from treebound.edit.rules import Rules
 from treebound.growing import GrowOptions, grow
 from treebound.model import Model
-from treebound.show.words import answer, one_line
+from treebound.show.words import answer
 from treebound.tree import Tree
 from treebound.tree.impurity import impurity
 from treebound.tree.parsing import SplitTest
-from treebound.tree.split import Split, split_of
+from treebound.tree.split import Split, one_line, split_of
 
 __all__ = ["Candidate", "best_split", "candidates", "grown_nodes"]
 

@@ -26,9 +26,10 @@ from treebound.edit.steps import State, Step, Steps
 from treebound.edit.trees import EditedTrees
 from treebound.model import Model
 from treebound.model_methods import as_model
-from treebound.show.words import class_and_counts, counted, one_line
+from treebound.show.words import class_and_counts, counted
 from treebound.tree import Tree
 from treebound.tree.parsing import SplitTest, column_named, parse_split
+from treebound.tree.split import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

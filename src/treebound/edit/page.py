@@ -23,8 +23,9 @@ from treebound.model_methods import as_model
 from treebound.show import to_html
 from treebound.show.distributions import histogram
 from treebound.show.report_data import report_data
-from treebound.show.words import answer, number, one_line, typeset
+from treebound.show.words import answer, number, typeset
 from treebound.tree.parsing import parse_split
+from treebound.tree.split import one_line
 
 __all__ = ["EditorPage"]
 

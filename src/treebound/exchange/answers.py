@@ -24,8 +24,6 @@ from treebound.model_methods import as_model
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Answers", "TableWriter", "table_form", "table_writer", "write_predictions"]
-
 
 def write_predictions(
     source: Any,

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from treebound._validation import invalid
+from treebound.data.columns import Unknown
 from treebound.exchange.code import (
     Answer,
     Branch,
@@ -20,9 +21,7 @@ from treebound.exchange.code import (
 from treebound.model_methods import takes_model
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.split import Split, Unknown, plain
-
-__all__ = ["to_c"]
+from treebound.tree.split import Split, plain
 
 _KEYWORDS = """
     alignas alignof asm auto bool break case char const constexpr continue default do double else

@@ -20,12 +20,6 @@ from treebound.data.columns import Kind, Unknown
 from treebound.exchange.errors import FormatError
 from treebound.tree.smoothing import Smoothing
 
-__all__ = [
-    "Booleans", "Categories", "ChoiceDocument", "Classes", "ColumnDocument", "HeldOutDocument",
-    "Integers", "ModelDocument", "MonotoneDocument", "NodesDocument", "Numbers", "PathDocument",
-    "Prediction", "SketchDocument", "Strings", "VERSION", "first_repeated", "json_schema", "parse",
-]  # fmt: skip
-
 FORMAT, VERSION = "treebound-model", 1
 
 _MOST = sys.float_info.max

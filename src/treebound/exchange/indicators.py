@@ -14,8 +14,6 @@ from treebound.exchange.foreign import preorder
 from treebound.model_methods import as_model
 from treebound.tree.model import Tree
 
-__all__ = ["Indicators"]
-
 
 class Indicators:
     """A tree and its tables with nominal columns one-hot encoded.

@@ -42,8 +42,6 @@ from treebound.parameters import FitParameters
 from treebound.pruning import PruningPath, PruningResult, WeightChoice
 from treebound.tree import Tree
 
-__all__ = ["dumps", "load", "loads", "save"]
-
 R = TypeVar("R")
 _ANSWERING = ("unknown", "smoothing")
 

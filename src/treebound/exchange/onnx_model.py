@@ -26,12 +26,11 @@ import numpy as np
 from treebound._extras import require
 from treebound._validation import invalid
 from treebound.data import Column
+from treebound.data.columns import Unknown
 from treebound.model_methods import takes_model
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.split import Split, Unknown, check_unknown, splits_of
-
-__all__ = ["to_onnx"]
+from treebound.tree.split import Split, check_unknown, splits_of
 
 _ML = "ai.onnx.ml"
 _BELOW = -1.0  # a code below every category

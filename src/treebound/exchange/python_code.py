@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from treebound._validation import invalid
+from treebound.data.columns import Unknown
 from treebound.exchange.code import (
     Answer,
     Branch,
@@ -22,9 +23,7 @@ from treebound.exchange.code import (
 from treebound.model_methods import takes_model
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing
-from treebound.tree.split import Split, Unknown, plain
-
-__all__ = ["to_python"]
+from treebound.tree.split import Split, plain
 
 # Our names begin with an underscore, those of columns never do; these are the exceptions.
 _RESERVED = frozenset({"row", "float", *keyword.kwlist})

@@ -30,8 +30,6 @@ from treebound.tree.model import Tree
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
-__all__ = ["SklearnTree", "from_sklearn", "structure_of", "to_sklearn"]
-
 
 def from_sklearn(
     estimator: DecisionTreeClassifier, X: Any, y: Any, sample_weight: Any = None
@@ -70,13 +68,7 @@ def from_sklearn(
 
 
 class SklearnTree:
-    """A fitted scikit-learn tree: its splits and labels as a ``Tree``, and how it reads rows.
-
-    Attributes
-    ----------
-    tree : Tree
-        Splits and labels, without counts.
-    """
+    """A fitted scikit-learn tree: its splits and labels as a ``Tree``, and how it reads rows."""
 
     def __init__(self, estimator: Any) -> None:
         _check_classification_tree(estimator)

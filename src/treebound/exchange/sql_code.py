@@ -12,6 +12,7 @@ import numpy as np
 from treebound._extras import require
 from treebound._validation import OneOf, check
 from treebound.data import Column
+from treebound.data.columns import Unknown
 from treebound.exchange.code import (
     Answer,
     Branch,
@@ -25,9 +26,7 @@ from treebound.exchange.code import (
 from treebound.model_methods import takes_model
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing
-from treebound.tree.split import Split, Unknown, plain
-
-__all__ = ["case_of", "to_sql"]
+from treebound.tree.split import Split, plain
 
 _NATIVE = frozenset(("sqlite", "duckdb", "postgres"))  # written here, the others by sqlglot
 _NO_NAN = frozenset(("sqlite", "mysql", "tsql", "fabric"))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from treebound.data.columns import Unknown
 from treebound.model_methods import takes_model
 from treebound.show.colours import fill_of
 from treebound.show.layout import visible
 from treebound.show.words import answer, node_lines
 from treebound.tree import Tree
-from treebound.tree.split import Unknown, splits_of
-
-__all__ = ["to_dot"]
+from treebound.tree.split import splits_of
 
 
 @takes_model

@@ -6,14 +6,13 @@ import unicodedata
 
 import numpy as np
 
+from treebound.data.columns import Unknown
 from treebound.model_methods import takes_model
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.layout import tidy, visible
 from treebound.show.words import answer, node_lines, typeset
 from treebound.tree import Tree
-from treebound.tree.split import Unknown, splits_of
-
-__all__ = ["to_latex"]
+from treebound.tree.split import splits_of
 
 # The page is cropped to the tree by hand, so that the article class suffices.
 _DOCUMENT = r"""\documentclass{article}

@@ -13,14 +13,13 @@ import numpy as np
 
 from treebound._extras import require
 from treebound.data import Column
+from treebound.data.columns import Unknown
 from treebound.data.raw import is_missing
 from treebound.model_methods import takes_model
 from treebound.show.words import count, counted, number
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.split import Split, Unknown, check_unknown, plain, splits_of
-
-__all__ = ["Region", "Rule", "Rules", "part_of", "to_rules", "whole_region"]
+from treebound.tree.split import Split, check_unknown, plain, splits_of
 
 _WORDS = frozenset(
     ("if", "and", "or", "then", "in", "not", "is", "missing", "present", "true", "false", "inf")

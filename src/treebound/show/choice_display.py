@@ -13,8 +13,6 @@ from treebound.show.display import CHOSEN, LINE, Display
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["WeightChoiceDisplay"]
-
 
 class WeightChoiceDisplay(Display):
     """The validated error at each weight that was tried, against the leaves of the tree.

@@ -7,13 +7,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from treebound.show.words import answer, count, number, one_line
-from treebound.tree.split import Split
+from treebound.show.words import answer, count, number
+from treebound.tree.split import Split, one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-__all__ = ["Change", "Counterfactual", "Explanation", "Step"]
 
 _FRAME = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.5;max-width:60em"
 _CELL = "text-align:left;padding:1px 14px 1px 0;white-space:nowrap"

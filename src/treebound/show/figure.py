@@ -11,19 +11,18 @@ from numpy.typing import NDArray
 from treebound._extras import require
 from treebound._validation import Whole, check
 from treebound.data import Sample
+from treebound.data.columns import Unknown
 from treebound.model_methods import as_model
 from treebound.show.distributions import Distribution, distributions
 from treebound.show.drawing import BAR, LINE, PAD, PLOT, PLOT_WIDTH, Box, Page, text_width, wrapped
 from treebound.show.layout import tidy, visible
-from treebound.show.words import answer, count, one_line, typeset
+from treebound.show.words import answer, count, typeset
 from treebound.tree import Tree
-from treebound.tree.split import Split, Unknown, splits_of
+from treebound.tree.split import Split, one_line, splits_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["TreeDisplay"]
 
 
 class TreeDisplay:

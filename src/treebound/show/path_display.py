@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["CertificateDisplay", "PruningPathDisplay", "spread"]
-
 
 class PruningPathDisplay:
     """Score, errors and leaves along a pruning path, with the chosen step.

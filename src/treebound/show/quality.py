@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from treebound.model import Model
     from treebound.model_rows import Tested
 
-__all__ = ["figures_of", "quality_at", "quality_line", "quality_words"]
-
 _BINS = 10  # of the calibration
 
 

@@ -19,8 +19,6 @@ from treebound.show.display import Display
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FerrersDisplay", "GrowthDisplay"]
-
 # Okabe and Ito's colours, safe for colour-blind readers, and dashes.
 _STYLES = {
     "fast": ("#d55e00", (0, (1, 1.2))),

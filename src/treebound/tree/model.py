@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from treebound.data import Matrix, Sample
 
-__all__ = ["Tree"]
-
 _DTYPES = {
     "feature": np.int32, "threshold": np.float64, "category": np.int32, "missing_left": np.bool_,
     "left": np.int32, "right": np.int32, "counts": np.float64, "rows": np.int64,

@@ -21,8 +21,6 @@ from treebound.sql.stores import ROWS, Store, store_of
 from treebound.tree.model import Tree
 from treebound.tree.split import plain
 
-__all__ = ["accuracy", "certify", "rows_at_nodes", "with_answers"]
-
 _NAME, _NODE, _LABEL, _WEIGHT = (
     "prediction", "treebound_node", "treebound_label", "treebound_weight",
 )  # fmt: skip

@@ -24,8 +24,6 @@ from treebound.sql.rows import CodedRows, RelationRows
 from treebound.sql.stores import one_of, pick
 from treebound.tree.model import Tree
 
-__all__ = ["SqlEngine"]
-
 # Cells are not halved more often than this: their numbers and slots share 63 bits.
 _MOST_LEVEL = 36
 # Columns that are counted in one query.

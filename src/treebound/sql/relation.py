@@ -17,9 +17,6 @@ from treebound.data.raw import some_names
 from treebound.data.streams import in_database
 from treebound.sql.stores import ROWS, Store
 
-__all__ = ["CELLS", "Coding", "Relation", "categories_of", "distinct", "is_number",
-           "number_codings"]  # fmt: skip
-
 # Cells of equal width in which a column of numbers is counted.
 CELLS = 255
 # Codes of categories have 16 bits in memory, and one of them is for missing values.

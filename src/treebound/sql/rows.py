@@ -36,8 +36,6 @@ from treebound.sql.weights import Weights
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums, summed_up
 
-__all__ = ["CodedRows", "RelationRows"]
-
 # Rows are set aside by number, and the numbers are sent to the database.
 MOST_SET_ASIDE = 20_000
 _ROW = "treebound_row"

@@ -14,8 +14,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["ROWS", "Store", "one_of", "pick", "store_of"]
-
 # Stands for a relation in a query; no name or text of SQL holds this character.
 ROWS = "\0"
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from treebound.data.weights import WeightTotal, class_factors
 from treebound.sql.stores import ROWS, Store, pick
 
-__all__ = ["Weights"]
-
 # Weights are summed in pieces of so many bits.
 _PIECE_BITS, _PIECES = 30, 5
 

@@ -21,16 +21,18 @@ from treebound.data.streams import Batches, open_stream, until_settled
 from treebound.data.targets import read_classes
 from treebound.tree.model import Tree
 
+_NO_ROWS = RowSketch.of(np.empty(0, dtype=np.uint64))
+
 
 class Tested(NamedTuple):
     """Labelled rows of each class that end at each node, and which took part in fitting.
 
-    The sketch recognises them later; it is empty if columns of the training table are absent.
+    The sketch recognises them later; empty if rows cannot be hashed.
     """
 
     counts: NDArray[np.int64]
     seen: RowsSeen
-    sketch: RowSketch
+    sketch: RowSketch = _NO_ROWS
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class RowReader:
         return until_settled(lambda: self._counted(X, y, tree, record))
 
     def _counted(self, X: Any, y: Any, tree: Tree, record: RowRecord | None) -> Tested:
-        n, hashes, sketch = len(self.classes), [], RowSketch.of(np.empty(0, dtype=np.uint64))
+        n, hashes, sketch = len(self.classes), [], _NO_ROWS
         counts = np.zeros(tree.n_nodes * n, dtype=np.int64)
         for table, labels in self.labelled(X, y, tree if record is None else None):
             reached = tree.apply(self.read(table, tree))

@@ -297,8 +297,8 @@ def _fit_in_memory(
     with progress(f"fitting {sample.n_rows:,} rows", quiet), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is suspicious was printed above
         if parameters.certify in ("held-out", "folds"):  # columns are learned without some rows
-            rows, row_weights = weights.divided(table.raw.table())
-            model = fit_table(parameters, rows, table.raw.labels(), row_weights)
+            X, row_weights = weights.divided(table.raw.table())
+            model = fit_table(parameters, X, table.raw.labels(), row_weights)
             model = replace(model, target=name)
         else:
             rows = RowRecord.of(sample, named=True)

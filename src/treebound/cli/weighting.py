@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Group, Parameter
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from treebound.data import Sample
@@ -81,7 +80,7 @@ class WeightOptions:
             )
         return sample
 
-    def divided(self, table: Table) -> tuple[Table, NDArray[np.float64] | None]:
+    def divided(self, table: Table) -> tuple[Table, NDArray[Any] | None]:
         """The table without the column of weights, and the weights."""
         if self.weight_column is None:
             return table, None

@@ -92,10 +92,9 @@ class OrdinalAttribution:
     ----------
     m : int
         Number of examples.
-    ordinal : tuple of int
-        Category counts, largest first: the rows of the Ferrers diagram.
-    per_size : tuple of int
-        ``R_k`` for ``k = 1 .. m // 2``.
+    ordinal, per_size : tuple of int
+        Category counts, largest first: the rows of the Ferrers diagram; and ``R_k`` for
+        ``k = 1 .. m // 2``.
     cells : tuple of tuple of int
         ``cells[i][j]`` is the part size that the ``j``-th cell of row ``i`` went to, 0 if unused.
 

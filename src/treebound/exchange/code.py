@@ -104,14 +104,7 @@ def literal_type(values: Sequence[Any], *, what: str) -> type:
 
 
 def identifiers(columns: Sequence[Column], reserved: frozenset[str]) -> list[str]:
-    """A readable and unique ASCII identifier for every column.
-
-    Examples
-    --------
-    >>> names = ["petal length (cm)", "class", "class!", "数"]
-    >>> identifiers([Column(name) for name in names], frozenset({"class"}))
-    ['petal_length_cm', 'class_1', 'class_2', 'x3']
-    """
+    """A readable and unique ASCII identifier for every column."""
     taken: set[str] = set()
     made = []
     for place, column in enumerate(columns):

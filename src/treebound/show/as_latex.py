@@ -160,13 +160,7 @@ def _width(text: str) -> float:
 
 
 def escaped(text: str) -> str:
-    r"""Text as LaTeX source in ASCII.
-
-    Examples
-    --------
-    >>> print(escaped("100% of naïve α, 数"))
-    100\% of na{\"\i}ve $\alpha${,} \texttt{U+6570}
-    """
+    r"""Text as LaTeX source in ASCII."""
     return "".join(map(_character, unicodedata.normalize("NFC", text)))
 
 

@@ -264,13 +264,7 @@ class Explanation:
 
 
 def value_in_words(value: Any) -> str:
-    """Format a value of a row: an exact number, a category, or ``missing``.
-
-    Examples
-    --------
-    >>> value_in_words(4.50), value_in_words(None), value_in_words("red")
-    ('4.5', 'missing', 'red')
-    """
+    """Format a value of a row: an exact number, a category, or ``missing``."""
     if value is None:
         return "missing"
     return number(value) if isinstance(value, float) and math.isfinite(value) else one_line(value)

@@ -48,11 +48,6 @@ def tidy(
     Children are given in pre-order, -1 for none, with the width of each node or one for all; the
     result is the centre of each node, the leftmost edge at 0. (E. M. Reingold and J. S. Tilford,
     "Tidier drawings of trees", IEEE Transactions on Software Engineering 7(2), 1981, 223-228.)
-
-    Examples
-    --------
-    >>> tidy([1, -1, 3, -1, -1], [2, -1, 4, -1, -1]).tolist()
-    [1.0, 0.5, 1.5, 1.0, 2.0]
     """
     count = len(left)
     half = np.broadcast_to(np.asarray(width, dtype=float), (count,)) / 2

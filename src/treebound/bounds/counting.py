@@ -5,7 +5,6 @@ symbol              here
 ==================  ======================================================================
 ``S(m, c)``         :func:`stirling`: ways to split ``m`` examples into ``c`` parts
 ``(n)_c``           ``math.perm(n, c)``: ways to label ``c`` parts differently
-``C(N)``            Catalan number, :func:`log_catalan`: ordered shapes with ``N`` inner nodes
 ``W(L)``            :func:`wedderburn_etherington`: unordered shapes with ``L`` leaves
 ==================  ======================================================================
 """
@@ -84,14 +83,6 @@ def stirling_at_most(m: int, c: int, limit: int) -> int:
 def splits_of_size(m: int, k: int) -> int:
     """The paper's ``S(m, 2)_k``: 2-partitions of ``m`` examples that have a part of size ``k``."""
     return comb(m, k) // 2 if 2 * k == m else comb(m, k)
-
-
-def log_catalan(n: IntArray) -> FloatArray:
-    """Natural logarithms of Catalan numbers: ordered binary tree shapes with ``n`` inner nodes."""
-    from scipy.special import gammaln
-
-    logs: FloatArray = gammaln(2 * n + 1) - 2 * gammaln(n + 1) - np.log(n + 1)
-    return logs
 
 
 def wedderburn_etherington(n: int) -> int:

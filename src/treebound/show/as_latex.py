@@ -58,7 +58,8 @@ _ACCENTS = {
 _LETTERS = {
     "ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}", "œ": r"\oe{}", "Œ": r"\OE{}", "ø": r"\o{}",
     "Ø": r"\O{}", "ł": r"\l{}", "Ł": r"\L{}", "µ": r"$\mu$", "°": r"\textdegree{}",
-    "–": r"\textendash{}", "—": r"\textemdash{}", "€": r"\texteuro{}",
+    "–": r"\textendash{}", "—": r"\textemdash{}", "€": r"\texteuro{}", "±": r"$\pm$", "−": "$-$",
+    "×": r"$\times$", "²": "$^2$",
 }  # fmt: skip
 _GREEK = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma "

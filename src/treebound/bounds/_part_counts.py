@@ -107,7 +107,7 @@ def _parts_of_node(
     splits = _splits(features, size)[free - 1 :]
     stirlings = _stirling_rows(size, 1 << most.bit_length())
     for c in range(2, most + 1):
-        one = Scaled(stirlings[c].mantissa.copy(), stirlings[c].power.copy())
+        counts = Scaled(stirlings[c].mantissa.copy(), stirlings[c].power.copy())
         if free < size:
             a, b, ways = zip(*merge_ways(low.leaves, high.leaves, c), strict=True)
             _convolve.parts_by_size(
@@ -119,13 +119,13 @@ def _parts_of_node(
                 splits,
                 *least,
                 low is high,
-                *one,
+                *counts,
                 free + 1,
             )
-            binds = np.flatnonzero(stirlings[c].less_than(one))
+            binds = np.flatnonzero(stirlings[c].less_than(counts))
             binding = max(binding, int(binds.max(initial=0)))
-            one = one.least(stirlings[c])
-        values.mantissa[c], values.power[c] = one
+            counts = counts.least(stirlings[c])
+        values.mantissa[c], values.power[c] = counts
         # A sample of c examples has one partition into c parts.
         values.mantissa[c, c : c + 1], values.power[c, c : c + 1] = 0.5, 1
     return values, binding

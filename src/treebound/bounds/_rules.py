@@ -93,12 +93,12 @@ def budget_rule(recursion: Recursion, shape: TreeShape, m: int, features: Featur
     capacity = _capacities(m, features)
     budget = node_budget(m, features)
     totals = []
-    for one in zip(*weights, strict=True):
-        pairs = list(zip(one, capacity, strict=True))
+    for of_parts in zip(*weights, strict=True):
+        pairs = list(zip(of_parts, capacity, strict=True))
         total = fill(pairs, budget)
         if not features.real:
             # A one-sided root test does what isolating one example would (erratum 10).
-            total = max(total, one[0] + fill(pairs[1:], budget))
+            total = max(total, of_parts[0] + fill(pairs[1:], budget))
         totals.append(total)
     return totals
 
@@ -125,9 +125,9 @@ def unordered_weights(
     same = shape.left is shape.right
     weights = []
     for k in range(1, m // 2 + 1):
-        one = joint(k)
-        other = one if same or 2 * k == m else joint(m - k)
-        weights.append([x + y for x, y in zip(one, other, strict=True)])
+        low = joint(k)
+        high = low if same or 2 * k == m else joint(m - k)
+        weights.append([x + y for x, y in zip(low, high, strict=True)])
     return weights
 
 
@@ -230,8 +230,8 @@ def _weights_of_pairs(
     for k in range(1, m // 2 + 1):
         best = [0] * recursion.parts
         for small, large in sides:
-            one = recursion.joint(shape, k, m, small, large)
-            other = recursion.joint(shape, m - k, m, large, small)
-            best = [max(b, x + y) for b, x, y in zip(best, one, other, strict=True)]
+            low = recursion.joint(shape, k, m, small, large)
+            high = recursion.joint(shape, m - k, m, large, small)
+            best = [max(b, x + y) for b, x, y in zip(best, low, high, strict=True)]
         weights.append(best)
     return weights

@@ -97,12 +97,12 @@ def wedderburn_etherington(n: int) -> int:
 _exact_shapes: list[int] = [0, 1]
 
 
-def _next_exact(known: list[int]) -> int:
-    leaves = len(known)
+def _next_exact(shapes: list[int]) -> int:
+    leaves = len(shapes)
     half = (leaves + 1) // 2
-    count = sum(known[small] * known[leaves - small] for small in range(1, half))
+    count = sum(shapes[small] * shapes[leaves - small] for small in range(1, half))
     if leaves % 2 == 0:
-        count += known[leaves // 2] * (known[leaves // 2] + 1) // 2
+        count += shapes[leaves // 2] * (shapes[leaves // 2] + 1) // 2
     return count
 
 
@@ -118,16 +118,16 @@ def _log_shapes(leaves: int) -> FloatArray:
     """``ln W(n)`` for n = 0..leaves at least, from the recurrence scaled by its rate."""
     global _scaled_shapes
     with _lock:
-        known = _scaled_shapes
-        if len(known) <= leaves:
-            table = np.zeros(max(leaves + 1, 2 * len(known)))
-            table[: len(known)] = known
-            for n in range(len(known), len(table)):
+        scaled = _scaled_shapes
+        if len(scaled) <= leaves:
+            table = np.zeros(max(leaves + 1, 2 * len(scaled)))
+            table[: len(scaled)] = scaled
+            for n in range(len(scaled), len(table)):
                 table[n] = _next_scaled(table, n)
-            _scaled_shapes = known = table
+            _scaled_shapes = scaled = table
     with np.errstate(divide="ignore"):
-        logs: FloatArray = np.log(known)
-    return logs + np.arange(len(known)) * log(_WEDDERBURN_BASE)
+        logs: FloatArray = np.log(scaled)
+    return logs + np.arange(len(scaled)) * log(_WEDDERBURN_BASE)
 
 
 def _next_scaled(table: FloatArray, n: int) -> float:

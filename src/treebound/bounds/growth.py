@@ -131,15 +131,15 @@ def _by_size(kind: str) -> Form:
 def _best(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
     if _is_simple(shape, m, n_classes, features):
         return log(n_classes)
-    found = [
+    logs = [
         log_all_labellings(m, n_classes),
         log_closed_growth(shape, m, n_classes, features),
         log_chain_growth(shape, m, n_classes, features),
         log_fast_growth(shape, m, n_classes, features, total=True),
     ]
     if shape.nodes * float(m) * m <= _SIZES_WORK:
-        found.append(growth_by_size(shape, m, n_classes, features, "best"))
-    return min(found)
+        logs.append(growth_by_size(shape, m, n_classes, features, "best"))
+    return min(logs)
 
 
 _FORMS: dict[str, Form] = {

@@ -91,7 +91,7 @@ def is_one_threshold(features: Features) -> bool:
 
 def _steps(shape: TreeShape, c: int, m: int, features: Features) -> float:
     """About how many steps the sum over features takes."""
-    counts = [min(one, m) for one in features.ordinal + features.nominal]
+    counts = [min(categories, m) for categories in features.ordinal + features.nominal]
     ways = sum(o - 1 for o in features.ordinal if o <= m) + 2 * len(features.nominal)
     depth = min(max(shape.depth - 1, 0), 60)
     landscapes = min(float(prod(counts)), float(1 + ways) ** depth)

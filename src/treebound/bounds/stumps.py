@@ -51,13 +51,13 @@ def stump_partitions(m: int, landscape: Landscape) -> int:
     10
     """
     m = check_int("m", m, "stump_partitions")
-    known = check_landscape(landscape, "stump_partitions").informative
-    if known.real and not (known.ordinal or known.nominal):
-        return real_stump_partitions(m, known.real)
-    if known.nominal and not (known.real or known.ordinal):
-        return _nominal_stump_partitions(m, known.nominal)
+    features = check_landscape(landscape, "stump_partitions").informative
+    if features.real and not (features.ordinal or features.nominal):
+        return real_stump_partitions(m, features.real)
+    if features.nominal and not (features.real or features.ordinal):
+        return _nominal_stump_partitions(m, features.nominal)
     # For ordinal features the greedy total, by max-flow min-cut: quick for any m.
-    return best_attribution(m, known)
+    return best_attribution(m, features)
 
 
 def real_stump_partitions(m: int, real: int) -> int:
@@ -79,8 +79,8 @@ def _nominal_stump_partitions(m: int, nominal: Sequence[int | None]) -> int:
     for k in range(1, m // 2 + 1):
         if by_size >= by_feature:
             return by_feature
-        made = sum(nominal_splits_of_size(n, m, k) for n in nominal)
-        by_size += binomial_at_most(m, k, made) if 2 * k < m else min(comb(m, k) // 2, made)
+        splits = sum(nominal_splits_of_size(n, m, k) for n in nominal)
+        by_size += binomial_at_most(m, k, splits) if 2 * k < m else min(comb(m, k) // 2, splits)
     return min(by_feature, by_size)
 
 
@@ -143,8 +143,8 @@ def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
     ((6, 15, 8), (9, 7, 7, 7, 4))
     """
     m = check_at_most("m", m, "ordinal_attribution", 10**6)
-    known = sorted(Landscape(ordinal=tuple(ordinal)).ordinal, reverse=True)
-    rows = [o - 1 for o in known]
+    counts = sorted(Landscape(ordinal=tuple(ordinal)).ordinal, reverse=True)
+    rows = [o - 1 for o in counts]
     cells = [[0] * length for length in rows]
     per_size = []
     for k in range(1, m // 2 + 1):
@@ -153,7 +153,7 @@ def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
             rows[row] -= 1
             cells[row][rows[row]] = k
         per_size.append(len(taken))
-    return OrdinalAttribution(m, tuple(known), tuple(per_size), tuple(map(tuple, cells)))
+    return OrdinalAttribution(m, tuple(counts), tuple(per_size), tuple(map(tuple, cells)))
 
 
 def _rightmost_cells(rows: list[int], *, each: int, limit: int) -> list[int]:
@@ -193,11 +193,11 @@ def best_attribution(m: int, landscape: FeatureCounts) -> int:
 def _made_beyond(m: int, t: int, landscape: FeatureCounts, *, with_half: bool) -> int:
     """2-partitions the features make with part sizes above ``t``, each within its budget."""
     sizes = (m - 1) // 2 - t
-    made = landscape.real * (2 * sizes + with_half)
+    splits = landscape.real * (2 * sizes + with_half)
     for o in landscape.ordinal:
-        made += min(o - 1, min(2, o - 1) * sizes + with_half)
+        splits += min(o - 1, min(2, o - 1) * sizes + with_half)
     for n in landscape.nominal:
         if n == 1:
             continue
-        made += min(nominal_splits(n, m), nominal_splits_beyond(n, m, t) + with_half)
-    return made
+        splits += min(nominal_splits(n, m), nominal_splits_beyond(n, m, t) + with_half)
+    return splits

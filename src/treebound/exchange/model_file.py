@@ -266,12 +266,12 @@ def _parameters(parameters: dict[str, Any], answering: doc.Prediction) -> FitPar
     for name in parameters:
         if name not in usual or name in _ANSWERING:
             raise FormatError(f"parameters.{name:.60}", "is not a parameter of the classifier")
-    made = FitParameters(**parameters, unknown=answering.unknown, smoothing=answering.smoothing)
+    fitted = FitParameters(**parameters, unknown=answering.unknown, smoothing=answering.smoothing)
     try:
-        made.checked()
+        fitted.checked()
     except (TypeError, ValueError) as error:
         raise FormatError("parameters", str(error)) from None
-    return made
+    return fitted
 
 
 def _held_out_document(held_out: HeldOut) -> doc.HeldOutDocument:

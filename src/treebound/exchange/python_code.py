@@ -108,12 +108,12 @@ def to_python(
         must += "does not begin with an underscore"
         raise invalid("name", "to_python", must, name)
     writer = _Writer(tree, identifiers(tree.columns, _RESERVED | {name}))
-    given = answers(tree, output=output, smoothing=smoothing)
+    values = answers(tree, output=output, smoothing=smoothing)
     body = []
     for step in branches(tree, unknown=unknown):
         indent = "    " * (step.level + 1)
         if isinstance(step, Answer):
-            body.append(f"{indent}return {_literal(given[step.node])}")
+            body.append(f"{indent}return {_literal(values[step.node])}")
         else:
             body.append(f"{indent}if {writer.condition(step)}:{_remark(step)}")
     used = columns_used(tree)

@@ -135,8 +135,8 @@ def to_latex(
     lines += [line for node in nodes for line in _bar(tree, node)]
     colours = {**named, **{c: f"class{k}" for k, c in enumerate(class_colours(tree.n_classes))}}
     defined = [rf"\definecolor{{{name}}}{{HTML}}{{{c[1:]}}}" for c, name in colours.items()]
-    made = _PICTURE % ("\n".join(defined), "\n".join(lines))
-    return _DOCUMENT % made if document else made
+    picture = _PICTURE % ("\n".join(defined), "\n".join(lines))
+    return _DOCUMENT % picture if document else picture
 
 
 def _bar(tree: Tree, node: int) -> list[str]:
@@ -166,9 +166,9 @@ def escaped(text: str) -> str:
 
 
 def _character(char: str) -> str:
-    known = _SPECIAL.get(char) or _LETTERS.get(char)
-    if known is not None:
-        return known
+    command = _SPECIAL.get(char) or _LETTERS.get(char)
+    if command is not None:
+        return command
     if char.isascii():
         return char
     base = unicodedata.normalize("NFD", char)

@@ -60,8 +60,8 @@ class Region:
         inside : bool
             Which of the two.
         """
-        known = enumerate(self.column.categories or ())
-        return [plain(value) for code, value in known if (code in self.codes) == inside]
+        categories = enumerate(self.column.categories or ())
+        return [plain(value) for code, value in categories if (code in self.codes) == inside]
 
     def matches(self, value: Any) -> bool:
         """Whether a value lies in the region.

@@ -209,8 +209,8 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         def cells(texts: tuple[str, str, str], tag: str) -> str:
-            made = (f'<{tag} style="{_CELL}">{html.escape(typeset_in(t))}</{tag}>' for t in texts)
-            return f"<tr>{''.join(made)}</tr>"
+            row = (f'<{tag} style="{_CELL}">{html.escape(typeset_in(t))}</{tag}>' for t in texts)
+            return f"<tr>{''.join(row)}</tr>"
 
         parts = [
             f"<div><b>{html.escape(self._heading)}</b> "

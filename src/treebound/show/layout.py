@@ -76,18 +76,18 @@ def _joined(
     gap: float,
 ) -> tuple[_Contour, _Contour]:
     """Move two subtrees together until they touch; return their joint outline."""
-    one, two = outlines[first], outlines[second]
+    left, right = outlines[first], outlines[second]
     outlines[first] = outlines[second] = None
-    assert one is not None
-    assert two is not None
-    levels = min(len(one[1].edges), len(two[0].edges))
-    apart = max(one[1].at(level) - two[0].at(level) for level in range(levels)) + gap
+    assert left is not None
+    assert right is not None
+    levels = min(len(left[1].edges), len(right[0].edges))
+    apart = max(left[1].at(level) - right[0].at(level) for level in range(levels)) + gap
     offset[first], offset[second] = -apart / 2, apart / 2
-    for contour in one:
+    for contour in left:
         contour.shift -= apart / 2
-    for contour in two:
+    for contour in right:
         contour.shift += apart / 2
-    return one[0].over(two[0]), two[1].over(one[1])
+    return left[0].over(right[0]), right[1].over(left[1])
 
 
 def visible(

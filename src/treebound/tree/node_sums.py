@@ -68,13 +68,13 @@ def class_sums(
 ) -> Floats:
     """Weights and squares of some of the rows, as integers, by class at the node they reach."""
     cells = tree.apply(X).astype(np.int64) * tree.n_classes + y
-    found = []
+    tables = []
     for values, total in zip((weight, None if weight is None else weight**2), totals, strict=True):
         # sums of integers below 2^53 are exact in floats
         units = total.integers(values, len(y))
         table = np.bincount(cells, units, minlength=tree.n_nodes * tree.n_classes)
-        found.append(table.reshape(tree.n_nodes, tree.n_classes).astype(np.float64))
-    return np.stack(found)
+        tables.append(table.reshape(tree.n_nodes, tree.n_classes).astype(np.float64))
+    return np.stack(tables)
 
 
 def summed_up(tree: Tree, counts: Floats) -> Floats:

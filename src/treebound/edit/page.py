@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any
 
@@ -137,13 +138,13 @@ class EditorPage:
         """A node with the best split of every column, and the classes along the columns."""
         editor = self._editor
         at = node_at(editor.tree, path)
-        here = editor.rows_of(at)
+        candidates, here = editor.candidates(at, _THREADS), editor.rows_of(at)
+        with ThreadPoolExecutor(_THREADS) as pool:
+            listed = list(pool.map(lambda candidate: self._candidate(candidate, here), candidates))
         return {
             "key": path,
             "where": where(editor.tree, at, editor.model().unknown),
-            "candidates": [
-                self._candidate(candidate, here) for candidate in editor.candidates(at, _THREADS)
-            ],
+            "candidates": listed,
         }
 
     def _candidate(self, candidate: Candidate, here: Sample) -> dict[str, Any]:

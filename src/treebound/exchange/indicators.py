@@ -81,7 +81,8 @@ class Indicators:
             else Column(name)
             for name, at in zip(self.names, self.source.tolist(), strict=True)
         )
-        return Tree(
+        return replace(
+            tree,
             feature=np.where(nominal, first + tree.category, first)[order],
             threshold=np.where(nominal, 0.5, tree.threshold)[order],
             category=np.full(tree.n_nodes, -1),
@@ -92,9 +93,9 @@ class Indicators:
             rows=tree.rows[order],
             label=tree.label[order],
             columns=columns,
-            classes=tree.classes,
-            weighted=tree.weighted,
-            counted=tree.counted,
+            names=None,
+            factors=None,
+            monotone=None,
         )
 
     def transform(self, X: Any) -> NDArray[np.float64]:

@@ -442,7 +442,8 @@ class Tree:
             own[leaf] = blank
             return own
 
-        return Tree(
+        return replace(
+            self,
             feature=field_of(self.feature, -1),
             threshold=field_of(self.threshold, np.nan),
             category=field_of(self.category, -1),
@@ -452,13 +453,7 @@ class Tree:
             counts=self.counts[kept],
             rows=self.rows[kept],
             label=self.label[kept],
-            columns=self.columns,
-            classes=self.classes,
-            weighted=self.weighted,
-            counted=self.counted,
             names=None if self.names is None else field_of(self.names, -1),
-            factors=self.factors,
-            monotone=self.monotone,
         )
 
 

@@ -28,7 +28,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import count, product
 from math import comb
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ from treebound.shapes import TreeShape
 Counts = tuple[int, ...]
 Sets = tuple[tuple[int, ...], ...]
 IntArray = NDArray[np.int64]
+T = TypeVar("T")
 # Options looked at for one shape, by the most constraints allowed; beyond, fewer are.
 _MOST_OPTIONS = {3: 60_000, 2: 60_000, 1: 400_000}
 # Leaves of the largest shape with a stored sample.
@@ -200,8 +201,8 @@ def _stored(shape: TreeShape) -> tuple[StoredSample, ...]:
     return STORED.get(str(shape), ()) if shape.leaves <= _MOST_STORED else ()
 
 
-def _kept(c: Counts, keepers: Counts, who: int) -> Counts:
-    return tuple(size for size, keeper in zip(c, keepers, strict=True) if keeper == who)
+def _kept(items: tuple[T, ...], keepers: Counts, who: int) -> tuple[T, ...]:
+    return tuple(item for item, keeper in zip(items, keepers, strict=True) if keeper == who)
 
 
 def _with(c: Counts, u: int) -> Counts:
@@ -346,12 +347,12 @@ class _Builder:
 
     def _side_by_side(self, shape: TreeShape, sets: Sets, option: Option) -> Built:
         parts = [
-            self(child, tuple(s for s, who in zip(sets, option.keepers, strict=True) if who == at))
+            self(child, _kept(sets, option.keepers, at))
             for at, child in enumerate(children(shape), start=1)
         ]
         (first, z_one), (second, z_other) = parts
         X = np.concatenate([first, second])
-        above = {j for s, who in zip(sets, option.keepers, strict=True) if who == 2 for j in s}
+        above = {j for features in _kept(sets, option.keepers, 2) for j in features}
         for j in range(self.real):
             if j in above:
                 X[: len(first), j] += len(second)
@@ -362,7 +363,7 @@ class _Builder:
 
     def _joined(self, shape: TreeShape, sets: Sets, option: Option) -> Built:
         """Both children's samples around one cluster, in the place of one point of each."""
-        kept = [_kept_sets(sets, option.keepers, who) for who in (0, 1, 2)]
+        kept = [_kept(sets, option.keepers, who) for who in (0, 1, 2)]
         inside = [j for features in kept[0] for j in features]
         taken = {j for features in sets for j in features}
         free = [j for j in range(self.real) if j not in taken]
@@ -410,10 +411,6 @@ def _around(part: Built, column: int, names: dict[int, int]) -> tuple[list[int],
     order = np.argsort(part.X[:, column]).tolist()
     at = order.index(part.lowest[-1])
     return [names[i] for i in order[:at]], [names[i] for i in order[at + 1 :]]
-
-
-def _kept_sets(sets: Sets, keepers: Counts, who: int) -> Sets:
-    return tuple(features for features, keeper in zip(sets, keepers, strict=True) if keeper == who)
 
 
 def _first(z: int, size: int) -> list[int]:

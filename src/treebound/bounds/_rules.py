@@ -58,11 +58,6 @@ def sum_over_sizes(coefficient: Coefficient, *, every_size: bool = False) -> Rul
     return rule
 
 
-def splits_of_left_size(m: int, k: int, features: Features) -> int:
-    """``D_k`` of the errata."""
-    return node_splits_of_size(m, k, features)
-
-
 def splits_of_node(shape: TreeShape, m: int, features: Features, *, total: bool) -> int:
     """``W`` before halving: (split, direction) pairs the fast forms allow a node."""
     if not total:
@@ -106,7 +101,7 @@ def budget_rule(recursion: Recursion, shape: TreeShape, m: int, features: Featur
 @lru_cache(maxsize=1 << 14)
 def _capacities(m: int, features: Features) -> tuple[int, ...]:
     """Splits whose smaller part has ``k`` examples, ``k = 1 .. m/2``."""
-    both = [splits_of_left_size(m, k, features) for k in range(1, m // 2 + 1)]
+    both = [node_splits_of_size(m, k, features) for k in range(1, m // 2 + 1)]
     if m % 2 == 0:
         both[-1] //= 2
     return tuple(both)

@@ -16,10 +16,10 @@ from treebound.bounds._rules import (
     budget_rule,
     fast_rule,
     feature_rule,
-    splits_of_left_size,
     sum_over_sizes,
 )
 from treebound.bounds.counting import stirling
+from treebound.bounds.splits import node_splits_of_size
 from treebound.bounds.stumps import best_attribution
 from treebound.bounds.theorems import Theorem, evaluate
 from treebound.landscape import Landscape
@@ -27,7 +27,7 @@ from treebound.shapes import TreeShape
 
 # Steps, an upper bound, up to which the sum over features is tried: some seconds.
 _REFINED_STEPS = 5e7
-_by_size = sum_over_sizes(splits_of_left_size)
+_by_size = sum_over_sizes(node_splits_of_size)
 _fast = fast_rule(within_budget=True)
 
 

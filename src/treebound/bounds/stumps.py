@@ -74,7 +74,9 @@ def real_stump_partitions(m: int, real: int) -> int:
 
 def _nominal_stump_partitions(m: int, nominal: Sequence[int | None]) -> int:
     """Nominal stump theorem: the smaller of its sums over features and over part sizes."""
-    by_feature = sum(min(nominal_splits(n, m), _made_of_sizes(n, m)) for n in nominal)
+    by_feature = sum(
+        min(nominal_splits(n, m), nominal_splits_beyond(n, m, 0) + (m % 2 == 0)) for n in nominal
+    )
     by_size = 0
     for k in range(1, m // 2 + 1):
         if by_size >= by_feature:
@@ -163,11 +165,6 @@ def _rightmost_cells(rows: list[int], *, each: int, limit: int) -> list[int]:
     ]
     free.sort(reverse=True)
     return [row for _, row in free[:limit]]
-
-
-def _made_of_sizes(categories: int | None, m: int) -> int:
-    """``sum_k R_{N,k}`` for ``k = 1 .. m/2``, or ``R_N`` where it is at least that."""
-    return nominal_splits_beyond(categories, m, 0) + (m % 2 == 0)
 
 
 def best_attribution(m: int, landscape: FeatureCounts) -> int:

@@ -187,7 +187,7 @@ def _read(name: str) -> DatasetInfo:
     document = tomllib.loads(text)
     source, paper = document["source"], document["paper"]
     kept = ("page", "path", "file", "member", "sha256", "recorded", "sheet", "rows")
-    counts = [paper[key] for key in ("examples", "real", "ordinal", "nominal")]
+    counts = {key: paper[key] for key in ("examples", "real", "ordinal", "nominal")}
     return DatasetInfo(
         name=name,
         title=document["title"],
@@ -195,7 +195,7 @@ def _read(name: str) -> DatasetInfo:
         size=source["bytes"],
         **{key: source.get(key) for key in kept},
         shipped=_shipped(document.get("sklearn")),
-        counts=Counts(*counts, tuple(paper["class_counts"])),
+        counts=Counts(**counts, classes=tuple(paper["class_counts"])),
         declared=_schema(document, document["columns"]),
         paper=_as_in_paper(document, paper.get("columns", {})),
         notes=document.get("notes", ""),

@@ -25,7 +25,7 @@ from treebound.certificate import (
     RowRecord,
     counts_at,
 )
-from treebound.certificate.referral import Referral
+from treebound.certificate.referral import Promise, Promised, Referral
 from treebound.data.columns import Column
 from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc
@@ -163,6 +163,7 @@ def loads(text: str | bytes) -> Model:
         target=document.target,
         named=document.named,
         rows=_optional(_row_record, document.rows),
+        promised=_promised(document.promised),
         parameters=parameters.values() if document.parameters else {},
         no_certificate=document.no_certificate,
         edits=tuple(document.edits),
@@ -209,7 +210,13 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         referral=_optional(_referral_document, model.referral),
         row_counts=_optional(np.ndarray.tolist, model.row_counts),
         rows=_optional(_record_document, model.rows if row_record else None),
-    )
+        promised=[
+            doc.PromiseDocument(each.max_risk, each.delta, each.step,
+                                _optional(_sketch_document, each.rows))
+            for each in model.promised.promises
+            if row_record or each.rows is None
+        ],
+    )  # fmt: skip
 
 
 def _without_path(model: Model) -> Model:
@@ -294,7 +301,9 @@ def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
 
 def _frontier_document(frontier: Frontier, step: int | None) -> doc.FrontierDocument:
     trees = [
-        doc.CertifiedDocument(nodes_of(own.tree), document_of(doc.ProofDocument, own.proof))
+        doc.CertifiedDocument(
+            nodes_of(own.tree), document_of(doc.ProofDocument, own.proof), own.cost
+        )
         for own in frontier
     ]
     return doc.FrontierDocument(trees, frontier.chosen, step)
@@ -308,7 +317,8 @@ def _frontier(document: doc.FrontierDocument, like: Tree, delta: float) -> Front
     for at, each in enumerate(document.trees):
         tree = tree_of(each.nodes, like.columns, like.classes, f"frontier.trees[{at}].nodes")
         proof = _proof(each.proof, tree, f"frontier.trees[{at}].proof")
-        trees.append(CertifiedTree(tree, proof, proof.risk(delta)))
+        cost = float(tree.errors) if each.cost is None else each.cost
+        trees.append(CertifiedTree(tree, proof, proof.risk(delta), cost))
     return Frontier(tuple(trees), document.chosen)
 
 
@@ -342,10 +352,22 @@ def _row_counts(counts: list[list[int]], grown: Tree) -> NDArray[np.int64]:
 
 
 def _record_document(rows: RowRecord) -> dict[Any, doc.SketchDocument]:
-    return {
-        role: doc.SketchDocument(s.hashes.astype("<u8").tobytes(), s.counts.tolist(), s.rows)
-        for role, s in rows.sketches.items()
-    }
+    return {role: _sketch_document(sketch) for role, sketch in rows.sketches.items()}
+
+
+def _sketch_document(sketch: RowSketch) -> doc.SketchDocument:
+    hashes = sketch.hashes.astype("<u8").tobytes()
+    return doc.SketchDocument(hashes, sketch.counts.tolist(), sketch.rows)
+
+
+def _promised(documents: list[doc.PromiseDocument]) -> Promised:
+    return Promised(
+        Promise(
+            _optional(_sketch, each.rows, f"promised[{at}].rows"),
+            each.step, each.max_risk, each.delta,
+        )
+        for at, each in enumerate(documents)
+    )  # fmt: skip
 
 
 def _row_record(document: Mapping[Any, doc.SketchDocument]) -> RowRecord:

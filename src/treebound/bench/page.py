@@ -14,8 +14,8 @@ from treebound._html import assembled
 from treebound.bench.measure import QUANTITIES
 from treebound.bench.results import Results
 from treebound.bench.sheets import Cell, Sheet
-from treebound.bench.statistics import Difference, difference_over_draws, difference_over_sets, rank
-from treebound.bench.summaries import TABLES, reference_model, sheets_of
+from treebound.bench.statistics import Difference, difference_over_sets
+from treebound.bench.summaries import TABLES, per_set, ranking, reference_model, sheets_of
 
 
 def write_page(results: Results, path: str | Path) -> Path:
@@ -152,8 +152,7 @@ def _add_tips(rows: list[list[dict[str, Any]]], results: Results) -> None:
 
 
 def _ranking(results: Results) -> dict[str, Any] | None:
-    places = [results.models.index(name) for name in results.competitors]
-    result = rank(results.means("test_accuracy")[:, places])
+    result = ranking(results)
     if result is None:
         return None
     return {
@@ -166,21 +165,16 @@ def _ranking(results: Results) -> dict[str, Any] | None:
 
 def _pairs(results: Results) -> dict[str, Any]:
     """Differences of each ordered pair of models, per data set and overall."""
-    cube, means = results.cube("test_accuracy"), results.means("test_accuracy")
-    fraction = float(results.study.settings["test_fraction"])
+    means = results.means("test_accuracy")
     result = {}
     for first in results.competitors:
         for second in results.competitors:
             if first == second:
                 continue
             a, b = results.models.index(first), results.models.index(second)
-            per_set = [
-                difference_over_draws(draws[:, a], draws[:, b], test_fraction=fraction)
-                for draws in cube
-            ]
             result[f"{first}|{second}"] = {
                 "all": _interval(difference_over_sets(means[:, a], means[:, b])),
-                "sets": [_interval(gap) for gap in per_set],
+                "sets": [_interval(gap) for gap in per_set(results, a, b)],
             }
     return result
 

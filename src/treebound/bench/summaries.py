@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from treebound.bench.results import Results
 from treebound.bench.sheets import Cell, Sheet
 from treebound.bench.statistics import (
+    Difference,
+    Ranking,
     difference_over_draws,
     difference_over_sets,
     rank,
@@ -148,7 +150,7 @@ def differences_table(results: Results, against: str | None = None) -> Sheet:
     for other in [name for name in results.competitors if name != model]:
         to = results.models.index(other)
         gap = difference_over_sets(means[:, at], means[:, to])
-        clear = [result for result in _per_set(results, at, to) if result.clear]
+        clear = [result for result in per_set(results, at, to) if result.clear]
         better = sum(result.mean > 0 for result in clear)
         rows.append(
             [
@@ -168,7 +170,8 @@ def differences_table(results: Results, against: str | None = None) -> Sheet:
     return Sheet("differences", f"{model} against the others", header, rows, (), notes)
 
 
-def _per_set(results: Results, at: int, to: int) -> list[Any]:
+def per_set(results: Results, at: int, to: int) -> list[Difference]:
+    """The difference of two models on each data set, over its draws."""
     cube = results.cube("test_accuracy")
     fraction = float(results.study.settings["test_fraction"])
     return [
@@ -193,10 +196,15 @@ def wins_table(results: Results) -> Sheet:
     return Sheet("wins", "Win / tie / loss", ["", *results.competitors], rows, (), notes)
 
 
+def ranking(results: Results) -> Ranking | None:
+    """The ranks of the competitors; None if there are too few data."""
+    places = [results.models.index(name) for name in results.competitors]
+    return rank(results.means("test_accuracy")[:, places])
+
+
 def ranks_table(results: Results) -> Sheet | None:
     """Mean ranks, Friedman's test and significant differences; None if there are too few data."""
-    places = [results.models.index(name) for name in results.competitors]
-    result = rank(results.means("test_accuracy")[:, places])
+    result = ranking(results)
     if result is None:
         return None
     rows = []

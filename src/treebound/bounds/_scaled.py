@@ -110,7 +110,7 @@ class Scaled(NamedTuple):
         """The entries of other sample sizes."""
         return Scaled(self.mantissa[..., sizes], self.power[..., sizes])
 
-    def row(self, at: int | NDArray[np.int64]) -> Scaled:
+    def row(self, at: int | list[int] | NDArray[np.int64]) -> Scaled:
         """One function of several, or some of them."""
         return Scaled(self.mantissa[at], self.power[at])
 

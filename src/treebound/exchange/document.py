@@ -267,8 +267,8 @@ def parse(text: str | bytes) -> ModelDocument:
     if value.get("format") != FORMAT:
         raise FormatError("format", f"must be {FORMAT!r}, found {value.get('format')!r:.60}")
     if type(value.get("version")) is not int or value["version"] != VERSION:
-        found = f"found {value.get('version')!r:.60}"
-        raise FormatError("version", f"must be {VERSION}, {found} (of another release)")
+        version = f"found {value.get('version')!r:.60}"
+        raise FormatError("version", f"must be {VERSION}, {version} (of another release)")
     try:
         return convert(value, ModelDocument)
     except ValidationError as error:

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,7 +30,7 @@ from treebound.data.columns import Column
 from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc
 from treebound.exchange.errors import FormatError
-from treebound.exchange.nodes import nodes_of, same_size, table_of, tree_of
+from treebound.exchange.nodes import document_of, nodes_of, same_size, table_of, tree_of
 from treebound.exchange.stored_columns import (
     classes_document,
     classes_of,
@@ -203,8 +204,8 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         edits=list(model.edits),
         swapped=list(model.swapped),
         pruning=_pruning(model),
-        held_out=_optional(_held_out_document, model.held_out),
-        proof=_optional(_proof_document, model.proof),
+        held_out=_optional(partial(document_of, doc.HeldOutDocument), model.held_out),
+        proof=_optional(partial(document_of, doc.ProofDocument), model.proof),
         frontier=_optional(_frontier_document, model.frontier, model.step),
         referral=_optional(_referral_document, model.referral),
         row_counts=_optional(np.ndarray.tolist, model.row_counts),
@@ -273,17 +274,12 @@ def _parameters(parameters: dict[str, Any], answering: doc.Prediction) -> FitPar
     for name in parameters:
         if name not in usual or name in _ANSWERING:
             raise FormatError(f"parameters.{name:.60}", "is not a parameter of the classifier")
-    made = FitParameters(**parameters, unknown=answering.unknown, smoothing=answering.smoothing)
+    fitted = FitParameters(**parameters, unknown=answering.unknown, smoothing=answering.smoothing)
     try:
-        made.checked()
+        fitted.checked()
     except (TypeError, ValueError) as error:
         raise FormatError("parameters", str(error)) from None
-    return made
-
-
-def _held_out_document(held_out: HeldOut) -> doc.HeldOutDocument:
-    counts = held_out.counts.tolist()
-    return doc.HeldOutDocument(held_out.m, held_out.errors, counts, held_out.folds)
+    return fitted
 
 
 def _held_out(document: doc.HeldOutDocument, grown: Tree) -> HeldOut:
@@ -292,10 +288,6 @@ def _held_out(document: doc.HeldOutDocument, grown: Tree) -> HeldOut:
     if counts[0].sum() != document.m or document.errors > document.m:
         raise FormatError("held_out", "must have m rows at the root, and no more errors")
     return HeldOut(document.m, document.errors, counts, document.folds, shown_before=True)
-
-
-def _proof_document(proof: PriorProof) -> doc.ProofDocument:
-    return doc.ProofDocument(proof.log_prior, proof.counts_a.tolist(), proof.counts_b.tolist())
 
 
 def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
@@ -310,9 +302,9 @@ def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
 def _frontier_document(frontier: Frontier, step: int | None) -> doc.FrontierDocument:
     trees = [
         doc.CertifiedDocument(
-            nodes_of(certified.tree), _proof_document(certified.proof), certified.cost
+            nodes_of(own.tree), document_of(doc.ProofDocument, own.proof), own.cost
         )
-        for certified in frontier
+        for own in frontier
     ]
     return doc.FrontierDocument(trees, frontier.chosen, step)
 
@@ -331,11 +323,8 @@ def _frontier(document: doc.FrontierDocument, like: Tree, delta: float) -> Front
 
 
 def _referral_document(referral: Referral) -> doc.ReferralDocument:
-    return doc.ReferralDocument(
-        referral.label, referral.answers.tolist(),
-        referral.max_risk, referral.delta, referral.errors, referral.answered, referral.m,
-        classes_document(referral.tree.classes), nodes_of(referral.tree),
-    )  # fmt: skip
+    classes, nodes = classes_document(referral.tree.classes), nodes_of(referral.tree)
+    return document_of(doc.ReferralDocument, referral, classes=classes, nodes=nodes)
 
 
 def _referral(document: doc.ReferralDocument, columns: tuple[Column, ...]) -> Referral:

@@ -313,7 +313,7 @@ def search_trees(
     delta : float
         Probability that the limit of some tree is wrong.
     restarts : int, optional
-        Number of runs after the first; by default as many as `most_work` allows, 1 to 100.
+        Number of runs after the first; by default as many as `most_work` allows, at most 100.
     seed : int
         Seed of the noise; it changes the trees, not the guarantee.
 
@@ -327,7 +327,7 @@ def search_trees(
     seeds = np.random.default_rng(seed).integers(0, 2**63, size=runs).tolist()
     most = most_work(prior.sample) if restarts is None else inf
     for at, own in enumerate(seeds):
-        if at > 1 and kernel.work > most:
+        if at and kernel.work * (1.0 + 1.0 / at) > most:  # as much for another run as for each
             break
         kernel.run(TRUST, NOISE if at else 0.0, own, prices[-1])
     trees: dict[bytes, CertifiedTree] = {}
@@ -345,8 +345,7 @@ def search_trees(
 
 def most_work(sample: Sample) -> float:
     """How many values the search may look at: about 20 times the time of growing and pruning."""
-    values = float(sample.n_rows * len(sample.columns))
-    return 3e6 + min(60.0 * values, 1.2e7 + 8.0 * values)
+    return 1.2e6 + 25.0 * sample.n_rows * len(sample.columns)
 
 
 def error_prices(m: int) -> list[float]:

@@ -253,11 +253,12 @@ class Prior:
         CertifiedTree
         """
         log_prior, *prices = self._log_prices(tree)
-        counts = (
+        counts_a, counts_b = (
             tree.counts_on(replace(part, weight=None))[0].astype(np.int64)
             for part in (self.a, self.b)
         )
-        return self._certified(tree, PriorProof.of(tree, log_prior, *counts, *prices), delta)
+        proof = PriorProof.of(tree, log_prior, counts_a, counts_b, *prices)
+        return self._certified(tree, proof, delta)
 
     def _certified(self, tree: Tree, proof: PriorProof, delta: float) -> CertifiedTree:
         costs, score = Costs.of(tree, self.costs), proof.risk(delta)

@@ -378,7 +378,7 @@ cdef class Driver:
         cdef Task task
         cdef bint by_value = first.category < 0 and not isinf(first.threshold)
         self.set_task(&task, index, True)
-        if not keeps_order(left, first.column, by_value, &task.view, &self.problem):
+        if not keeps_order(left, first.column, by_value, &task.view):
             with gil:
                 name = self.rules_as_given["names"][first.column]
                 raise ValueError(
@@ -502,6 +502,7 @@ cdef class Driver:
         cdef double tolerance = tolerance_of(node.weight, &self.problem)
         task.index = index
         task.wanted = wanted
+        task.view.problem = &self.problem if node.home == NULL else &node.home.problem
         task.view.start = node.start
         task.view.stop = node.stop
         task.view.weight = node.weight

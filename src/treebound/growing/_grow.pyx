@@ -24,7 +24,7 @@ from treebound.growing._layout cimport (
 )
 from treebound.growing._pool cimport Pool
 from treebound.growing._search cimport (
-    Finder, ColumnBounds, best_of_column, free_finder, init_finder, bounds_of_column,
+    ColumnBounds, Finder, all_bounds, best_of_column, bounds_of_column, free_finder, init_finder,
 )
 from treebound.growing._sorted cimport (
     Part, Search, Sorted, Task, enlarge_scratch, enlarge_table, find_neighbours, free_scratch,
@@ -50,11 +50,8 @@ cdef enum:
 
 cdef struct Columns:
     # The columns of a large node that threads search.
-    const Binned* data
-    Finder* finders
-    ColumnBounds* column_bounds
-    const void* histogram
-    const NodeView* node
+    Finder* finders         # one per thread
+    ColumnBounds* bounds    # one per column
     Split* splits
 
 
@@ -68,8 +65,7 @@ cdef class Grower(Driver):
     cdef bint sorts_when_needed # False: always use histograms above the crossing
     # large nodes
     cdef Binned* binned         # the coded sample; NULL: all nodes are sorted
-    cdef Finder* finders        # one per thread
-    cdef ColumnBounds* column_bounds         # one per column
+    cdef Columns columns
     cdef void** counters        # one per thread; the first is that of the node
     cdef void** spare           # unused histograms
     cdef Py_ssize_t n_spare, n_histograms, most_histograms
@@ -146,11 +142,11 @@ cdef class Grower(Driver):
             return n >= FINE_ROWS and self.code(FINE_BINS)
         code_sample(self.binned, self.pool)
         size = size_of(&self.binned.counted)
-        self.finders = <Finder*>zeros(self.pool.n_threads, sizeof(Finder))
-        self.column_bounds = <ColumnBounds*>allocate(self.n_columns, sizeof(ColumnBounds))
+        self.columns.finders = <Finder*>zeros(self.pool.n_threads, sizeof(Finder))
+        self.columns.bounds = <ColumnBounds*>allocate(self.n_columns, sizeof(ColumnBounds))
         self.counters = <void**>zeros(self.pool.n_threads, sizeof(void*))
         for t in range(self.pool.n_threads):
-            init_finder(&self.finders[t], self.binned, &self.scratch[t])
+            init_finder(&self.columns.finders[t], self.binned, &self.scratch[t])
             if t:
                 self.counters[t] = allocate(size, 1)
         self.most_histograms = 2 + max(
@@ -175,20 +171,20 @@ cdef class Grower(Driver):
             self.give_histogram(self.tree.nodes[0].histogram)
             self.tree.nodes[0].histogram = NULL
         for i in range(self.pool.n_threads):
-            if self.finders != NULL:
-                free_finder(&self.finders[i])
+            if self.columns.finders != NULL:
+                free_finder(&self.columns.finders[i])
             if self.counters != NULL and i:
                 free(self.counters[i])
         for i in range(self.n_spare):
             free(self.spare[i])
         self.n_spare = 0
-        free(self.finders)
-        free(self.column_bounds)
+        free(self.columns.finders)
+        free(self.columns.bounds)
         free(self.counters)
         free(self.spare)
         free_binned(self.binned)
-        self.finders = NULL
-        self.column_bounds = NULL
+        self.columns.finders = NULL
+        self.columns.bounds = NULL
         self.counters = self.spare = NULL
         self.binned = NULL
 
@@ -274,7 +270,6 @@ cdef class Grower(Driver):
         """Search the histogram of a leaf; its bins are searched only when it is popped again."""
         cdef Node* node = &self.tree.nodes[index]
         cdef Task* task = &self.sorted.tasks[0]
-        cdef Columns context
         cdef ColumnBounds bounds
         if self.takes_first(index):
             self.tree.push(index)
@@ -283,12 +278,12 @@ cdef class Grower(Driver):
             node.histogram = self.take_histogram(True)
             self.count(node.start, node.stop, node.histogram)
         self.set_task(task, index, True)
-        bounds = self.bound_columns(&context, task, node.histogram)
+        bounds = self.bound_columns(task, node.histogram)
         if index == 0 and node.state == WAITING and self.tells_little(bounds.live_rows):
             if self.problem.n_rows < FINE_ROWS:
                 return self.sort_all()
             self.code(FINE_BINS)
-            bounds = self.bound_columns(&context, task, node.histogram)
+            bounds = self.bound_columns(task, node.histogram)
         if max(bounds.best, bounds.bound) <= task.least:
             self.drop_histogram(index)
             return 0
@@ -297,46 +292,34 @@ cdef class Grower(Driver):
             node.priority = self.priority_with(node, max(bounds.best, bounds.bound))
             self.tree.push(index)
             return 0
-        self.search_columns(&context)
+        self.search_columns()
         if not self.conclude(task):
             self.drop_histogram(index)
         return 0
 
-    cdef ColumnBounds bound_columns(
-        self, Columns* context, const Task* task, const void* histogram
-    ) noexcept nogil:
+    cdef ColumnBounds bound_columns(self, const Task* task, const void* histogram) noexcept nogil:
         """The best boundary of all columns, and bounds on their bins; sets the floor."""
-        cdef ColumnBounds bounds
+        cdef Finder* finders = self.columns.finders
         cdef Py_ssize_t j
         cdef int t
         cdef double floor = task.least
-        context.data = self.binned
-        context.finders = self.finders
-        context.column_bounds = self.column_bounds
-        context.histogram = histogram
-        context.node = &task.view
-        context.splits = task.splits
+        self.columns.splits = task.splits
         for t in range(self.pool.n_threads):
-            self.finders[t].floor = floor
+            finders[t].node = &task.view
+            finders[t].histogram = histogram
+            finders[t].floor = floor
         if self.binned.counted.n_cells >= THREAD_CELLS:
-            self.pool.run(&bound_column, context, self.n_columns)
+            self.pool.run(&bound_column, &self.columns, self.n_columns)
         else:
             for j in range(self.n_columns):
-                bound_column(context, j, 0)
+                bound_column(&self.columns, j, 0)
         for t in range(self.pool.n_threads):
-            floor = max(floor, self.finders[t].floor)
+            floor = max(floor, finders[t].floor)
         for t in range(self.pool.n_threads):
-            self.finders[t].floor = floor
-        bounds.best = bounds.bound = -INFINITY
-        bounds.live_rows = 0
-        for j in range(self.n_columns):
-            bounds.best = max(bounds.best, self.column_bounds[j].best)
-            if self.column_bounds[j].bound > floor:
-                bounds.bound = max(bounds.bound, self.column_bounds[j].bound)
-                bounds.live_rows += self.column_bounds[j].live_rows
-        return bounds
+            finders[t].floor = floor
+        return all_bounds(self.columns.bounds, self.n_columns, floor)
 
-    cdef int search_columns(self, Columns* context) except -1 nogil:
+    cdef int search_columns(self) except -1 nogil:
         """The best split of every column, after `bound_columns`.
 
         Threads search a column each, or one after the other together if fewer can hold the best
@@ -345,17 +328,17 @@ cdef class Grower(Driver):
         cdef Py_ssize_t j
         cdef int t, n_live = 0
         for j in range(self.n_columns):
-            n_live += is_live(context, j, &self.finders[0])
+            n_live += may_win(&self.columns, j, self.columns.finders)
         if n_live < self.pool.n_threads:
             for j in range(self.n_columns):
-                search_one(context, j, &self.finders[0], self.pool)
+                search_one(&self.columns, j, self.columns.finders, self.pool)
         elif self.binned.counted.n_cells >= THREAD_CELLS:
-            self.pool.run(&search_column, context, self.n_columns)
+            self.pool.run(&search_column, &self.columns, self.n_columns)
         else:
             for j in range(self.n_columns):
-                search_column(context, j, 0)
+                search_column(&self.columns, j, 0)
         for t in range(self.pool.n_threads):
-            if self.finders[t].failed:
+            if self.columns.finders[t].failed:
                 with gil:
                     raise MemoryError
         return 0
@@ -616,29 +599,24 @@ cdef class Grower(Driver):
 
 cdef void bound_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     cdef Columns* columns = <Columns*>context
-    columns.column_bounds[j] = bounds_of_column(
-        columns.data, j, columns.histogram, columns.node, &columns.finders[thread]
-    )
+    columns.bounds[j] = bounds_of_column(&columns.finders[thread], j)
 
 
 cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
-    cdef Columns* columns = <Columns*>context
-    search_one(columns, j, &columns.finders[thread], None)
+    search_one(<Columns*>context, j, &(<Columns*>context).finders[thread], None)
 
 
 cdef inline void search_one(
     const Columns* columns, Py_ssize_t j, Finder* finder, Pool pool
 ) noexcept nogil:
     columns.splits[j].place = -1
-    if is_live(columns, j, finder):
-        columns.splits[j] = best_of_column(
-            columns.data, j, columns.histogram, columns.node, finder, pool
-        )
+    if may_win(columns, j, finder):
+        columns.splits[j] = best_of_column(finder, j, pool)
 
 
-cdef inline bint is_live(const Columns* columns, Py_ssize_t j, const Finder* finder) noexcept nogil:
+cdef inline bint may_win(const Columns* columns, Py_ssize_t j, const Finder* finder) noexcept nogil:
     """Whether a column may hold a split above the floor."""
-    return max(columns.column_bounds[j].best, columns.column_bounds[j].bound) > finder.floor
+    return max(columns.bounds[j].best, columns.bounds[j].bound) > finder.floor
 
 
 # -- from Python ---------------------------------------------------------------------------------

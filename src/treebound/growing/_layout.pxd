@@ -107,6 +107,7 @@ cdef struct Problem:
 
 cdef struct NodeView:
     # The rows of a node and their counts.
+    const Problem* problem
     Py_ssize_t start
     Py_ssize_t stop
     int64_t weight
@@ -240,11 +241,9 @@ cdef inline int64_t xlogx(int64_t count, const Problem* problem) noexcept nogil:
     return <int64_t>(<double>count * log2(<double>count) * problem.xlogx_unit)
 
 
-cdef inline bint may_ask(
-    Py_ssize_t column, const NodeView* node, const Problem* problem
-) noexcept nogil:
+cdef inline bint may_ask(Py_ssize_t column, const NodeView* node) noexcept nogil:
     """Whether a node may be split on a column."""
-    return problem.rules == NULL or (problem.rules.groups[column] & node.groups) != 0
+    return node.problem.rules == NULL or (node.problem.rules.groups[column] & node.groups) != 0
 
 
 cdef inline bint has_order(Py_ssize_t column, const Problem* problem) noexcept nogil:
@@ -254,13 +253,13 @@ cdef inline bint has_order(Py_ssize_t column, const Problem* problem) noexcept n
 
 
 cdef inline bint keeps_order(
-    const int64_t* left, Py_ssize_t column, bint by_value, const NodeView* node,
-    const Problem* problem,
+    const int64_t* left, Py_ssize_t column, bint by_value, const NodeView* node
 ) noexcept nogil:
     """Whether a split by the values of a column with a sign has its sides in order and in limits.
 
     Other splits may lead out of the limits of a node: its probabilities are then clipped.
     """
+    cdef const Problem* problem = node.problem
     cdef const Rules* rules = problem.rules
     cdef double weight = 0.0, left_sum = 0.0, right_sum = 0.0, low, high
     cdef Py_ssize_t i, k

@@ -435,9 +435,7 @@ cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     for q in range(2):
         if search.tasks[q].wanted:
             scratch.floor = scratch.floors[q]
-            search.tasks[q].splits[j] = best_split(
-                column, j, &search.tasks[q].view, &search.home.problem, scratch
-            )
+            search.tasks[q].splits[j] = best_split(column, j, &search.tasks[q].view, scratch)
             scratch.floors[q] = scratch.floor
 
 

@@ -343,7 +343,7 @@ cdef class ShardDriver(Driver):
         if inside:
             group = [(self.asked.slot, mine, inside)]
             question = ask(group, self.ranges[j], 2**62, 2)
-            mine = refined(group, question, self.engine.look({j: question})[j])[0]
+            mine = refined(group, len(inside), self.engine.look({j: question})[j])[0]
             self.passed([self.asked])
         at_most = mine.high <= keys_of(np.array([threshold]))[0]
         below = (mine.code < last - 1) | ((mine.code <= last) & at_most)
@@ -414,7 +414,7 @@ cdef class ShardDriver(Driver):
             questions = {j: ask(some, self.ranges[j], most, bits) for j, some in asked.items()}
             answers = self.engine.look(questions)
             for j, some in groups.items():
-                found = refined(asked[j], questions[j], answers[j])
+                found = refined(asked[j], len(questions[j].low), answers[j])
                 for (leaf, _), intervals in zip(some, found):
                     leaf.refined[j] = intervals
             self.passed(pending)

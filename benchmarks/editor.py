@@ -80,9 +80,14 @@ def measured(driver: Any, repeats: int) -> dict[str, list[float]]:
         add("moved threshold, its preview", move, "document.querySelector('.preview').textContent")
         for name, command in (
             ("split", "{do: 'split', node: '', text: 'c0 <= 0.1', keep: true}"),
+            ("best", "{do: 'use', node: 'L', column: 'c1', keep: false}"),
             ("collapse", "{do: 'collapse', node: 'R'}"),
+            ("answer", "{do: 'answer', node: 'R', label: 0}"),
             ("grow", "{do: 'grow', node: 'R', max_leaves: 3}"),
-            *[("undo", "{do: 'undo'}")] * 3,
+            ("swap", "{do: 'swap', node: ''}"),
+            ("undo", "{do: 'undo'}"),
+            ("redo", "{do: 'redo'}"),
+            *[("undo", "{do: 'undo'}")] * 6,
         ):
             version += 1
             add(f"{name}, the tree drawn again", f"act({command})", f"data.version === {version}")

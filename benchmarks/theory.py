@@ -105,16 +105,6 @@ def first_call(job: Callable[[], Any]) -> Callable[[], Any]:
     return first
 
 
-def greedy(form: str, rows: int, leaves: int) -> Callable[[], Any]:
-    """A job that grows a tree and prunes it greedily."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(rows, 5))
-    y = (X[:, 0] > 0) ^ (rng.random(rows) < 0.25)
-    pruner = tb.pruning.BoundPruner(search="greedy", growth=form)
-    model = tb.BoundTreeClassifier(max_grown_leaves=leaves, pruning=pruner)
-    return lambda: model.fit(X, y)
-
-
 def goals() -> Iterable[tuple[str, float, float]]:
     """Name, seconds allowed, seconds taken."""
     ten = tb.Landscape(real=10)
@@ -137,10 +127,6 @@ def goals() -> Iterable[tuple[str, float, float]]:
     for kind in ("tight", "chain-sum"):
         job = first_call(growth(chain(200), 1000, MIXED, kind, n_classes=1000))
         yield f"{kind}, 200-leaf chain, 1,000 classes, m = 1,000, mixed", 2.0, seconds(job)
-    for rows, leaves in ((300, 40), (1000, 60)):
-        for score in ("tight", "best"):
-            what = f"greedy pruning, growth={score!r}, {rows:,} rows, {leaves} leaves"
-            yield what, 2.0, seconds(first_call(greedy(score, rows, leaves)))
     for name, landscape in {**LANDSCAPES, "wider": WIDER}.items():
         job = first_call(growth(chain(75), 2000, landscape, "tight"))
         yield f"tight, 75-leaf chain, m = 2,000, {name}", 2.0, seconds(job)

@@ -39,6 +39,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mathml",
     "code_text",
+    "returned",
 ]
 html_math_renderer = "mathml"
 exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "**sg_execution_times.rst"]

@@ -7,7 +7,7 @@ from joblib import effective_n_jobs, parallel_config
 from sklearn.base import BaseEstimator, clone
 
 from treebound._jobs import effective_jobs
-from treebound._params import Parameters
+from treebound._validation import Parameters
 from treebound.pruning import PRUNERS
 
 

@@ -5,21 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["require"]
-
 
 def require(module: str, *, extra: str, why: str) -> ModuleType:
-    """Import an optional module, or raise an error that names the extra to install.
-
-    Parameters
-    ----------
-    module : str
-        The module to import, e.g. ``"matplotlib.pyplot"``.
-    extra : str
-        The extra of treebound that installs it, e.g. ``"plot"``.
-    why : str
-        What needs it, for the error message, e.g. ``"Drawing a tree"``.
-    """
+    """Import an optional module, or raise an error: what needs it, and the extra to install."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["atomic_write", "check_writable", "is_special", "may_write", "write_bytes", "write_text"]
-
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "w", **kwargs: Any) -> Iterator[IO[Any]]:
@@ -70,13 +68,7 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raise if a file cannot be written, to fail before long work starts.
-
-    Raises
-    ------
-    OSError
-        Naming the file and the reason.
-    """
+    """Raise an OSError with the reason if a file cannot be written, before long work starts."""
     folder = path.parent
     if path.is_dir():
         raise IsADirectoryError(f"Cannot write {path}: it is a folder.")

@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from importlib.resources.abc import Traversable
 from typing import Any
 
-__all__ = ["assembled"]
-
 
 def assembled(
     template: Traversable,
@@ -24,25 +22,11 @@ def assembled(
     parts: Mapping[str, Traversable] | None = None,
     connect: bool = False,
 ) -> str:
-    """Fill a template with its style, its script, a title and data.
+    """Fill the placeholders of a template, such as ``@TITLE@``; ``parts`` are files for others.
 
     The page loads nothing, and a content-security policy allows only its own style and script,
-    by hash: text in the title or the data cannot run.
-
-    Parameters
-    ----------
-    template : Traversable
-        A file with the placeholders ``@TITLE@``, ``@POLICY@``, ``@STYLE@``, ``@SCRIPT@`` and
-        ``@DATA@``.
-    title : str
-    data : object
-        JSON-serializable; embedded in a script element of type ``application/json``.
-    styles, scripts : sequences of Traversable
-        The files of the style and of the script, in order.
-    parts : mapping of str to Traversable, optional
-        Files for other placeholders of the template.
-    connect : bool
-        Whether the page may send requests to the server that it came from.
+    by hash: text in the title or the data cannot run. With ``connect`` it may send requests to the
+    server that it came from.
     """
     style, script = (
         "".join(file.read_text(encoding="utf-8") for file in files) for files in (styles, scripts)

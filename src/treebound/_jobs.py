@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["effective_jobs"]
-
 
 def effective_jobs(n_jobs: int | None) -> int:
     """The number of threads for ``n_jobs``, as in joblib.

@@ -1,35 +1,37 @@
-"""Constraints on parameters, declared once, with uniform error messages."""
+"""Parameters of objects and functions: constraints, errors, and scikit-learn's interface."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from inspect import signature
 from math import inf
 from numbers import Integral, Real
-from typing import Any, Protocol
-
-__all__ = ["Constraint", "Flag", "Folds", "Jobs", "Number", "OneOf", "Whole", "check", "invalid"]
+from operator import index
+from typing import Any, Protocol, Self, SupportsIndex
 
 
 def invalid(name: str, owner: str, must: str, found: object, hint: str = "") -> ValueError:
-    """The error for an invalid parameter, worded as in scikit-learn.
-
-    Parameters
-    ----------
-    name : str
-        The parameter.
-    owner : str
-        The class or function it belongs to; may be empty.
-    must : str
-        What it must be.
-    found : object
-        What was given.
-    hint : str
-        How to fix it.
-    """
+    """The error for an invalid parameter of a class or function, worded as in scikit-learn."""
     of = f" of {owner}" if owner else ""
     words = f"The {name!r} parameter{of} must be {must}. Got {found!r:.200} instead."
     return ValueError(f"{words} Hint: {hint}" if hint else words)
+
+
+def as_int(name: str, owner: str, value: object, least: int, must: str = "an int") -> int:
+    """``value`` as an int of at least ``least``, or the error of the parameter."""
+    if type(value) is int and value >= least:
+        return value
+    number = least - 1
+    # bool is an int to Python, but True examples are never what was meant.
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        # An array has an index too, but only one of no dimension gives it.
+        with suppress(TypeError):
+            number = index(value)
+    if number < least:
+        raise invalid(name, owner, f"{must} >= {least}", value)
+    return number
 
 
 class Constraint(Protocol):
@@ -149,3 +151,62 @@ def check(owner: str, values: Mapping[str, Any], constraints: Mapping[str, Const
     for name, constraint in constraints.items():
         if not constraint.allows(values[name]):
             raise invalid(name, owner, constraint.must, values[name])
+
+
+class Parameters:
+    """An object whose parameters are the arguments of ``__init__``, stored as attributes.
+
+    This supports ``sklearn.base.clone``, model selection and nested parameters such as
+    ``pruning__weight``.
+    """
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        """All parameters and their defaults."""
+        if cls.__init__ is object.__init__:
+            return {}
+        arguments = list(signature(cls.__init__).parameters.values())[1:]
+        return {argument.name: argument.default for argument in arguments}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; ``deep``: also nested ones, as ``outer__inner``."""
+        values: dict[str, Any] = {}
+        for name in sorted(self._defaults()):
+            value = getattr(self, name)
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                inner = value.get_params().items()
+                values.update((f"{name}__{key}", own) for key, own in inner)
+            values[name] = value
+        return values
+
+    def set_params(self, **params: Any) -> Self:
+        """Change some parameters by name; ``outer__inner`` is a nested one."""
+        names = sorted(self._defaults())
+        inner: dict[str, dict[str, Any]] = {}
+        for key, value in params.items():
+            name, nested, rest = key.partition("__")
+            if name not in names:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for {type(self).__name__}. "
+                    f"Hint: its parameters are {', '.join(map(repr, names))}."
+                )
+            if nested:
+                inner.setdefault(name, {})[rest] = value
+            else:
+                setattr(self, name, value)
+        for name, values in inner.items():
+            getattr(self, name).set_params(**values)
+        return self
+
+    def __repr__(self) -> str:
+        """The constructor call, without default parameters."""
+        changed = [
+            f"{name}={getattr(self, name)!r}"
+            for name, default in self._defaults().items()
+            if not _same(getattr(self, name), default)
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def _same(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is type(default) and repr(value) == repr(default))

@@ -8,8 +8,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pickle import UnpicklingError
 from typing import Any
 
-__all__ = ["checked_state", "installed_version", "state_with_version"]
-
 _KEY = "treebound"
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
-from operator import index
-from typing import SupportsIndex
 
-__all__ = ["Landscape"]
+from treebound._validation import as_int, invalid
 
 
 @dataclass(frozen=True)
@@ -90,10 +87,6 @@ class Landscape:
         m : int
             Number of examples.
 
-        Returns
-        -------
-        Landscape
-
         Examples
         --------
         >>> Landscape(real=1, ordinal=(3, 9), nominal=(None,)).at(5)
@@ -108,26 +101,11 @@ class Landscape:
 
 
 def _count(name: str, value: object, least: int) -> int:
-    if type(value) is int and value >= least:
-        return value
-    number = least - 1
-    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
-        # An array has an index too, but only one of no dimension gives it.
-        with suppress(TypeError):
-            number = index(value)
-    if number < least:
-        what = "count of features" if name == "real" else "count of categories"
-        raise ValueError(
-            f"The {name!r} parameter of Landscape must be a {what}, an int >= {least}. "
-            f"Got {value!r} instead."
-        )
-    return number
+    what = "count of features" if name == "real" else "count of categories"
+    return as_int(name, "Landscape", value, least, f"a {what}, an int")
 
 
 def _sequence(name: str, values: object) -> Iterable[object]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise ValueError(
-            f"The {name!r} parameter of Landscape must be a sequence of category counts. "
-            f"Got {values!r} instead."
-        )
+        raise invalid(name, "Landscape", "a sequence of category counts", values)
     return values

@@ -21,8 +21,6 @@ from treebound.pruning.weight import RULES
 from treebound.tree.impurity import Criterion
 from treebound.tree.smoothing import SMOOTHINGS, Smoothing
 
-__all__ = ["FitParameters", "with_parameters"]
-
 # Constraints on the parameters that are not options of growing.
 _CONSTRAINTS: dict[str, Constraint] = {
     "max_leaves": Whole(1, optional=True),

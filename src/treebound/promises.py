@@ -24,8 +24,6 @@ from treebound.certificate.referral import Referral, refer_by_prior, refer_by_ro
 from treebound.model import Model
 from treebound.pruning.costs import cost_matrix
 
-__all__ = ["certify_cost", "monitor_leaves", "refer"]
-
 _RAISED = (
     "The held-out rows were counted on the grown tree; this tree has raised subtrees. Hint: give "
     "rows that took no part in fitting as X and y."
@@ -91,15 +89,9 @@ def refer(
     answer = _refer_label(model.classes, label)
     level = model.delta if delta is None else delta
     referral = replace(_referral(model, max_risk, X, y, level), label=answer)
-    return replace(
-        model,
-        tree=referral.shown_tree(stops=model.unknown == "stop"),
+    return model.with_tree(
+        referral.shown_tree(stops=model.unknown == "stop"),
         referral=referral,
-        pruning=None,
-        step=None,
-        held_out=None,
-        proof=None,
-        frontier=None,
         row_counts=None,
         no_certificate=f"The tree answers only some cases. {referral}",
     )

@@ -20,7 +20,7 @@ from threading import Lock
 from typing import ClassVar
 from weakref import WeakValueDictionary
 
-__all__ = ["TreeShape"]
+from treebound._validation import as_int
 
 
 class TreeShape:
@@ -91,10 +91,6 @@ class TreeShape:
     def leaf(cls) -> TreeShape:
         """The shape of a single leaf.
 
-        Returns
-        -------
-        TreeShape
-
         Examples
         --------
         >>> print(TreeShape.leaf())
@@ -112,10 +108,6 @@ class TreeShape:
         ----------
         left, right : TreeShape
             The children, in either order.
-
-        Returns
-        -------
-        TreeShape
 
         Raises
         ------
@@ -149,10 +141,6 @@ class TreeShape:
         ----------
         text : str
             The shape.
-
-        Returns
-        -------
-        TreeShape
 
         Raises
         ------
@@ -211,10 +199,6 @@ class TreeShape:
         leaves : int
             Number of leaves, at least 1.
 
-        Returns
-        -------
-        iterator of TreeShape
-
         Raises
         ------
         ValueError
@@ -225,9 +209,7 @@ class TreeShape:
         >>> [str(shape) for shape in TreeShape.enumerate(3)]
         ['((..).)']
         """
-        if isinstance(leaves, bool) or not isinstance(leaves, int) or leaves < 1:
-            raise ValueError(f"The 'leaves' parameter must be an int >= 1. Got {leaves!r} instead.")
-        return iter(_all_shapes(leaves))
+        return iter(_all_shapes(as_int("leaves", "", leaves, 1)))
 
     @property
     def nodes(self) -> int:
@@ -241,10 +223,6 @@ class TreeShape:
 
     def subshapes(self) -> list[TreeShape]:
         """The distinct shapes in this one, children before parents, itself last.
-
-        Returns
-        -------
-        list of TreeShape
 
         Examples
         --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, overload
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,42 +11,21 @@ from numpy.typing import ArrayLike
 from treebound._validation import invalid
 from treebound.certificate import Certificate, CertificateKind, certify_counts
 from treebound.data import Sample
+from treebound.data.sample import same_length
 from treebound.exchange.sklearn_tree import SklearnTree, structure_of, to_sklearn
 from treebound.landscape import Landscape
-from treebound.model import Model, as_model
+from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.pruning import Pruner, make_pruner
 from treebound.pruning.weight import DEFAULT_WEIGHT
 from treebound.tree.model import Tree
 
-__all__ = ["certify", "prune"]
-
 Rows = tuple[Any, Any] | tuple[Any, Any, Any]
+M = TypeVar("M")  # what is given is returned, pruned
 
 
-@overload
 def prune(
-    model: Tree,
-    X: Any = ...,
-    y: Any = ...,
-    *,
-    validation: Rows | None = ...,
-    pruner: Any = ...,
-    sample_weight: ArrayLike | None = ...,
-    **options: Any,
-) -> Tree: ...
-@overload
-def prune(
-    model: Any,
-    X: Any = ...,
-    y: Any = ...,
-    *,
-    validation: Rows | None = ...,
-    pruner: Any = ...,
-    sample_weight: ArrayLike | None = ...,
-    **options: Any,
-) -> Any: ...
-def prune(
-    model: Any,
+    model: M,
     X: Any = None,
     y: Any = None,
     *unnamed: Any,
@@ -54,7 +33,7 @@ def prune(
     pruner: Any = "bound",
     sample_weight: ArrayLike | None = None,
     **options: Any,
-) -> Any:
+) -> M:
     """Prune a fitted tree.
 
     Parameters
@@ -108,12 +87,16 @@ def prune(
         )
     chosen = _pruner(pruner, options)
     if _is_sklearn_tree(model):
-        return _prune_sklearn(model, X, y, sample_weight, validation, chosen)
-    own = as_model(model, "prune")
-    pruned = own.prune(chosen, X, y, sample_weight, validation=validation)
-    if isinstance(model, Tree):
-        return pruned.tree
-    return pruned if isinstance(model, Model) else model._with_model(pruned)
+        return cast(M, _prune_sklearn(model, X, y, sample_weight, validation, chosen))
+    source: Any = model
+    pruned: Any = as_model(source, "prune").prune(
+        chosen, X, y, sample_weight, validation=validation
+    )
+    if isinstance(source, Tree):
+        pruned = pruned.tree
+    elif not isinstance(source, Model):
+        pruned = source._with_model(pruned)
+    return cast(M, pruned)
 
 
 def _pruner(pruner: Any, options: dict[str, Any]) -> Pruner:
@@ -193,10 +176,6 @@ def certify(
     delta : float, optional
         Probability that the bound fails; by default that of the model, or 0.05.
 
-    Returns
-    -------
-    Certificate
-
     Raises
     ------
     ValueError
@@ -240,10 +219,6 @@ def _certify_any(model: Any, X: Any, y: Any, kind: str | None, delta: float | No
         must = "'held-out' for a classifier that is no tree"
         raise invalid("kind", "certify", must, kind, hint)
     predicted, labels = np.asarray(model.predict(X)), np.asarray(y)
-    if predicted.shape != labels.shape:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: "
-            f"{[len(predicted), len(labels)]}"
-        )
+    same_length(len(predicted), len(labels))
     errors = int((predicted != labels).sum())
     return certify_counts(errors, len(labels), 0.05 if delta is None else delta)

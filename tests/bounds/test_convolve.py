@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from theory_support import landscapes
 
 from treebound.bounds import _convolve
 from treebound.bounds._scaled import Scaled
-from treebound.bounds.splits import feature_split_table, flat_splits, node_split_table
+from treebound.bounds.splits import feature_split_table
 
 LAST = 40
 
@@ -24,44 +23,6 @@ def functions(seed: int, rows: int, shift: int = 0) -> Scaled:
 
 def values(found: Scaled, shift: int = 0) -> list[float]:
     return np.ldexp(found.mantissa, found.power - shift).tolist()
-
-
-@given(landscapes(real=6, columns=3, categories=5))
-def test_flat_splits_are_the_rows_of_the_table(landscape):
-    landscape = landscape.informative
-    flat = flat_splits(landscape)
-    assert (flat is None) == bool(landscape.nominal)
-    if flat is None or landscape.is_empty:
-        return
-    table = node_split_table(landscape, flat.from_size, flat.from_size + 9)
-    for m, row in enumerate(table, start=flat.from_size):
-        expected = [flat.halves if 2 * k == m else flat.each for k in range(1, m // 2 + 1)]
-        assert row[1 : m // 2 + 1].tolist() == expected
-
-
-@settings(max_examples=60)
-@given(
-    landscapes(real=4, columns=2, categories=4),
-    st.integers(0, 10**6),
-    st.sampled_from([0, 600]),
-    st.tuples(st.integers(1, 4), st.integers(1, 4)),
-)
-def test_flat_sums_are_those_with_a_table(landscape, seed, shift, least):
-    flat = flat_splits(landscape.informative)
-    if flat is None or landscape.is_empty:
-        return
-    left, right = functions(seed, 1, shift), functions(seed + 1, 1)
-    first = flat.from_size
-    table = node_split_table(landscape.informative, first, LAST)
-    found, expected = Scaled.zeros(LAST + 1), Scaled.zeros(LAST + 1)
-    same, budgets = np.zeros(1, dtype=np.int32), np.full(len(table), np.inf)
-    _convolve.by_size(
-        *left, *right, same, same, table, budgets, 2.0, *least, *expected, *Scaled.zeros(0), first
-    )
-    _convolve.flat_by_size(
-        *left.row(0), *right.row(0), flat.each, flat.halves, 2.0, *least, *found, first, LAST
-    )
-    assert values(found, shift) == pytest.approx(values(expected, shift), rel=1e-12)
 
 
 def by_feature(left: Scaled, right: Scaled, small: list[int], large: list[int]) -> list[Scaled]:

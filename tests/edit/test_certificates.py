@@ -121,8 +121,9 @@ def test_held_out_rows_that_nobody_saw_certify_the_edited_tree(draws) -> None:
     assert binom.ppf(0.001, draws, DELTA / 4) <= wrong <= binom.ppf(0.999, draws, DELTA)
 
 
-def test_flipping_answers_by_the_test_error_would_fail_and_gives_no_certificate() -> None:
-    failed, draws = 0, 20
+@pytest.mark.parametrize("draws", [20, pytest.param(500, marks=pytest.mark.heavy)])
+def test_flipping_answers_by_the_test_error_would_fail_and_gives_no_certificate(draws) -> None:
+    failed = 0
     for seed in range(draws):
         rng = np.random.default_rng(seed)
         X, _ = drawn(rng, 200)
@@ -140,7 +141,7 @@ def test_flipping_answers_by_the_test_error_would_fail_and_gives_no_certificate(
         assert done.certificate_ is None
         assert "looked at" in done.certificate_reason_
         failed += tb.certify(done, *test, kind="held-out", delta=DELTA).risk < 0.5
-    assert failed >= 0.9 * draws
+    assert failed >= 0.99 * draws
 
 
 @pytest.fixture

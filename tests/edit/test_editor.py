@@ -76,6 +76,7 @@ def check_counts(editor, rows) -> None:
 @pytest.mark.parametrize("keep", [True, False])
 def test_a_split_sends_rows_where_its_text_says(clf, rows, text, left, keep) -> None:
     editor = clf.edit(*rows)
+    assert editor.parted(0, text)[0].tolist() == left(rows[0]).tolist()
     editor.split("", text, keep=keep)
     side = editor.done().apply(rows[0]) < editor.tree.right[0]
     assert side.tolist() == left(rows[0]).tolist()
@@ -120,6 +121,50 @@ def test_agreement_is_one_for_the_split_in_place_and_none_at_a_leaf(editor) -> N
     assert table["agreement"].between(0.5, 1.0).all()
     leaf = int(editor.tree.leaves[0])
     assert editor.alternatives(leaf)["agreement"].isna().all()
+
+
+def agreements(values: pd.Series, in_place: np.ndarray, weight: np.ndarray) -> list[float]:
+    """How far every split of a column agrees with another, missing values on either side."""
+    gone = values.isna().to_numpy()
+    if values.dtype == object:
+        cuts = [(values == value).to_numpy() for value in values.unique()]
+    else:
+        numbers = values.cat.codes if values.dtype == "category" else values
+        cuts = [(numbers <= number).to_numpy() & ~gone for number in numbers.dropna().unique()]
+        cuts += [~gone] + [cut | gone for cut in cuts]
+    same = [np.average(cut == in_place, weights=weight) for cut in cuts]
+    return [max(share, 1 - share) for share in same]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_surrogates_agree_most_of_all_splits_of_their_columns(weighted) -> None:
+    X, y = patients(400, seed=3)
+    rng = np.random.default_rng(0)
+    X["weight"] = (X["age"] + rng.normal(scale=15, size=400)).round()  # parts rows as age does
+    X.loc[rng.random(400) < 0.1, "weight"] = np.nan
+    weight = rng.integers(1, 4, 400) if weighted else None
+    clf = tb.BoundTreeClassifier(pruning=None, max_leaves=6).fit(X, y, sample_weight=weight)
+    editor = clf.edit(X, y, sample_weight=weight)
+    listed = 0
+    for node in np.flatnonzero(clf.tree_.feature >= 0).tolist():
+        reached = clf.apply(X)
+        inside = (reached >= node) & (reached < node + clf.tree_.size[node])
+        in_place = reached[inside] < clf.tree_.right[node]
+        here = np.ones(inside.sum()) if weight is None else weight[inside]
+        most = max(np.average(in_place, weights=here), np.average(~in_place, weights=here))
+        table = editor.surrogates(node).set_index("column")
+        assert X.columns[clf.tree_.feature[node]] not in table.index
+        for name in X.columns.drop(X.columns[clf.tree_.feature[node]]):
+            best = max(agreements(X[name][inside], in_place, here))
+            assert (name in table.index) == (best > most + 1e-12)
+            if name in table.index:
+                assert table.loc[name, "agreement"] == pytest.approx(best)
+                assert table.loc[name, "adjusted"] == pytest.approx((best - most) / (1 - most))
+                listed += 1
+        assert (table["agreement"].diff().dropna() <= 0).all()
+    assert listed > 2
+    with pytest.raises(ValueError, match=r"surrogates must be an inner node.*leaf"):
+        editor.surrogates(int(clf.tree_.leaves[0]))
 
 
 def test_collapse_grow_and_answer(editor, rows) -> None:

@@ -236,3 +236,61 @@ def test_columns_that_fit_must_not_ask_are_not_asked_by_hand() -> None:
     editor.use("", "class", keep=False)
     below = {X.columns[at] for at in editor.tree.feature if at >= 0}
     assert below <= {"class", "siblings"}
+
+
+def test_splits_that_come_first_stay_first() -> None:
+    clf, X, y = passengers()
+    clf.set_params(first=["class <= 1", "age <= 40"], max_leaves=8).fit(X, y)
+    editor = clf.edit(X, y)
+    for step in (
+        lambda: editor.collapse(""),
+        lambda: editor.collapse("L"),
+        lambda: editor.use("", "sex"),
+        lambda: editor.split("R", "age <= 30", keep=False),
+        lambda: editor.use("", "sex", keep=False),
+        lambda: editor.grow("", columns=["sex", "age"]),
+    ):
+        with pytest.raises(ValueError, match=r"must ask 'class <= 1'|must ask 'age <= 40'"):
+            step()
+    assert editor.history == ()
+    editor.use("LL", "siblings", keep=False)
+    editor.grow("R", max_leaves=5)
+    assert editor.tree.threshold[editor.tree.right[0]] == 40
+    editor.split("", "class <= 1", keep=False)
+    asked = [X.columns[editor.tree.feature[node]] for node in (0, *children(editor.tree))]
+    assert asked == ["class", "age", "age"]
+
+
+def children(tree) -> tuple[int, int]:
+    return int(tree.left[0]), int(tree.right[0])
+
+
+def test_a_first_split_that_was_pruned_comes_first_when_the_tree_grows_again() -> None:
+    clf, X, y = passengers()
+    clf.set_params(first=["class <= 1", "siblings <= 99", "age <= 40"], max_leaves=1).fit(X, y)
+    editor = clf.edit(X, y)
+    with pytest.raises(ValueError, match="node '' must ask 'class <= 1'"):
+        editor.use("", "sex")
+    editor.grow("", max_leaves=2)
+    assert editor.history[0].startswith("At the root: 2 leaves grown")
+    assert X.columns[editor.tree.feature[0]] == "class"
+    with pytest.raises(ValueError, match="node 'L' must ask 'age <= 40'"):
+        editor.use("L", "sex")  # nobody has 99 siblings: that one parts no rows
+    editor.split("L", "age <= 40")
+    editor.use("LR", "sex")
+    with pytest.raises(ValueError, match="node '' must ask 'class <= 1'"):
+        clf.edit(X, y).split("", "age <= 40")
+
+
+def test_what_grows_below_an_ordered_split_stays_within_its_limits(ordered) -> None:
+    clf, X, y = ordered
+    grown = 0
+    for text in ("age <= 12", "age <= 30", "age <= 45"):
+        editor = clf.edit(X, y)
+        editor.collapse("")
+        editor.split("", text)
+        for node in "LR":
+            editor.grow(node, max_leaves=8)
+            grown += editor.figures.leaves > 2
+        assert not violated(editor.done(), X)
+    assert grown == 6

@@ -16,8 +16,6 @@ from rich.text import Text
 if TYPE_CHECKING:
     from treebound.bench.runner import Study
 
-__all__ = ["Lines", "LiveTable", "Quiet", "display_for"]
-
 
 class Quiet:
     """Shows nothing."""

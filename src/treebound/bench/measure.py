@@ -13,16 +13,6 @@ from numpy.typing import NDArray
 
 from treebound.bench.models import Draw, Fitted, Model, Part
 
-__all__ = [
-    "QUANTITIES",
-    "brier_score",
-    "failed",
-    "log_loss",
-    "measured",
-    "thread_pools",
-    "versions",
-]
-
 # Measured quantities, in the order of the columns of the store.
 QUANTITIES = (
     "train_accuracy",

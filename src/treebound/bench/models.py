@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from treebound.tree import Tree
 
-__all__ = ["Draw", "Estimator", "Fitted", "Model", "PrunedTree", "SklearnCostComplexity"]
-
 Part = Literal["train", "test", "growing", "validation"]
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]

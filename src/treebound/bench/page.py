@@ -17,8 +17,6 @@ from treebound.bench.sheets import Cell, Sheet
 from treebound.bench.statistics import Difference, difference_over_draws, difference_over_sets, rank
 from treebound.bench.summaries import TABLES, reference_model, sheets_of
 
-__all__ = ["page", "write_page"]
-
 
 def write_page(results: Results, path: str | Path) -> Path:
     """Write the page of a study: one HTML file with all tables and plots."""

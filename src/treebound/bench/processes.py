@@ -24,8 +24,6 @@ from treebound.bench.measure import failed, measured, thread_pools
 from treebound.bench.models import Draw, Model
 from treebound.bench.samples import Parcel
 
-__all__ = ["Children", "Task", "measure_draw"]
-
 Row = dict[str, Any]
 _PROGRAM = "import sys; from treebound.bench.processes import serve; serve(int(sys.argv[1]))"
 
@@ -151,15 +149,7 @@ class _Child:
         theirs.close()
 
     def rows(self, task: bytes, timeout: float | None) -> Iterator[Row]:
-        """Yield the rows of a task as they are finished.
-
-        Raises
-        ------
-        TimeoutError
-            If a model takes too long.
-        EOFError, ConnectionError
-            If the process has died.
-        """
+        """Yield the rows of a task as they are finished."""
         self._pipe.send(sys.path)
         self._pipe.send_bytes(task)
         # The child reports when a model starts, so that startup does not count as its time.

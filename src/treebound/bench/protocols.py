@@ -24,8 +24,6 @@ from treebound.bench.models import Estimator, Model, PrunedTree, SklearnCostComp
 from treebound.bench.splits import ROOT_SEED, RowFolds, seeds_of
 from treebound.growing.options import GrowOptions
 
-__all__ = ["PAPER", "STANDARD", "Protocol", "protocol"]
-
 
 @dataclass(frozen=True)
 class Protocol:

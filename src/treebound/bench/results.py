@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from treebound.bench.measure import QUANTITIES
 from treebound.bench.store import Store, StoredStudy
 
-__all__ = ["Results"]
-
 Array = NDArray[np.float64]
 
 

@@ -17,8 +17,6 @@ from treebound.bench.protocols import protocol as protocol_of
 from treebound.bench.samples import Inferred, NamedSample, Parcel, load_samples
 from treebound.bench.store import Store, check_store
 
-__all__ = ["Backend", "Observer", "Study", "run"]
-
 Backend = Literal["local", "dask", "ray"]
 _LOSSES = 3
 

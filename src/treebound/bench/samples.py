@@ -18,8 +18,6 @@ from treebound.data import Kind, Sample
 if TYPE_CHECKING:
     from treebound.datasets import Schema
 
-__all__ = ["BUNDLED", "NamedSample", "Parcel", "load_sample", "load_samples"]
-
 BUNDLED = ("sklearn:iris", "sklearn:wine", "sklearn:breast_cancer")
 _FILES = (".csv", ".csv.gz", ".parquet", ".pq")
 # Called with a file and its inferred types before the file is used.
@@ -132,10 +130,6 @@ def load_sample(
         Folder with the raw files of the registry.
     inferred : callable, optional
         Called with the file and its schema if types were inferred, to show or reject them.
-
-    Returns
-    -------
-    NamedSample
 
     Raises
     ------

@@ -13,8 +13,6 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-__all__ = ["Cell", "Sheet", "as_csv", "as_latex", "as_markdown", "print_sheet", "rich_table"]
-
 
 @dataclass(frozen=True)
 class Cell:

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from treebound._validation import Whole, check
 
-__all__ = ["ROOT_SEED", "RowFolds", "Split", "seeds_of", "split"]
-
 ROOT_SEED = 37
 
 

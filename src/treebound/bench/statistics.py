@@ -18,15 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-__all__ = [
-    "Difference",
-    "Ranking",
-    "difference_over_draws",
-    "difference_over_sets",
-    "rank",
-    "win_tie_loss",
-]
-
 Array = NDArray[np.float64]
 
 

@@ -27,8 +27,6 @@ from treebound.bench.protocols import Protocol
 from treebound.bench.samples import NamedSample
 from treebound.data.columns import KINDS
 
-__all__ = ["Store", "StoreError", "StoredStudy", "check_store"]
-
 _VERSION = 2
 # In the header of every store, to recognise files of other programs before opening them.
 _APPLICATION = int.from_bytes(b"tbnd")

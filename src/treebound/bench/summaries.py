@@ -17,18 +17,6 @@ from treebound.bench.statistics import (
     win_tie_loss,
 )
 
-__all__ = [
-    "TABLES",
-    "accuracy_table",
-    "cost_table",
-    "dataset_table",
-    "differences_table",
-    "ranks_table",
-    "reference_model",
-    "sheets_of",
-    "wins_table",
-]
-
 NONE = "—"
 _BEST = 0.001
 

@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 
 from treebound.shapes import TreeShape
 
-__all__ = ["Masks", "column_tests", "count_masks", "growth_masks", "partition_masks", "splits"]
-
 Masks = tuple[int, ...]
 # Above this many rows a table of all subsets is larger than the sets it would speed up.
 _TABLE_ROWS = 20

@@ -30,10 +30,8 @@ from treebound.bounds._chain_sum import chain_sums
 from treebound.bounds._part_counts import counted_growth
 from treebound.bounds._recursion import Features, children
 from treebound.bounds._scaled import ROUNDING, Scaled, alone
-from treebound.bounds.splits import flat_splits, node_budget_table, node_split_table
+from treebound.bounds.splits import node_budget_table, node_split_table
 from treebound.shapes import TreeShape
-
-__all__ = ["growth_by_size"]
 
 FloatArray = NDArray[np.float64]
 # Entries of the table of splits that are held at once.
@@ -81,7 +79,7 @@ class _Tables:
     def below(self, shape: TreeShape, m: int) -> dict[TreeShape, Scaled]:
         """The tables of both children for 1 to ``m`` examples at least."""
         few = len(shape.subshapes()) * m <= _kept.limit // 2
-        if few and self.features.nominal and self.kind != "chain-sum":
+        if few and self.kind != "chain-sum":
             # All subtrees use one table of splits before the next one is made.
             until = _rows_at(2)[1]
             while until < m:
@@ -150,21 +148,12 @@ class _Tables:
         least = (left.leaves, right.leaves) if features.is_real else (1, 1)
         # With real features only the budget is never short.
         budgeted = self.kind == "best" and not features.is_real
-        flat = None if budgeted else flat_splits(features)
         one_sided = budgeted and not features.real
         sides = (*Scaled.stack([below[left]]), *Scaled.stack([below[right]]), _SAME, _SAME)
         every, inner = Scaled.zeros(last + 1), Scaled.zeros(last + 1 if one_sided else 0)
         while first <= last:
-            if flat is not None and first >= flat.from_size:
-                both = (*below[left], *below[right])
-                _convolve.flat_by_size(
-                    *both, flat.each, flat.halves, n, *least, *every, first, last
-                )
-                break
             start, until = _rows_at(first) if first < last else (first, last)
             splits = _split_table(features, start, min(until, last))[first - start :]
-            if flat is not None:
-                splits = splits[: flat.from_size - first]
             budgets = np.full(len(splits), inf)
             if budgeted:
                 budgets = node_budget_table(features, np.arange(first, first + len(splits)))

@@ -9,8 +9,6 @@ from typing import Generic, TypeVar
 
 from treebound.shapes import TreeShape
 
-__all__ = ["SizedCache", "from_below"]
-
 Value = TypeVar("Value")
 
 

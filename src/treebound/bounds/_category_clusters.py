@@ -5,11 +5,9 @@ Two ways to build the sample of a shape from those of its children, X_1 and X_2:
 - *share*: the root tests a feature and leaves some of its categories to each child;
 - *cluster*: the features of a set E are used by the root alone. One cluster P, which a stump
   shatters with E, takes the place of one point of X_1 and one of X_2; in the features of E the rest
-  of X_1 has the lowest category and the rest of X_2 the highest. For any labels, a root test
-  in E divides P by them and sends X_1 one way and X_2 the other; each child sees its part of P as
-  copies of its point. In the other features the two points must agree: categories of nominal
-  features are renamed, and of ordinal features the children use two categories, which can be
-  exchanged.
+  of X_1 has the lowest category and the rest of X_2 the highest. In the other features the two
+  points must agree: categories of nominal features are renamed, and of ordinal features the
+  children use two categories, which can be exchanged.
 
 A nominal feature in E divides P by two categories only; if the second child is a leaf, by all of
 them, since then it does not matter which side of a test the first child gets.
@@ -26,8 +24,6 @@ from numpy.typing import NDArray
 from treebound.bounds._recursion import Features, children
 from treebound.bounds._stump_samples import stump_sample, stump_shatters
 from treebound.shapes import TreeShape
-
-__all__ = ["BinaryClusters", "CategoryClusters", "TooMany"]
 
 IntArray = NDArray[np.int64]
 # More features than any sample needs here.

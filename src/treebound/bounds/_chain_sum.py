@@ -1,29 +1,20 @@
-"""The chain lemma as a count (ours, not in the paper): how many labellings one split order gives.
+"""The chain lemma as a count (ours; proved in the theory notes, "Upper bounds: chains").
 
-Fix a real feature and a direction; ``T_l`` gets the low side. Let ``A_k`` be the first ``k`` of the
-``m`` examples. A labelling is realized exactly if ``T_r`` realizes it on what is left of the
-longest prefix on which ``T_l`` does. The event "the longest prefix is ``A_k``" depends on the
-first ``k + 1`` labels, the other one on the labels from ``k + 1`` on; by symmetry its share is the
-same for every label of the one example they share. So the chain has, exactly,
+Fix a real feature and a direction; ``T_l`` gets the low side. Then it has, at most,
 
     q_1 = G_l(m) + sum_{k=1}^{m-1} d_k G_r(m-k),        d_k = G_l(k) - G_l(k+1) / n
 
-labellings, ``G`` the number of labellings on the sets at hand. It remains a bound when both are
-replaced by upper bounds with ``G(k+1) <= n G(k)``: by Abel summation it rises with each of them.
+labellings, for any bounds with ``G(k+1) <= n G(k)``. There are ``C = 2 ell`` such chains, ``ell``
+where the children are equal. Two bounds on their union, with the children in either role:
 
-There are ``C = 2 ell`` chains, ``ell`` where the children are equal. Two bounds on their union:
-
-- *star*: ``F_r(S)``, the labellings of ``T_r`` alone, is in every chain and counts once. Its number
-  ``x`` is only known to be at most ``G_r(m)``, so the largest value over ``x`` is taken:
-  ``C (G_l(m) + sum_k d_k min(G_r(m-k), x)) - (C-1) x``, concave in ``x``. With ``s`` the least
-  ``k`` for which ``C (d_1 + .. + d_k) >= C - 1``, the largest is at ``x = G_r(m-s)``; at
-  ``x = G_r(1) = n`` where there is no such ``k < m``.
+- *star*: what ``T_r`` realizes alone is in every chain and counts once. With ``s`` the least ``k``
+  for which ``C (d_1 + .. + d_k) >= C - 1``, its number is taken as ``G_r(m-s)``, as ``n`` where
+  there is no such ``k < m``;
 - *cap*: a chain whose prefixes below ``s`` were all met before adds at most
   ``q_s = G_l(m) + sum_{k>=s} d_k G_r(m-k)``; only ``binom(m, s)`` chains start new at size ``s``.
 
-The smaller of both, with the children in either role, is taken. Categorical tests add at most
-``B max_k G_l(k) G_r(m-k)`` (half for equal children). Without real features tests that send all
-examples to one side add ``G_l(m) + G_r(m) - n``; with real features the chains have these already.
+Categorical tests add at most ``B max_k G_l(k) G_r(m-k)`` (half for equal children). Without real
+features tests that send all examples to one side add ``G_l(m) + G_r(m) - n``.
 """
 
 from __future__ import annotations
@@ -37,8 +28,6 @@ from treebound.bounds import _chains
 from treebound.bounds._closed import pairs_of
 from treebound.bounds._recursion import Features
 from treebound.bounds._scaled import Scaled
-
-__all__ = ["chain_counts", "chain_sums"]
 
 
 def chain_sums(

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from operator import index
-from typing import SupportsIndex
-
+from treebound._validation import as_int
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
-
-__all__ = ["check_at_most", "check_int", "check_landscape", "check_shape", "check_size"]
 
 # Products of three such numbers are in the range of a double.
 _LARGEST = 10**100
@@ -17,19 +12,7 @@ _LARGEST = 10**100
 
 def check_int(name: str, value: object, where: str, *, least: int = 1) -> int:
     """``value`` as an int of at least ``least``, or a ValueError that names the argument."""
-    # bool is an int to Python, but True examples are never what was meant.
-    if type(value) is int and value >= least:
-        return value
-    number = least - 1
-    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
-        # An array has an index too, but only one of no dimension gives it.
-        with suppress(TypeError):
-            number = index(value)
-    if number < least:
-        raise ValueError(
-            f"The {name!r} parameter of {where} must be an int >= {least}. Got {value!r} instead."
-        )
-    return number
+    return as_int(name, where, value, least)
 
 
 def check_size(name: str, value: object, where: str) -> int:

@@ -40,15 +40,6 @@ from treebound.bounds._scaled import ROUNDING, Scaled, log_above, logs_above
 from treebound.bounds._shape_polynomial import chain_polynomial
 from treebound.shapes import TreeShape
 
-__all__ = [
-    "log_all_labellings",
-    "log_chain_growth",
-    "log_chain_growth_leaves",
-    "log_closed_growth",
-    "log_closed_growth_leaves",
-    "pairs_of",
-]
-
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 # Roundings in a sum or product over the nodes of a tree, for each of them.

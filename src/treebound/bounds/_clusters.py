@@ -11,15 +11,12 @@ symbol              meaning
 ``p(u; c)``         the same for a stump on u features
 ==================  ================================================================================
 
-The lemma: let the children T_1 and T_2 shatter X_1 and X_2, and let x_1 and x_2 be extreme in every
-feature of a set E. Put one cluster P of d(e) points in the place of both x_1 and x_2, with X_1
-below and X_2 above it in the features of E. A root test in E divides P by any two labels, and each
-child sees its part of P as copies of its own x_i. So |X_1| + |X_2| - 2 + d(e) points are shattered.
-
-A rule below is one way to build the sample of a shape from those of its children:
+The lemma is proved in the theory notes ("Lower bounds: clusters"). A rule below is one way to build
+the sample of a shape from those of its children, X_1 and X_2:
 
 - *side*: X_1 and X_2 next to each other, as in the sum of children (Yildiz 2015);
-- *cluster*: the lemma. Some z_j may lie in P; on their E_j the order is z_j, P, all others;
+- *cluster*: one cluster P of d(e) points in the place of one point of each. Some z_j may lie in P;
+  on their E_j the order is z_j, P, all others;
 - *cluster at a leaf*: T_2 is a leaf, so that P may lie below X_1 in all features that divide it,
   and keep its z_j;
 - *search*: a stored sample of few features, found by search.
@@ -41,8 +38,6 @@ from treebound.bounds._stored_samples import STORED, StoredSample
 from treebound.bounds.counting import largest_central
 from treebound.bounds.witnesses import prefix_orders, shattering_ranks
 from treebound.shapes import TreeShape
-
-__all__ = ["Clusters", "clusters"]
 
 Counts = tuple[int, ...]
 Sets = tuple[tuple[int, ...], ...]

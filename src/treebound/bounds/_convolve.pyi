@@ -22,21 +22,6 @@ def by_size(
     inner_power: Ints,
     first: int,
 ) -> None: ...
-def flat_by_size(
-    left: Floats,
-    left_power: Ints,
-    right: Floats,
-    right_power: Ints,
-    each: float,
-    halves: float,
-    n: float,
-    least_left: int,
-    least_right: int,
-    out: Floats,
-    out_power: Ints,
-    first: int,
-    last: int,
-) -> None: ...
 def parts_by_size(
     left: Floats,
     left_power: Ints,

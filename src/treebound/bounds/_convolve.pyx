@@ -10,7 +10,7 @@ from libc.math cimport INFINITY, ldexp
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc, qsort
 
-from treebound.bounds._scaled cimport NOTHING, below, dot, shrunk, store
+from treebound.bounds._scaled cimport NOTHING, below, shrunk, store
 
 cdef struct Size:
     double weight
@@ -234,65 +234,6 @@ def by_size(
     free(sizes)
     free(spare)
     free(block)
-
-
-def flat_by_size(
-    const double[::1] left, const int64_t[::1] left_power,
-    const double[::1] right, const int64_t[::1] right_power,
-    double each, double halves, double n, int least_left, int least_right,
-    double[::1] out, int64_t[::1] out_power, int first, int last,
-):
-    """The same with ``each`` splits of every size, ``halves`` of size ``m/2``, and no budget.
-
-    ``each`` counts the smaller part, so that a left part of ``k`` examples comes ``each`` times.
-    """
-    cdef int m, k, until
-    cdef int64_t power, here
-    cdef double total, middle
-    cdef bint in_range
-    cdef double* l = <double*> malloc((last + 2) * sizeof(double))
-    cdef double* g = <double*> malloc((last + 2) * sizeof(double))
-    cdef double* down = <double*> malloc((last + 2) * sizeof(double))
-    if l == NULL or g == NULL or down == NULL:
-        free(l)
-        free(g)
-        free(down)
-        raise MemoryError
-    with nogil:
-        in_range = plain(&left[0], &left_power[0], last - 1, each, l)
-        in_range = in_range and plain(&right[0], &right_power[0], last - 1, each, g)
-        if in_range:
-            for k in range(1, last):
-                down[last - k] = g[k]
-        for m in range(first, last + 1):
-            until = m - least_right
-            if least_left > until:
-                store(out, out_power, m, 0.0, 0)
-                continue
-            power, middle = 0, 0.0
-            if in_range:
-                total = dot(l + least_left, down + last - m + least_left, until - least_left + 1)
-                if m % 2 == 0 and least_left <= m // 2 <= until:
-                    middle = l[m // 2] * g[m // 2] - n
-            else:
-                power = NOTHING
-                for k in range(least_left, until + 1):
-                    here = left_power[k] + right_power[m - k]
-                    if here > power:
-                        power = here
-                total = 0.0
-                for k in range(least_left, until + 1):
-                    total += left[k] * right[m - k] * below(power - left_power[k] - right_power[m - k])
-                if m % 2 == 0 and least_left <= m // 2 <= until:
-                    k = m // 2
-                    middle = left[k] * right[k] * below(power - left_power[k] - right_power[k])
-                    middle -= shrunk(n, power)
-            total = each * (total - (until - least_left + 1) * shrunk(n, power))
-            total += (2.0 * halves - each) * middle
-            store(out, out_power, m, total, power)
-    free(l)
-    free(g)
-    free(down)
 
 
 def parts_by_size(

@@ -28,8 +28,6 @@ from treebound.bounds.counting import log_falling_factorial
 from treebound.bounds.splits import node_budget_table
 from treebound.shapes import TreeShape
 
-__all__ = ["log_fast_growth"]
-
 FloatArray = NDArray[np.float64]
 # Products of integers, over all nodes, up to which ``pi^c`` is followed for every ``c``.
 _MOST_PRODUCTS = 5e5

@@ -20,8 +20,6 @@ from treebound.bounds._scaled import NOTHING, Scaled
 from treebound.bounds.splits import node_split_table
 from treebound.shapes import TreeShape
 
-__all__ = ["counted_growth"]
-
 # Multiplications up to which the parts of a shape are followed one by one: a tenth of a second.
 _PARTS_WORK = 2e7
 # Sizes in a row at which no cap may bind before the parts are summed.

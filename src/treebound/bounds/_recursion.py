@@ -24,19 +24,6 @@ from treebound.bounds.counting import stirling, stirling_at_most
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = [
-    "Features",
-    "Recursion",
-    "Rule",
-    "children",
-    "distinct_features",
-    "features_of",
-    "fill",
-    "joint_parts",
-    "plan_of",
-    "simple_case",
-]
-
 # More categories than any sample shows: an undeclared nominal column.
 UNBOUNDED = 1 << 400
 # Deeper shapes are prepared from the leaves up, so that Python's recursion stays shallow.

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
+from treebound._validation import invalid
 from treebound.bounds._recursion import Features, Recursion, Rule, children, fill, with_categories
 from treebound.bounds.splits import (
     node_budget,
@@ -27,16 +28,6 @@ from treebound.bounds.splits import (
 )
 from treebound.shapes import TreeShape
 
-__all__ = [
-    "budget_rule",
-    "fast_rule",
-    "feature_rule",
-    "first_bound",
-    "splits_of_left_size",
-    "splits_of_node",
-    "sum_over_sizes",
-]
-
 Coefficient = Callable[[int, int, Features], int]
 # Exact sums over part sizes take time quadratic in the sample size.
 _MOST_SIZES = 100_000
@@ -45,10 +36,8 @@ _MOST_SIZES = 100_000
 def _sizes(shape: TreeShape, m: int, features: Features) -> range:
     """Sizes of the left part; with real features only, both parts have an example for each leaf."""
     if m > _MOST_SIZES:
-        raise ValueError(
-            f"The 'm' parameter must be at most {_MOST_SIZES:,} for an exact sum over part sizes. "
-            f"Got {m:,} instead. Hint: tree_partitions with theorem='fast' takes any number."
-        )
+        hint = "tree_partitions with theorem='fast' takes any number."
+        raise invalid("m", "", f"at most {_MOST_SIZES:,} for an exact sum over part sizes", m, hint)
     if features.is_real:
         left, right = children(shape)
         return range(left.leaves, m - right.leaves + 1)

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Scaled", "alone", "log_above", "logs_above"]
-
 FloatArray = NDArray[np.float64]
 LN2 = log(2)
 # Half a unit in the last place of 1: the relative error of one operation.

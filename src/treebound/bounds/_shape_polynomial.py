@@ -1,4 +1,4 @@
-"""The polynomial of a shape in the chain closed form (ours, not in the paper).
+"""The polynomial of a shape in the chain closed form (ours; proved in the theory notes, "Chains").
 
 With ``Z = 2 ell (n-1) X + n B``, the growth function is at most ``n P_T(Z)``, where ``X^j`` is read
 as ``binom(m-1, j)`` once ``P_T(Z)`` is expanded in full:
@@ -10,16 +10,6 @@ children of equal shape             ``P = P_l + Z P_l^2 / 2``
 ==================================  ======================================================
 
 The coefficients in ``Z`` depend on the shape alone; they are kept by subtree.
-
-Why it holds. Take a real feature, a direction, and a labelling ``f``. Let ``k`` be the longest
-prefix of the sample, in the order of the feature, on which the left subtree realizes ``f``. The
-tree realizes ``f`` with this feature exactly if the right subtree realizes it on the rest. For
-``k = m`` that is the left subtree alone. For ``k < m`` the label of the next example is one of at
-most ``n - 1`` that stop the left subtree, and for each of them the right subtree has a share of
-``1/n`` of its labellings of the rest: at most ``(n-1)/n G_l(k) G_r(m-k)`` labellings, summed by
-``sum_k binom(k-1,i) binom(m-k-1,j) = binom(m-1,i+j+1)``. A categorical test gives at most
-``G_l(k) G_r(m-k)``, and ``binom(k-1,i) binom(m-k-1,j) <= binom(m-1,i+j)``. Tests that send all
-examples to one side give the labellings of one subtree; the ``n`` constant ones are in both.
 """
 
 from __future__ import annotations
@@ -30,8 +20,6 @@ from treebound.bounds import _series
 from treebound.bounds._cache import SizedCache
 from treebound.bounds._scaled import Scaled
 from treebound.shapes import TreeShape
-
-__all__ = ["chain_polynomial"]
 
 # Coefficients that are kept, 16 bytes each.
 _kept: SizedCache[Scaled] = SizedCache(1 << 22)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["STORED", "StoredSample"]
-
 
 class StoredSample(NamedTuple):
     """The order of the points in each feature; point 0 is lowest in the last ``corner`` ones."""

@@ -18,8 +18,6 @@ from treebound.bounds._recursion import Features
 from treebound.bounds.stumps import real_stump_partitions
 from treebound.bounds.witnesses import shattering_ranks
 
-__all__ = ["stump_sample", "stump_shatters"]
-
 IntArray = NDArray[np.int64]
 # Covering all splits of this many examples by categories is decided exactly.
 _COVERED = 5

@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 
 from treebound.bounds._recursion import Features, children, distinct_features, with_categories
 from treebound.bounds._scaled import Scaled
-from treebound.bounds._stump_growth import stump_growth
 from treebound.bounds._vc_node import CategoricalTests, Node
 from treebound.bounds.counting import sauer_shelah
 from treebound.bounds.partitioning import is_one_threshold, one_feature_partitions
+from treebound.bounds.stumps import best_attribution
 from treebound.shapes import TreeShape
-
-__all__ = ["EXACT", "Growth", "merged"]
 
 # VC dimensions known by exhaustive search over all samples, for every shape of that many leaves on
 # that many real features (benchmarks/exhaustive.cpp).
@@ -94,7 +92,7 @@ class Growth:
         together = []
         for one in landscapes:
             if shape.leaves == 2:
-                self._put(shape, one, stump_growth(one, self.size).least(self.cap))
+                self._put(shape, one, _stump_growth(one, self.size).least(self.cap))
             elif is_one_threshold(one):
                 self._put(shape, one, self._one_threshold(shape, one))
             elif one.is_real:
@@ -146,6 +144,13 @@ class Growth:
         shown = [min(m, *(features.ordinal or (m,))) for m in range(1, self.size + 1)]
         counts = [2 + 2 * one_feature_partitions(shape.leaves, 2, m) for m in shown]
         return Scaled.of_integers([2, *counts]).raised(1)
+
+
+@lru_cache(maxsize=1 << 12)
+def _stump_growth(features: Features, size: int) -> Scaled:
+    """Stump theorem: ``2 + 2 pi^2`` by sample size, ``pi^2`` the largest attribution."""
+    counts = [2 + 2 * best_attribution(m, features) for m in range(1, size + 1)]
+    return Scaled.of_integers([2, *counts]).raised(1)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -21,8 +21,6 @@ from treebound.bounds._scaled import Scaled, alone
 from treebound.bounds.splits import feature_split_table, node_budget_table, node_split_table
 from treebound.shapes import TreeShape
 
-__all__ = ["Node", "CategoricalTests"]
-
 FloatArray = NDArray[np.float64]
 # Raises a sum of counts above its rounding errors.
 _ABOVE = 1 + 1e-12

@@ -22,8 +22,6 @@ from treebound.bounds._vc_growth import EXACT, Growth, merged
 from treebound.bounds.partitioning import is_one_threshold
 from treebound.shapes import TreeShape
 
-__all__ = ["UpperBound", "largest_shattered"]
-
 _lock = Lock()
 # Multiplications up to which sums over part sizes are tried at all.
 _MOST_WORK = 4e9

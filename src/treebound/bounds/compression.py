@@ -21,8 +21,6 @@ from math import inf, log, pi
 
 from treebound.bounds.counting import log_binomial
 
-__all__ = ["log_labelled_plane_shapes", "log_message_weight"]
-
 # Every sum of logarithms below has fewer than 10^6 terms, each off by less than 10^-15 of itself.
 _SLACK = 1.0 + 1e-9
 

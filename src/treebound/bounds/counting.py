@@ -22,18 +22,6 @@ from numpy.typing import NDArray
 
 from treebound.bounds._checks import check_int
 
-__all__ = [
-    "largest_central",
-    "log_binomial",
-    "log_catalan",
-    "log_falling_factorial",
-    "log_wedderburn_etherington",
-    "sauer_shelah",
-    "splits_of_size",
-    "stirling",
-    "wedderburn_etherington",
-]
-
 IntArray = NDArray[np.integer[Any]]
 FloatArray = NDArray[np.float64]
 

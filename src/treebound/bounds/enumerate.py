@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treebound._validation import invalid
 from treebound.bounds._bitmasks import (
     Masks,
     column_tests,
@@ -26,8 +27,6 @@ from treebound.bounds._bitmasks import (
 )
 from treebound.bounds._checks import check_int, check_shape
 from treebound.shapes import TreeShape
-
-__all__ = ["Partition", "count_realizable", "realizable_growth", "realizable_partitions"]
 
 Partition = tuple[tuple[int, ...], ...]
 """The parts of a sample as rows in ascending order, the part of the first row first."""
@@ -112,10 +111,6 @@ def count_realizable(
     X, kinds, shape, c, one_sided, categories
         As in :func:`treebound.bounds.realizable_partitions`.
 
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> import treebound as tb
@@ -150,10 +145,6 @@ def realizable_growth(
         Number of classes ``n``.
     one_sided, categories
         As in :func:`treebound.bounds.realizable_partitions`.
-
-    Returns
-    -------
-    int
 
     Examples
     --------
@@ -191,15 +182,10 @@ def _sample_tests(
 def _check_sample(X: ArrayLike, kinds: Sequence[str], where: str) -> NDArray[Any]:
     table = np.asarray(X)
     if table.ndim != 2 or len(table) == 0:
-        raise ValueError(
-            f"The 'X' parameter of {where} must be an array of shape (m, d) with m >= 1. "
-            f"Got an array of shape {table.shape} instead."
-        )
+        raise invalid("X", where, "an array of shape (m, d) with m >= 1", table.shape)
     if isinstance(kinds, str) or len(kinds) != table.shape[1]:
-        raise ValueError(
-            f"The 'kinds' parameter of {where} must name the kind of each of the "
-            f"{table.shape[1]} columns. Got {kinds!r} instead."
-        )
+        must = f"the kind of each of the {table.shape[1]} columns"
+        raise invalid("kinds", where, must, kinds)
     for i, kind in enumerate(kinds):
         if kind not in KINDS:
             raise ValueError(
@@ -228,10 +214,7 @@ def _declared(
     if categories is None:
         categories = [None] * len(kinds)
     if len(categories) != len(kinds):
-        raise ValueError(
-            f"The 'categories' parameter of {where} must have one entry per column, {len(kinds)}. "
-            f"Got {categories!r} instead."
-        )
+        raise invalid("categories", where, f"one entry per column, {len(kinds)}", categories)
     declared: list[int | None] = []
     for i, kind in enumerate(kinds):
         if kind == "real":
@@ -242,10 +225,8 @@ def _declared(
             largest + 1 if categories[i] is None else check_int("categories", categories[i], where)
         )
         if largest >= count or not np.isin(table[:, i], np.arange(count)).all():
-            raise ValueError(
-                f"The 'X' parameter of {where} must have codes 0, ..., {count - 1} in column {i}, "
-                f"which declares {count} categories. Got {table[:, i].tolist()!r} instead."
-            )
+            must = f"codes 0, ..., {count - 1} in column {i}, which declares {count} categories"
+            raise invalid("X", where, must, table[:, i].tolist())
         declared.append(count)
     return declared
 

@@ -25,6 +25,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._validation import OneOf, check, invalid
 from treebound.bounds._by_size import growth_by_size
 from treebound.bounds._checks import check_int, check_landscape, check_shape, check_size
 from treebound.bounds._closed import (
@@ -38,8 +39,6 @@ from treebound.bounds._fast import log_fast_growth
 from treebound.bounds._recursion import Features, features_of
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
-
-__all__ = ["log_growth", "log_growth_leaves"]
 
 IntArray = NDArray[np.integer[Any]]
 FloatArray = NDArray[np.float64]
@@ -122,10 +121,8 @@ def _by_size(kind: str) -> Form:
         if _is_simple(shape, m, n_classes, features):
             return log(n_classes)
         if m > _MOST_SIZES:
-            raise ValueError(
-                f"The 'm' parameter of log_growth must be at most {_MOST_SIZES:,} for form="
-                f"{kind!r}, which sums over part sizes. Got {m!r} instead. Hint: form='best'."
-            )
+            must = f"at most {_MOST_SIZES:,} for form={kind!r}, which sums over part sizes"
+            raise invalid("m", "log_growth", must, m, "form='best'.")
         return growth_by_size(shape, m, n_classes, features, kind)
 
     return found
@@ -232,10 +229,8 @@ def _check_leaves(leaves: object) -> NDArray[np.int64]:
     if not isinstance(leaves, np.ndarray):
         return np.asarray(check_int("leaves", leaves, "log_growth_leaves"), dtype=np.int64)
     if leaves.dtype.kind not in "iu" or (leaves.size and leaves.min() < 1):
-        raise ValueError(
-            "The 'leaves' parameter of log_growth_leaves must be an int >= 1 or an array of such. "
-            f"Got {leaves!r} instead."
-        )
+        must = "an int >= 1 or an array of such"
+        raise invalid("leaves", "log_growth_leaves", must, leaves)
     return np.ascontiguousarray(leaves, dtype=np.int64)
 
 
@@ -243,10 +238,5 @@ Computed = TypeVar("Computed")
 
 
 def _form_of(form: str, forms: Mapping[str, Computed], where: str) -> Computed:
-    try:
-        return forms[form]
-    except (KeyError, TypeError):
-        names = ", ".join(map(repr, forms))
-        raise ValueError(
-            f"The 'form' parameter of {where} must be one of {names}. Got {form!r} instead."
-        ) from None
+    check(where, {"form": form}, {"form": OneOf(tuple(forms))})
+    return forms[form]

@@ -25,8 +25,6 @@ from treebound.bounds.theorems import Theorem, evaluate
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["one_feature_partitions", "partitions"]
-
 # Steps, an upper bound, up to which the sum over features is tried: some seconds.
 _REFINED_STEPS = 5e7
 _by_size = sum_over_sizes(splits_of_left_size)

@@ -25,18 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treebound._validation import invalid
 from treebound.bounds._checks import check_at_most
-
-__all__ = [
-    "ERROR_PRIOR",
-    "binomial_rates",
-    "binomial_upper",
-    "log_leaves_prior",
-    "risk_upper",
-    "shawe_taylor",
-    "tail_inversion",
-    "vapnik",
-]
 
 ERROR_PRIOR = 2.0**-10.5
 """The paper's r, chosen there by cross-validation over its data sets."""
@@ -115,16 +105,8 @@ def vapnik(
 
     Parameters
     ----------
-    m : int
-        Number of examples.
-    errors : float or array of float
-        Training errors, or their total weight.
-    log_growth : float or array of float
-        Natural log of the growth function **at 2m**.
-    delta : float
-        Probability with which the bound may fail.
-    log_prior : float or array of float
-        ln p, the log of the share of ``delta`` that the class of the tree gets.
+    m, errors, log_growth, delta, log_prior
+        As in :func:`treebound.bounds.shawe_taylor`.
 
     Returns
     -------
@@ -323,7 +305,7 @@ def log_leaves_prior(leaves: ArrayLike) -> Any:
     """
     count = np.asarray(leaves)
     if count.dtype.kind not in "iu" or count.size == 0 or count.min() < 1:
-        raise ValueError(f"The 'leaves' parameter must be an int >= 1. Got {leaves!r} instead.")
+        raise invalid("leaves", "", "an int >= 1", leaves)
     return _plain(-np.log(math.pi**2 / 6.0 * count.astype(float) ** 2))
 
 
@@ -419,10 +401,7 @@ def _stirling_rest(n: Floats) -> Floats:
 
 def _share(function: str, name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
-        raise ValueError(
-            f"The {name!r} parameter of {function} must be a float in the range (0, 1). "
-            f"Got {value!r} instead."
-        )
+        raise invalid(name, function, "a float in the range (0, 1)", value)
     return float(value)
 
 
@@ -434,19 +413,14 @@ def _log_quarter(function: str, delta: object) -> float:
 def _errors(function: str, errors: ArrayLike, m: int) -> Floats:
     k = np.asarray(errors, dtype=np.float64)
     if not ((k >= 0) & (k <= m)).all():
-        raise ValueError(
-            f"The 'errors' parameter of {function} must be in the range [0, m] = [0, {m}]. "
-            f"Got {errors!r} instead."
-        )
+        raise invalid("errors", function, f"in the range [0, m] = [0, {m}]", errors)
     return k
 
 
 def _whole_errors(function: str, errors: float, m: int) -> int:
     if isinstance(errors, bool) or not isinstance(errors, Real) or not float(errors).is_integer():
-        raise ValueError(
-            f"The 'errors' parameter of {function} must be a whole number of examples. "
-            f"Got {errors!r} instead. Hint: it counts rows, so rows cannot have weights."
-        )
+        hint = "it counts rows, so rows cannot have weights."
+        raise invalid("errors", function, "a whole number of examples", errors, hint)
     return int(_errors(function, float(errors), m))
 
 
@@ -454,15 +428,9 @@ def _logs(function: str, log_growth: ArrayLike, log_prior: ArrayLike) -> tuple[F
     log_tau = np.asarray(log_growth, dtype=np.float64)
     log_p = np.asarray(log_prior, dtype=np.float64)
     if not (log_tau >= 0).all():
-        raise ValueError(
-            f"The 'log_growth' parameter of {function} must be the log of a count, so >= 0. "
-            f"Got {log_growth!r} instead."
-        )
+        raise invalid("log_growth", function, "the log of a count, so >= 0", log_growth)
     if not (log_p <= 0).all():
-        raise ValueError(
-            f"The 'log_prior' parameter of {function} must be the log of a probability, so <= 0. "
-            f"Got {log_prior!r} instead."
-        )
+        raise invalid("log_prior", function, "the log of a probability, so <= 0", log_prior)
     return log_tau, log_p
 
 

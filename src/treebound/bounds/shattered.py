@@ -25,8 +25,6 @@ from treebound.bounds._stump_samples import stump_sample, stump_shatters
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["LowerBound", "shattered_at_least", "shattered_sample"]
-
 IntArray = NDArray[np.int64]
 # Features of each kind, those with most categories, whose categories are shared between children.
 _MOST_FOLLOWED = 24
@@ -55,10 +53,8 @@ def shattered_sample(shape: TreeShape, landscape: Landscape) -> NDArray[np.int64
 
     Parameters
     ----------
-    shape : TreeShape
-        The shape of the trees.
-    landscape : Landscape
-        The features a tree may test.
+    shape, landscape
+        As in :func:`treebound.bounds.vc_dimension`.
 
     Returns
     -------

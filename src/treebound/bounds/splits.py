@@ -19,24 +19,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import comb
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = [
-    "binomial_at_most",
-    "feature_split_table",
-    "flat_splits",
-    "node_budget",
-    "node_budget_table",
-    "node_split_table",
-    "node_splits_of_size",
-    "nominal_splits",
-    "nominal_splits_beyond",
-    "nominal_splits_of_size",
-    "sum_of_quotients",
-]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -145,27 +131,6 @@ def node_splits_of_size(m: int, k: int, landscape: FeatureCounts) -> int:
     made += sum(min(twice * (o - 1), 2) for o in landscape.ordinal)
     made += sum(twice * nominal_splits_of_size(n, m, small) for n in landscape.nominal)
     return binomial_at_most(m, k, made)
-
-
-class FlatSplits(NamedTuple):
-    """Splits of a node that do not depend on their size: thresholds alone, and enough examples."""
-
-    each: float
-    """2-partitions with a smaller part of ``k < m/2`` examples."""
-    halves: float
-    """2-partitions in two halves."""
-    from_size: int
-    """The sample size from which on this holds: ``binom(m, k)`` is at least ``m``."""
-
-
-def flat_splits(features: FeatureCounts) -> FlatSplits | None:
-    """``D_k`` as numbers, or None where nominal features make them depend on ``k``."""
-    if features.nominal:
-        return None
-    each = 2 * features.real + sum(min(o - 1, 2) for o in features.ordinal)
-    # Half of D_k in the middle: at most binom(m, m/2) / 2, which is at least m - 1.
-    halves = features.real + len(features.ordinal)
-    return FlatSplits(float(each), float(halves), max(each, halves + 1, 2))
 
 
 def node_split_table(features: FeatureCounts, first: int, last: int) -> FloatArray:

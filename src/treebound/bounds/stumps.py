@@ -1,19 +1,8 @@
 """2-partitions of a single node: real, ordinal and nominal features, and any mixture.
 
-==================  ======================================================================
-symbol              meaning
-==================  ======================================================================
-``m``, ``k``        examples; the size of a part, ``k <= m/2`` without loss of generality
-``ell``             number of real features
-``O_i``, ``N_i``    categories of the ordinal and of the nominal features
-``omega``, ``nu``   how many ordinal and nominal features there are
-``S(m, 2)_k``       2-partitions with a part of size ``k``
-``R_N``             2-partitions a nominal feature with ``N`` categories can make
-``R_{N,k}``         those of them that have a part of size ``k``
-``R_k``             2-partitions with a part of size ``k`` in the greedy attribution
-==================  ======================================================================
-
-Every function returns an exact integer, and an upper bound on ``pi^2(m)`` of a stump.
+Every function returns an exact integer, and an upper bound on ``pi^2(m)`` of a stump. Symbols are
+those of :mod:`treebound.bounds.splits`; ``S(m, 2)_k`` counts the 2-partitions with a part of size
+``k``, and ``R_k`` those in the greedy attribution.
 """
 
 from __future__ import annotations
@@ -32,8 +21,6 @@ from treebound.bounds.splits import (
     nominal_splits_of_size,
 )
 from treebound.landscape import Landscape
-
-__all__ = ["OrdinalAttribution", "ordinal_attribution", "real_stump_partitions", "stump_partitions"]
 
 
 def stump_partitions(m: int, landscape: Landscape) -> int:
@@ -149,10 +136,6 @@ def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
         Number of examples, at most ``10**6``: the result has an entry for every part size.
     ordinal : sequence of int
         Number of categories of each feature.
-
-    Returns
-    -------
-    OrdinalAttribution
 
     Examples
     --------

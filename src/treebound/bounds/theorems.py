@@ -28,6 +28,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from treebound._validation import OneOf, check, invalid
 from treebound.bounds._checks import check_int, check_landscape, check_shape, check_size
 from treebound.bounds._recursion import Features, Recursion, Rule, features_of, simple_case
 from treebound.bounds._rules import (
@@ -41,8 +42,6 @@ from treebound.bounds._rules import (
 from treebound.bounds.splits import binomial_at_most
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
-
-__all__ = ["THEOREMS", "Theorem", "tree_partitions"]
 
 
 @dataclass(frozen=True)
@@ -62,14 +61,8 @@ def tree_partitions(
 
     Parameters
     ----------
-    shape : TreeShape
-        The shape of the trees.
-    c : int
-        Number of parts, at least 1.
-    m : int
-        Number of examples, at least 1.
-    landscape : Landscape
-        The features a tree may test.
+    shape, c, m, landscape
+        As in :func:`treebound.bounds.partitions`.
     theorem : str
         ``"real"``, ``"ordinal-by-feature"``, ``"ordinal-by-size"``, ``"ordinal-by-count"``,
         ``"nominal-by-feature"``, ``"nominal-by-size"``, ``"mixture"``, ``"by-size"``,
@@ -79,7 +72,7 @@ def tree_partitions(
     Returns
     -------
     int
-        0 for ``c > min(m, leaves)``, else 1 for ``c = 1``, else 0 without an informative feature.
+        As in :func:`treebound.bounds.partitions`.
 
     Raises
     ------
@@ -100,11 +93,7 @@ def tree_partitions(
     63
     """
     where = "tree_partitions"
-    if not isinstance(theorem, str) or theorem not in THEOREMS:
-        names = ", ".join(map(repr, THEOREMS))
-        raise ValueError(
-            f"The 'theorem' parameter of {where} must be one of {names}. Got {theorem!r} instead."
-        )
+    check(where, {"theorem": theorem}, {"theorem": OneOf(tuple(THEOREMS))})
     chosen = THEOREMS[theorem]
     check_shape(shape, where)
     check_landscape(landscape, where)
@@ -135,10 +124,8 @@ def evaluate(
 def _check_only(landscape: Landscape, kind: str, where: str) -> None:
     counts = {"real": landscape.real, "ordinal": landscape.ordinal, "nominal": landscape.nominal}
     if any(chosen for name, chosen in counts.items() if name != kind):
-        raise ValueError(
-            f"The 'landscape' parameter of {where} must have {kind} features only here. "
-            f"Got {landscape!r} instead. Hint: theorem='by-size' takes any mixture."
-        )
+        hint = "theorem='by-size' takes any mixture."
+        raise invalid("landscape", where, f"of {kind} features only here", landscape, hint)
 
 
 def _real(m: int, k: int, features: Features) -> int:

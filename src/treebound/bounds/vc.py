@@ -37,8 +37,6 @@ from treebound.bounds.shattered import shattered_at_least
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["VCDimension", "stump_vc_dimension", "vc_dimension"]
-
 
 @dataclass(frozen=True)
 class VCDimension:

@@ -8,11 +8,9 @@ row            a permutation; its k-prefix ``A_k`` and k-suffix ``B_k`` are the 
 ``R_k^+``      those, and one more if |V_k| is odd: all of V_k occurs among their sides
 =============  ==================================================================================
 
-The paper conjectures that its stump theorem is an equality for all m and l. It is: for each m
-there is one list of permutations whose first l attain ``1/2 sum_k min(2 l, binom(m, k))`` for every
-l. The construction starts from the halves and goes down; at each size a perfect matching of a
-graph on the k-sets and (k-1)-sets says which rows go on and by which element they shrink. That
-this matching exists is the theorem; finding it takes general (non-bipartite) matching.
+The paper conjectures that its stump theorem is an equality; the theory notes prove it ("The stump
+bound is attained"). The construction starts from the halves and goes down; at each size a perfect
+matching of a graph on the k-sets and (k-1)-sets says which rows go on and how they shrink.
 """
 
 from __future__ import annotations
@@ -28,8 +26,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from treebound._extras import require
 from treebound.bounds._checks import check_int
-
-__all__ = ["WitnessCheck", "check_witness", "prefix_orders", "shattering_ranks", "witness"]
 
 Edge = tuple[int, int]
 

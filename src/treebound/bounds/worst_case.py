@@ -28,8 +28,6 @@ from treebound.bounds.counting import stirling
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["WorstSample", "worst_growth", "worst_sample"]
-
 Tests = frozenset[int]
 Column = tuple[int, ...]
 Option = tuple[Column, Tests]
@@ -137,12 +135,8 @@ def worst_sample(
 
     Parameters
     ----------
-    shape : TreeShape
-        The shape of the trees.
-    c : int
-        Number of parts.
-    m : int
-        Number of rows.
+    shape, c, m
+        As in :func:`treebound.bounds.partitions`.
     landscape : Landscape
         The features of the sample.
     one_sided : bool
@@ -200,10 +194,6 @@ def worst_growth(
         Number of classes ``n``.
     landscape, one_sided, max_samples, stop_at, random_state
         As in :func:`treebound.bounds.worst_sample`.
-
-    Returns
-    -------
-    WorstSample
 
     Examples
     --------

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.exchange import Exports, load, save, write_predictions
-from treebound.model import Model, as_method, as_model
+from treebound.model import Model
+from treebound.model_methods import as_method, as_model
 from treebound.show import Explanation, Forms, TreeDisplay, explain, to_notebook
 
 if TYPE_CHECKING:

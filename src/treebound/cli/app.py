@@ -17,8 +17,6 @@ from rich.console import Console
 
 import treebound
 
-__all__ = ["app", "console", "fail", "load_all", "main"]
-
 
 def _new_app() -> App:
     return App(

@@ -7,9 +7,7 @@ from json import dumps
 
 from treebound.cli.app import app, console
 from treebound.cli.messages import print_result
-from treebound.cli.options import Data, Switch, TableOptions, read_training
-
-__all__ = ["check"]
+from treebound.cli.options import Data, Json, TableOptions, read_training
 
 _EXAMPLES = """\
 Examples:
@@ -25,7 +23,7 @@ def check(
     /,
     *,
     target: str | None = None,
-    json: Switch = False,
+    json: Json = False,
     options: TableOptions = TableOptions(),  # noqa: B008  # frozen
 ) -> None:
     """Show what the columns of a table look like, and what is suspicious.
@@ -38,8 +36,6 @@ def check(
     ----------
     target
         The column to predict; not needed if the schema names it.
-    json
-        Print all of it as JSON.
     """
     from treebound.cli.findings import remedy
     from treebound.data.check import HEADINGS, aligned, check_sample, file_findings

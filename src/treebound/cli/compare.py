@@ -8,10 +8,8 @@ from pathlib import Path
 
 from treebound.cli.app import app, console
 from treebound.cli.messages import print_result
-from treebound.cli.options import Data, FileOptions, Model, Switch, Target
+from treebound.cli.options import Data, FileOptions, Json, Model, Target
 from treebound.cli.overwrite import check_output
-
-__all__ = ["compare"]
 
 _EXAMPLES = """\
 Examples:
@@ -29,7 +27,7 @@ def compare(
     /,
     *,
     target: Target = None,
-    json: Switch = False,
+    json: Json = False,
     plot: Path | None = None,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:
@@ -40,8 +38,6 @@ def compare(
 
     Parameters
     ----------
-    json
-        Print all figures as JSON.
     plot
         Where to draw the two trees side by side (PNG, SVG or PDF).
     """

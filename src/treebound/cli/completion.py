@@ -7,8 +7,6 @@ from typing import Literal
 
 from treebound.cli.app import app, load_all
 
-__all__ = ["completion"]
-
 _EXAMPLES = """\
 Examples:
 

@@ -14,8 +14,6 @@ from treebound.cli.app import app, console, fail
 from treebound.cli.messages import print_result
 from treebound.datasets import DatasetError, DatasetInfo, sources
 
-__all__ = ["data_app"]
-
 _EXAMPLES = """\
 Examples:
 

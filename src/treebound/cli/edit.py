@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from treebound.edit import Editor
     from treebound.model import Model as FittedModel
 
-__all__ = ["edit"]
-
 _EXAMPLES = """\
 Examples:
 

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from treebound.cli.app import app, console
 from treebound.cli.messages import plain_table, print_message, print_result
-from treebound.cli.options import Data, FileOptions, Model, Switch, Target
+from treebound.cli.options import Data, Delta, FileOptions, Json, Model, More, Target, Threshold
 
 if TYPE_CHECKING:
     from treebound.certificate import Certificate
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from treebound.certificate.referral import Referral
     from treebound.data.files import RawTable
     from treebound.model import Model as FittedModel
-
-__all__ = ["certify", "evaluate"]
 
 _MOST_CLASSES = 12  # in a confusion matrix
 _MOST_PAIRS = 12  # of classes, if that is too large
@@ -50,29 +48,17 @@ def evaluate(
     model: Model,
     data: Data,
     /,
-    *more: Path,
+    *more: More,
     target: Target = None,
-    delta: float | None = None,
-    threshold: str | None = None,
-    json: Switch = False,
+    delta: Delta = None,
+    threshold: Threshold = None,
+    json: Json = False,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:
     """Try a model on labelled rows that took no part in fitting.
 
     Prints how many rows are misclassified, every class with its precision and recall, the
     confusion matrix, and what the rows promise of new ones. The table may be larger than memory.
-
-    Parameters
-    ----------
-    more
-        Further files with rows of the same table.
-    delta
-        The promise holds with probability 1 - delta; by default as the model was fitted.
-    threshold
-        LABEL=PROBABILITY: answer this class wherever its probability is at least so large; or
-        LABEL=FALSE:MISSED, the costs of answering it falsely and of missing it, such as bad=1:15.
-    json
-        Print all figures as JSON.
     """
     from treebound.cli.models import loaded_model, one_leaf, percent, tested_rows
     from treebound.cli.weighting import with_threshold
@@ -131,9 +117,9 @@ def certify(
     *,
     target: Target = None,
     kind: Literal["training", "held-out", "prior"] | None = None,
-    delta: float | None = None,
+    delta: Delta = None,
     costs: Annotated[list[str], Parameter(negative="")] = (),  # type: ignore[assignment]
-    json: Switch = False,
+    json: Json = False,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:  # fmt: skip
     """Say what a model promises on new examples.
@@ -143,13 +129,9 @@ def certify(
     kind
         What the rows are, for a model that has no record of its rows; prior: all training rows,
         in their order, of which a fifth defines a prior over trees.
-    delta
-        The promise holds with probability 1 - delta; by default as the model was fitted.
     costs
         Bound the mean cost instead: LABEL=COST, what an error on a class costs (may be repeated;
         1 for the others).
-    json
-        Print the certificate as JSON.
     """
     from treebound.cli.models import labelled_rows, loaded_model, one_leaf, tested_rows
 

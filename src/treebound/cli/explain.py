@@ -12,8 +12,6 @@ from treebound.cli.options import Data, FileOptions, Model, Switch
 if TYPE_CHECKING:
     from treebound.show import Explanation
 
-__all__ = ["explain"]
-
 # Rows read at a time: few, since the first ones are wanted.
 _CHUNK = 1000
 _EXAMPLES = """\

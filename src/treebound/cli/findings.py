@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from treebound.data import Sample
 from treebound.data.findings import Finding, findings, target_findings
 
-__all__ = ["brief_lines", "remedy"]
-
 _BRIEF = 5
 
 

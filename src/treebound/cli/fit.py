@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from treebound.model import Model
     from treebound.parameters import FitParameters
 
-__all__ = ["Pruner", "fit"]
-
 Pruner = Literal[
     "bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", "mdl"
 ]
@@ -301,15 +299,16 @@ def _cross_validated(
 ) -> str:
     """Cross-validate and print the result; the share of errors."""
     from treebound.classifier.fitting import cross_validated
-    from treebound.cli.models import constant_error, leaves, percent
+    from treebound.cli.models import constant_error, percent
     from treebound.show.quality import quality_line
+    from treebound.show.words import counted
 
     with progress(f"cross-validating, {k} folds", quiet):
         folds = cross_validated(parameters, sample, k)
     shares = [fold.errors / fold.rows for fold in folds]
     sizes = [fold.leaves for fold in folds]
     least, most = min(sizes), max(sizes)
-    size = leaves(most) if least == most else f"{least:,} to {most:,} leaves"
+    size = counted(most, "leaf") if least == most else f"{least:,} to {most:,} leaves"
     total = percent(sum(fold.errors for fold in folds) / sample.n_rows)
     print_message(
         f"{len(folds)}-fold cross-validation: {total} of the rows are misclassified "

@@ -11,8 +11,6 @@ from rich.table import Table
 
 from treebound.cli.app import console
 
-__all__ = ["errors", "plain_table", "print_message", "print_result", "progress"]
-
 
 class ErrorConsole(Console):
     """Standard error. If its reader is gone, nothing more is printed and the command goes on."""

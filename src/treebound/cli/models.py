@@ -12,15 +12,13 @@ from treebound.cli.output import write_result
 from treebound.data.columns import Column
 from treebound.data.schema import Schema
 from treebound.growing.rules import rules_in_words
-from treebound.model import Model, Tested
+from treebound.model import Model
+from treebound.model_rows import Tested
 
 if TYPE_CHECKING:
     from treebound.cli.options import FileOptions
     from treebound.data.files import RawTable, Source
     from treebound.tree import Tree
-
-__all__ = ["asked_columns", "constant_error", "labelled_rows", "leaves", "loaded_model", "one_leaf",
-           "percent", "save_model", "schema_of", "summary", "tested_rows"]  # fmt: skip
 
 
 def loaded_model(model: Path, data: Path | None = None) -> Model:
@@ -116,14 +114,17 @@ def save_model(model: Model, path: Path) -> None:
 
 def summary(model: Model) -> str:
     """What a fitted tree is worth: its size and errors beside a constant answer; certificate."""
+    from treebound.show.words import counted
+
     grown, tree = model.grown, model.tree
     total, majority = float(tree.weight[0]), tree.classes.tolist()[int(tree.counts[0].argmax())]
     verb = "is" if tree.errors == 1 else "are"
     lines = [one_leaf(tree)] if tree.n_leaves == 1 else []
     lines.append(
-        f"{leaves(grown.n_leaves)} grown, {tree.n_leaves:,} kept; {_number(tree.errors)} of "
-        f"{_number(total)} training examples {verb} misclassified ({percent(tree.errors / total)}; "
-        f"always {majority!r}: {percent(constant_error(tree))})."
+        f"{counted(grown.n_leaves, 'leaf')} grown, {tree.n_leaves:,} kept; "
+        f"{_number(tree.errors)} of {_number(total)} training examples {verb} "
+        f"misclassified ({percent(tree.errors / total)}; always {majority!r}: "
+        f"{percent(constant_error(tree))})."
     )
     lines += [*rules_in_words(model.options, tree), *_choice(model)]
     certificate = model.certificate
@@ -159,11 +160,6 @@ def one_leaf(tree: Tree) -> str:
 def constant_error(tree: Tree) -> float:
     """Error of always answering the most frequent class, on the training examples."""
     return 1.0 - float(tree.counts[0].max()) / float(tree.weight[0])
-
-
-def leaves(count: int) -> str:
-    """A number of leaves in words."""
-    return "1 leaf" if count == 1 else f"{count:,} leaves"
 
 
 def percent(share: float) -> str:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from treebound.certificate.monitor import Monitor
     from treebound.model import Model as FittedModel
 
-__all__ = ["monitor"]
-
 _EXAMPLES = """\
 Examples:
 

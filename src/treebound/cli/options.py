@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from treebound.data.files import RawTable
     from treebound.data.schema import Layout, Schema
 
-__all__ = ["Data", "FileOptions", "Force", "Model", "Output", "Quiet", "Switch", "TableOptions",
-           "Target", "TrainingTable", "read_training"]  # fmt: skip
-
 _TABLE = "A CSV or Parquet file, or '-' for one on standard input."
 _MODEL = "A model that 'treebound fit' wrote, or '-' for one on standard input."
 _reading = Group("How the table is read", sort_key=1)
@@ -31,6 +28,18 @@ Target = Annotated[
     str | None,
     Parameter(help="The column to predict; by default the one the model was fitted to."),
 ]
+More = Annotated[Path, Parameter(help="Further files with rows of the same table.")]
+Json = Annotated[bool, Parameter(negative="", help="Print all of it as JSON.")]
+Delta = Annotated[
+    float | None,
+    Parameter(help="The promise holds with probability 1 - delta; by default as fitted."),
+]
+Threshold = Annotated[
+    str | None,
+    Parameter(help="LABEL=PROBABILITY: answer this class wherever its probability is at least so "
+              "large; or LABEL=FALSE:MISSED, the costs of answering it falsely and of missing it, "
+              "such as bad=1:15."),
+]  # fmt: skip
 
 
 def _many(help: str) -> Parameter:
@@ -195,20 +204,11 @@ def _columns(texts: Sequence[str], option: str) -> list[tuple[str, tuple[str, ..
 
 @dataclass(frozen=True)
 class TrainingTable:
-    """A table to learn from.
-
-    Attributes
-    ----------
-    raw : RawTable
-    schema : Schema
-        What every column is taken for.
-    ordered : list of str
-        Columns of numbers that are ordinal.
-    """
+    """A table to learn from."""
 
     raw: RawTable
-    schema: Schema
-    ordered: list[str]
+    schema: Schema  # what every column is taken for
+    ordered: list[str]  # columns of numbers that are ordinal
 
     def sample(self) -> Sample:
         """The rows, encoded."""

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from treebound._files import atomic_write
 
-__all__ = ["write_result"]
-
 
 def write_result(content: str | bytes, path: Path | None) -> None:
     """Write text or bytes to a file, atomically, or to standard output."""

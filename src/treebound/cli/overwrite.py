@@ -9,8 +9,6 @@ from pathlib import Path
 
 from treebound._files import check_writable, is_special
 
-__all__ = ["check_distinct", "check_output", "kind_of"]
-
 _TEXT = "a text file"
 # Files that say what they are in their first bytes.
 _STARTS = (
@@ -44,24 +42,10 @@ _NOT_TEXT = ("model", "parquet", "html", "svg", "png", "pdf", "onnx")
 def check_output(
     path: Path | None, form: str | None, *, reads: Iterable[Path | None] = (), force: bool = False
 ) -> None:
-    """Raise now, before the long work, if a command must not write a file.
+    """Raise now, before the long work, if a command must not write a file of some form.
 
-    Parameters
-    ----------
-    path : Path or None
-        Where the result goes; None and "-" are standard output.
-    form : str or None
-        What will be written: "model", "csv", "parquet", or a form of ``treebound show``. None
-        where the writer looks at an existing file itself.
-    reads : iterable of Path
-        The files and folders that the command reads. They are never written over.
-    force : bool
-        Whether a file of another kind may be written over.
-
-    Raises
-    ------
-    OSError, ValueError
-        Naming the file and the reason.
+    What it ``reads`` is never written over; a file of another kind only by ``force``. The form is
+    None where the writer looks at an existing file itself.
     """
     if path is None or str(path) == "-":
         return

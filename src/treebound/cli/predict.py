@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from treebound.cli.app import app
 from treebound.cli.messages import progress
-from treebound.cli.options import Data, FileOptions, Force, Model, Output, Quiet, Switch
+from treebound.cli.options import (
+    Data,
+    FileOptions,
+    Force,
+    Model,
+    More,
+    Output,
+    Quiet,
+    Switch,
+    Threshold,
+)  # fmt: skip
 from treebound.cli.overwrite import check_output
-
-__all__ = ["predict"]
 
 _EXAMPLES = """\
 Examples:
@@ -25,10 +31,10 @@ def predict(
     model: Model,
     data: Data,
     /,
-    *more: Path,
+    *more: More,
     output: Output = None,
     proba: Switch = False,
-    threshold: str | None = None,
+    threshold: Threshold = None,
     keep: Switch = False,
     chunk_rows: int = 100_000,
     force: Force = False,
@@ -41,15 +47,10 @@ def predict(
 
     Parameters
     ----------
-    more
-        Further files with rows of the same table.
     output
         A CSV or Parquet file; by default CSV on standard output.
     proba
         Also write the probability of every class.
-    threshold
-        LABEL=PROBABILITY: answer this class wherever its probability is at least so large; or
-        LABEL=FALSE:MISSED, the costs of answering it falsely and of missing it, such as bad=1:15.
     keep
         Also write the columns of the table.
     chunk_rows

@@ -10,8 +10,6 @@ from treebound.cli.messages import print_message
 from treebound.cli.options import Data, FileOptions, Force, Model, Output, Target
 from treebound.cli.overwrite import check_output
 
-__all__ = ["prune"]
-
 _EXAMPLES = """\
 Examples:
 

@@ -16,8 +16,6 @@ from treebound.exchange import Exports
 from treebound.model import Model as FittedModel
 from treebound.show import Forms
 
-__all__ = ["show"]
-
 # Every form that the classifier has as a method, and the pictures.
 _METHODS = {
     name.removeprefix("to_"): method

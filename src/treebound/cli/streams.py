@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from treebound.model import Model
     from treebound.parameters import FitParameters
 
-__all__ = ["fit_files", "must_stream", "warnings_as_lines"]
-
 # A table in memory takes a few times the size of its file.
 _TIMES_IN_MEMORY = 6
 
@@ -45,22 +43,7 @@ def fit_files(
     tell: Callable[[str], None],
     checkpoint: Path | None = None,
 ) -> Model:
-    """Fit a tree to files that are read batch by batch.
-
-    Parameters
-    ----------
-    parameters : FitParameters
-    paths : sequence of Path
-        Files of one kind, or folders of such.
-    target : str, optional
-        The column to predict; by default the one the schema names.
-    options : TableOptions
-        How the files are read.
-    tell : callable
-        Called with a line that says how far it is.
-    checkpoint : Path, optional
-        A file that keeps the tree as far as it is grown.
-    """
+    """Fit a tree to files that are read batch by batch; ``tell`` gets a line of progress."""
     from treebound.classifier.fitting import fit_stream
     from treebound.cli.options import no_target
     from treebound.data.files import Source, SourceBatches

@@ -19,8 +19,6 @@ from treebound.cli.overwrite import check_output
 if TYPE_CHECKING:
     from treebound.datasets import Schema
 
-__all__ = ["bench", "report"]
-
 bench = App(name="bench", help="Run the study of pruners, or go on with one that was stopped.")
 app.command(bench)
 

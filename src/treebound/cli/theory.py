@@ -16,8 +16,6 @@ from treebound.cli.app import theory as _theory
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
-__all__ = ["growth", "partitions", "shapes", "vcdim", "witness"]
-
 # More shapes than this are counted, not listed.
 _MOST_SHAPES = 20
 # Half a minute; each further example takes five times as long.
@@ -49,14 +47,18 @@ def _category_count(text: str) -> int | None:
 
 
 Shape = Annotated[
-    TreeShape, Parameter(converter=_shape, n_tokens=1, allow_leading_hyphen=True, metavar="SHAPE")
-]
+    TreeShape,
+    Parameter(converter=_shape, n_tokens=1, allow_leading_hyphen=True, metavar="SHAPE",
+              help="'.' is a leaf, '(XY)' a node, e.g. \"((..).)\"."),
+]  # fmt: skip
 AtLeastOne = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 Categories = Annotated[
     tuple[int | None, ...],
     Parameter(converter=_category_counts, n_tokens=1, negative=(), metavar="K,K"),
 ]
-AsJson = Annotated[bool, Parameter(name="--json", negative=())]
+AsJson = Annotated[
+    bool, Parameter(name="--json", negative=(), help="Write JSON instead of a table.")
+]
 
 
 @Parameter(name="*", group=_features)
@@ -110,12 +112,8 @@ def vcdim(
 
     Parameters
     ----------
-    shape
-        '.' is a leaf, '(XY)' a node, e.g. "((..).)".
     sample
         Print the sample that is shattered too, a line for each example.
-    as_json
-        Write JSON instead of a table.
     """
     from treebound import bounds
 
@@ -157,8 +155,6 @@ def growth(
 
     Parameters
     ----------
-    shape
-        '.' is a leaf, '(XY)' a node, e.g. "((..).)".
     examples
         Size of the sample.
     classes
@@ -167,8 +163,6 @@ def growth(
         Which bound.
     all_forms
         Every bound, and that of all shapes with as many leaves.
-    as_json
-        Write JSON instead of a table.
     """
     from treebound.bounds import log_growth, log_growth_leaves
 
@@ -218,16 +212,12 @@ def partitions(
 
     Parameters
     ----------
-    shape
-        '.' is a leaf, '(XY)' a node, e.g. "((..).)".
     examples
         Size of the sample.
     parts
         Number of parts.
     search
         Count the partitions of up to this many samples, for a lower bound.
-    as_json
-        Write JSON instead of a table.
     """
     from treebound import bounds
 
@@ -264,8 +254,6 @@ def shapes(
         Number of leaves.
     count
         Only say how many there are.
-    as_json
-        Write JSON instead of a table.
     """
     from treebound.bounds.counting import wedderburn_etherington
 
@@ -302,8 +290,6 @@ def witness(examples: AtLeastOne, features: AtLeastOne, /, *, as_json: AsJson = 
         Number of rows.
     features
         Number of real features, the columns.
-    as_json
-        Write JSON instead of a table.
     """
     from treebound import bounds
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from treebound.model import Model
     from treebound.parameters import FitParameters
 
-__all__ = ["WeightOptions", "by_class", "with_threshold"]
-
 _group = Group("Weights", sort_key=3)
 
 

@@ -12,8 +12,6 @@ from treebound.landscape import Landscape
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Dataset"]
-
 
 @dataclass(frozen=True, eq=False)
 class Dataset:

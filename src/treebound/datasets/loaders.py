@@ -20,8 +20,6 @@ from treebound.datasets.reading import label_series, typed_series
 from treebound.datasets.registry import DatasetInfo, Typing, info
 from treebound.datasets.sources import DatasetError, file_bytes
 
-__all__ = ["load"]
-
 _SOURCES = (None, "sklearn", "folder", "cache", "network")
 
 

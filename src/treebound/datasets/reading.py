@@ -20,8 +20,6 @@ from treebound.datasets.dataset import Dataset
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["infer_schema", "iter_table", "label_series", "read_table", "typed_series"]
-
 
 def read_table(
     table: Any,
@@ -121,10 +119,6 @@ def infer_schema(frame: Any, *, target: str | None = None) -> Schema:
         pandas, polars or pyarrow.
     target : str, optional
         The column to predict.
-
-    Returns
-    -------
-    Schema
 
     Examples
     --------

@@ -18,8 +18,6 @@ from treebound._validation import OneOf, check, invalid
 from treebound.data.columns import Column
 from treebound.data.schema import Layout, Schema, layout_of, parse_columns
 
-__all__ = ["Counts", "DatasetInfo", "Shipped", "Typing", "info", "names"]
-
 Typing = Literal["paper", "declared"]
 UCI = "https://archive.ics.uci.edu/"
 
@@ -117,10 +115,6 @@ class DatasetInfo:
         ----------
         typing : {"paper", "declared"}
             Typed as in the paper, or as the description of the file says.
-
-        Returns
-        -------
-        Schema
         """
         check("load", {"typing": typing}, {"typing": OneOf(get_args(Typing))})
         return self.paper if typing == "paper" else self.declared
@@ -169,10 +163,6 @@ def info(name: str) -> DatasetInfo:
     ----------
     name : str
         One of :func:`list`.
-
-    Returns
-    -------
-    DatasetInfo
 
     Raises
     ------

@@ -15,8 +15,6 @@ from treebound._extras import require
 from treebound._files import write_bytes, write_text
 from treebound.datasets.registry import UCI, DatasetInfo, info
 
-__all__ = ["DatasetError", "cache_folder", "data_folder", "fetch", "file_bytes", "find_file"]
-
 Folder = str | os.PathLike[str]
 
 # Errors of zipfile for truncated, damaged, encrypted or unsupported archives.

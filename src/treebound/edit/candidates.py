@@ -1,38 +1,39 @@
-"""Subtrees grown at a node, and the best split of every column there."""
+"""The rows of a node: subtrees grown on them, and the splits of every column there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treebound.data import Sample
-from treebound.edit.nodes import Nodes, rows_at, sides
+from treebound.edit.nodes import Nodes, rows_at, stump, test_of
 from treebound.edit.rules import Rules
 from treebound.growing import GrowOptions, grow
-from treebound.model import Model
-from treebound.show.words import answer, one_line
+from treebound.show.words import answer
 from treebound.tree import Tree
 from treebound.tree.impurity import impurity
 from treebound.tree.parsing import SplitTest
-from treebound.tree.split import Split, split_of
+from treebound.tree.split import Split, one_line, split_of
 
-__all__ = ["Candidate", "best_split", "candidates", "grown_nodes"]
+__all__ = ["Candidate", "NodeRows"]
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """The best split of a column at a node."""
+    """A split at a node; the last two compare it with the split in place, None at a leaf."""
 
     test: SplitTest
     split: Split
     gain: float
     errors: float
     rows: tuple[int, int]
-    agreement: float | None  # with the split in place, None at a leaf
+    agreement: float | None = None  # the share of the rows that go the same way
+    adjusted: float | None = None  # the same, from 0 for "all rows go with the most" to 1
 
     def entry(self) -> dict[str, Any]:
         """The candidate as a line of a table."""
@@ -45,81 +46,105 @@ class Candidate:
             "rows_left": self.rows[0],
             "rows_right": self.rows[1],
             "agreement": self.agreement,
+            "adjusted": self.adjusted,
         }
 
 
-def grown_nodes(
-    here: Sample, total: float, columns: Sequence[int], options: GrowOptions, leaves: int
-) -> tuple[Nodes, Tree]:
-    """A subtree grown on some rows and columns, and the same as a tree of these columns alone.
+class NodeRows:
+    """The training rows of a node, and what grows on them by the rules of fit."""
 
-    ``total`` is the mass of all training rows, which the options of growing refer to.
-    """
-    matrix = here.X.select([here.columns[at].name for at in columns])
-    scale = total / here.mass
-    fraction = options.min_weight_fraction_leaf * scale
-    if fraction > 0.5:  # no split leaves so much on both sides
-        leaves, fraction = 1, 0.0
-    options = replace(
-        options, max_leaves=leaves, max_depth=None, min_gain=options.min_gain * scale,
-        min_weight_fraction_leaf=fraction,
-    )  # fmt: skip
-    tree = grow(replace(here, X=matrix), options)
-    return Nodes.of(tree, 0, np.array(columns, dtype=np.intp)), tree
+    def __init__(self, rules: Rules, tree: Tree, node: int, sample: Sample) -> None:
+        self.tree, self.node, self._rules = tree, node, rules
+        self.sample = sample.part(rows_at(tree, node, sample)) if node else sample
+        self._total = sample.mass  # which the options of growing refer to
 
+    def grown(self, columns: Sequence[int], leaves: int) -> tuple[Nodes, int]:
+        """A subtree grown on some columns, and its number of leaves."""
+        options = self._rules.options(self.tree, self.node, columns, ahead=True)
+        tree = self._grown(self.sample, columns, options, leaves)
+        return Nodes.of(tree, 0, np.array(columns, dtype=np.intp)), tree.n_leaves
 
-def best_split(
-    here: Sample, total: float, column: int, options: GrowOptions
-) -> tuple[SplitTest, Tree] | None:
-    """The best split of one column for some rows, and its stump; None if there is none."""
-    nodes, stump = grown_nodes(here, total, [column], options, 2)
-    if stump.n_leaves < 2:
-        return None
-    test = SplitTest(
-        column, float(nodes.threshold[0]), int(nodes.category[0]), bool(nodes.missing_left[0])
-    )
-    return test, stump
+    def best_split(self, column: int) -> SplitTest | None:
+        """The best split of a column; None if there is none."""
+        options = self._rules.options(self.tree, self.node, [column])
+        return self._best(self.sample, column, options)
 
+    def candidates(self, threads: int = 1) -> list[Candidate]:
+        """The best split of every column, by gain."""
+        listed = self._listed(self.best_split, threads)
+        return sorted(listed, key=lambda candidate: -candidate.gain)
 
-def candidates(
-    model: Model, rules: Rules, tree: Tree, node: int, sample: Sample, threads: int = 1
-) -> list[Candidate]:
-    """The best split of every column at a node, by gain.
+    def surrogates(self) -> list[Candidate]:
+        """The split of every other column that parts the rows most like the one in place."""
+        in_place = test_of(self.tree, self.node)
+        left = self.parted(in_place)[0].astype(np.int32)
+        sides = replace(self.sample, y=left, classes=np.array([0, 1]), factors=None)
+        options = GrowOptions("misclassification", thresholds=self._rules.thresholds)
 
-    Agreement is the share of the rows that go to the same side as by the split in place, or to
-    the other one, where that is more.
-    """
-    here = sample.part(rows_at(tree, node, sample))
-    in_place = None
-    if tree.feature[node] >= 0:
-        in_place = sides(_test_of(tree, node), here, tree)
+        def most_alike(column: int) -> SplitTest | None:
+            return None if column == in_place.feature else self._best(sides, column, options)
 
-    def best_of(column: int) -> Candidate | None:
-        best = best_split(here, sample.mass, column, rules.options(tree, node, [column]))
-        if best is None:
-            return None
-        test, stump = best
-        mass = stump.mass * impurity(stump.masses, model.options.criterion)
-        agreement = None
+        listed = self._listed(most_alike)
+        return sorted(listed, key=lambda candidate: -(candidate.agreement or 0.0))
+
+    def parted(self, test: SplitTest) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Which rows a split sends left, and the classes on the left and the right."""
+        tree, left = stump(test, self.sample, self.tree)
+        return left, tree.counts[1:]
+
+    # -- parts -----------------------------------------------------------------------------
+
+    def _grown(
+        self, rows: Sample, columns: Sequence[int], options: GrowOptions, leaves: int
+    ) -> Tree:
+        """A tree of some columns alone."""
+        matrix = rows.X.select([rows.columns[at].name for at in columns])
+        scale = self._total / rows.mass
+        fraction = options.min_weight_fraction_leaf * scale
+        if fraction > 0.5:  # no split leaves so much on both sides
+            leaves, fraction = 1, 0.0
+        options = replace(
+            options, max_leaves=leaves, max_depth=None, min_gain=options.min_gain * scale,
+            min_weight_fraction_leaf=fraction,
+        )  # fmt: skip
+        ordered = options.monotonic_cst is not None
+        limits = self._rules.limits(self.tree, self.node) if ordered else None
+        return grow(replace(rows, X=matrix), options, limits=limits)
+
+    def _best(self, rows: Sample, column: int, options: GrowOptions) -> SplitTest | None:
+        tree = self._grown(rows, [column], options, 2)
+        return None if tree.n_leaves < 2 else test_of(tree, 0)._replace(feature=column)
+
+    def _listed(self, best: Callable[[int], SplitTest | None], threads: int = 1) -> list[Candidate]:
+        """The splits of the columns that have one, with what they do."""
+        in_place = None
+        if self.tree.feature[self.node] >= 0:
+            in_place = self.parted(test_of(self.tree, self.node))[0]
+
+        def candidate(column: int) -> Candidate | None:
+            test = best(column)
+            return None if test is None else self._candidate(test, in_place)
+
+        columns = self._rules.columns(self.tree, self.node)
+        with ThreadPoolExecutor(threads) as pool:
+            return [some for some in pool.map(candidate, columns) if some is not None]
+
+    def _candidate(self, test: SplitTest, in_place: NDArray[np.bool_] | None) -> Candidate:
+        tree, left = stump(test, self.sample, self.tree)
+        mass = tree.mass * impurity(tree.masses, self._rules.criterion)
+        agreement = adjusted = None
         if in_place is not None:
-            same = float((sides(test, here, tree) == in_place).mean())
-            agreement = max(same, 1.0 - same)
+            weight = self.sample.weight
+            same = float(np.average(left == in_place, weights=weight))
+            most = float(np.average(in_place, weights=weight))
+            agreement, most = max(same, 1.0 - same), max(most, 1.0 - most)
+            adjusted = (agreement - most) / (1.0 - most) if most < 1.0 else None
         return Candidate(
             test,
-            split_of(stump, 0, unknown=model.unknown),
-            float(mass[0] - mass[1] - mass[2]) / sample.mass,
-            stump.errors,
-            (int(stump.rows[1]), int(stump.rows[2])),
+            split_of(tree, 0, unknown=self._rules.unknown),
+            float(mass[0] - mass[1] - mass[2]) / self._total,
+            tree.errors,
+            (int(tree.rows[1]), int(tree.rows[2])),
             agreement,
+            adjusted,
         )
-
-    with ThreadPoolExecutor(threads) as pool:
-        listed = [best for best in pool.map(best_of, rules.columns(tree, node)) if best is not None]
-    return sorted(listed, key=lambda candidate: -candidate.gain)
-
-
-def _test_of(tree: Tree, node: int) -> SplitTest:
-    return SplitTest(
-        int(tree.feature[node]), float(tree.threshold[node]), int(tree.category[node]),
-        bool(tree.missing_left[node]),
-    )  # fmt: skip

@@ -5,39 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from treebound._validation import Whole, check, invalid
-from treebound.data import Sample
-from treebound.edit.alternatives_display import AlternativesDisplay
 from treebound.edit.autosave import read_steps
-from treebound.edit.candidates import Candidate
-from treebound.edit.certifying import Certifier
-from treebound.edit.changes import CHANGES, changed_rows
-from treebound.edit.figures import Figures, as_frame, costs_of, figures_of
+from treebound.edit.figures import figures_of
 from treebound.edit.nodes import Nodes
-from treebound.edit.places import chosen_columns, node_at, path_of, question, where
-from treebound.edit.rows import read_rows, with_categories
-from treebound.edit.steps import State, Step, Steps
-from treebound.edit.trees import EditedTrees
-from treebound.model import Model, as_model
-from treebound.show.words import class_and_counts, counted, one_line
+from treebound.edit.places import chosen_columns, node_at, path_of, where
+from treebound.edit.shown import ShownTree
+from treebound.edit.steps import State, Step
+from treebound.model import Model
+from treebound.show.words import counted
 from treebound.tree import Tree
 from treebound.tree.parsing import SplitTest, column_named, parse_split
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from treebound.tree.split import one_line
 
 __all__ = ["Editor", "Step"]
 
-ALTERNATIVE = ("column", "split", "gain", "errors", "rows_left", "rows_right", "agreement")
 
-
-class Editor:
+class Editor(ShownTree):
     """Change a fitted tree by hand.
 
     Made by :meth:`treebound.BoundTreeClassifier.edit`. A node is its number, or its path from the
@@ -92,122 +78,14 @@ class Editor:
         autosave: str | PathLike[str] | None = None,
         finish: Callable[[Model], Any] | None = None,
     ) -> None:
-        self._start = with_categories(as_model(source, "edit"), X)
-        self._rows = read_rows(self._start, X, y, test, sample_weight)
+        super().__init__(source, X, y, test, sample_weight, autosave)
         self._finish = finish
-        self._costs = costs_of(self._start)
-        self._trees = EditedTrees(self._start, self._rows.sample, self._costs)
-        self._certifier = Certifier(self._start, self._rows)
-        model = self._certifier.model(self._start.tree)
-        first = State(model, figures_of(model, self._rows.test, self._costs))
-        self._steps = Steps(first, None if autosave is None else Path(autosave))
-
-    # -- what it shows ---------------------------------------------------------------------
-
-    @property
-    def tree(self) -> Tree:
-        """The tree as it is now."""
-        return self.model().tree
-
-    @property
-    def history(self) -> tuple[str, ...]:
-        """The steps so far, as sentences."""
-        return self._steps.sentences
-
-    @property
-    def undone(self) -> int:
-        """How many steps can be done again."""
-        return self._steps.undone
-
-    @property
-    def figures(self) -> Figures:
-        """The figures of the tree as it is now."""
-        return self._steps.now.figures
-
-    @property
-    def figures_before(self) -> Figures:
-        """The figures of the tree before the first step."""
-        return self._steps.first.figures
-
-    def __str__(self) -> str:
-        lines = [self.figures.beside(self.figures_before)]
-        for node in range(self.tree.n_nodes):
-            words = class_and_counts(self.tree, node)
-            if self.tree.feature[node] >= 0:
-                words = f"{self._asked(self.tree, node)}?"
-            lines.append(f"{node:>4}  {'|   ' * int(self.tree.node_depth[node])}{words}")
-        return "\n".join([*lines, *self.history])
-
-    def __repr__(self) -> str:
-        return f"<Editor: {counted(len(self.history), 'step')}>\n{self}"
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """The page of the editor, in a notebook with anywidget."""
         from treebound.edit.widget import mime_bundle
 
         return mime_bundle(self, **options)
-
-    def alternatives(self, node: int | str) -> Any:
-        """The best split of every column at a node.
-
-        Parameters
-        ----------
-        node : int or str
-            The number or path of the node.
-
-        Returns
-        -------
-        pandas.DataFrame
-            By gain: column, split as it is printed, gain (the decrease of impurity times the
-            node's share of the weight), errors with two leaves here, rows on both sides, and
-            agreement, the share of rows that the split in place parts in the same way. Without
-            pandas a list of dicts.
-        """
-        listed = [candidate.entry() for candidate in self.candidates(self._node(node))]
-        return as_frame(listed, ALTERNATIVE)
-
-    def plot_alternatives(
-        self, node: int | str, *, ax: Axes | None = None, most: int = 12
-    ) -> AlternativesDisplay:
-        """Draw the best splits of the columns at a node: their gain, and agreement as colour.
-
-        Parameters
-        ----------
-        node : int or str
-            The number or path of the node.
-        ax : matplotlib Axes, optional
-            Axes to draw in; by default those of a new figure.
-        most : int
-            The most splits to draw.
-
-        Returns
-        -------
-        AlternativesDisplay
-        """
-        at = self._node(node)
-        listed = [candidate.entry() for candidate in self.candidates(at)]
-        title = where(self.tree, at, self._start.unknown)
-        return AlternativesDisplay(listed[:most], title).plot(ax=ax)
-
-    def candidates(self, node: int, threads: int = 1) -> list[Candidate]:
-        """The best split of every column at a node, as :meth:`alternatives` lists them."""
-        return self._trees.candidates(self.tree, node, threads)
-
-    def changed(self) -> Any:
-        """The training rows that now get another answer, by leaf.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Leaf, path, answer before and now, number of rows, how many became right and wrong, and
-            their numbers in the table (None if the pruner kept rows back). Without pandas a list
-            of dicts.
-        """
-        return as_frame(self.changes(), CHANGES)
-
-    def changes(self) -> list[dict[str, Any]]:
-        """The same as a list of dicts."""
-        return changed_rows(self._steps.first.model.tree, self.tree, self._rows)
 
     # -- steps -----------------------------------------------------------------------------
 
@@ -235,7 +113,7 @@ class Editor:
         """
         at = self._node(node)
         test = parse_split(text, self.tree.columns)
-        left, counts = self._trees.parted(self.tree, at, test)
+        left, counts = self._trees.rows_of(self.tree, at).parted(test)
         if left.all() or not left.any():
             raise ValueError(
                 f"{text!r} parts no rows: all {len(left):,} training rows of node {node!r} go to "
@@ -265,7 +143,7 @@ class Editor:
         """
         at = self._node(node)
         feature = column_named(column, self.tree.columns, "use")
-        best = self._trees.best_split(self.tree, at, feature)
+        best = self._trees.rows_of(self.tree, at).best_split(feature)
         if best is None:
             rows = int(self.tree.rows[at])
             raise ValueError(
@@ -472,19 +350,7 @@ class Editor:
             model = replace(model, rows=self._rows.record)
         return model if self._finish is None else self._finish(model)
 
-    def model(self) -> Model:
-        """The model of the tree as it is now; nothing is computed from held-out rows."""
-        return self._steps.now.model
-
     # -- parts -----------------------------------------------------------------------------
-
-    def parted(self, node: int, text: str) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Which rows of a node a split sends left, and the classes on the left and the right."""
-        return self._trees.parted(self.tree, node, parse_split(text, self.tree.columns))
-
-    def rows_of(self, node: int) -> Sample:
-        """The training rows of a node."""
-        return self._trees.rows_of(self.tree, node)
 
     def _did(
         self,
@@ -507,9 +373,3 @@ class Editor:
         )
         figures = figures_of(model, self._rows.test, self._costs)
         return self._steps.add(State(model, figures, sentence, step, swapped))
-
-    def _node(self, node: int | str) -> int:
-        return node_at(self.tree, node)
-
-    def _asked(self, tree: Tree, node: int) -> str:
-        return question(tree, node, self._start.unknown)

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
+from treebound.data.raw import MISSING
 from treebound.pruning.costs import Costs
 from treebound.tree import Tree
 from treebound.tree.naming import naming_rows
 from treebound.tree.parsing import SplitTest
+from treebound.tree.route import splits
 
-__all__ = ["Nodes", "counted_tree", "planted", "rows_at", "sides"]
+__all__ = ["Nodes", "counted_tree", "planted", "rows_at", "stump", "test_of"]
 
 # The class of a node that answers with its majority.
 MAJORITY = -1
@@ -164,8 +166,32 @@ def rows_at(tree: Tree, node: int, sample: Sample) -> NDArray[np.intp]:
     return np.flatnonzero((reached >= node) & (reached < node + tree.size[node]))
 
 
-def sides(test: SplitTest, sample: Sample, like: Tree) -> NDArray[np.bool_]:
-    """Which rows go left."""
-    stump = _bare_tree(Nodes.split(test, Nodes.leaf(), Nodes.leaf()), like)
-    left: NDArray[np.bool_] = stump.apply(sample.X, "other") == 1
+def stump(test: SplitTest, sample: Sample, like: Tree) -> tuple[Tree, NDArray[np.bool_]]:
+    """A split with two leaves, counted on some rows, and which of them go left."""
+    bare = _bare_tree(Nodes.split(test, Nodes.leaf(), Nodes.leaf()), like)
+    left = _sides(bare, sample)
+    cells = np.where(left, 0, like.n_classes) + sample.y
+    counts = np.bincount(cells, sample.weight, minlength=2 * like.n_classes).reshape(2, -1)
+    rows = np.array([len(left), np.count_nonzero(left), len(left) - np.count_nonzero(left)])
+    counts = np.concatenate([counts.sum(axis=0, keepdims=True), counts])
+    return replace(bare, counts=counts, rows=rows, label=None), left  # type: ignore[arg-type]
+
+
+def _sides(bare: Tree, sample: Sample) -> NDArray[np.bool_]:
+    """Which rows go left at the root."""
+    split = splits(bare)[0]
+    raw = sample.X.values[int(bare.feature[0])]
+    values = raw.astype(np.float64, copy=False)
+    left: NDArray[np.bool_] = values <= split["high"]
+    left &= values >= max(split["low"], split["known"])  # codes below zero are no categories
+    if split["missing"]:
+        left |= np.isnan(values) if raw.dtype.kind == "f" else raw == MISSING
     return left
+
+
+def test_of(tree: Tree, node: int) -> SplitTest:
+    """What a node asks."""
+    return SplitTest(
+        int(tree.feature[node]), float(tree.threshold[node]), int(tree.category[node]),
+        bool(tree.missing_left[node]),
+    )  # fmt: skip

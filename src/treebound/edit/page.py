@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any
 
@@ -18,12 +19,14 @@ from treebound.edit.editor import Editor
 from treebound.edit.places import node_at, where
 from treebound.edit.steps import Step
 from treebound.exchange import dumps
-from treebound.model import Model, as_model
+from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.show import to_html
 from treebound.show.distributions import histogram
 from treebound.show.report_data import report_data
-from treebound.show.words import answer, number, one_line, typeset
+from treebound.show.words import answer, number, typeset
 from treebound.tree.parsing import parse_split
+from treebound.tree.split import one_line
 
 __all__ = ["EditorPage"]
 
@@ -135,13 +138,13 @@ class EditorPage:
         """A node with the best split of every column, and the classes along the columns."""
         editor = self._editor
         at = node_at(editor.tree, path)
-        here = editor.rows_of(at)
+        candidates, here = editor.candidates(at, _THREADS), editor.rows_of(at)
+        with ThreadPoolExecutor(_THREADS) as pool:
+            listed = list(pool.map(lambda candidate: self._candidate(candidate, here), candidates))
         return {
             "key": path,
             "where": where(editor.tree, at, editor.model().unknown),
-            "candidates": [
-                self._candidate(candidate, here) for candidate in editor.candidates(at, _THREADS)
-            ],
+            "candidates": listed,
         }
 
     def _candidate(self, candidate: Candidate, here: Sample) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from treebound._validation import Whole, invalid
-from treebound.show.words import answer, one_line
+from treebound.data.columns import Unknown
+from treebound.show.words import answer
 from treebound.tree import Tree
-from treebound.tree.split import Unknown, split_of
+from treebound.tree.split import one_line, split_of
 
 __all__ = ["chosen_columns", "node_at", "path_of", "question", "turns", "where"]
 

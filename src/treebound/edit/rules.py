@@ -1,4 +1,4 @@
-"""The rules of fit that an edited tree must obey: ordered columns, forbidden ones, groups."""
+"""The rules of fit that an edited tree must obey: order, first splits, columns never asked."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from treebound.data import Sample
+from treebound.data.columns import Unknown
+from treebound.edit.nodes import rows_at, stump, test_of
 from treebound.edit.places import path_of, turns, where
 from treebound.growing import GrowOptions
-from treebound.growing.rules import column_groups
+from treebound.growing.grow import kernel_options
+from treebound.growing.options import Thresholds
+from treebound.growing.rules import column_groups, first_splits
 from treebound.model import Model
 from treebound.tree import Tree
+from treebound.tree.impurity import Criterion
+from treebound.tree.parsing import SplitTest
 
 __all__ = ["Rules"]
 
@@ -19,30 +27,58 @@ __all__ = ["Rules"]
 class Rules:
     """The rules of a fitted model."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    def __init__(self, model: Model, sample: Sample) -> None:
+        self._model, self._sample = model, sample
         self._groups = column_groups(model.options, model.columns)
         signs = (0,) * len(model.columns)
         self._signs = signs if model.tree.monotone is None else model.tree.monotone.signs
+        self._first = first_splits(model.options, model.columns)
+        whole = kernel_options(model.options, sample.n_rows, weighted=sample.masses is not None)
+        self._least_rows: int = whole["min_samples_leaf"]
+        self._required = self._asked_first(model.tree, "")[1]
+
+    @property
+    def criterion(self) -> Criterion:
+        """The impurity of fit."""
+        return self._model.options.criterion
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """Where fit puts thresholds."""
+        return self._model.options.thresholds
+
+    @property
+    def unknown(self) -> Unknown:
+        """Where unknown categories go."""
+        return self._model.unknown
 
     def columns(self, tree: Tree, node: int) -> list[int]:
         """The columns that may be asked at a node, and whose values could be read."""
         allowed = set().union(*self._open_groups(tree, node))
         return [at for at in sorted(allowed) if not tree.columns[at].unlisted]
 
-    def options(self, tree: Tree, node: int, columns: Sequence[int]) -> GrowOptions:
-        """The options of growing on some columns below a node."""
+    def options(
+        self, tree: Tree, node: int, columns: Sequence[int], *, ahead: bool = False
+    ) -> GrowOptions:
+        """The options of growing on some columns below a node; ``ahead``: more than one split."""
         names = [column.name for column in tree.columns]
         groups = [[names[at] for at in columns if at in group]
                   for group in self._open_groups(tree, node)]  # fmt: skip
         signs = {names[at]: self._signs[at] for at in columns if self._signs[at]}
         return replace(
             self._model.options,
-            first=None,
+            first=self._waiting(tree, node, columns) if ahead else None,
             forbidden=None,
             interaction_cst=groups if len(self._groups) > 1 else None,
             monotonic_cst=signs or None,
         )
+
+    def limits(self, tree: Tree, node: int) -> list[float] | None:
+        """Between which numbers the upper sums of the classes must stay below a node."""
+        if tree.monotone is None:
+            return None
+        lower, upper = tree.monotone.limits(tree)
+        return [float(end) for pair in zip(lower[node], upper[node], strict=True) for end in pair]
 
     def _open_groups(self, tree: Tree, node: int) -> list[set[int]]:
         """The groups of columns that have all columns asked above a node."""
@@ -58,10 +94,59 @@ class Rules:
                     f"{step} is refused: column {name!r} must not be asked at node "
                     f"{path_of(tree, node)!r}, by the 'forbidden' or 'interaction_cst' of fit."
                 )
+        for path in self._required.keys() - self._asked_first(tree, step)[1].keys():
+            raise self._refused(step, self._required[path], path)
         at = -1 if tree.monotone is None else tree.monotone.broken(tree)
         if at >= 0:
             raise ValueError(f"{step} is refused: {self._order(tree, at)}")
         self._check_answers(tree, step)
+
+    # -- splits that come first --------------------------------------------------------------
+
+    def _asked_first(self, tree: Tree, step: str) -> tuple[NDArray[np.intp], dict[str, int]]:
+        """How many of the first splits are behind each node, and by path those that are asked.
+
+        A node that asks another split than the next one that parts its rows is refused.
+        """
+        behind, asked = np.zeros(tree.n_nodes, dtype=np.intp), {}
+        for node in np.flatnonzero(tree.feature >= 0).tolist() if self._first else []:
+            at = int(behind[node])
+            while at < len(self._first) and not self._same(tree, node, at):
+                if self._parts(tree, node, self._first[at]):
+                    raise self._refused(step, at, path_of(tree, node))
+                at += 1
+            if at < len(self._first):
+                asked[path_of(tree, node)] = at
+                at += 1
+            behind[[tree.left[node], tree.right[node]]] = at
+        return behind, asked
+
+    def _same(self, tree: Tree, node: int, at: int) -> bool:
+        """Whether a node asks one of the first splits."""
+        own, first = test_of(tree, node), self._first[at]
+        if first.missing_left is None:
+            own = own._replace(missing_left=None)
+        return np.array_equal(np.array(own, dtype=float), np.array(first, dtype=float), True)
+
+    def _parts(self, tree: Tree, node: int, test: SplitTest) -> bool:
+        """Whether a split leaves enough rows of a node on both sides."""
+        here = self._sample.part(rows_at(tree, node, self._sample))
+        return bool(stump(test, here, tree)[0].rows.min() >= self._least_rows)
+
+    def _waiting(self, tree: Tree, node: int, columns: Sequence[int]) -> list[str]:
+        """The first splits that have not been asked above a node, on these columns."""
+        behind = self._asked_first(tree, "The step")[0]
+        texts = list(self._model.options.first or ())
+        return [texts[at] for at in range(int(behind[node]), len(texts))
+                if self._first[at].feature in columns]  # fmt: skip
+
+    def _refused(self, step: str, at: int, path: str) -> ValueError:
+        text = list(self._model.options.first or ())[at]
+        return ValueError(
+            f"{step} is refused: node {path!r} must ask {text!r}, by the 'first' of fit."
+        )
+
+    # -- order -------------------------------------------------------------------------------
 
     def _order(self, tree: Tree, node: int) -> str:
         names = [repr(tree.columns[int(tree.feature[at])].name) for at, _ in turns(tree, node)

@@ -79,7 +79,8 @@ def serve(page: EditorPage, *, port: int = 0, started: Callable[[str], None]) ->
     """Serve the page until it is interrupted; ``started`` gets its address."""
     uvicorn = require("uvicorn", extra="edit", why="The editor in a browser")
     require("starlette", extra="edit", why="The editor in a browser")
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # a socket that names its protocol: asyncio sends short answers at once only on such
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from treebound._files import atomic_write
 from treebound.data.raw import is_missing
 from treebound.data.streams import until_settled
-from treebound.model import Model, as_model
+from treebound.model import Model
+from treebound.model_methods import as_model
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-__all__ = ["Answers", "TableWriter", "table_form", "table_writer", "write_predictions"]
 
 
 def write_predictions(

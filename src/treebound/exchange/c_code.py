@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from treebound._validation import invalid
+from treebound.data.columns import Unknown
 from treebound.exchange.code import (
     Answer,
     Branch,
@@ -17,12 +18,10 @@ from treebound.exchange.code import (
     identifiers,
     literal_type,
 )
-from treebound.model import takes_model
+from treebound.model_methods import takes_model
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.split import Split, Unknown, plain
-
-__all__ = ["to_c"]
+from treebound.tree.split import Split, plain
 
 _KEYWORDS = """
     alignas alignof asm auto bool break case char const constexpr continue default do double else
@@ -115,23 +114,16 @@ def to_c(
 
     Parameters
     ----------
-    tree : Tree or BoundTreeClassifier
-        For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
+    tree
+        See :func:`treebound.exchange.to_python`.
     name : str
         Name of the function, and prefix of all other names; it must not begin with ``x_``.
     output : {"label", "proba"}
         With ``"label"`` the function returns the index of the class in ``predict_classes``.
         With ``"proba"`` it is ``int predict(row, double *out)`` and also writes the probability
         of each class to ``out``.
-    unknown : {"other", "majority", "stop", "missing", "error"}
-        How to handle unknown categories; with ``"error"`` the function
-        returns -1.
-    smoothing : {"shrinkage", "m-estimate", "laplace", None}
-        How counts become probabilities.
-
-    Returns
-    -------
-    str
+    unknown, smoothing
+        See :func:`treebound.exchange.to_python`; with ``unknown="error"`` the function returns -1.
 
     Raises
     ------

@@ -17,21 +17,10 @@ import numpy as np
 
 from treebound._validation import OneOf, check
 from treebound.data import Column
+from treebound.data.columns import Unknown
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.split import Split, Unknown, check_unknown, plain, splits_of
-
-__all__ = [
-    "Answer",
-    "Branch",
-    "Output",
-    "answers",
-    "branches",
-    "check_options",
-    "columns_used",
-    "identifiers",
-    "literal_type",
-]
+from treebound.tree.split import Split, check_unknown, plain, splits_of
 
 Output = Literal["label", "proba"]
 

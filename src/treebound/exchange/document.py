@@ -20,12 +20,6 @@ from treebound.data.columns import Kind, Unknown
 from treebound.exchange.errors import FormatError
 from treebound.tree.smoothing import Smoothing
 
-__all__ = [
-    "Booleans", "Categories", "ChoiceDocument", "Classes", "ColumnDocument", "HeldOutDocument",
-    "Integers", "ModelDocument", "MonotoneDocument", "NodesDocument", "Numbers", "PathDocument",
-    "Prediction", "SketchDocument", "Strings", "VERSION", "first_repeated", "json_schema", "parse",
-]  # fmt: skip
-
 FORMAT, VERSION = "treebound-model", 1
 
 _MOST = sys.float_info.max
@@ -242,12 +236,7 @@ class ModelDocument(_Object):
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of the format, for tools in other languages.
-
-    Returns
-    -------
-    dict
-    """
+    """The JSON Schema of the format, for tools in other languages."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:treebound:model:{VERSION}",

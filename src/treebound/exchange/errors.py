@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["FormatError"]
-
 
 class FormatError(ValueError):
     """A model file does not follow the format; ``path`` locates the problem.

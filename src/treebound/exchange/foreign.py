@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["float64_threshold", "preorder"]
-
 
 def preorder(left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.intp]:
     """The nodes below node 0 in pre-order, from child links in any order; -1 is no child."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from treebound._validation import invalid
 from treebound.data import Column, Sample
 from treebound.data.frames import Table, read_table
 from treebound.data.raw import RawColumn
@@ -21,48 +22,34 @@ from treebound.data.targets import learn_classes
 from treebound.exchange.foreign import float64_threshold, preorder
 from treebound.tree import Tree
 
-__all__ = ["from_lightgbm", "from_spark", "from_xgboost"]
-
 # LightGBM treats values up to this magnitude as zero.
 _ZERO = float(np.float32(1e-35))
+_SIDES = ("left", "right")
 
 
 @dataclass
-class _Links:
-    """Nodes in the order of the other library; -1 is no child."""
+class _Node:
+    """A node of the other library: a leaf, or a split; -1 is no child."""
 
-    feature: list[int] = field(default_factory=list)
-    threshold: list[float] = field(default_factory=list)
-    category: list[float] = field(default_factory=list)  # NaN: a split at a threshold
-    missing_left: list[bool] = field(default_factory=list)
-    left: list[int] = field(default_factory=list)
-    right: list[int] = field(default_factory=list)
+    feature: int = -1
+    threshold: float = np.nan
+    category: float = np.nan  # NaN: a split at a threshold
+    missing_left: bool = False
+    left: int = -1
+    right: int = -1
 
-    @classmethod
-    def below(cls, root: Any, add: Callable[[_Links, Any], tuple[Any, ...]]) -> _Links:
-        """The nodes below a root; ``add`` adds one and returns its children, left and right."""
-        links = cls()
-        stack: list[tuple[Any, list[int], int]] = [(root, [-1], 0)]
-        while stack:
-            said, place, parent = stack.pop()
-            place[parent] = here = len(links.feature)
-            children = add(links, said)
-            stack += list(zip(children, (links.left, links.right), (here, here), strict=False))[
-                ::-1
-            ]
-        return links
 
-    def add_leaf(self) -> tuple[()]:
-        self.add(-1, np.nan, np.nan, False)
-        return ()
-
-    def add(self, feature: int, threshold: float, category: float, missing_left: bool) -> None:
-        self.feature.append(feature)
-        self.threshold.append(threshold)
-        self.category.append(category)
-        self.missing_left.append(missing_left)
-        self.left.append(-1)
-        self.right.append(-1)
+def _below(root: Any, read: Callable[[Any], tuple[_Node, tuple[Any, ...]]]) -> list[_Node]:
+    """The nodes below a root; ``read`` gives a node and its children, left and right."""
+    nodes: list[_Node] = []
+    stack: list[tuple[Any, _Node, str]] = [(root, _Node(), "left")]
+    while stack:
+        source, parent, side = stack.pop()
+        setattr(parent, side, len(nodes))
+        node, children = read(source)
+        nodes.append(node)
+        stack += [(child, node, at) for child, at in zip(children, _SIDES, strict=False)][::-1]
+    return nodes
 
 
 def from_lightgbm(
@@ -82,15 +69,11 @@ def from_lightgbm(
         Index of the tree in the model.
     sample_weight : array-like, optional
         The weight of each row.
-
-    Returns
-    -------
-    Tree
     """
     booster = _booster(getattr(model, "booster_", model), "dump_model", "LightGBM")
     document = booster.dump_model()
     root = _tree_of(document["tree_info"], tree_index)["tree_structure"]
-    return _counted(_Links.below(root, _add_lightgbm), read_table(X), y, sample_weight)
+    return _counted(_below(root, _read_lightgbm), read_table(X), y, sample_weight)
 
 
 def _booster(model: Any, method: str, library: str) -> Any:
@@ -102,35 +85,33 @@ def _booster(model: Any, method: str, library: str) -> Any:
     return model
 
 
-def _add_lightgbm(links: _Links, said: dict[str, Any]) -> tuple[Any, ...]:
-    """Add a node; return its children."""
-    if "split_feature" not in said:
-        return links.add_leaf()
-    children = said["left_child"], said["right_child"]
-    feature = said["split_feature"]
-    if said["decision_type"] == "==":
-        categories = str(said["threshold"]).split("||")
+def _read_lightgbm(source: dict[str, Any]) -> tuple[_Node, tuple[Any, ...]]:
+    """A node, and its children."""
+    if "split_feature" not in source:
+        return _Node(), ()
+    children = source["left_child"], source["right_child"]
+    feature = source["split_feature"]
+    if source["decision_type"] == "==":
+        categories = str(source["threshold"]).split("||")
         if len(categories) != 1:
             raise ValueError(
                 f"The tree splits feature {feature} by a set of {len(categories)} categories; only "
                 "'x == category' can be imported. Hint: fit LightGBM with a max_cat_to_onehot "
                 "greater than the number of categories."
             )
-        links.add(feature, np.nan, float(categories[0]), False)
-        return children
-    if said["missing_type"] == "Zero":
+        return _Node(feature, category=float(categories[0])), children
+    if source["missing_type"] == "Zero":
         raise ValueError(
             f"The tree treats zero as missing in feature {feature}, which cannot be imported. "
             "Hint: fit LightGBM with zero_as_missing=False."
         )
-    threshold = float(said["threshold"])
+    threshold = float(source["threshold"])
     # without missing training values LightGBM treats NaN as zero
-    never = said["missing_type"] == "None"
-    missing_left = threshold >= 0.0 if never else bool(said["default_left"])
+    never = source["missing_type"] == "None"
+    missing_left = threshold >= 0.0 if never else bool(source["default_left"])
     if -_ZERO <= threshold <= _ZERO:  # all values treated as zero go the same way
         threshold = _ZERO if threshold >= 0.0 else float(np.nextafter(-_ZERO, -np.inf))
-    links.add(feature, threshold, np.nan, missing_left)
-    return children
+    return _Node(feature, threshold, missing_left=missing_left), children
 
 
 def from_xgboost(
@@ -145,10 +126,8 @@ def from_xgboost(
     X, y : array-like
         The training data, for the class counts. Values equal to the model's parameter
         ``missing`` are read as missing.
-    tree_index : int
-        Index of the tree in the model.
-    sample_weight : array-like, optional
-        The weight of each row.
+    tree_index, sample_weight
+        See :func:`treebound.exchange.from_lightgbm`.
 
     Returns
     -------
@@ -171,25 +150,26 @@ def from_xgboost(
             "The 'model' parameter of from_xgboost must be a model of trees. Got one of "
             f"{kept.get('name', 'another kind')!r} instead. Hint: fit with booster='gbtree'."
         )
-    given = _tree_of(kept["model"]["trees"], tree_index)
-    if given.get("categories_nodes"):
+    tree = _tree_of(kept["model"]["trees"], tree_index)
+    if tree.get("categories_nodes"):
         raise ValueError(
             "The tree splits by sets of categories; only thresholds can be imported from XGBoost. "
             "Hint: give it one-hot encoded columns."
         )
-    condition = np.array(given["split_conditions"], dtype=np.float32)
+    condition = np.array(tree["split_conditions"], dtype=np.float32)
     # float32(x) < condition is float32(x) <= the next lower float32
     below = np.nextafter(condition, np.float32(-np.inf)).astype(np.float64)
-    leaf = np.array(given["left_children"]) < 0
-    links = _Links(
-        feature=np.where(leaf, -1, given["split_indices"]).tolist(),
-        threshold=np.where(leaf, np.nan, float64_threshold(below)).tolist(),
-        category=[np.nan] * len(leaf),
-        missing_left=[bool(side) for side in given["default_left"]],
-        left=list(given["left_children"]),
-        right=list(given["right_children"]),
+    leaf = np.array(tree["left_children"]) < 0
+    arrays = (
+        np.where(leaf, -1, tree["split_indices"]).tolist(),
+        np.where(leaf, np.nan, float64_threshold(below)).tolist(),
+        [np.nan] * len(leaf),
+        [bool(side) for side in tree["default_left"]],
+        tree["left_children"],
+        tree["right_children"],
     )
-    return _counted(links, _without(read_table(X), missing), y, sample_weight)
+    nodes = [_Node(*fields) for fields in zip(*arrays, strict=True)]
+    return _counted(nodes, _without(read_table(X), missing), y, sample_weight)
 
 
 def _without(table: Table, value: Any) -> Table:
@@ -212,29 +192,24 @@ def from_spark(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Tree
         The training data, the columns in the order of the model's feature vector.
     sample_weight : array-like, optional
         The weight of each row.
-
-    Returns
-    -------
-    Tree
     """
-    links = _Links.below(model._java_obj.rootNode(), _add_spark)
-    return _counted(links, read_table(X), y, sample_weight)
+    nodes = _below(model._java_obj.rootNode(), _read_spark)
+    return _counted(nodes, read_table(X), y, sample_weight)
 
 
-def _add_spark(links: _Links, said: Any) -> tuple[Any, ...]:
-    """Add a node; return its children, swapped where the right one has the category alone."""
-    if said.getClass().getSimpleName() != "InternalNode":
-        return links.add_leaf()
-    split, children = said.split(), (said.leftChild(), said.rightChild())
+def _read_spark(source: Any) -> tuple[_Node, tuple[Any, ...]]:
+    """A node, and its children, swapped where the right one has the category alone."""
+    if source.getClass().getSimpleName() != "InternalNode":
+        return _Node(), ()
+    split, children = source.split(), (source.leftChild(), source.rightChild())
     feature = int(split.featureIndex())
     if split.getClass().getSimpleName() == "ContinuousSplit":
-        links.add(feature, float(split.threshold()), np.nan, False)
-        return children
+        return _Node(feature, float(split.threshold())), children
     sides = [list(split.leftCategories()), list(split.rightCategories())]
     for swapped, side in enumerate(sides):
         if len(side) == 1:
-            links.add(feature, np.nan, float(side[0]), False)
-            return children[::-1] if swapped else children
+            node = _Node(feature, category=float(side[0]))
+            return node, children[::-1] if swapped else children
     raise ValueError(
         f"The tree splits feature {feature} by a set of {len(sides[0])} categories; only "
         "'x == category' can be imported. Hint: one-hot encode the column for Spark."
@@ -246,21 +221,20 @@ def _add_spark(links: _Links, said: Any) -> tuple[Any, ...]:
 
 def _tree_of(trees: list[Any], index: int) -> Any:
     if not 0 <= index < len(trees):
-        raise ValueError(
-            f"The 'tree_index' parameter must be from 0 to {len(trees) - 1}: the model has "
-            f"{len(trees)} trees. Got {index!r} instead."
-        )
+        must = f"from 0 to {len(trees) - 1}: the model has {len(trees)} trees"
+        raise invalid("tree_index", "", must, index)
     return trees[index]
 
 
-def _counted(links: _Links, table: Table, y: Any, sample_weight: Any) -> Tree:
+def _counted(nodes: list[_Node], table: Table, y: Any, sample_weight: Any) -> Tree:
     """Put the nodes in pre-order and count the examples."""
-    feature, nominal = np.array(links.feature), np.array(links.category)
+    fields = [np.array([vars(node)[name] for node in nodes]) for name in vars(nodes[0])]
+    feature, threshold, nominal, missing_left, left, right = fields
     columns = []
     for at, label in enumerate(table.labels):
         used = nominal[(feature == at) & ~np.isnan(nominal)]
         columns.append(_column(label, table.column(at), used))
-    order = preorder(np.array(links.left), np.array(links.right))
+    order = preorder(left, right)
     new = np.full(len(feature) + 1, -1)  # -1 indexes the last entry
     new[order] = np.arange(len(order))
     codes = [{c: code for code, c in enumerate(column.categories or ())} for column in columns]
@@ -271,11 +245,11 @@ def _counted(links: _Links, table: Table, y: Any, sample_weight: Any) -> Tree:
     classes, _ = learn_classes(y)
     tree = Tree(
         feature=feature[order],
-        threshold=np.array(links.threshold)[order],
+        threshold=threshold[order],
         category=np.array(category),
-        missing_left=np.array(links.missing_left)[order] & (feature[order] >= 0),
-        left=new[np.array(links.left)[order]],
-        right=new[np.array(links.right)[order]],
+        missing_left=missing_left[order] & (feature[order] >= 0),
+        left=new[left[order]],
+        right=new[right[order]],
         counts=np.zeros((len(order), len(classes))),
         rows=np.zeros(len(order), dtype=np.int64),
         columns=tuple(columns),

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from treebound.data import Column
 from treebound.data.raw import MISSING, UNKNOWN
 from treebound.exchange.foreign import preorder
-from treebound.model import as_model
+from treebound.model_methods import as_model
 from treebound.tree.model import Tree
-
-__all__ = ["Indicators"]
 
 
 class Indicators:

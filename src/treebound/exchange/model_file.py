@@ -42,8 +42,6 @@ from treebound.parameters import FitParameters
 from treebound.pruning import PruningPath, PruningResult, WeightChoice
 from treebound.tree import Tree
 
-__all__ = ["dumps", "load", "loads", "save"]
-
 R = TypeVar("R")
 _ANSWERING = ("unknown", "smoothing")
 
@@ -59,10 +57,6 @@ def dumps(model: Model, *, pruning_path: bool = True, row_record: bool = True) -
         The model to write.
     pruning_path, row_record : bool
         See :func:`save`.
-
-    Returns
-    -------
-    str
 
     Raises
     ------
@@ -118,10 +112,6 @@ def load(path: str | os.PathLike[str]) -> Model:
     path : str or path-like
         The file to read.
 
-    Returns
-    -------
-    Model
-
     Raises
     ------
     FormatError
@@ -144,10 +134,6 @@ def loads(text: str | bytes) -> Model:
     ----------
     text : str or bytes
         JSON; bytes are UTF-8.
-
-    Returns
-    -------
-    Model
 
     Raises
     ------

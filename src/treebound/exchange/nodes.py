@@ -20,8 +20,6 @@ from treebound.exchange.errors import FormatError
 from treebound.tree import Tree
 from treebound.tree.monotone import Monotone
 
-__all__ = ["nodes_of", "refuse", "same_size", "table_of", "tree_of"]
-
 
 def nodes_of(tree: Tree) -> NodesDocument:
     """The nodes of a tree as lists: null for none, "inf" for an infinite threshold."""

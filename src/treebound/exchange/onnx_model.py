@@ -26,12 +26,11 @@ import numpy as np
 from treebound._extras import require
 from treebound._validation import invalid
 from treebound.data import Column
-from treebound.model import takes_model
+from treebound.data.columns import Unknown
+from treebound.model_methods import takes_model
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.split import Split, Unknown, check_unknown, splits_of
-
-__all__ = ["to_onnx"]
+from treebound.tree.split import Split, check_unknown, splits_of
 
 _ML = "ai.onnx.ml"
 _BELOW = -1.0  # a code below every category
@@ -49,13 +48,11 @@ def to_onnx(
 
     Parameters
     ----------
-    tree : Tree or BoundTreeClassifier
-        For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
-    unknown : {"other", "majority", "stop", "missing"}
-        How to handle unknown categories, as in the classifier. A graph cannot raise errors, so
-        ``"error"`` is not possible.
-    smoothing : {"shrinkage", "m-estimate", "laplace", None}
-        How counts become probabilities, as in the classifier.
+    tree
+        See :func:`treebound.exchange.to_python`.
+    unknown, smoothing
+        See :func:`treebound.exchange.to_python`. A graph cannot raise errors, so ``"error"`` is
+        not possible.
     missing_text : str
         The text that marks a missing value in a string column.
 

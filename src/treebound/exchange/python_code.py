@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from treebound._validation import invalid
+from treebound.data.columns import Unknown
 from treebound.exchange.code import (
     Answer,
     Branch,
@@ -19,12 +20,10 @@ from treebound.exchange.code import (
     identifiers,
     literal_type,
 )
-from treebound.model import takes_model
+from treebound.model_methods import takes_model
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing
-from treebound.tree.split import Split, Unknown, plain
-
-__all__ = ["to_python"]
+from treebound.tree.split import Split, plain
 
 # Our names begin with an underscore, those of columns never do; these are the exceptions.
 _RESERVED = frozenset({"row", "float", *keyword.kwlist})
@@ -84,14 +83,9 @@ def to_python(
     output : {"label", "proba"}
         Whether it returns the class, or a list of probabilities in the order of ``CLASSES``.
     unknown : {"other", "majority", "stop", "missing", "error"}
-        How to handle unknown categories; with ``"error"`` the function
-        raises ValueError.
+        How to handle unknown categories; with ``"error"`` the function raises ValueError.
     smoothing : {"shrinkage", "m-estimate", "laplace", None}
         How counts become probabilities.
-
-    Returns
-    -------
-    str
 
     Raises
     ------

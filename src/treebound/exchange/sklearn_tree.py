@@ -22,14 +22,13 @@ from treebound.data.targets import read_classes
 from treebound.data.weights import class_factors, class_totals, snapped
 from treebound.exchange.foreign import float64_threshold, preorder
 from treebound.exchange.indicators import Indicators
-from treebound.model import Model, as_model
+from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.tree.impurity import impurity
 from treebound.tree.model import Tree
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
-
-__all__ = ["SklearnTree", "from_sklearn", "structure_of", "to_sklearn"]
 
 
 def from_sklearn(
@@ -69,13 +68,7 @@ def from_sklearn(
 
 
 class SklearnTree:
-    """A fitted scikit-learn tree: its splits and labels as a ``Tree``, and how it reads rows.
-
-    Attributes
-    ----------
-    tree : Tree
-        Splits and labels, without counts.
-    """
+    """A fitted scikit-learn tree: its splits and labels as a ``Tree``, and how it reads rows."""
 
     def __init__(self, estimator: Any) -> None:
         _check_classification_tree(estimator)
@@ -145,10 +138,6 @@ def to_sklearn(
     indicators : bool
         Whether to one-hot encode nominal columns; encode tables with
         :meth:`treebound.exchange.Indicators.transform`.
-
-    Returns
-    -------
-    DecisionTreeClassifier
 
     Raises
     ------

@@ -11,6 +11,7 @@ import numpy as np
 from treebound._extras import require
 from treebound._validation import OneOf, check
 from treebound.data import Column
+from treebound.data.columns import Unknown
 from treebound.exchange.code import (
     Answer,
     Branch,
@@ -21,12 +22,10 @@ from treebound.exchange.code import (
     columns_used,
     literal_type,
 )
-from treebound.model import takes_model
+from treebound.model_methods import takes_model
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing
-from treebound.tree.split import Split, Unknown, plain
-
-__all__ = ["nodes_to_sql", "to_sql"]
+from treebound.tree.split import Split, plain
 
 _NATIVE = frozenset(("sqlite", "duckdb", "postgres"))  # written here, the others by sqlglot
 _NO_NAN = frozenset(("sqlite", "mysql", "tsql", "fabric"))
@@ -55,27 +54,21 @@ def to_sql(
 
     Parameters
     ----------
-    tree : Tree or BoundTreeClassifier
-        For a fitted classifier, its tree, ``unknown`` and ``smoothing`` are used.
+    tree
+        See :func:`treebound.exchange.to_python`.
     table : str, optional
         If given, write a whole query, ``SELECT table.*, CASE ... AS prediction FROM table``.
     name : str
         Name of the result; probabilities are named after it and the class.
     output : {"label", "proba"}
         Write the class, or the probability of each class, separated by commas.
-    unknown : {"other", "majority", "stop", "missing", "error"}
-        How to handle unknown categories; with ``"error"`` the result is
-        ``NULL``, as SQL has no portable way to raise errors.
-    smoothing : {"shrinkage", "m-estimate", "laplace", None}
-        How counts become probabilities.
+    unknown, smoothing
+        See :func:`treebound.exchange.to_python`; with ``unknown="error"`` the result is ``NULL``,
+        as SQL has no portable way to raise errors.
     dialect : str, optional
         The database, such as ``"sqlite"``, ``"duckdb"``, ``"postgres"``, ``"mysql"``, ``"tsql"``,
         ``"bigquery"``, ``"snowflake"`` or ``"spark"``; all but the first three need sqlglot (the
         extra ``sql``). By default, a text that runs in SQLite, DuckDB and PostgreSQL.
-
-    Returns
-    -------
-    str
 
     Notes
     -----

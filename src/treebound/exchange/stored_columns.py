@@ -14,8 +14,6 @@ from treebound.data.columns import Column
 from treebound.exchange import document as doc
 from treebound.exchange.errors import FormatError
 
-__all__ = ["classes_document", "classes_of", "column_document", "columns_of"]
-
 _DTYPES = {"O": "object", "U": "str"}
 _VALUES: dict[type, Any] = {
     str: doc.Strings, int: doc.Integers, float: doc.Numbers, bool: doc.Booleans,

@@ -16,8 +16,6 @@ from treebound.pruning import PruningPath
 from treebound.pruning.path import ListedPath
 from treebound.tree import Tree
 
-__all__ = ["path_document", "stored_path"]
-
 # Steps with more leaves than this are not stored: the file size grows with their square.
 MOST_LEAVES = 200
 

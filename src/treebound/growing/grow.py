@@ -46,7 +46,11 @@ _MOST_CATEGORIES = 65534
 
 
 def grow(
-    sample: Sample, options: GrowOptions | None = None, *, crossing: int | None = None
+    sample: Sample,
+    options: GrowOptions | None = None,
+    *,
+    crossing: int | None = None,
+    limits: Sequence[float] | None = None,
 ) -> Tree:
     """Grow a tree on a sample.
 
@@ -59,6 +63,9 @@ def grow(
     crossing : int, optional
         Nodes with at least this many rows are searched by histograms, smaller ones are sorted; by
         default chosen for speed. The tree does not depend on it.
+    limits : sequence of float, optional
+        With ``monotonic_cst``, between which numbers the share of the highest class must stay, then
+        that of the two highest, and so on, as below a node of a larger tree.
 
     Returns
     -------
@@ -110,7 +117,7 @@ def grow(
     whole = sample.n_rows if units is None else int(units.sum())
     columns = sample.columns
     monotone = monotone_of(options, columns, sample.classes)
-    rules = kernel_rules(options, columns, monotone)
+    rules = kernel_rules(options, columns, monotone, limits)
     arrays = grow_arrays(
         sample.X.values,
         np.ascontiguousarray(sample.y, dtype=np.int32),

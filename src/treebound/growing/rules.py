@@ -14,19 +14,25 @@ from treebound.data import Column
 from treebound.growing.options import GROWING_RULES, GrowOptions
 from treebound.tree.model import Tree
 from treebound.tree.monotone import Monotone
-from treebound.tree.parsing import parse_split
+from treebound.tree.parsing import SplitTest, parse_split
 from treebound.tree.split import one_line
 
-__all__ = ["column_groups", "kernel_rules", "monotone_of", "rules_in_words"]
+__all__ = ["column_groups", "first_splits", "kernel_rules", "monotone_of", "rules_in_words"]
 
 # The kernel has a bit for each group of columns.
 _MOST_GROUPS = 64
 
 
 def kernel_rules(
-    options: GrowOptions, columns: Sequence[Column], monotone: Monotone | None
+    options: GrowOptions,
+    columns: Sequence[Column],
+    monotone: Monotone | None,
+    limits: Sequence[float] | None = None,
 ) -> dict[str, Any] | None:
-    """The rules as the kernels take them; None if there are none."""
+    """The rules as the kernels take them; None if there are none.
+
+    ``limits`` are the least and the greatest of each upper sum at the root.
+    """
     if monotone is None and not any(vars(options)[name] for name in GROWING_RULES[1:]):
         return None
     never = {_place(name, columns, "forbidden") for name in _listed(options.forbidden, "forbidden")}
@@ -36,13 +42,14 @@ def kernel_rules(
         for at in range(len(columns))
     ]
     order = () if monotone is None else monotone.order[::-1]
+    wide = [0.0, 1.0] * max(len(order) - 1, 0)
     return {
         "signs": np.array(() if monotone is None else monotone.signs, dtype=np.int32),
         "order": np.array(order, dtype=np.int32),
         "groups": np.array(bits, dtype=np.uint64),
-        "first": _firsts(options.first, columns, never),
+        "first": first_splits(options, columns, never),
         "names": [column.name for column in columns],
-        "root": (0, 2**_MOST_GROUPS - 1, [0.0, 1.0] * max(len(order) - 1, 0)),
+        "root": (0, 2**_MOST_GROUPS - 1, wide if limits is None else list(limits)),
     }
 
 
@@ -102,11 +109,12 @@ def _class_order(given: Any, classes: list[Any]) -> tuple[int, ...]:
 # -- first, forbidden, interaction_cst ---------------------------------------------------------
 
 
-def _firsts(
-    given: Any, columns: Sequence[Column], never: set[int]
-) -> list[tuple[int, float, int, bool | None]]:
-    found: list[tuple[int, float, int, bool | None]] = []
-    for text in _listed(given, "first"):
+def first_splits(
+    options: GrowOptions, columns: Sequence[Column], never: Iterable[int] = ()
+) -> list[SplitTest]:
+    """The splits that come first."""
+    listed = []
+    for text in _listed(options.first, "first"):
         try:
             split = parse_split(text, columns)
         except (TypeError, ValueError) as error:
@@ -114,8 +122,8 @@ def _firsts(
         if split.feature in never:
             name = columns[split.feature].name
             raise ValueError(f"Column {name!r} is in both 'first' and 'forbidden'.")
-        found.append((split.feature, split.threshold, split.category, split.missing_left))
-    return found
+        listed.append(split)
+    return listed
 
 
 def column_groups(options: GrowOptions, columns: Sequence[Column]) -> list[set[int]]:

@@ -10,8 +10,7 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from treebound._params import Parameters
-from treebound._validation import Constraint, check
+from treebound._validation import Constraint, Parameters, check
 from treebound.data import Sample
 from treebound.data.folds import LeftOut
 from treebound.pruning.path import PruningPath

@@ -1,6 +1,6 @@
 """Text, rules, figures and pages of trees."""
 
-from treebound.model import as_method
+from treebound.model_methods import as_method
 from treebound.show import as_dot, as_html, as_latex, as_rules, as_text
 from treebound.show.as_dot import to_dot
 from treebound.show.as_html import to_html

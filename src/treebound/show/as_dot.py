@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from treebound.model import takes_model
+from treebound.data.columns import Unknown
+from treebound.model_methods import takes_model
 from treebound.show.colours import fill_of
 from treebound.show.layout import visible
 from treebound.show.words import answer, node_lines
 from treebound.tree import Tree
-from treebound.tree.split import Unknown, splits_of
-
-__all__ = ["to_dot"]
+from treebound.tree.split import splits_of
 
 
 @takes_model
@@ -24,20 +23,12 @@ def to_dot(
 
     Parameters
     ----------
-    tree : Tree or BoundTreeClassifier
-        For a fitted classifier, its tree and ``unknown`` are used.
+    tree
+        See :func:`treebound.show.to_text`.
     max_depth : int, optional
         Subtrees below this depth are drawn as one node with the number of omitted nodes.
-    digits : int, optional
-        Significant digits of thresholds; rounded ones are marked with ``≈``. By default they are
-        exact.
-    unknown : {"other", "majority", "stop", "missing", "error"}
-        How to handle unknown categories; with ``"error"`` a split on two declared categories
-        reads ``= male`` instead of ``≠ female``.
-
-    Returns
-    -------
-    str
+    digits, unknown
+        See :func:`treebound.show.to_text`.
 
     Examples
     --------

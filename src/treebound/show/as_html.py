@@ -10,11 +10,9 @@ from typing import Any
 from treebound._files import write_text
 from treebound._html import assembled
 from treebound._validation import invalid
-from treebound.model import as_model
+from treebound.model_methods import as_model
 from treebound.show.report_data import report_data
-from treebound.show.words import one_line
-
-__all__ = ["to_html"]
+from treebound.tree.split import one_line
 
 
 def to_html(

@@ -6,14 +6,13 @@ import unicodedata
 
 import numpy as np
 
-from treebound.model import takes_model
+from treebound.data.columns import Unknown
+from treebound.model_methods import takes_model
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.layout import tidy, visible
 from treebound.show.words import answer, node_lines, typeset
 from treebound.tree import Tree
-from treebound.tree.split import Unknown, splits_of
-
-__all__ = ["to_latex"]
+from treebound.tree.split import splits_of
 
 # The page is cropped to the tree by hand, so that the article class suffices.
 _DOCUMENT = r"""\documentclass{article}
@@ -83,22 +82,12 @@ def to_latex(
 
     Parameters
     ----------
-    tree : Tree or BoundTreeClassifier
-        For a fitted classifier, its tree and ``unknown`` are used.
+    tree
+        See :func:`treebound.show.to_text`.
     document : bool
         Whether to write a whole document, cropped to the tree, instead of the picture alone.
-    max_depth : int, optional
-        Subtrees below this depth are drawn as one node with the number of omitted nodes.
-    digits : int, optional
-        Significant digits of thresholds; rounded ones are marked with ``≈``. By default they are
-        exact.
-    unknown : {"other", "majority", "stop", "missing", "error"}
-        How to handle unknown categories; with ``"error"`` a split on two declared categories
-        reads ``= male`` instead of ``≠ female``.
-
-    Returns
-    -------
-    str
+    max_depth, digits, unknown
+        See :func:`treebound.show.to_dot`.
 
     Notes
     -----

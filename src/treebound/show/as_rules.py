@@ -13,14 +13,13 @@ import numpy as np
 
 from treebound._extras import require
 from treebound.data import Column
+from treebound.data.columns import Unknown
 from treebound.data.raw import is_missing
-from treebound.model import takes_model
+from treebound.model_methods import takes_model
 from treebound.show.words import count, counted, number
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
-from treebound.tree.split import Split, Unknown, check_unknown, plain, splits_of
-
-__all__ = ["Region", "Rule", "Rules", "part_of", "to_rules", "whole_region"]
+from treebound.tree.split import Split, check_unknown, plain, splits_of
 
 _WORDS = frozenset(
     ("if", "and", "or", "then", "in", "not", "is", "missing", "present", "true", "false", "inf")
@@ -60,10 +59,6 @@ class Region:
         ----------
         inside : bool
             Which of the two.
-
-        Returns
-        -------
-        list
         """
         known = enumerate(self.column.categories or ())
         return [plain(value) for code, value in known if (code in self.codes) == inside]
@@ -75,10 +70,6 @@ class Region:
         ----------
         value : object
             None or NaN if missing.
-
-        Returns
-        -------
-        bool
         """
         if is_missing(value):
             return self.missing
@@ -175,10 +166,6 @@ class Rule:
         ----------
         row : mapping
             The values by column name; None or NaN if missing.
-
-        Returns
-        -------
-        bool
         """
         return all(region.matches(row[region.column.name]) for region in self.regions)
 

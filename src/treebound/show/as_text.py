@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from treebound.model import takes_model
-from treebound.show.words import answer, class_and_counts, one_line
+from treebound.data.columns import Unknown
+from treebound.model_methods import takes_model
+from treebound.show.words import answer, class_and_counts
 from treebound.tree import Tree
-from treebound.tree.split import Unknown, splits_of
-
-__all__ = ["to_text"]
+from treebound.tree.split import one_line, splits_of
 
 _DEEP = 40
 

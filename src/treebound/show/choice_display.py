@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treebound.model import as_model
+from treebound.model_methods import as_model
 from treebound.pruning import WeightChoice
 from treebound.show.display import CHOSEN, LINE, Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["WeightChoiceDisplay"]
 
 
 class WeightChoiceDisplay(Display):
@@ -52,10 +50,6 @@ class WeightChoiceDisplay(Display):
             Its weight was chosen by validation.
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
-
-        Returns
-        -------
-        WeightChoiceDisplay
 
         Raises
         ------

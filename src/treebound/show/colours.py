@@ -7,8 +7,6 @@ from functools import lru_cache
 
 from treebound.tree import Tree
 
-__all__ = ["class_colours", "fill_of", "mixed_with_white"]
-
 # Okabe and Ito's eight colours without black, safe for colour-blind readers.
 _OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 

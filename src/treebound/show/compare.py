@@ -11,16 +11,15 @@ import numpy as np
 from treebound._extras import require
 from treebound.data.sample import same_length
 from treebound.data.targets import learn_classes, read_classes
-from treebound.model import Model, as_model
+from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.show.as_rules import Region, to_rules
 from treebound.show.figure import TreeDisplay
-from treebound.show.words import counted, one_line
-from treebound.tree.split import plain
+from treebound.show.words import counted
+from treebound.tree.split import one_line, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["Comparison", "Disagreement", "compare"]
 
 _MOST_PRINTED = 20
 

@@ -9,11 +9,10 @@ from typing import Literal
 
 import numpy as np
 
+from treebound.data.columns import Unknown
 from treebound.show.as_rules import Region, part_of, whole_region
 from treebound.tree import Tree
-from treebound.tree.split import Unknown, splits_of
-
-__all__ = ["Cell", "Found", "Grid", "Move", "least_change", "moved_into"]
+from treebound.tree.split import splits_of
 
 # An encoded value: a number, NaN if missing; or a code, -1 if missing, -2 if unknown.
 Cell = float | int

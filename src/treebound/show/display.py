@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["CHOSEN", "LINE", "Display"]
-
 # Okabe and Ito's colours, safe for colour-blind readers.
 LINE, CHOSEN = "#0072B2", "#D55E00"
 

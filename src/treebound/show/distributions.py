@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from treebound.data import Sample
 from treebound.data.raw import MISSING
-from treebound.show.words import number, one_line
+from treebound.show.words import number
 from treebound.tree import Tree
-from treebound.tree.split import Split
-
-__all__ = ["Distribution", "distributions", "histogram"]
+from treebound.tree.split import Split, one_line
 
 Counted = Callable[[NDArray[Any], int], NDArray[np.float64]]
 
@@ -25,28 +23,13 @@ _MOST_CATEGORIES = 8
 
 @dataclass(frozen=True)
 class Distribution:
-    """A small histogram.
+    """A small histogram."""
 
-    Attributes
-    ----------
-    counts : ndarray of shape (n_bars, n_classes)
-        Weight of each class in each bar.
-    cut : int or None
-        Number of bars that go left, the first ones; None if the split lies outside the values, or
-        for categories.
-    left : tuple of bool
-        Which bars go left, for categories; empty for a real column.
-    ends : tuple of str
-        The smallest and largest value; for categories, the name of each bar.
-    edges : tuple of float
-        The ends of the bars of a real column, from the smallest value to the largest.
-    """
-
-    counts: NDArray[np.float64]
-    cut: int | None
-    left: tuple[bool, ...]
-    ends: tuple[str, ...]
-    edges: tuple[float, ...] = ()
+    counts: NDArray[np.float64]  # weight of each class in each bar
+    cut: int | None  # bars that go left, the first ones; None where the split is outside
+    left: tuple[bool, ...]  # which bars go left, for categories
+    ends: tuple[str, ...]  # the smallest and largest value, or the name of each category
+    edges: tuple[float, ...] = ()  # the ends of the bars of a real column
 
 
 def distributions(

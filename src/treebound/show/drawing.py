@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 from treebound._extras import require
 from treebound.show.colours import class_colours, fill_of
 from treebound.show.distributions import Distribution
-from treebound.show.words import one_line
 from treebound.tree import Tree
+from treebound.tree.split import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["Box", "Page", "text_width", "wrapped"]
 
 # Layout is in points, and a new figure has that size.
 PAD = 0.45  # padding of the text of a node, in lines

@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 
 from treebound.data import Column
+from treebound.data.columns import Unknown
 from treebound.data.frames import Table
 from treebound.data.raw import MISSING, UNKNOWN, RawColumn
 from treebound.data.rows import read_row
-from treebound.model import as_model
+from treebound.model_methods import as_model
 from treebound.show.as_rules import Region
 from treebound.show.counterfactual import Cell, Grid, least_change
 from treebound.show.explanation import Change, Counterfactual, Explanation, Step
-from treebound.show.words import number, one_line
+from treebound.show.words import number
 from treebound.tree import Tree
 from treebound.tree.route import path_to
-from treebound.tree.split import Unknown, plain, split_of
-
-__all__ = ["explain"]
+from treebound.tree.split import one_line, plain, split_of
 
 
 def explain(source: Any, row: Any) -> Explanation:

@@ -7,13 +7,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from treebound.show.words import answer, count, number, one_line
-from treebound.tree.split import Split
+from treebound.show.words import answer, count, number
+from treebound.tree.split import Split, one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-__all__ = ["Change", "Counterfactual", "Explanation", "Step"]
 
 _FRAME = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.5;max-width:60em"
 _CELL = "text-align:left;padding:1px 14px 1px 0;white-space:nowrap"
@@ -64,12 +62,7 @@ class Step:
         return value_in_words(self.value) + (" (never in training)" if unmet else "")
 
     def to_dict(self) -> dict[str, Any]:
-        """The step as plain values.
-
-        Returns
-        -------
-        dict
-        """
+        """The step as plain values."""
         return {
             "node": self.node, "column": self.column, "condition": self.condition,
             "value": self.value, "known": self.known, "rows": self.rows, "of": self.of,
@@ -249,12 +242,7 @@ class Explanation:
         return Group(*parts, *map(Text, self._sentences))
 
     def to_dict(self) -> dict[str, Any]:
-        """The explanation as plain values, for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """The explanation as plain values, for JSON."""
         changed = self.counterfactual
         return {
             "target": self.target,

@@ -11,19 +11,18 @@ from numpy.typing import NDArray
 from treebound._extras import require
 from treebound._validation import Whole, check
 from treebound.data import Sample
-from treebound.model import as_model
+from treebound.data.columns import Unknown
+from treebound.model_methods import as_model
 from treebound.show.distributions import Distribution, distributions
 from treebound.show.drawing import BAR, LINE, PAD, PLOT, PLOT_WIDTH, Box, Page, text_width, wrapped
 from treebound.show.layout import tidy, visible
-from treebound.show.words import answer, count, one_line, typeset
+from treebound.show.words import answer, count, typeset
 from treebound.tree import Tree
-from treebound.tree.split import Split, Unknown, splits_of
+from treebound.tree.split import Split, one_line, splits_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["TreeDisplay"]
 
 
 class TreeDisplay:
@@ -37,14 +36,8 @@ class TreeDisplay:
     ----------
     tree : Tree
         The tree to draw.
-    max_depth : int, optional
-        Deeper nodes are omitted and counted.
-    digits : int, optional
-        Significant digits of thresholds; rounded ones are marked with ``≈``. By default they are
-        exact.
-    unknown : {"other", "majority", "stop", "missing", "error"}
-        How to handle unknown categories; with ``"error"`` a split on two declared categories
-        reads ``= male`` instead of ``≠ female``.
+    max_depth, digits, unknown
+        See :func:`treebound.show.to_text`.
     target : str, optional
         The name of the target, as a title.
     sample : Sample, optional
@@ -54,10 +47,8 @@ class TreeDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes that were drawn in.
-    figure_ : matplotlib Figure
-        Their figure.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it is drawn.
     places_ : dict of int to (float, float)
         Centre of every node that is drawn, in points.
 
@@ -118,18 +109,10 @@ class TreeDisplay:
         X, y : table and labels, optional
             Rows for histograms in the nodes, by class, of the column that the node splits on; for
             example the training rows.
-        max_depth : int, optional
-            Deeper nodes are omitted and counted.
-        digits : int, optional
-            Significant digits of thresholds; by default they are exact.
-        ax : matplotlib Axes, optional
-            Axes to draw in; by default those of a new figure of suitable size.
-        fontsize : float, optional
-            In points; by default it depends on the number of leaves.
-
-        Returns
-        -------
-        TreeDisplay
+        max_depth, digits
+            See :func:`treebound.show.to_text`.
+        ax, fontsize
+            See :meth:`plot`.
 
         Raises
         ------
@@ -158,7 +141,8 @@ class TreeDisplay:
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure of suitable size.
         fontsize : float, optional
-            In points. If ``ax`` is too small for the tree, the text is shrunk.
+            In points; by default it depends on the number of leaves. If ``ax`` is too small for
+            the tree, the text is shrunk.
 
         Returns
         -------

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from treebound.tree import Tree
 
-__all__ = ["tidy", "visible"]
-
 
 @dataclass
 class _Contour:

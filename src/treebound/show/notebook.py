@@ -5,13 +5,12 @@ from __future__ import annotations
 import html
 from collections.abc import Collection
 
-from treebound.model import takes_model
+from treebound.data.columns import Unknown
+from treebound.model_methods import takes_model
 from treebound.show.colours import class_colours
-from treebound.show.words import answer, class_and_counts, one_line, tree_in_words, typeset
+from treebound.show.words import answer, class_and_counts, tree_in_words, typeset
 from treebound.tree import Tree
-from treebound.tree.split import Unknown, split_of
-
-__all__ = ["to_notebook"]
+from treebound.tree.split import one_line, split_of
 
 _FRAME = "font-family:monospace;font-size:12px;line-height:1.5;overflow-x:auto;max-width:100%"
 _BAR = "display:inline-flex;width:60px;height:9px;vertical-align:middle;margin-right:6px"
@@ -31,23 +30,18 @@ def to_notebook(
 
     Parameters
     ----------
-    tree : Tree or BoundTreeClassifier
-        For a fitted classifier, its tree and ``unknown`` are used.
+    tree
+        See :func:`treebound.show.to_text`.
     max_depth : int
         Deeper nodes are omitted and counted.
     max_lines : int
         Maximum number of lines; the remaining nodes are counted.
-    unknown : {"other", "majority", "stop", "missing", "error"}
-        How to handle unknown categories; with ``"error"`` a split on two declared categories
-        reads ``= male`` instead of ``≠ female``.
+    unknown
+        See :func:`treebound.show.to_text`.
     target : str, optional
         The name of the target.
     swapped : collection of int
         Nodes whose right branch is shown first.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treebound._extras import require
-from treebound.model import Model, as_model
+from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.pruning import PruningPath
 from treebound.show.display import CHOSEN, LINE, Display
 from treebound.show.words import count, counted
@@ -16,8 +17,6 @@ from treebound.show.words import count, counted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["CertificateDisplay", "PruningPathDisplay", "spread"]
 
 
 class PruningPathDisplay:
@@ -76,12 +75,8 @@ class PruningPathDisplay:
         ----------
         path : PruningPath
             The path of a pruning result.
-        ax : matplotlib Axes, optional
-            Its place is taken by three axes, one above the other; by default a new figure.
-
-        Returns
-        -------
-        PruningPathDisplay
+        ax
+            See :meth:`plot`.
         """
         display = cls(path.scores, path.errors, path.leaves, chosen=path.chosen, unit=path.counted)
         return display.plot(ax=ax)
@@ -94,12 +89,8 @@ class PruningPathDisplay:
         ----------
         estimator : BoundTreeClassifier or Model
             Fitted with pruning.
-        ax : matplotlib Axes, optional
-            Its place is taken by three axes, one above the other; by default a new figure.
-
-        Returns
-        -------
-        PruningPathDisplay
+        ax
+            See :meth:`plot`.
         """
         return cls.from_path(_path_of(estimator, "PruningPathDisplay")[1], ax=ax)
 
@@ -171,10 +162,8 @@ class CertificateDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes that were drawn in.
-    figure_ : matplotlib Figure
-        Their figure.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it is drawn.
 
     Examples
     --------
@@ -213,10 +202,6 @@ class CertificateDisplay(Display):
             Maximum number of trees to certify, spread over the sizes.
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
-
-        Returns
-        -------
-        CertificateDisplay
         """
         model, path = _path_of(estimator, "CertificateDisplay")
         steps = spread(path, max_points)

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from treebound.model import Model, Tested
-
-__all__ = ["figures_of", "quality_at", "quality_line", "quality_words"]
+    from treebound.model import Model
+    from treebound.model_rows import Tested
 
 _BINS = 10  # of the calibration
 

@@ -19,8 +19,6 @@ from treebound.show.display import Display
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FerrersDisplay", "GrowthDisplay"]
-
 # Okabe and Ito's colours, safe for colour-blind readers, and dashes.
 _STYLES = {
     "fast": ("#d55e00", (0, (1, 1.2))),
@@ -45,10 +43,8 @@ class FerrersDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes that were drawn in.
-    figure_ : matplotlib Figure
-        Their figure.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it is drawn.
     cells_ : list of matplotlib Circle
         The cells, row by row.
 
@@ -79,10 +75,6 @@ class FerrersDisplay(Display):
             Category counts of the ordinal features; other features of a landscape are ignored.
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
-
-        Returns
-        -------
-        FerrersDisplay
         """
         counts = ordinal.ordinal if isinstance(ordinal, Landscape) else tuple(ordinal)
         return cls.from_attribution(ordinal_attribution(m, counts), ax=ax)
@@ -91,18 +83,12 @@ class FerrersDisplay(Display):
     def from_attribution(
         cls, attribution: OrdinalAttribution, *, ax: Axes | None = None
     ) -> FerrersDisplay:
-        """Draw an attribution.
+        """Draw the result of :func:`treebound.bounds.stumps.ordinal_attribution`.
 
         Parameters
         ----------
-        attribution : OrdinalAttribution
-            The result of :func:`treebound.bounds.stumps.ordinal_attribution`.
-        ax : matplotlib Axes, optional
-            Axes to draw in; by default those of a new figure.
-
-        Returns
-        -------
-        FerrersDisplay
+        attribution, ax
+            As in ``FerrersDisplay(attribution).plot(ax)``.
         """
         return cls(attribution).plot(ax=ax)
 
@@ -182,10 +168,8 @@ class GrowthDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes that were drawn in.
-    figure_ : matplotlib Figure
-        Their figure.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it is drawn.
     lines_ : dict of str to matplotlib Line2D
         The line of each form.
 
@@ -242,10 +226,6 @@ class GrowthDisplay(Display):
             Forms of :func:`treebound.bounds.log_growth`.
         ax : matplotlib Axes, optional
             Axes to draw in; by default those of a new figure.
-
-        Returns
-        -------
-        GrowthDisplay
         """
         if examples is None:
             examples = sorted({round(m) for m in np.geomspace(2, 1000, 28)})

@@ -8,11 +8,6 @@ from treebound._validation import Whole, check
 from treebound.tree.model import Tree
 from treebound.tree.split import Split, one_line
 
-__all__ = [
-    "answer", "class_and_counts", "count", "counted", "node_lines", "number", "one_line",
-    "tree_in_words", "typeset",
-]  # fmt: skip
-
 
 def answer(split: Split, *, left: bool, digits: int | None = None) -> str:
     """One side of a split without the column's name, such as ``<= 30``, ``= red``, ``> M``.

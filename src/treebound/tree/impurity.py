@@ -9,20 +9,12 @@ from numpy.typing import NDArray
 
 from treebound.tree.model import Tree
 
-__all__ = ["CRITERIA", "Criterion", "importances", "impurity"]
-
 Criterion = Literal["gini", "entropy", "misclassification"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 
 
 def impurity(counts: NDArray[np.float64], criterion: Criterion) -> NDArray[np.float64]:
-    """Impurity of nodes from their class weights.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_nodes, n_classes)
-    criterion : {"gini", "entropy", "misclassification"}
-    """
+    """Impurity of nodes from their class weights."""
     total = np.maximum(counts.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     share = counts / total
     found: NDArray[np.float64]

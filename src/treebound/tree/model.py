@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from treebound.data import Matrix, Sample
 
-__all__ = ["Tree"]
-
 _DTYPES = {
     "feature": np.int32, "threshold": np.float64, "category": np.int32, "missing_left": np.bool_,
     "left": np.int32, "right": np.int32, "counts": np.float64, "rows": np.int64,
@@ -434,10 +432,6 @@ class Tree:
         ----------
         nodes : sequence of int
             Roots of the subtrees.
-
-        Returns
-        -------
-        Tree
         """
         cuts = np.ascontiguousarray(nodes, dtype=np.intp)
         kept, left, right = collapsed(self.left, self.right, self.size, cuts)

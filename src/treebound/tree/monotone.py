@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from treebound.tree.model import Tree
 
-__all__ = ["Monotone"]
-
 Floats = NDArray[np.float64]
 # No limit is nearer to 0 or 1, so that no class becomes impossible.
 _LEAST = 1e-6
@@ -27,19 +25,12 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Monotone:
-    """What the probabilities of a tree must obey.
+    """What the probabilities of a tree must obey."""
 
-    Attributes
-    ----------
-    signs : tuple of int
-        For each column 1 if the probability of class k or above, for every k, must not fall with
-        its values, -1 if it must not rise, 0 for no constraint.
-    order : tuple of int
-        The classes from low to high, as indices.
-    """
-
+    # For each column 1 if the probability of class k or above, for every k, must not fall with its
+    # values, -1 if it must not rise, 0 for no constraint.
     signs: tuple[int, ...]
-    order: tuple[int, ...]
+    order: tuple[int, ...]  # the classes from low to high
 
     def upper_sums(self, shares: Floats) -> Floats:
         """The probability of the highest class, of the two highest, ...; not of all."""

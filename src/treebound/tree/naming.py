@@ -9,8 +9,6 @@ from treebound.data import Matrix, Sample
 from treebound.data.row_hashes import row_hashes
 from treebound.tree.model import Tree
 
-__all__ = ["naming_rows", "naming_rows_of_part", "needs_name", "row_keys"]
-
 
 def needs_name(tree: Tree) -> NDArray[np.bool_]:
     """Mask of the splits that must be named by a row.
@@ -39,12 +37,6 @@ def naming_rows(tree: Tree, sample: Sample) -> NDArray[np.int64]:
     missing values; ``x == c`` by the last row of its left child by key. Splits
     of missing against present values and of declared columns need no name. There is none if t is
     not a value of the left child: no row determines such a threshold.
-
-    Parameters
-    ----------
-    tree : Tree
-        Grown on the sample.
-    sample : Sample
     """
     return naming_rows_of_part(tree, sample.X, row_keys(sample.X))
 

@@ -12,8 +12,6 @@ from treebound.data.weights import WeightTotal
 from treebound.tree._structure import add_to_parents
 from treebound.tree.model import Tree
 
-__all__ = ["NodeSums", "WeightTotals", "class_sums", "summed_up"]
-
 Floats = NDArray[np.float64]
 
 

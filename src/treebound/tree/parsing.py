@@ -8,10 +8,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from treebound._validation import invalid
 from treebound.data import Column
 from treebound.tree.split import one_line
-
-__all__ = ["SplitTest", "column_named", "parse_split"]
 
 _SIGNS = {"≤": "<=", "==": "=", "≠": "!="}
 _COMPARISON = re.compile(r"\s*(<=|>=|==|!=|≤|≥|≠|<|>|=)\s*(.*\S)\s*", re.S)
@@ -33,10 +32,7 @@ def column_named(name: str, columns: Sequence[Column], caller: str) -> int:
     names = [column.name for column in columns]
     if name not in names:
         listed = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
-        raise ValueError(
-            f"The 'column' parameter of {caller} must be a column of the tree: {listed}. "
-            f"Got {name!r} instead."
-        )
+        raise invalid("column", caller, f"a column of the tree: {listed}", name)
     at = names.index(name)
     if columns[at].unlisted:
         raise ValueError(

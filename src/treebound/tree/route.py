@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from treebound.data import Matrix
     from treebound.tree.model import Tree
 
-__all__ = ["ROUTED", "apply", "decision_path", "float_rows", "path_to", "splits"]
-
 # The policies for unknown categories that routing handles; reading handles the others.
 ROUTED = ("other", "majority", "stop")
 # A node as the kernel reads it; the fields of ``_split.pxd`` in the same order.
@@ -56,10 +54,8 @@ def apply(
 ) -> NDArray[np.int32]:
     """The node that each row reaches; see `Tree.apply`."""
     if len(X.columns) != len(tree.columns):
-        raise ValueError(
-            f"The 'X' parameter of Tree.apply must be a Matrix of {len(tree.columns)} columns. "
-            f"Got {len(X.columns)} instead."
-        )
+        must = f"a Matrix of {len(tree.columns)} columns"
+        raise invalid("X", "Tree.apply", must, len(X.columns))
     if unknown not in ROUTED:
         must = f"one of {', '.join(map(repr, ROUTED))}"
         hint = "'missing' and 'error' take effect when a table is read."

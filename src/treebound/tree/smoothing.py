@@ -13,8 +13,6 @@ from treebound.data.weights import snapped
 if TYPE_CHECKING:
     from treebound.tree.model import Tree
 
-__all__ = ["SMOOTHINGS", "Smoothing", "probabilities"]
-
 Floats = NDArray[np.float64]
 Smoothing = Literal["shrinkage", "m-estimate", "laplace"]
 SMOOTHINGS: tuple[Smoothing | None, ...] = (*get_args(Smoothing), None)

@@ -15,17 +15,6 @@ from treebound.data.columns import UNKNOWNS, Column, Unknown
 if TYPE_CHECKING:
     from treebound.tree.model import Tree
 
-__all__ = [
-    "Split",
-    "SplitKind",
-    "Unknown",
-    "check_unknown",
-    "one_line",
-    "plain",
-    "split_of",
-    "splits_of",
-]
-
 SplitKind = Literal["threshold", "category", "missing"]
 
 
@@ -118,10 +107,6 @@ def split_of(tree: Tree, node: int, *, unknown: Unknown = "other") -> Split:
         An inner node.
     unknown : {"other", "majority", "stop", "missing", "error"}
         The policy for unknown categories.
-
-    Returns
-    -------
-    Split
 
     Raises
     ------

@@ -1,0 +1,207 @@
+"""What an editor shows: the tree as it is now, its figures, and what could stand at a node."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._validation import invalid
+from treebound.data import Sample
+from treebound.edit.alternatives_display import AlternativesDisplay
+from treebound.edit.candidates import Candidate
+from treebound.edit.certifying import Certifier
+from treebound.edit.changes import CHANGES, changed_rows
+from treebound.edit.figures import Figures, as_frame, costs_of, figures_of
+from treebound.edit.places import node_at, question, where
+from treebound.edit.rows import read_rows, with_categories
+from treebound.edit.steps import State, Steps
+from treebound.edit.trees import EditedTrees
+from treebound.model import Model
+from treebound.model_methods import as_model
+from treebound.show.words import class_and_counts, counted
+from treebound.tree import Tree
+from treebound.tree.parsing import parse_split
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["ShownTree"]
+
+ALTERNATIVE = (
+    "column", "split", "gain", "errors", "rows_left", "rows_right", "agreement", "adjusted",
+)  # fmt: skip
+
+
+class ShownTree:
+    """The tree of an editor as it is now."""
+
+    def __init__(
+        self,
+        source: Any,
+        X: Any,
+        y: Any,
+        test: tuple[Any, Any] | None,
+        sample_weight: Any,
+        autosave: str | PathLike[str] | None,
+    ) -> None:
+        self._start = with_categories(as_model(source, "edit"), X)
+        self._rows = read_rows(self._start, X, y, test, sample_weight)
+        self._costs = costs_of(self._start)
+        self._trees = EditedTrees(self._start, self._rows.sample, self._costs)
+        self._certifier = Certifier(self._start, self._rows)
+        model = self._certifier.model(self._start.tree)
+        first = State(model, figures_of(model, self._rows.test, self._costs))
+        self._steps = Steps(first, None if autosave is None else Path(autosave))
+
+    @property
+    def tree(self) -> Tree:
+        """The tree as it is now."""
+        return self.model().tree
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """The steps so far, as sentences."""
+        return self._steps.sentences
+
+    @property
+    def undone(self) -> int:
+        """How many steps can be done again."""
+        return self._steps.undone
+
+    @property
+    def figures(self) -> Figures:
+        """The figures of the tree as it is now."""
+        return self._steps.now.figures
+
+    @property
+    def figures_before(self) -> Figures:
+        """The figures of the tree before the first step."""
+        return self._steps.first.figures
+
+    def __str__(self) -> str:
+        lines = [self.figures.beside(self.figures_before)]
+        for node in range(self.tree.n_nodes):
+            words = class_and_counts(self.tree, node)
+            if self.tree.feature[node] >= 0:
+                words = f"{self._asked(self.tree, node)}?"
+            lines.append(f"{node:>4}  {'|   ' * int(self.tree.node_depth[node])}{words}")
+        return "\n".join([*lines, *self.history])
+
+    def __repr__(self) -> str:
+        return f"<Editor: {counted(len(self.history), 'step')}>\n{self}"
+
+    def alternatives(self, node: int | str) -> Any:
+        """The best split of every column at a node.
+
+        Parameters
+        ----------
+        node : int or str
+            The number or path of the node.
+
+        Returns
+        -------
+        pandas.DataFrame
+            By gain: column, split as it is printed, gain (the decrease of impurity times the
+            node's share of the weight), errors with two leaves here, rows on both sides,
+            agreement, the share of rows that the split in place parts in the same way, and
+            adjusted, the same from 0, for the share of its larger side, to 1. Without pandas a
+            list of dicts.
+
+        See Also
+        --------
+        surrogates : The split of every column that agrees most.
+        """
+        listed = [candidate.entry() for candidate in self.candidates(self._node(node))]
+        return as_frame(listed, ALTERNATIVE)
+
+    def surrogates(self, node: int | str) -> Any:
+        """The split of every other column that parts the rows most like the one in place.
+
+        They are the surrogate splits of rpart's ``summary``, as :meth:`alternatives` has its
+        primary splits: where a value cannot be had, the first of them is the next best question.
+
+        Parameters
+        ----------
+        node : int or str
+            The number or path of an inner node.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of :meth:`alternatives`, by agreement, for the splits that agree on more
+            rows than go to the larger side. Rows with missing values go to their sides.
+        """
+        at = self._node(node)
+        if self.tree.feature[at] < 0:
+            hint = "this one is a leaf, without a split to agree with."
+            raise invalid("node", "surrogates", "an inner node", node, hint)
+        listed = self._trees.rows_of(self.tree, at).surrogates()
+        return as_frame([candidate.entry() for candidate in listed], ALTERNATIVE)
+
+    def plot_alternatives(
+        self, node: int | str, *, ax: Axes | None = None, most: int = 12
+    ) -> AlternativesDisplay:
+        """Draw the best splits of the columns at a node: their gain, and agreement as colour.
+
+        Parameters
+        ----------
+        node : int or str
+            The number or path of the node.
+        ax : matplotlib Axes, optional
+            Axes to draw in; by default those of a new figure.
+        most : int
+            The most splits to draw.
+
+        Returns
+        -------
+        AlternativesDisplay
+        """
+        at = self._node(node)
+        listed = [candidate.entry() for candidate in self.candidates(at)]
+        title = where(self.tree, at, self._start.unknown)
+        return AlternativesDisplay(listed[:most], title).plot(ax=ax)
+
+    def candidates(self, node: int, threads: int = 1) -> list[Candidate]:
+        """The best split of every column at a node, as :meth:`alternatives` lists them."""
+        return self._trees.rows_of(self.tree, node).candidates(threads)
+
+    def changed(self) -> Any:
+        """The training rows that now get another answer, by leaf.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Leaf, path, answer before and now, number of rows, how many became right and wrong, and
+            their numbers in the table (None if the pruner kept rows back). Without pandas a list
+            of dicts.
+        """
+        return as_frame(self.changes(), CHANGES)
+
+    def changes(self) -> list[dict[str, Any]]:
+        """The same as a list of dicts."""
+        return changed_rows(self._steps.first.model.tree, self.tree, self._rows)
+
+    def model(self) -> Model:
+        """The model of the tree as it is now; nothing is computed from held-out rows."""
+        return self._steps.now.model
+
+    # -- parts -----------------------------------------------------------------------------
+
+    def parted(self, node: int, text: str) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Which rows of a node a split sends left, and the classes on the left and the right."""
+        test = parse_split(text, self.tree.columns)
+        return self._trees.rows_of(self.tree, node).parted(test)
+
+    def rows_of(self, node: int) -> Sample:
+        """The training rows of a node."""
+        return self._trees.rows_of(self.tree, node).sample
+
+    def _node(self, node: int | str) -> int:
+        return node_at(self.tree, node)
+
+    def _asked(self, tree: Tree, node: int) -> str:
+        return question(tree, node, self._start.unknown)

@@ -1,0 +1,165 @@
+"""How a fitted model reads rows; after ``fit`` nobody else does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound._validation import invalid
+from treebound.certificate import RowRecord, RowsSeen
+from treebound.data import Column, Matrix, Sample, Unknown, read_matrix
+from treebound.data.frames import Table, read_table
+from treebound.data.raw import some_names
+from treebound.data.row_hashes import RowSketch, row_hashes
+from treebound.data.sample import same_length
+from treebound.data.streams import Batches, open_stream, until_settled
+from treebound.data.targets import read_classes
+from treebound.tree.model import Tree
+
+
+class Tested(NamedTuple):
+    """Labelled rows of each class that end at each node, and which took part in fitting."""
+
+    counts: NDArray[np.int64]
+    seen: RowsSeen
+
+
+@dataclass(frozen=True)
+class RowReader:
+    """Columns by name where fit had names, unknown categories and class weights as fitted.
+
+    ``named`` None: by name if a table has these names, else by position. Methods read the columns
+    that a tree asks, or all of them where it is None.
+    """
+
+    columns: tuple[Column, ...]
+    classes: NDArray[Any]
+    named: bool | None
+    unknown: Unknown
+    factors: NDArray[np.float64] | None
+
+    @property
+    def has_names(self) -> bool:
+        """Whether the training table had column names; those of a bare tree are x0, x1, ..."""
+        if self.named is not None:
+            return self.named
+        return any(column.name != f"x{at}" for at, column in enumerate(self.columns))
+
+    def read(self, X: Any, tree: Tree | None) -> Matrix:
+        """The rows of a table."""
+        table = read_table(X)
+        return read_matrix(table, self.columns, **self._options(table, tree))
+
+    def read_sample(self, X: Any, y: Any, sample_weight: Any, tree: Tree | None) -> Sample:
+        """Labelled rows, with the class weights of the model."""
+        table = read_table(X)
+        return Sample.read(
+            table,
+            y,
+            sample_weight,
+            columns=self.columns,
+            classes=self.classes,
+            factors=self.factors,
+            **self._options(table, tree),
+        )
+
+    def _options(self, table: Table, tree: Tree | None) -> dict[str, Any]:
+        """How the columns of a table are found, and which are needed."""
+        needed = None
+        if tree is not None:
+            needed = np.zeros(len(self.columns), dtype=bool)
+            needed[tree.feature[tree.feature >= 0]] = True
+        named = self.has_names
+        if self.named is None and not named and table.names is not None:
+            asked = (needed is None or needed[at] for at in range(len(self.columns)))
+            named = {c.name for c in compress(self.columns, asked)} <= {*table.names}
+        return {"named": named, "needed": needed, "unknown": self.unknown}
+
+    def batches(self, X: Batches, tree: Tree, *, whole: bool) -> Iterator[tuple[Any, Any]]:
+        """Batches with the rows to read in them; ``whole``: batches have all columns."""
+        names = self._names_in(X, None, tree)
+        for batch in X.read(None if whole else names):
+            table = X.split(batch, names, None, None)[0]
+            if table is not None:
+                yield batch, table
+
+    def labelled(self, X: Any, y: Any, tree: Tree | None) -> Iterator[tuple[Any, Any]]:
+        """Tables with their labels: one, or each of many batches, whose labels ``y`` names."""
+        batches = open_stream(X)
+        if batches is None:
+            yield X, y
+            return
+        if not isinstance(y, str) or y not in batches.names:
+            must = f"the name of one of its columns, {some_names(batches.names)}"
+            raise invalid("y", "", must, y if isinstance(y, str) else type(y))
+        names = self._names_in(batches, y, tree)
+        for batch in batches.read([*names, y]):
+            table, labels, _ = batches.split(batch, names, y, None)
+            if table is not None:
+                yield table, labels
+
+    def _names_in(self, batches: Batches, target: str | None, tree: Tree | None) -> list[str]:
+        """The columns of a table in batches that are read."""
+        others = [name for name in batches.names if name != target]
+        if not self.has_names:
+            return others
+        asked = range(len(self.columns)) if tree is None else tree.feature[tree.feature >= 0]
+        own = {self.columns[at].name for at in asked}
+        return [name for name in others if name in own] or others[:1]
+
+    def hashes(self, X: Any, y: Any) -> NDArray[np.uint64] | None:
+        """A hash of each labelled row; None if the table lacks columns of the training table."""
+        table, names = read_table(X), [column.name for column in self.columns]
+        if self.has_names and table.names is not None:
+            absent = not {*names} <= {*table.names}
+        else:
+            absent = table.shape[1] != len(names)
+        if absent:
+            return None
+        codes = read_classes(y, self.classes)
+        same_length(table.shape[0], len(codes))
+        return row_hashes(table, self.classes, codes, names=names if self.has_names else None)
+
+    def counted(self, X: Any, y: Any, tree: Tree, record: RowRecord | None) -> Tested:
+        """Count labelled rows at the nodes of a tree, and look them up in the record of ``fit``."""
+        return until_settled(lambda: self._counted(X, y, tree, record))
+
+    def _counted(self, X: Any, y: Any, tree: Tree, record: RowRecord | None) -> Tested:
+        n, hashes, sketch = len(self.classes), [], None
+        counts = np.zeros(tree.n_nodes * n, dtype=np.int64)
+        for table, labels in self.labelled(X, y, tree if record is None else None):
+            reached = tree.apply(self.read(table, tree))
+            codes = read_classes(labels, self.classes)
+            same_length(len(reached), len(codes))
+            counts += np.bincount(reached.astype(np.int64) * n + codes, minlength=len(counts))
+            own = None if record is None else self.hashes(table, labels)
+            if record is not None and own is not None:
+                hashes.append(record.covered(own))
+                part = RowSketch.of(own)
+                sketch = part if sketch is None else sketch.merge(part)
+        seen = RowsSeen()
+        if record is not None:
+            seen = record.recognise(np.concatenate(hashes) if hashes else None, sketch)
+        return Tested(counts.reshape(-1, n), seen)
+
+
+def new_missing(tree: Tree, columns: tuple[Column, ...]) -> str:
+    """Why rows with these missing values certify nothing; empty if they do.
+
+    A first missing value of a nominal column goes with the larger child, perhaps beside a
+    category: such a split is not in the class of trees that a certificate counts.
+    """
+    asked = np.unique(tree.feature[(tree.feature >= 0) & tree.missing_left])
+    for at in asked.tolist():
+        column = tree.columns[at]
+        if column.kind == "nominal" and columns[at].missing and not column.missing:
+            return (
+                f"Column {column.name!r} has missing values in these rows and had none in the rows "
+                "that the tree was grown on. Hint: fit on these rows."
+            )
+    return ""

@@ -227,7 +227,8 @@ def added(answers: Sequence[Answer]) -> Answer:
     starts = np.flatnonzero(new)
     if len(starts):
         counts = np.add.reduceat(counts[order], starts, axis=0)
-    return Answer(*(array[order][new] for array in (intervals, low, high)), counts)
+    order = order[new]
+    return Answer(intervals[order], low[order], high[order], counts)
 
 
 def _in_order(

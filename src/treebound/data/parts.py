@@ -21,7 +21,11 @@ from treebound.data.raw import family_of, smallest_ints
 from treebound.data.sample import LearnedRows, Sample, same_length, without_zeros
 from treebound.data.targets import learn_classes, read_classes
 from treebound.data.weights import (
-    check_total, class_factors, is_whole, row_weights, scaled_weights,
+    check_total,
+    class_factors,
+    is_whole,
+    row_weights,
+    scaled_weights,
 )  # fmt: skip
 
 __all__ = [

@@ -125,10 +125,9 @@ cdef class Grower(Driver):
         return 0
 
     cdef bint code(self, Py_ssize_t most_bins) except -1 nogil:
-        """Code the sample and count the root; return whether that beats sorting all rows.
-
-        For random labels bins are not informative: large samples get finer bins, others are sorted.
-        """
+        """Code the sample and count the root; return whether that beats sorting all rows."""
+        # For random labels bins are not informative: large samples get finer bins, others are
+        # sorted.
         cdef Py_ssize_t n = self.problem.n_rows
         cdef size_t size
         cdef int t
@@ -320,11 +319,9 @@ cdef class Grower(Driver):
         return all_bounds(self.columns.bounds, self.n_columns, floor)
 
     cdef int search_columns(self) except -1 nogil:
-        """The best split of every column, after `bound_columns`.
-
-        Threads search a column each, or one after the other together if fewer can hold the best
-        split.
-        """
+        """The best split of every column, after `bound_columns`."""
+        # Threads search a column each, or one after the other together if fewer can hold the best
+        # split.
         cdef Py_ssize_t j
         cdef int t, n_live = 0
         for j in range(self.n_columns):
@@ -626,15 +623,13 @@ def grow(
     columns, y, weights, n_classes, kinds, n_categories, may_miss, *, options, n_threads=1,
     crossing=None, most_bins=None, whole=0, spans=None, least_priority=-INFINITY,
 ):
-    """The arrays of the grown tree.
-
-    ``columns`` are one-dimensional arrays of float64, float32, int8, int16 or int32; ``y`` is int32
-    and ``weights`` int64 or None; ``options`` come from ``kernel_options``. ``crossing`` is the
-    least number of rows of a node that is searched by histograms, ``most_bins`` the number of bins.
-    Where the rows are those of a node of a larger sample, ``whole`` is its weight and ``spans``
-    are the spans of its columns: then the tree is what that sample has below the node. If the number
-    of leaves is limited, none is expanded whose priority is below ``least_priority``.
-    """
+    """The arrays of the grown tree."""
+    # columns are one-dimensional arrays of float64, float32, int8, int16 or int32; y is int32 and
+    # weights int64 or None; options come from kernel_options. crossing is the least number of rows
+    # of a node that is searched by histograms, most_bins the number of bins. Where the rows are
+    # those of a node of a larger sample, whole is its weight and spans are the spans of its
+    # columns: then the tree is what that sample has below the node. If the number of leaves is
+    # limited, none is expanded whose priority is below least_priority.
     cdef Py_ssize_t n = len(y), j
     cdef const int32_t[::1] labels = y
     cdef const int64_t[::1] units
@@ -663,12 +658,10 @@ def grow(
 
 
 cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
-    """Set the number of bins and the crossing, as measured; see ``benchmarks/growth.py``.
-
-    A bin costs time at every node but narrows the search: a few hundred rows make up for one.
-    Bins take longer to bound with more classes, and with logarithms than with squares. Every
-    category of a nominal column has a bin, and splits on one leave most rows together.
-    """
+    """Set the number of bins and the crossing, as measured; see ``benchmarks/growth.py``."""
+    # A bin costs time at every node but narrows the search: a few hundred rows make up for one.
+    # Bins take longer to bound with more classes, and with logarithms than with squares. Every
+    # category of a nominal column has a bin, and splits on one leave most rows together.
     cdef Py_ssize_t n_classes = grower.problem.n_classes, n_rows = grower.problem.n_rows
     cdef Py_ssize_t rows_a_bin = 240, bins = 31, categories = 0, j
     if grower.problem.criterion == ENTROPY:

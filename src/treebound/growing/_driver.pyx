@@ -296,7 +296,8 @@ cdef class Driver:
         cdef int32_t index
         cdef Sorted* home
         while self.tree.n_frontier and self.n_leaves != self.max_leaves:
-            look_for_signals(&self.watch)
+            if look_for_signals(&self.watch):
+                self.pause()
             index = self.tree.pop()
             home = self.tree.nodes[index].home
             try:
@@ -311,6 +312,10 @@ cdef class Driver:
         return 0
 
     # -- verbs of an engine ------------------------------------------------------------------
+
+    cdef int pause(self) except -1 nogil:
+        """Called some times a second."""
+        return 0
 
     cdef int search(self, int32_t index) except -1 nogil:
         """Push a leaf with its split, or with a tighter bound on its gain."""

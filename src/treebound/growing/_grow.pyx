@@ -37,6 +37,7 @@ cdef enum:
     BYTES_A_ROW = 8       # of histograms
     LEAST_BYTES = 1 << 25
     THREAD_CELLS = 4096   # fewer counts are searched by one thread
+    TOLD = 50             # pauses of 20 milliseconds
     # chains of splits that each take away a category of few rows:
     FEW = 8               # one row in so many, at least 2, so that the right child is the larger,
     FEWER = 32            # and so many for each other column, where each row is looked up
@@ -61,6 +62,8 @@ cdef class Grower(Driver):
     cdef Search sorted
     cdef object arrays          # keeps the memory of the sources alive
     cdef object spans           # of the columns of the whole sample; None: of this one
+    cdef object progress        # called with leaves and open rows; or None
+    cdef Py_ssize_t pauses
     cdef Py_ssize_t root_crossing, crossing, most_bins, n_nominal
     cdef bint sorts_when_needed # False: always use histograms above the crossing
     # large nodes
@@ -88,6 +91,19 @@ cdef class Grower(Driver):
         free(self.scratch)
         free(self.sorted.tasks[0].splits)
         free(self.sorted.tasks[1].splits)
+
+    cdef int pause(self) except -1 nogil:
+        """Tell how far it is, about once a second."""
+        cdef Py_ssize_t i, rows = 0
+        self.pauses += 1
+        if self.pauses % TOLD:
+            return 0
+        with gil:
+            if self.progress is not None:
+                for i in range(self.tree.n_frontier):
+                    rows += self.tree.rows_in(self.tree.frontier[i])
+                self.progress(self.n_leaves, rows)
+        return 0
 
     # -- the root ----------------------------------------------------------------------------
 
@@ -621,7 +637,7 @@ cdef inline bint may_win(const Columns* columns, Py_ssize_t j, const Finder* fin
 
 def grow(
     columns, y, weights, n_classes, kinds, n_categories, may_miss, *, options, n_threads=1,
-    crossing=None, most_bins=None, whole=0, spans=None, least_priority=-INFINITY,
+    crossing=None, most_bins=None, whole=0, spans=None, least_priority=-INFINITY, progress=None,
 ):
     """The arrays of the grown tree."""
     # columns are one-dimensional arrays of float64, float32, int8, int16 or int32; y is int32 and
@@ -649,6 +665,7 @@ def grow(
         grower.problem.max_weight = weights.max()
     grower.whole = whole
     grower.spans = spans
+    grower.progress = progress
     grower.least_priority = least_priority
     set_crossing(grower, crossing, most_bins, n_categories)
     with nogil:

@@ -30,6 +30,7 @@ EXACT = 255
 
 class Intervals(NamedTuple):
     """What a node has of a column, in order: class weights and rows, and missing ones last."""
+
     # No value of an interval has a key outside low and high; code is its bin.
 
     table: NDArray[np.int64]
@@ -97,6 +98,7 @@ class Question(NamedTuple):
 
 class Answer(NamedTuple):
     """What is inside intervals, in order: ranges of keys, and their class weights and rows."""
+
     # A range is a value, or a slice that holds rows. Most have few rows, so that tables are sent
     # without their zeros.
 

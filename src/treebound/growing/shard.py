@@ -305,7 +305,8 @@ def join_pieces(many: Sequence[Sequence[Piece]]) -> list[Piece]:
 def grow_subtree(pieces: Sequence[Piece], kernel: Mapping[str, Any]) -> dict[str, Any]:
     """The arrays of the tree below a node, of which bundles have these rows."""
     piece = _joined(pieces)
-    return grow_arrays(piece.columns, piece.labels, piece.units, **kernel)
+    arrays: dict[str, Any] = grow_arrays(piece.columns, piece.labels, piece.units, **kernel)
+    return arrays
 
 
 def _joined(pieces: Sequence[Piece]) -> Piece:

@@ -119,6 +119,7 @@ class SpillFile:
 
 class ColumnFile:
     """A sample that is collected batch by batch: its values are in a temporary file."""
+
     # They stand there a column after the other, with room for n_rows. The file goes when nothing
     # refers to its values any more.
 

@@ -146,12 +146,10 @@ cdef double best_gain_over_chance(
     const uint64_t* entries, Py_ssize_t n, const Packing* packing, Py_ssize_t n_classes,
     Scratch* scratch,
 ) noexcept nogil:
-    """The gini gain of the best split, relative to its maximum for random labels.
-
-    For random labels the gain is a chi-square variable with one degree of freedom less than
-    classes, times a mean class share; the best of many thresholds is about twelve and three
-    deviations above its mean.
-    """
+    """The gini gain of the best split, relative to its maximum for random labels."""
+    # For random labels the gain is a chi-square variable with one degree of freedom less than
+    # classes, times a mean class share; the best of many thresholds is about twelve and three
+    # deviations above its mean.
     cdef double degrees = <double>(n_classes - 1)
     cdef int64_t* left = scratch.left
     cdef int64_t* right = scratch.right
@@ -594,11 +592,9 @@ def keys_of(const double[::1] values):
 
 
 cdef class Bins:
-    """A monotone map from values to bins for every column.
-
-    ``samples`` are values of some rows, a column each; not read for a column of no more categories
-    than bins. Nominal columns have a bin for each category.
-    """
+    """A monotone map from values to bins for every column."""
+    # samples are values of some rows, a column each; not read for a column of no more categories
+    # than bins. Nominal columns have a bin for each category.
 
     def __init__(self, samples, kinds, n_categories, Py_ssize_t most_bins):
         cdef Scratch scratch
@@ -669,11 +665,9 @@ cdef class Bins:
     # -- coding ------------------------------------------------------------------------------
 
     def code(self, columns, Py_ssize_t n_rows):
-        """The codes of some rows, in panels of up to four columns; and what these rows tell.
-
-        The least and the greatest value of every column, of these rows and the sample; whether
-        values are missing; which bins hold one value only.
-        """
+        """The codes of some rows, in panels of up to four columns; and what these rows tell."""
+        # The least and the greatest value of every column, of these rows and the sample; whether
+        # values are missing; which bins hold one value only.
         cdef list panels = []
         cdef list single = []
         cdef Source* sources = <Source*>zeros(self.n_columns, sizeof(Source))

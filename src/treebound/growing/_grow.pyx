@@ -37,6 +37,7 @@ cdef enum:
     BYTES_A_ROW = 8       # of histograms
     LEAST_BYTES = 1 << 25
     THREAD_CELLS = 4096   # fewer counts are searched by one thread
+    TOLD = 50             # pauses of 20 milliseconds
     # chains of splits that each take away a category of few rows:
     FEW = 8               # one row in so many, at least 2, so that the right child is the larger,
     FEWER = 32            # and so many for each other column, where each row is looked up
@@ -61,6 +62,8 @@ cdef class Grower(Driver):
     cdef Search sorted
     cdef object arrays          # keeps the memory of the sources alive
     cdef object spans           # of the columns of the whole sample; None: of this one
+    cdef object progress        # called with leaves and open rows; or None
+    cdef Py_ssize_t pauses
     cdef Py_ssize_t root_crossing, crossing, most_bins, n_nominal
     cdef bint sorts_when_needed # False: always use histograms above the crossing
     # large nodes
@@ -88,6 +91,19 @@ cdef class Grower(Driver):
         free(self.scratch)
         free(self.sorted.tasks[0].splits)
         free(self.sorted.tasks[1].splits)
+
+    cdef int pause(self) except -1 nogil:
+        """Tell how far it is, about once a second."""
+        cdef Py_ssize_t i, rows = 0
+        self.pauses += 1
+        if self.pauses % TOLD:
+            return 0
+        with gil:
+            if self.progress is not None:
+                for i in range(self.tree.n_frontier):
+                    rows += self.tree.rows_in(self.tree.frontier[i])
+                self.progress(self.n_leaves, rows)
+        return 0
 
     # -- the root ----------------------------------------------------------------------------
 
@@ -125,10 +141,9 @@ cdef class Grower(Driver):
         return 0
 
     cdef bint code(self, Py_ssize_t most_bins) except -1 nogil:
-        """Code the sample and count the root; return whether that beats sorting all rows.
-
-        For random labels bins are not informative: large samples get finer bins, others are sorted.
-        """
+        """Code the sample and count the root; return whether that beats sorting all rows."""
+        # For random labels bins are not informative: large samples get finer bins, others are
+        # sorted.
         cdef Py_ssize_t n = self.problem.n_rows
         cdef size_t size
         cdef int t
@@ -320,11 +335,9 @@ cdef class Grower(Driver):
         return all_bounds(self.columns.bounds, self.n_columns, floor)
 
     cdef int search_columns(self) except -1 nogil:
-        """The best split of every column, after `bound_columns`.
-
-        Threads search a column each, or one after the other together if fewer can hold the best
-        split.
-        """
+        """The best split of every column, after `bound_columns`."""
+        # Threads search a column each, or one after the other together if fewer can hold the best
+        # split.
         cdef Py_ssize_t j
         cdef int t, n_live = 0
         for j in range(self.n_columns):
@@ -624,17 +637,15 @@ cdef inline bint may_win(const Columns* columns, Py_ssize_t j, const Finder* fin
 
 def grow(
     columns, y, weights, n_classes, kinds, n_categories, may_miss, *, options, n_threads=1,
-    crossing=None, most_bins=None, whole=0, spans=None, least_priority=-INFINITY,
+    crossing=None, most_bins=None, whole=0, spans=None, least_priority=-INFINITY, progress=None,
 ):
-    """The arrays of the grown tree.
-
-    ``columns`` are one-dimensional arrays of float64, float32, int8, int16 or int32; ``y`` is int32
-    and ``weights`` int64 or None; ``options`` come from ``kernel_options``. ``crossing`` is the
-    least number of rows of a node that is searched by histograms, ``most_bins`` the number of bins.
-    Where the rows are those of a node of a larger sample, ``whole`` is its weight and ``spans``
-    are the spans of its columns: then the tree is what that sample has below the node. If the number
-    of leaves is limited, none is expanded whose priority is below ``least_priority``.
-    """
+    """The arrays of the grown tree."""
+    # columns are one-dimensional arrays of float64, float32, int8, int16 or int32; y is int32 and
+    # weights int64 or None; options come from kernel_options. crossing is the least number of rows
+    # of a node that is searched by histograms, most_bins the number of bins. Where the rows are
+    # those of a node of a larger sample, whole is its weight and spans are the spans of its
+    # columns: then the tree is what that sample has below the node. If the number of leaves is
+    # limited, none is expanded whose priority is below least_priority.
     cdef Py_ssize_t n = len(y), j
     cdef const int32_t[::1] labels = y
     cdef const int64_t[::1] units
@@ -654,6 +665,7 @@ def grow(
         grower.problem.max_weight = weights.max()
     grower.whole = whole
     grower.spans = spans
+    grower.progress = progress
     grower.least_priority = least_priority
     set_crossing(grower, crossing, most_bins, n_categories)
     with nogil:
@@ -663,12 +675,10 @@ def grow(
 
 
 cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
-    """Set the number of bins and the crossing, as measured; see ``benchmarks/growth.py``.
-
-    A bin costs time at every node but narrows the search: a few hundred rows make up for one.
-    Bins take longer to bound with more classes, and with logarithms than with squares. Every
-    category of a nominal column has a bin, and splits on one leave most rows together.
-    """
+    """Set the number of bins and the crossing, as measured; see ``benchmarks/growth.py``."""
+    # A bin costs time at every node but narrows the search: a few hundred rows make up for one.
+    # Bins take longer to bound with more classes, and with logarithms than with squares. Every
+    # category of a nominal column has a bin, and splits on one leave most rows together.
     cdef Py_ssize_t n_classes = grower.problem.n_classes, n_rows = grower.problem.n_rows
     cdef Py_ssize_t rows_a_bin = 240, bins = 31, categories = 0, j
     if grower.problem.criterion == ENTROPY:

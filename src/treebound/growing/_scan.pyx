@@ -120,10 +120,8 @@ cdef void search_sorted(
 
 
 cdef void keep_heavy(Segment* segment, const NodeView* node, int64_t weight) noexcept nogil:
-    """Drop the boundaries with too little weight on a side; ``weight`` is left of the first.
-
-    The weight on the left is monotone, so the remaining ones are contiguous.
-    """
+    """Drop the boundaries with too little weight on a side; ``weight`` is left of the first."""
+    # The weight on the left is monotone, so the remaining ones are contiguous.
     cdef const Problem* problem = node.problem
     cdef Packing packing = problem.packing
     cdef Py_ssize_t i
@@ -160,10 +158,8 @@ cdef Py_ssize_t present_rows(
 cdef void search_categories(
     const Column* column, const NodeView* node, Scratch* scratch, Split* best
 ) noexcept nogil:
-    """``x == category`` for every category that occurs; missing is one more.
-
-    The table has, for each category, the weight of each class and then the number of rows.
-    """
+    """``x == category`` for every category that occurs; missing is one more."""
+    # The table has, for each category, the weight of each class and then the number of rows.
     cdef const Problem* problem = node.problem
     cdef Py_ssize_t stride = problem.n_classes + 1, n_rows = node.stop - node.start
     cdef Py_ssize_t n_codes = column.n_codes + column.has_missing, i, row
@@ -262,12 +258,10 @@ cdef inline Py_ssize_t leap_to(
 cdef inline bint may_beat(
     const Pair* node, int64_t left, int64_t ones, int64_t more, double bar, const Problem* problem
 ) noexcept nogil:
-    """Whether rows of weight ``more``, or the first of them, can raise the score above the bar.
-
-    The score is convex in the weights of the left side, so over the reachable weights it is
-    largest in a corner: no more of a class, or all of it. Moving nothing is a corner too, but
-    more of the class with the larger share on the left never lowers the score.
-    """
+    """Whether rows of weight ``more``, or the first of them, can raise the score above the bar."""
+    # The score is convex in the weights of the left side, so over the reachable weights it is
+    # largest in a corner: no more of a class, or all of it. Moving nothing is a corner too, but
+    # more of the class with the larger share on the left never lowers the score.
     cdef int64_t most_ones = min(more, node.ones - ones)
     cdef int64_t most_zeros = min(more, node.weight - left - node.ones + ones)
     return (

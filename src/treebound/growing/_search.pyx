@@ -96,10 +96,8 @@ cdef void read_profile(
     Profile* profile, Py_ssize_t column, const void* histogram, Py_ssize_t offset,
     Py_ssize_t n_bins, const Counted* counted, const NodeView* node,
 ) noexcept nogil:
-    """Accumulate the counts of a column over its bins, and score the boundaries.
-
-    Empty bins are skipped.
-    """
+    """Accumulate the counts of a column over its bins, and score the boundaries."""
+    # Empty bins are skipped.
     cdef int side
     profile.node = node
     profile.ordered = has_order(column, node.problem)
@@ -228,10 +226,8 @@ cdef double score_left(
 
 
 cdef void limit_boundaries(Profile* profile, int side) noexcept nogil:
-    """The range of boundaries with enough on both sides; it is contiguous, as counts only grow.
-
-    After the last bin only missing rows are left, if any.
-    """
+    """The range of boundaries with enough on both sides; it is contiguous, as counts only grow."""
+    # After the last bin only missing rows are left, if any.
     cdef const Problem* problem = profile.node.problem
     cdef Family* family = &profile.families[side]
     cdef Py_ssize_t width = problem.n_classes + 1
@@ -356,10 +352,8 @@ cdef void score_gini(const Profile* profile, Family* family) noexcept nogil:
 cdef inline int straddles(
     const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node
 ) noexcept nogil:
-    """-1: no split inside leaves enough on both sides; 1: an end of the bin does not; 0: all do.
-
-    With nothing on one side the score is lowest, so such an end does not matter.
-    """
+    """-1: no split inside leaves enough on both sides; 1: an end of the bin does not; 0: all do."""
+    # With nothing on one side the score is lowest, so such an end does not matter.
     cdef const Problem* problem = node.problem
     cdef Py_ssize_t n_classes = problem.n_classes
     cdef int64_t first = left[n_classes] + base[n_classes]
@@ -380,11 +374,9 @@ cdef inline int straddles(
 cdef double bound_bin(
     const Profile* profile, const Family* family, Py_ssize_t t, double bar
 ) noexcept nogil:
-    """An upper bound on the splits inside a bin; -inf if none reaches the bar.
-
-    In a bin of one class the score is largest at an end, that is at a boundary, unless that
-    boundary is not allowed.
-    """
+    """An upper bound on the splits inside a bin; -inf if none reaches the bar."""
+    # In a bin of one class the score is largest at an end, that is at a boundary, unless that
+    # boundary is not allowed.
     cdef const NodeView* node = profile.node
     cdef const Problem* problem = profile.node.problem
     cdef Py_ssize_t n_classes = problem.n_classes, k, classes = 0
@@ -672,10 +664,8 @@ cdef Split best_category(Finder* finder, Py_ssize_t j) noexcept nogil:
 
 
 cdef Split best_of_column(Finder* finder, Py_ssize_t j, Pool pool) noexcept nogil:
-    """The best split of a column; score -inf if there is none above the floor.
-
-    ``pool`` has the threads that share the rows; None if each of them searches a column.
-    """
+    """The best split of a column; score -inf if there is none above the floor."""
+    # pool has the threads that share the rows; None if each of them searches a column.
     cdef Split[2] found
     cdef Split best
     if finder.data.sources[j].kind == NOMINAL:
@@ -700,11 +690,9 @@ cdef Split better_side(const Split* found, const NodeView* node) noexcept nogil:
 
 
 cdef void walk_bins(Finder* finder, Py_ssize_t j, Split* found, Pool pool) noexcept nogil:
-    """Visit all splits that can be above the floor, in order.
-
-    ``found`` has the best one with missing rows on the right, and on the left. Bins are searched
-    in batches, to limit the number of rows sorted at once.
-    """
+    """Visit all splits that can be above the floor, in order."""
+    # found has the best one with missing rows on the right, and on the left. Bins are searched in
+    # batches, to limit the number of rows sorted at once.
     cdef const Profile* profile = &finder.profile
     cdef Py_ssize_t first = 0, t, rows = 0, size
     cdef const uint8_t* single = finder.data.columns[j].coder.single

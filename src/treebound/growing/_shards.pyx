@@ -329,11 +329,9 @@ cdef class ShardDriver(Driver):
     cdef object left_of_first(
         self, Py_ssize_t j, double threshold, int32_t category, bint missing_left, Split* split
     ):
-        """What goes left: class weights, then rows.
-
-        Values are looked at in the bin of the threshold, and in the one before it: an engine may
-        have bins that begin a little later.
-        """
+        """What goes left: class weights, then rows."""
+        # Values are looked at in the bin of the threshold, and in the one before it: an engine may
+        # have bins that begin a little later.
         mine = self.intervals(self.asked, j)
         split.place = category
         if category >= 0:

@@ -29,10 +29,9 @@ EXACT = 255
 
 
 class Intervals(NamedTuple):
-    """What a node has of a column, in order: class weights and rows, and missing ones last.
+    """What a node has of a column, in order: class weights and rows, and missing ones last."""
 
-    No value of an interval has a key outside ``low`` and ``high``; ``code`` is its bin.
-    """
+    # No value of an interval has a key outside low and high; code is its bin.
 
     table: NDArray[np.int64]
     single: NDArray[np.uint8]
@@ -98,11 +97,10 @@ class Question(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What is inside intervals, in order: ranges of keys, and their class weights and rows.
+    """What is inside intervals, in order: ranges of keys, and their class weights and rows."""
 
-    A range is a value, or a slice that holds rows. Most have few rows, so that tables are sent
-    without their zeros.
-    """
+    # A range is a value, or a slice that holds rows. Most have few rows, so that tables are sent
+    # without their zeros.
 
     intervals: NDArray[np.int32]
     low: NDArray[np.uint64]

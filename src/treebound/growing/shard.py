@@ -199,11 +199,9 @@ def digest_of(bundle: Bundle) -> NDArray[np.uint64]:
 
 
 def count_rows(bundle: Bundle, slots: NDArray[np.int32], wide: bool) -> NDArray[Any]:
-    """The histograms of some nodes: weight by bin and class, one node a row.
-
-    Without weights they are numbers of rows; else the rows of a bin stand after its classes.
-    ``wide`` tells that 32 bits may be too few for the rows of all shards, of these or of others.
-    """
+    """The histograms of some nodes: weight by bin and class, one node a row."""
+    # Without weights they are numbers of rows; else the rows of a bin stand after its classes. wide
+    # tells that 32 bits may be too few for the rows of all shards, of these or of others.
     n_classes, bins = len(bundle.counts), bundle.bins
     weighted = any(shard.units is not None for shard in bundle.shards)
     size = sum((n + 1) * (n_classes + weighted) for n in bins.n_bins)
@@ -216,10 +214,8 @@ def count_rows(bundle: Bundle, slots: NDArray[np.int32], wide: bool) -> NDArray[
 
 
 def look_into(bundle: Bundle, questions: Mapping[int, Question]) -> dict[int, Answer]:
-    """What is inside some intervals of columns.
-
-    Slices are counted in one table, and equal values put together once for all shards.
-    """
+    """What is inside some intervals of columns."""
+    # Slices are counted in one table, and equal values put together once for all shards.
     n_classes, answers = len(bundle.counts), {}
     intervals: Any
     keys: Any
@@ -309,7 +305,8 @@ def join_pieces(many: Sequence[Sequence[Piece]]) -> list[Piece]:
 def grow_subtree(pieces: Sequence[Piece], kernel: Mapping[str, Any]) -> dict[str, Any]:
     """The arrays of the tree below a node, of which bundles have these rows."""
     piece = _joined(pieces)
-    return grow_arrays(piece.columns, piece.labels, piece.units, **kernel)
+    arrays: dict[str, Any] = grow_arrays(piece.columns, piece.labels, piece.units, **kernel)
+    return arrays
 
 
 def _joined(pieces: Sequence[Piece]) -> Piece:

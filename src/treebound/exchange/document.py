@@ -124,7 +124,7 @@ class ChoiceDocument(_Object):
     """How the weight of the tree was chosen, and the alternatives."""
 
     weight: Weight
-    rule: Literal["accurate", "balanced", "small"] | None = None
+    rule: Literal["accurate", "balanced", "small", "detailed"] | None = None
     reason: str = ""
     unit: str = "error"
     weights: list[Weight] = field(default_factory=list)

@@ -465,7 +465,7 @@ def fit_relation(
         )
         # cells are divided where it matters: finer ones for all rows are of no use
         limits = Limits(most_live=inf)
-        with SqlEngine(coded, relation.max_fetched_rows, rows.left_out) as engine:
+        with SqlEngine(coded, relation.max_fetched_rows, rows) as engine:
             told = {} if watch is None else watch._asdict()
             model = fit_engine(parameters, engine, coded.schema, target=y, limits=limits, **told)
             engine.check_unchanged()

@@ -162,6 +162,7 @@ class HeldOutDocument(_Object):
     errors: Annotated[int, Meta(ge=0, le=2**53)]
     counts: list[list[Whole]]
     folds: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
+    choices: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
 
 
 class ProofDocument(_Object):

@@ -276,7 +276,9 @@ def _parameters(parameters: dict[str, Any], answering: doc.Prediction) -> FitPar
 
 def _held_out_document(held_out: HeldOut) -> doc.HeldOutDocument:
     counts = held_out.counts.tolist()
-    return doc.HeldOutDocument(held_out.m, held_out.errors, counts, held_out.folds)
+    return doc.HeldOutDocument(
+        held_out.m, held_out.errors, counts, held_out.folds, held_out.choices
+    )
 
 
 def _held_out(document: doc.HeldOutDocument, grown: Tree) -> HeldOut:
@@ -284,7 +286,9 @@ def _held_out(document: doc.HeldOutDocument, grown: Tree) -> HeldOut:
     counts = table_of(document.counts, "held_out.counts", shape, np.int64)
     if counts[0].sum() != document.m or document.errors > document.m:
         raise FormatError("held_out", "must have m rows at the root, and no more errors")
-    return HeldOut(document.m, document.errors, counts, document.folds, shown_before=True)
+    return HeldOut(
+        document.m, document.errors, counts, document.folds, document.choices, shown_before=True
+    )
 
 
 def _proof_document(proof: PriorProof) -> doc.ProofDocument:

@@ -15,9 +15,9 @@ from treebound.certificate.certificate import (
     KINDS_AS_FOUND,
     Assumption,
     Certificate,
-    new_categories,
 )
 from treebound.certificate.prior import CertifiedTree, PriorProof
+from treebound.certificate.training import new_categories
 from treebound.tree.model import Tree
 
 __all__ = ["Frontier", "certify_proof"]
@@ -80,9 +80,10 @@ class Frontier(Sequence[CertifiedTree]):
     leaves  training error  certified error
          1          37.3 %           44.8 %
          2           8.1 %           13.9 %
-         3           4.9 %           12.0 % <
-         8           2.5 %           15.0 %
-         9           2.1 %           15.7 %
+         3           4.9 %           12.0 %
+         4           4.0 %           11.9 %
+         6           3.2 %           13.5 % <
+        10           1.9 %           16.0 %
     """
 
     trees: tuple[CertifiedTree, ...]
@@ -110,18 +111,22 @@ class Frontier(Sequence[CertifiedTree]):
             If no tree has a limit of at most ``target_risk``.
         """
         kept: list[CertifiedTree] = []
-        for one in sorted(trees, key=lambda one: (one.leaves, one.risk, one.tree.errors)):
-            if not any(o.risk <= one.risk and o.tree.errors <= one.tree.errors for o in kept):
+        for one in sorted(trees, key=lambda one: (one.leaves, one.score, one.cost)):
+            if not any(o.score <= one.score and o.cost <= one.cost for o in kept):
                 kept.append(one)
-        least = min(one.risk for one in kept)
-        most = least + NEAR if target_risk is None else target_risk
-        within = [at for at, one in enumerate(kept) if one.risk <= most]
+        if target_risk is None:
+            near = min(one.score for one in kept) + NEAR
+            within = [at for at, one in enumerate(kept) if one.score <= near]
+        else:
+            within = [at for at, one in enumerate(kept) if one.risk <= target_risk]
         if not within:
+            assert target_risk is not None
             raise ValueError(
-                f"No tree was found that is certified at {100 * most:.6g} % or below; the least "
-                f"limit is {100 * least:.1f} %. Hint: raise 'target_risk', or fit on more rows."
+                f"No tree was found that is certified at {100 * target_risk:.6g} % or below; the "
+                f"least limit is {100 * min(one.risk for one in kept):.1f} %. Hint: raise "
+                "'target_risk', or fit on more rows."
             )
-        return cls(tuple(kept), min(within, key=lambda at: (kept[at].tree.errors, kept[at].risk)))
+        return cls(tuple(kept), min(within, key=lambda at: (kept[at].cost, kept[at].score)))
 
     def __len__(self) -> int:
         return len(self.trees)
@@ -162,7 +167,7 @@ class Frontier(Sequence[CertifiedTree]):
         """
         check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
         small = [at for at, one in enumerate(self.trees) if one.leaves <= leaves]
-        return max(small, key=lambda at: (-self.trees[at].tree.errors, -at))
+        return max(small, key=lambda at: (-self.trees[at].cost, -at))
 
     def plot(self, *, ax: Any = None) -> Any:
         """Draw certified and training error against the number of leaves.

@@ -201,7 +201,8 @@ def fit_sample(
     pruner, options = parameters.checked()
     warn_of_common_factor(sample.weight, stacklevel=5)
     if parameters.certify == "prior":
-        model = _by_prior(parameters, sample, options)
+        costs = pruner.costs if isinstance(pruner, BoundPruner) else None
+        model = _by_prior(parameters, sample, options, costs)
     else:
         chosen_on = validation
         if chosen_on is None and isinstance(pruner, BasePruner):
@@ -248,10 +249,11 @@ def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:
     )
 
 
-def _by_prior(parameters: FitParameters, sample: Sample, options: GrowOptions) -> Model:
+def _by_prior(parameters: FitParameters, sample: Sample, options: GrowOptions, costs: Any) -> Model:
     """Search for a tree with a small limit from a prior that a fifth of the rows defines."""
     seed = parameters.random_state
-    prior = Prior(sample, seed, PriorOptions.of(options.thresholds, options.max_depth))
+    limits = PriorOptions.of(options.thresholds, options.max_depth)
+    prior = Prior(sample, seed, limits, costs=costs)
     trees = search_trees(prior, parameters.delta, seed=seed or 0)
     if parameters.max_leaves is not None:
         trees = [one for one in trees if one.leaves <= parameters.max_leaves]

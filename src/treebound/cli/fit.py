@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from treebound.cli.app import app
+from treebound.cli.databases import fit_database, is_database
 from treebound.cli.messages import errors, plain_table, print_message, progress
 from treebound.cli.options import Data, Force, Output, Quiet, TableOptions, read_training
 from treebound.cli.overwrite import check_distinct, check_output
@@ -45,6 +46,7 @@ Examples:
     treebound fit data.csv --target label --certify folds --refer 0.05
     treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L
     treebound fit data.csv --target ill --monotone age=+ --first "sex = male"
+    treebound fit "duckdb:///file.db?table=visits" --target state --ignore id
     treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"\
 """
 
@@ -68,7 +70,7 @@ def fit(
     certify: Certify = "training",
     delta: float = 0.05,
     target_risk: float | None = None,
-    refer: float | None = None,
+    refer: Annotated[list[float], Parameter(negative="", show_default=False)] = (),  # type: ignore[assignment]
     jobs: int | None = None,
     cv: int | None = None,
     output: Output = None,
@@ -81,7 +83,7 @@ def fit(
     weights: WeightOptions = WeightOptions(),  # noqa: B008  # frozen
     options: TableOptions = TableOptions(),  # noqa: B008  # frozen
 ) -> None:
-    """Fit a tree to a table: a CSV or Parquet file, or '-' for standard input.
+    """Fit a tree to a table: a CSV or Parquet file, a table of DuckDB, or '-' for standard input.
 
     Several files and folders may be parts of one table. What does not fit in memory is read batch
     by batch.
@@ -126,7 +128,8 @@ def fit(
         With --certify prior: the most accurate tree that is certified at this risk or below.
     refer
         Answer only where at most this share of the answered cases is misclassified, and give the
-        label 'refer' (or -1) elsewhere.
+        label 'refer' (or -1) elsewhere. May be repeated: the promises share delta, and each has a
+        file of its own, such as model-0.05.json.
     jobs
         Threads for growing.
     cv
@@ -150,8 +153,11 @@ def fit(
 
     _check_files(more)
     reads = [data, *more, options.schema]
-    check_output(output, "model", reads=reads, force=force)
-    check_output(page, "html", reads=reads, force=force)
+    outputs, pages = _names(output, refer), _names(page, refer)
+    for each in outputs:
+        check_output(each, "model", reads=reads, force=force)
+    for each in pages:
+        check_output(each, "html", reads=reads, force=force)
     check_output(checkpoint, None, reads=reads, force=force)
     check_distinct(output=output, page=page, checkpoint=checkpoint)
     if cv is not None and cv < 2:
@@ -175,7 +181,18 @@ def fit(
         n_jobs=jobs,
     )
     parameters.checked()  # before the table is read
-    if must_stream([data, *more], stream or checkpoint is not None):
+    if is_database(data):
+        if more or cv is not None or stream or checkpoint or weights.costs or (
+            weights.class_weight and not weights.balanced
+        ):  # fmt: skip
+            raise ValueError(
+                "A table of a database takes none of further files, --cv, --stream, --checkpoint, "
+                "--costs and --class-weight LABEL=WEIGHT."
+            )
+        with progress(f"fitting {data}", quiet), warnings_as_lines(quiet):
+            model = fit_database(parameters, data, target, weights.weight_column, options)
+        sample = None
+    elif must_stream([data, *more], stream or checkpoint is not None):
         if cv is not None:
             raise ValueError("A table that is read batch by batch cannot be cross-validated.")
         if weights.needs_labels:
@@ -192,16 +209,21 @@ def fit(
         )
     if not quiet:
         print_message(summary(model))
-    if refer is not None:
+        for line in weights.promised(model):
+            print_message(line)
+    models = [model]
+    if refer:
         from treebound.promises import refer as referring
 
-        model = referring(model, refer)
-        print_message(str(model.referral))
+        models = referring(model, list(refer))
+        for each_model in models:
+            print_message(str(each_model.referral))
     # The result first: cross-validation takes longer, and may be interrupted.
-    if output is not None:
-        save_model(model, output)
-    else:
-        write_result(to_text(model), None)
+    for each_model, each in zip(models, outputs, strict=True):
+        if each is not None:
+            save_model(each_model, each)
+        else:
+            write_result(to_text(each_model), None)
     facts = _facts([data, *more], model)
     try:
         if cv is not None and sample is not None:
@@ -210,8 +232,16 @@ def fit(
         stop.args = ("Cross-validation was stopped; the tree of all rows is fitted.",)
         raise
     finally:
-        if page is not None:
-            to_html(model, page, facts=facts)
+        for each_model, each in zip(models, pages, strict=True):
+            if each is not None:
+                to_html(each_model, each, facts=facts)
+
+
+def _names(path: Path | None, risks: Sequence[float]) -> list[Path | None]:
+    """A file for each model: of several, the name tells the risk that it promises."""
+    if path is None or len(risks) < 2:
+        return [path] * max(len(risks), 1)
+    return [path.with_stem(f"{path.stem}-{risk:g}") for risk in risks]
 
 
 def _signs(texts: Sequence[str]) -> dict[str, int]:
@@ -281,14 +311,9 @@ def _fit_in_memory(
     with progress(f"fitting {sample.n_rows:,} rows", quiet), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is suspicious was printed above
         if parameters.certify in ("held-out", "folds"):  # columns are learned without some rows
-            if weights.needs_labels:
-                raise ValueError(
-                    f"--certify {parameters.certify} takes neither --costs, --weight-column nor "
-                    "--class-weight LABEL=WEIGHT. Hint: --class-weight balanced."
-                )
-            model = replace(
-                fit_table(parameters, table.raw.table(), table.raw.labels()), target=name
-            )
+            X, row_weights = weights.divided(table.raw.table())
+            model = fit_table(parameters, X, table.raw.labels(), row_weights)
+            model = replace(model, target=name)
         else:
             rows = RowRecord.of(sample, named=True)
             model = fit_sample(parameters, sample, target=name, rows=rows)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from treebound.cli.databases import is_database, refuse_file_options, relation_of
 from treebound.cli.output import write_result
 from treebound.data.columns import Column
 from treebound.data.schema import Schema
@@ -36,18 +37,18 @@ def schema_of(
     model: Model, options: FileOptions, target: str | None = None, *, whole: bool = False
 ) -> Schema:
     """The columns that the tree asks, or all, in a file laid out as the options say."""
-    given, asked = options.as_schema(), asked_columns(model)
+    layout, asked = options.as_schema(), asked_columns(model)
     columns = tuple(
         Column(column.name, "nominal") if column.unlisted else replace(column, declared=True)
         for column in model.columns
         if whole or column.name in asked
     )
     classes = None if target is None else tuple(model.classes.tolist())
-    known = {column.name for column in columns} | {target}
+    named = {column.name for column in columns} | {target}
     # Without a header the schema's own order says which column is which.
-    order = given.order if {*asked, target or ""} <= {*given.order, ""} else ()
-    ignored = tuple(name for name in given.order if name not in known)
-    return Schema(columns, target, classes, ignored, given.missing, "ignore", given.layout, order)
+    order = layout.order if {*asked, target or ""} <= {*layout.order, ""} else ()
+    ignored = tuple(name for name in layout.order if name not in named)
+    return Schema(columns, target, classes, ignored, layout.missing, "ignore", layout.layout, order)
 
 
 def asked_columns(model: Model) -> set[str]:
@@ -70,9 +71,19 @@ def labelled_rows(
 def tested_rows(
     model: Model, paths: Sequence[Path], options: FileOptions, target: str | None
 ) -> Tested:
-    """Labelled rows, counted at the nodes of a model batch by batch."""
+    """Labelled rows, counted at the nodes of a model batch by batch, or in their database."""
     from treebound.data.files import SourceBatches
 
+    if is_database(paths[0]):
+        from treebound.cli.options import no_target
+        from treebound.sql import tested as tested_there
+
+        refuse_file_options(options, paths[1:])
+        with relation_of(paths[0]) as relation:
+            name = target or model.target
+            if name not in relation.columns:
+                raise no_target(relation.columns)
+            return tested_there(model, relation, name)
     source = _labelled(model, paths, options, target)
     tested = model.tested(SourceBatches(source), source.given.target)
     if not tested.counts.any():

@@ -8,8 +8,6 @@ from typing import Any, Literal, get_args
 
 from treebound.landscape import Landscape
 
-__all__ = ["KINDS", "UNKNOWNS", "Column", "Kind", "Unknown", "landscape_of"]
-
 Kind = Literal["real", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 # How to handle a category that was not seen in training.
@@ -58,10 +56,6 @@ class Column:
         ----------
         missing : bool
             Whether it has missing values in training.
-
-        Returns
-        -------
-        Column
         """
         return replace(self, missing=missing)
 
@@ -81,22 +75,18 @@ def landscape_of(columns: Sequence[Column], *, observed: bool = False) -> Landsc
         column is None in the landscape, an undeclared ordinal one counts as real. If True,
         categories found in the data are treated as declared: valid for a pruning score, not for
         a certificate.
-
-    Returns
-    -------
-    Landscape
     """
     real = 0
     ordinal: list[int] = []
     nominal: list[int | None] = []
     for column in columns:
         copies = 2 if column.missing else 1
-        known = column.declared or observed
+        counted = column.declared or observed
         size = column.n_categories
-        if column.kind == "real" or (column.kind == "ordinal" and not known):
+        if column.kind == "real" or (column.kind == "ordinal" and not counted):
             real += copies
         elif column.kind == "ordinal":
             ordinal += [max(size + column.missing, 1)] * copies
         else:
-            nominal.append(max(size + column.missing, 1) if known else None)
+            nominal.append(max(size + column.missing, 1) if counted else None)
     return Landscape(real, tuple(ordinal), tuple(nominal))

@@ -24,8 +24,6 @@ import pyarrow.csv as csv_reader
 
 from treebound.data.schema import Layout, Schema
 
-__all__ = ["LONGEST_LINE", "no_duplicates", "sliced", "text_tables"]
-
 _BLOCK = 1 << 24
 # In bytes; longer lines are an error, so that they are not held in memory.
 LONGEST_LINE = 1 << 26
@@ -193,7 +191,7 @@ class _Reader:
             return None
         if table.num_columns != width:
             return None
-        longest = [pc.max(pc.binary_length(one)).as_py() for one in table.columns]
+        longest = [pc.max(pc.binary_length(column)).as_py() for column in table.columns]
         return table if max(longest) <= _FIELD else None
 
     def _by_python(self, block: bytes, width: int) -> Iterator[Any]:

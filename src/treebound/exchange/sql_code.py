@@ -81,13 +81,12 @@ def to_sql(
     --------
     >>> import treebound as tb
     >>> from sklearn.datasets import load_iris
-    >>> iris = load_iris(as_frame=True)
-    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
+    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(*load_iris(return_X_y=True, as_frame=True))
     >>> print(to_sql(clf, dialect="sqlite"))
     CASE
-        WHEN "petal length (cm)" <= 2 THEN 'setosa'
-        WHEN "petal width (cm)" > 1.75 THEN 'virginica'
-        ELSE 'versicolor'
+        WHEN "petal length (cm)" <= 2 THEN 0
+        WHEN "petal width (cm)" > 1.75 THEN 2
+        ELSE 1
     END
     """
     check_options(output, unknown, caller="to_sql")

@@ -71,13 +71,13 @@ def class_sums(
     Where weights are not whole, their squares too.
     """
     cells = tree.apply(X).astype(np.int64) * tree.n_classes + y
-    found = []
+    tables = []
     for power, total in enumerate(totals[:1] if totals.weights.whole else totals, start=1):
         # sums of integers below 2^53 are exact in floats
         units = total.integers(None if weight is None else weight**power, len(y))
         table = np.bincount(cells, units, minlength=tree.n_nodes * tree.n_classes)
-        found.append(table.reshape(tree.n_nodes, tree.n_classes).astype(np.float64))
-    return np.stack(found)
+        tables.append(table.reshape(tree.n_nodes, tree.n_classes).astype(np.float64))
+    return np.stack(tables)
 
 
 def summed_up(tree: Tree, counts: Floats) -> Floats:

@@ -90,11 +90,13 @@ def main() -> None:
         for least in SIZES:
             sizes[least].append(measured(case, least))
     results = {group: summary(units) for group, units in groups.items()}
-    table = Table("table", "rows", "error %", "leaves", "log-loss", "leaves of few rows %", box=None)
+    table = Table(
+        "table", "rows", "error %", "leaves", "log-loss", "leaves of few rows %", box=None
+    )
     for group, found in results.items():
         for least, row in found.items():
             cells = [
-                f"{row[name][0]:.{places}f} ({row[name][1]:+.{places}f} ± {row[name][2]:.{places}f})"
+                "{0:.{3}f} ({1:+.{3}f} ± {2:.{3}f})".format(*row[name], places)
                 for name, places in (("error", 2), ("log-loss", 3), ("small leaves", 0))
             ]
             cells.insert(1, f"{row['leaves'][0]:.1f} (x {np.exp(row['leaves'][1]):.2f})")

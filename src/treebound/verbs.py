@@ -102,7 +102,9 @@ def prune(
 
 def _pruner(pruner: Any, options: dict[str, Any]) -> Pruner:
     if isinstance(pruner, str) and pruner == "bound":
-        options.setdefault("weight", default_weight(options.get("score")))  # to choose it would grow more trees
+        options.setdefault(
+            "weight", default_weight(options.get("score"))
+        )  # to choose it would grow more trees
     chosen = make_pruner(pruner, **options)
     if chosen is None:
         raise ValueError("The 'pruner' parameter must be a pruner or its name. Got None instead.")

@@ -32,7 +32,8 @@ FEW = 5
 
 def measured(case: Case, least: int) -> dict[str, float]:
     """Fit the default tree with so many rows in a leaf, and test it."""
-    clf = tb.BoundTreeClassifier(min_samples_leaf=least, class_weight=case.class_weight)
+    weight: Any = case.class_weight
+    clf = tb.BoundTreeClassifier(min_samples_leaf=least, class_weight=weight)
     clf.fit(case.X, case.y)
     rows = clf.tree_.rows[clf.tree_.is_leaf]
     chances = clf.predict_proba(case.test_X).clip(1e-9, 1.0)

@@ -134,7 +134,8 @@ class LeftOut:
 
     def has(self, numbers: Ints) -> NDArray[np.bool_]:
         """Whether rows (or groups) of these numbers are left out."""
-        return _mixed(numbers.astype(np.uint64) ^ np.uint64(self.key)) % np.uint64(10) == 0
+        places = _mixed(numbers.astype(np.uint64) ^ np.uint64(self.key)) % np.uint64(10)
+        return np.asarray(places == 0)
 
 
 def _group_places(sample: Sample, seed: int | None) -> Ints:

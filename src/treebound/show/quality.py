@@ -130,7 +130,8 @@ def quality_words(figures: dict[str, Any]) -> str:
 def calibration_plot(figures: dict[str, Any]) -> Figure:
     """The share of right answers against the probability that was given, with the rows."""
     pyplot = require("matplotlib.pyplot", extra="plot", why="A plot of the calibration")
-    figure, ax = pyplot.subplots(layout="constrained", figsize=(5.0, 5.0))
+    figure: Figure = pyplot.figure(layout="constrained", figsize=(5.0, 5.0))
+    ax = figure.subplots()
     parts = figures["calibration"]
     given, right = ([part[name] for part in parts] for name in ("probability", "right"))
     ax.plot([0, 1], [0, 1], color=CHOSEN, ls=":", label="as right as it says")

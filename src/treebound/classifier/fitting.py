@@ -231,9 +231,9 @@ def _held_out(aside: Sample, model: Model, chose: bool) -> HeldOut:
 
 
 def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:
-    """The tree of a sample; in rounds if someone watches."""
-    if watch == Watch():
-        return grow(sample, options)
+    """The tree of a sample; in rounds if there is a checkpoint."""
+    if watch.checkpoint is None:
+        return grow(sample, options, progress=watch.progress)
     bins = make_bins(sample.columns, sample.X.values)
     threads = effective_jobs(options.n_jobs)
     return grow_on_engine(
@@ -243,7 +243,6 @@ def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:
         options,
         factors=sample.factors,
         whole=is_whole(sample.weight),
-        limits=Limits(),
         progress=watch.progress,
         checkpoint=watch.checkpoint,
     )

@@ -69,8 +69,8 @@ class Landscape:
     @property
     def is_real(self) -> bool:
         """Whether every informative feature is real-valued (and there is one)."""
-        one = self.informative
-        return one.real > 0 and not one.ordinal and not one.nominal
+        own = self.informative
+        return own.real > 0 and not own.ordinal and not own.nominal
 
     @property
     def is_empty(self) -> bool:

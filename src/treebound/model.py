@@ -30,7 +30,7 @@ from treebound.certificate import (
     reason_against,
 )
 from treebound.certificate.by_class import by_class_on_rows
-from treebound.certificate.referral import Referral
+from treebound.certificate.referral import Promised, Referral
 from treebound.data import Column, Matrix, Sample, Unknown
 from treebound.data.streams import is_stream, open_stream, until_settled
 from treebound.data.targets import read_classes
@@ -96,6 +96,8 @@ class Model:
         Nodes whose right branch is shown first; nothing else depends on it.
     referral : Referral or None
         Where the tree refers instead of answering, and its promise.
+    promised : Promised
+        Promises that were made before, from which rows; copies of the model share it.
     """
 
     tree: Tree
@@ -118,6 +120,7 @@ class Model:
     edits: tuple[str, ...] = ()
     swapped: tuple[int, ...] = ()
     referral: Referral | None = None
+    promised: Promised = field(default_factory=Promised)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {item.name: getattr(self, item.name) for item in fields(self)}
@@ -227,7 +230,7 @@ class Model:
 
     def tested(self, X: Any, y: Any) -> Tested:
         """Count labelled rows, and compare them with those of ``fit``."""
-        return self.reader.counted(X, y, self.tree, self.rows)
+        return self.reader.counted(X, y, self.tree, self.rows or RowRecord())
 
     # -- other trees -----------------------------------------------------------------------
 

@@ -61,7 +61,7 @@ def takes_model(function: Callable[Concatenate[Tree, P], R]) -> Callable[Concate
 
 
 # The first parameter of a function, in its description.
-_FIRST = re.compile(r"(\nParameters\n-+\n)\w+ : .*\n(?:    .*\n)*")
+_FIRST = re.compile(r"(\nParameters\n-+\n)\w+(?: : .*)?\n(?:    .*\n)*")
 
 
 def as_method(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:

@@ -21,12 +21,18 @@ from treebound.data.streams import Batches, open_stream, until_settled
 from treebound.data.targets import read_classes
 from treebound.tree.model import Tree
 
+_NO_ROWS = RowSketch.of(np.empty(0, dtype=np.uint64))
+
 
 class Tested(NamedTuple):
-    """Labelled rows of each class that end at each node, and which took part in fitting."""
+    """Labelled rows of each class that end at each node, and which took part in fitting.
+
+    The sketch recognises them later; empty if rows cannot be hashed.
+    """
 
     counts: NDArray[np.int64]
     seen: RowsSeen
+    sketch: RowSketch = _NO_ROWS
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,7 @@ class RowReader:
         return until_settled(lambda: self._counted(X, y, tree, record))
 
     def _counted(self, X: Any, y: Any, tree: Tree, record: RowRecord | None) -> Tested:
-        n, hashes, sketch = len(self.classes), [], None
+        n, hashes, sketch = len(self.classes), [], _NO_ROWS
         counts = np.zeros(tree.n_nodes * n, dtype=np.int64)
         for table, labels in self.labelled(X, y, tree if record is None else None):
             reached = tree.apply(self.read(table, tree))
@@ -139,13 +145,12 @@ class RowReader:
             counts += np.bincount(reached.astype(np.int64) * n + codes, minlength=len(counts))
             own = None if record is None else self.hashes(table, labels)
             if record is not None and own is not None:
-                hashes.append(record.covered(own))
-                part = RowSketch.of(own)
-                sketch = part if sketch is None else sketch.merge(part)
+                hashes += [record.covered(own)] if record.sketches else []
+                sketch = sketch.merge(RowSketch.of(own))
         seen = RowsSeen()
         if record is not None:
             seen = record.recognise(np.concatenate(hashes) if hashes else None, sketch)
-        return Tested(counts.reshape(-1, n), seen)
+        return Tested(counts.reshape(-1, n), seen, sketch)
 
 
 def new_missing(tree: Tree, columns: tuple[Column, ...]) -> str:

@@ -107,11 +107,11 @@ class FitParameters:
         if self.target_risk is not None and self.certify != "prior":
             must = "None unless certify='prior'"
             raise invalid("target_risk", owner, must, self.target_risk)
-        if self.certify == "prior" and self.pruning not in ("bound", None):
-            hint = "tb.certify(clf, X, y, kind='prior') certifies a tree of any pruner."
-            must = "'bound' with certify='prior', which searches trees in its own way"
-            raise invalid("pruning", owner, must, self.pruning, hint)
         pruner = self._pruner(owner)
+        if self.certify == "prior" and not isinstance(pruner, BoundPruner | None):
+            hint = "tb.certify(clf, X, y, kind='prior') certifies a tree of any pruner."
+            must = "'bound', or a BoundPruner for its costs, with certify='prior', which searches"
+            raise invalid("pruning", owner, f"{must} trees in its own way", self.pruning, hint)
         self._check_rules(pruner)
         limits = [self.max_grown_leaves] + [self.max_leaves] * (pruner is None)
         most = min((limit for limit in limits if limit is not None), default=None)

@@ -6,6 +6,7 @@ Each rests on the rows of the certificate, or on rows that took no part in fitti
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import log
 from typing import Any
@@ -13,15 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import invalid
+from treebound._validation import check, invalid
 from treebound.certificate import CertifiedTree
 from treebound.certificate.by_class import share_training
 from treebound.certificate.certificate import rows_at_rest
 from treebound.certificate.mean_cost import MeanCost, certify_mean_cost
 from treebound.certificate.monitor import Monitor, leaf_monitor
 from treebound.certificate.prior import limit
-from treebound.certificate.referral import Referral, refer_by_prior, refer_by_rows
+from treebound.certificate.referral import (
+    CONSTRAINTS,
+    Referral,
+    refer_by_prior,
+    refer_by_rows,
+)
 from treebound.model import Model
+from treebound.model_rows import Tested
 from treebound.pruning.costs import cost_matrix
 
 _RAISED = (
@@ -30,15 +37,16 @@ _RAISED = (
 )
 
 
-def _other_rows(model: Model, X: Any, y: Any, caller: str) -> NDArray[np.int64]:
+def _other_rows(model: Model, X: Any, y: Any, caller: str) -> Tested:
     """The rows of each class that end at each node; they must have had no part in fitting."""
-    counts, seen = model.tested(X, y)
+    tested = model.tested(X, y)
+    seen = tested.seen
     if seen.significant:
         raise ValueError(
             f"{seen.matches:,} of {seen.comparable:,} rows took part in fitting: they are "
             f"{seen.roles}. Hint: {caller} needs rows that did not."
         )
-    return counts
+    return tested
 
 
 # -- mean costs ------------------------------------------------------------------------------------
@@ -50,22 +58,25 @@ def certify_cost(
     """A limit on the mean cost of a new example, from rows that took no part in fitting."""
     if model.referral is not None:
         raise ValueError("A tree that refers has no mean cost. Hint: certify the one that answers.")
-    tree, level, shares = model.tree, model.delta if delta is None else delta, 1
-    matrix = cost_matrix(tree, costs)
+    tree, level, log_share = model.tree, model.delta if delta is None else delta, 0.0
+    matrix = cost_matrix(tree.classes, costs)
+    tested = model.held_out_counts()
     if X is not None:
-        counts = _other_rows(model, X, y, "certify_cost")
+        counts = _other_rows(model, X, y, "certify_cost").counts
+    elif model.proof is not None:  # as for errors: the limits of all trees hold together
+        counts = rows_at_rest(tree, model.proof.counts_b)
+        log_share = model.proof.log_prior
+    elif tested is not None:
+        counts, log_share = rows_at_rest(tree, tested[0]), -log(tested[1])
     else:
-        tested = model.held_out_counts()
-        if tested is None:
-            raise ValueError(
-                "certify_cost needs rows that took no part in fitting. Hint: fit with "
-                "certify='held-out' or 'folds', or give such rows as X and y."
-                if model.held_out is None
-                else _RAISED
-            )
-        counts, shares = rows_at_rest(tree, tested[0]), tested[1]
+        raise ValueError(
+            "certify_cost needs rows that took no part in fitting. Hint: fit with "
+            "certify='held-out', 'folds' or 'prior', or give such rows as X and y."
+            if model.held_out is None
+            else _RAISED
+        )
     values = np.repeat(matrix.T[tree.label].ravel(), counts.ravel())
-    return replace(certify_mean_cost(values, float(matrix.max()), level / shares), delta=level)
+    return certify_mean_cost(values, float(matrix.max()), level, log_share=log_share)
 
 
 # -- referral --------------------------------------------------------------------------------------
@@ -73,22 +84,30 @@ def certify_cost(
 
 def refer(
     model: Model,
-    max_risk: float,
+    max_risks: Sequence[float],
     X: Any = None,
     y: Any = None,
     *,
     label: Any = None,
     delta: float | None = None,
-) -> Model:
-    """The model that answers only where the risk of an answered case can be promised.
+) -> list[Model]:
+    """For each largest risk the model that answers only where it can be promised.
 
-    Its tree has the label of referral as one more class.
+    Its tree has the label of referral as one more class. The promises share ``delta``.
     """
     if model.referral is not None:
         raise ValueError("This tree refers already. Hint: refer with the tree that was fitted.")
     answer = _refer_label(model.classes, label)
     level = model.delta if delta is None else delta
-    referral = replace(_referral(model, max_risk, X, y, level), label=answer)
+    for max_risk in max_risks:
+        check("refer", {"max_risk": max_risk, "delta": level}, CONSTRAINTS)
+    return [
+        _referring(model, replace(referral, label=answer))
+        for referral in _referrals(model, max_risks, X, y, delta)
+    ]
+
+
+def _referring(model: Model, referral: Referral) -> Model:
     return model.with_tree(
         referral.shown_tree(stops=model.unknown == "stop"),
         referral=referral,
@@ -97,27 +116,36 @@ def refer(
     )
 
 
-def _referral(model: Model, max_risk: float, X: Any, y: Any, level: float) -> Referral:
+def _referrals(
+    model: Model, max_risks: Sequence[float], X: Any, y: Any, delta: float | None
+) -> list[Referral]:
     """The leaves that answer: by the rows that fit held out, by others, or by the prior."""
-    if X is not None:
-        counts = _other_rows(model, X, y, "refer")
-        return refer_by_rows(model.tree, counts, int(counts.sum()), max_risk, level)
-    if model.proof is not None:
+    if X is None and model.proof is not None:
+        level = model.delta if delta is None else delta
         trees = [CertifiedTree(model.tree, model.proof, model.proof.risk(level))]
         if model.frontier is not None and model.step is None:
             trees = list(model.frontier)
-        return refer_by_prior(trees, max_risk, level)
-    if model.held_out is None:
-        raise ValueError(
-            "refer needs rows that took no part in fitting. Hint: fit with certify='held-out', "
-            "'folds' or 'prior', or give such rows: refer(X, y, max_risk=...)."
-        )
-    tested = model.held_out_counts()
-    if tested is None:
-        raise ValueError(_RAISED)
-    counts, shares = tested
-    referral = refer_by_rows(model.tree, counts, model.held_out.m, max_risk, level / shares)
-    return replace(referral, delta=level)
+        # the prior promises for all trees and all risks at once
+        return [refer_by_prior(trees, max_risk, level) for max_risk in max_risks]
+    sketch, shares = None, 1
+    if X is not None:
+        counts, _, sketch = _other_rows(model, X, y, "refer")
+        m = int(counts.sum())
+    else:
+        if model.held_out is None:
+            raise ValueError(
+                "refer needs rows that took no part in fitting. Hint: fit with certify='held-out', "
+                "'folds' or 'prior', or give such rows: refer(X, y, max_risk=...)."
+            )
+        tested = model.held_out_counts()
+        if tested is None:
+            raise ValueError(_RAISED)
+        (counts, shares), m = tested, model.held_out.m
+    levels = model.promised.levels(sketch, model.step, max_risks, delta, model.delta)
+    return [
+        replace(refer_by_rows(model.tree, counts, m, max_risk, level / shares), delta=level)
+        for max_risk, level in zip(max_risks, levels, strict=True)
+    ]
 
 
 def _refer_label(classes: NDArray[Any], label: Any = None) -> Any:

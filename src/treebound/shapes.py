@@ -274,13 +274,13 @@ class TreeShape:
         return self
 
 
-def _comes_first(one: TreeShape, other: TreeShape) -> bool:
-    """Whether ``one`` is the left child of the canonical form."""
-    if one.leaves != other.leaves:
-        return one.leaves > other.leaves
-    if one.depth != other.depth:
-        return one.depth > other.depth
-    return str(one) < str(other)
+def _comes_first(first: TreeShape, second: TreeShape) -> bool:
+    """Whether ``first`` is the left child of the canonical form."""
+    if first.leaves != second.leaves:
+        return first.leaves > second.leaves
+    if first.depth != second.depth:
+        return first.depth > second.depth
+    return str(first) < str(second)
 
 
 def _parse_error(text: str, at: int, why: str) -> ValueError:

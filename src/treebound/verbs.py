@@ -12,6 +12,7 @@ from treebound._validation import invalid
 from treebound.certificate import Certificate, CertificateKind, certify_counts
 from treebound.data import Sample
 from treebound.data.sample import same_length
+from treebound.data.streams import in_database
 from treebound.exchange.sklearn_tree import SklearnTree, structure_of, to_sklearn
 from treebound.landscape import Landscape
 from treebound.model import Model
@@ -164,7 +165,8 @@ def certify(
         A fitted classifier of this package, its model or its tree, or a fitted scikit-learn tree.
         With ``kind="held-out"``, anything with a ``predict``.
     X, y : table and labels, optional
-        Rows to certify from; without them those of ``fit``. Every row counts once.
+        Rows to certify from; without them those of ``fit``. Every row counts once. The labels of a
+        table that is not in memory are named; the rows of a relation are counted in its database.
     kind : {"training", "held-out", "prior"}, optional
         What the rows are; ``"prior"``: all training rows, of which a fifth defines a prior over
         trees. By default the record of ``fit`` tells: unknown rows are held-out rows,
@@ -207,7 +209,12 @@ def certify(
         model = SklearnTree(model).certifiable(X, y, kind)
     elif not isinstance(model, Model | Tree) and "model_" not in vars(model):
         return _certify_any(model, X, y, kind, delta)
-    return as_model(model, "certify").certify(X, y, kind=kind, landscape=landscape, delta=delta)
+    own = as_model(model, "certify")
+    if in_database(X):
+        from treebound.sql import certify as certify_relation
+
+        return certify_relation(own, X, y, kind=kind, delta=delta)
+    return own.certify(X, y, kind=kind, landscape=landscape, delta=delta)
 
 
 def _certify_any(model: Any, X: Any, y: Any, kind: str | None, delta: float | None) -> Certificate:

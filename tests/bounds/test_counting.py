@@ -42,12 +42,6 @@ def test_wedderburn_etherington_refuses_what_is_no_count(bad):
         counting.wedderburn_etherington(bad)
 
 
-@given(st.integers(0, 400))
-def test_log_catalan_agrees_with_the_exact_number(n):
-    exact = math.log(math.comb(2 * n, n) // (n + 1))
-    assert counting.log_catalan(np.array([n]))[0] == pytest.approx(exact, rel=1e-10, abs=1e-12)
-
-
 @given(st.integers(2, 60), st.integers(1, 60))
 def test_stirling_follows_its_recurrence(m, c):
     expected = c * counting.stirling(m - 1, c) + counting.stirling(m - 1, c - 1)

@@ -15,7 +15,7 @@ from support import VECTORS
 from theory_support import balanced, case, chain, landscapes, shapes, vectors
 
 from treebound import Landscape, TreeShape, bounds
-from treebound.bounds import counting, stumps, vc, worst_case
+from treebound.bounds import counting, stumps, worst_case
 from treebound.bounds import enumerate as oracle
 from treebound.bounds._recursion import features_of
 from treebound.bounds._stump_samples import stump_shatters
@@ -45,7 +45,6 @@ def by_trying_every_sample(shape: TreeShape, landscape: Landscape) -> int:
 
 def test_stumps_on_real_features_are_exact():
     for real, exact in vectors("vc_stump_real_exact").items():
-        assert vc.stump_vc_dimension(int(real)) == exact
         found = bounds.vc_dimension(STUMP, Landscape(real=int(real)))
         assert found == bounds.VCDimension(exact, exact)
         assert found.exact

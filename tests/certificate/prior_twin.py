@@ -39,7 +39,8 @@ def rules_of(column, rows, cap):
     missing = None in values
     if kind == "nominal":
         several = [*present, None] if missing else present
-        return [("==", value) for value in several] if len(several) > 1 else []
+        several = several if len(several) > 2 else several[:-1]  # the second of two is the first
+        return [("==", value) for value in several]
     cuts = [low if kind == "ordinal" else (low + high) / 2 for low, high in pairwise(present)]
     if len(cuts) > cap:
         cuts = [cuts[i] for i in np.linspace(0, len(cuts) - 1, cap).round().astype(int)]

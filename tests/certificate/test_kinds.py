@@ -1,6 +1,7 @@
 """The kinds of certificates as ``fit`` gives them: folds, prior, weights, classes, referral."""
 
 import json
+import pickle
 import sqlite3
 from dataclasses import replace
 from math import log
@@ -271,7 +272,7 @@ def test_label_of_referral_has_the_type_of_the_classes():
     clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
     answers = clf.refer(max_risk=0.2).predict(X)
     assert answers.dtype == y.dtype
-    assert clf.refer(max_risk=0.001, label=9).predict(X).tolist() == [9] * 150
+    assert clf.refer(max_risk=0.2, label=9).predict(X).max() == 9  # the same promise
     for label in ("refer", 1, True):
         with pytest.raises(ValueError, match="'label' parameter of refer"):
             clf.refer(max_risk=0.2, label=label)
@@ -289,6 +290,58 @@ def test_referral_from_other_rows_and_not_from_rows_of_fit(cancer):
     found = clf.refer(X.iloc[others], y.iloc[others], max_risk=0.08).referral_
     assert found.m == len(others)
     assert found.answers.any()
+
+
+def test_several_promises_share_delta(cancer):
+    clf = tb.BoundTreeClassifier(certify="held-out").fit(*cancer)
+    few, many = clf.refer(max_risk=[0.05, 0.15])
+    assert (few.referral_.delta, many.referral_.delta) == (0.025, 0.025)
+    alone = (
+        tb.BoundTreeClassifier(certify="held-out").fit(*cancer).refer(max_risk=0.15, delta=0.025)
+    )
+    np.testing.assert_array_equal(many.referral_.answers, alone.referral_.answers)
+    assert clf.refer(max_risk=0.15).referral_.delta == 0.025  # made before
+
+
+def test_a_promise_after_looking_has_what_is_left_of_delta(cancer, tmp_path):
+    clf = tb.BoundTreeClassifier(certify="held-out").fit(*cancer)
+    assert clf.refer(max_risk=0.05, delta=0.02).referral_.delta == 0.02
+    with pytest.raises(ValueError, match=r"0\.03 of delta is left"):
+        clf.refer(max_risk=0.1, delta=0.04)
+    with pytest.raises(ValueError, match=r"max_risk=0.05 \(delta=0.02\)"):
+        clf.refer(max_risk=0.05, delta=0.05)
+    clf.save(tmp_path / "model.json")
+    again = tb.BoundTreeClassifier.load(tmp_path / "model.json")
+    for own in (again, pickle.loads(pickle.dumps(clf)), clf):
+        assert own.refer(max_risk=0.1).referral_.delta == pytest.approx(0.03)
+        for other in (own, own.prune_to(step=0)):
+            with pytest.raises(ValueError, match="0 of delta is left"):
+                other.refer(max_risk=0.2)
+
+
+def test_promises_from_other_rows_share_delta_as_far_as_the_rows_are_the_same(cancer, tmp_path):
+    X, y = cancer
+    order = np.random.default_rng(0).permutation(len(y))
+    grown, others, rest = order[:250], order[250:450], order[450:]
+    clf = tb.BoundTreeClassifier().fit(X.iloc[grown], y.iloc[grown])
+    clf.refer(X.iloc[others], y.iloc[others], max_risk=0.1)
+    clf.save(tmp_path / "model.json")
+    for own in (clf, tb.BoundTreeClassifier.load(tmp_path / "model.json")):
+        for same in (others, others[:150], np.r_[others[100:], rest]):
+            with pytest.raises(ValueError, match=r"promised max_risk=0.1 \(delta=0.05\)"):
+                own.refer(X.iloc[same], y.iloc[same], max_risk=0.2)
+    assert clf.refer(X.iloc[rest], y.iloc[rest], max_risk=0.2).referral_.delta == 0.05
+    few = clf.tree_.feature.max() + 1  # other columns are absent: the rows cannot be recognised
+    lacking = X.iloc[others, :few], y.iloc[others]
+    assert clf.refer(*lacking, max_risk=0.3).referral_.delta == 0.05
+    with pytest.raises(ValueError, match=r"promised max_risk=0\.3"):
+        clf.refer(X.iloc[rest, :few], y.iloc[rest], max_risk=0.4)
+
+
+def test_a_prior_promises_for_every_risk_at_once(by_prior):
+    for referring in by_prior.refer(max_risk=[0.1, 0.125]):
+        assert referring.referral_.delta == 0.05
+    assert by_prior.refer(max_risk=0.2).referral_.delta == 0.05
 
 
 def test_referral_by_the_prior_needs_no_rows(cancer, by_prior):
@@ -320,7 +373,7 @@ def test_a_referring_classifier_is_read_back(cancer, tmp_path):
     monitor.update(y, again.predict(X))
     assert monitor.streams[0].seen == (again.predict(X) != "refer").sum()
     with pytest.raises(ValueError, match="refers already"):
-        refer(again.model_, 0.1)
+        refer(again.model_, [0.1])
     with pytest.raises(ValueError, match="answers only some cases"):
         tb.certify(again, X, y)
 

@@ -86,6 +86,17 @@ def test_costs_of_a_classifier_are_certified_from_held_out_rows():
         certify_cost(clf.refer(max_risk=0.1).model_, {0: 5.0})
 
 
+def test_of_a_prior_every_tree_has_its_share_of_delta():
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = tb.BoundTreeClassifier(certify="prior").fit(X, y)
+    found, proof = clf.certify_cost(costs={0: 5.0, 1: 2.0}), clf.model_.proof
+    assert found.m == proof.m
+    assert found.mean == pytest.approx((5 * proof.errors[0] + 2 * proof.errors[1]) / proof.m)
+    values = np.repeat([0.0, 2.0, 5.0], [proof.m - proof.wrong, proof.errors[1], proof.errors[0]])
+    alone = certify_mean_cost(values, 5.0, 0.05 * np.exp(proof.log_prior))
+    assert found.cost == pytest.approx(alone.cost, rel=1e-9)
+
+
 def test_of_folds_each_has_its_share_of_delta():
     X, y = load_breast_cancer(return_X_y=True)
     clf = tb.BoundTreeClassifier(certify="folds").fit(X, y)

@@ -17,6 +17,7 @@ from treebound.certificate.prior import (
     error_prices,
     limit,
     log_decimal,
+    log_labels,
     search_trees,
 )
 from treebound.data import Column, Matrix, Sample
@@ -215,6 +216,39 @@ def test_the_prior_does_not_depend_on_the_other_rows():
         assert second.log_probability(one.tree) == first.log_probability(one.tree)
 
 
+def test_weights_and_costs_steer_the_search_and_not_the_proof():
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 8, 300).astype(float)
+    y = (rng.random(300) < x / 10).astype(np.int32)
+    weight = np.where(y == 1, 3.0, 1.0)
+    plain = Sample(Matrix((Column("x"),), dense=x[:, None]), y, None, np.arange(2))
+    rows_a = np.arange(60)
+    kernels = [
+        Prior(plain, rows_a=rows_a, costs={1: 3.0}),
+        Prior(replace(plain, weight=weight), rows_a=rows_a),
+        Prior(replace(plain, factors=np.array([1.0, 3.0])), rows_a=rows_a),
+    ]
+    least = []
+    for prior in kernels:
+        prior.kernel.run(0.5, 0.0, 0, 1.0)
+        least.append(prior.kernel.least(0.3))
+    for other in least[1:]:
+        for name, values in least[0].items():
+            np.testing.assert_array_equal(values, other[name])
+    slow = np.array([[weight[60:][y[60:] != k].sum() for k in range(2)]])
+    scale = 240 / weight[60:].sum()
+    tree = kernels[0].tree_of(least[0], 0.05)
+    assert tree.proof.log_prior == pytest.approx(kernels[0].log_probability(tree.tree), abs=1e-9)
+    stump = kernels[0].kernel.least(1e-9)  # errors cost nothing: one leaf, its label by A
+    assert len(stump["label"]) == 1
+    only = Prior(plain, rows_a=rows_a, costs={1: 3.0}, options=PriorOptions(depth=0))
+    only.kernel.run(0.5, 0.0, 0, 1.0)
+    prices = -log_labels(np.bincount(y[:60], minlength=2))
+    for price in (0.001, 0.01, 0.1, 1.0):
+        expected = int(np.argmin(price * scale * slow + prices))
+        assert only.kernel.least(price)["label"].tolist() == [expected]
+
+
 def test_missing_values_and_categories_that_a_has_not_are_routed_by_a():
     columns = (Column("x", missing=True), Column("c", "nominal", ("a", "b", "c"), missing=True))
     x = np.array([1.0, 2, 3, 1, 2, 3, np.nan, np.nan, 9, -9])
@@ -227,7 +261,8 @@ def test_missing_values_and_categories_that_a_has_not_are_routed_by_a():
     )
     assert threshold[feature == 0].tolist() == [1.5, 2.5]
     assert missing_left[feature == 0].tolist() == [False, True]  # the child with more rows of A
-    assert category[feature == 1].tolist() == [0, 1]  # neither the third one nor missing
+    # neither the third one nor missing, and the second is the first with the children swapped
+    assert category[feature == 1].tolist() == [0]
     for one in search_trees(prior):
         counts, _ = one.tree.counts_on(sample)
         np.testing.assert_array_equal(counts, one.tree.counts)

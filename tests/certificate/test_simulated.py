@@ -6,6 +6,7 @@ together, or the tree that is worst.
 
 import warnings
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,18 +14,23 @@ from scipy.stats import binom
 from worlds import worlds
 
 import treebound as tb
-from treebound.promises import refer
+from treebound.certificate.referral import Promised
+from treebound.promises import certify_cost, monitor_leaves, refer
 
 DELTA, MAX_RISK = 0.1, 0.25
 WORLDS = worlds()
-FITS = {
+COSTS = {"b": 5.0, "c": 2.0}  # of missing a class; 1 for the others
+KINDS = {
     "training": {},
     "compression": {"thresholds": "observed"},
     "held-out": {"certify": "held-out"},
     "folds": {"certify": "folds"},
     "prior": {"certify": "prior"},
-    "prior, weighted": {"certify": "prior", "class_weight": "balanced"},
 }
+WEIGHTED = {
+    f"{kind}, weighted": {**options, "class_weight": "balanced"} for kind, options in KINDS.items()
+}
+FITS = {**KINDS, **WEIGHTED}
 
 
 class Fitted:
@@ -44,37 +50,73 @@ class Fitted:
         true = self.world.missed(self.answers(self.model))
         return any(true[one.label] > one.risk for one in self.model.certificate.by_class)
 
-    def wrong_referral(self, *rows):
-        some = refer(self.model, MAX_RISK, *rows)
-        return self.world.risk(self.answers(some), "refer") > MAX_RISK
+    def wrong_cost(self):
+        """Whether the limit of the mean cost is wrong."""
+        costs = {name: COSTS.get(name, 1.0) for name in self.model.classes.tolist()}
+        return self.world.cost(self.answers(self.model), costs) > certify_cost(
+            self.model, costs
+        ).cost * (1 + 1e-9)
+
+    def wrong_leaves(self):
+        """Whether a limit on the share of a leaf, inside or outside, is wrong: half of alpha."""
+        reached, chance = self.model.tree.apply(self.cells), self.world.joint.sum(axis=1)
+        monitor = monitor_leaves(self.model, 2 * DELTA)
+        inside = [chance[reached == leaf].sum() for leaf in monitor.leaves]
+        shares = [share for own in inside for share in (own, 1.0 - own)]
+        return any(
+            share > stream.limit + 1e-12
+            for share, stream in zip(shares, monitor.streams, strict=True)
+        )
+
+    def wrong_referral(self, *max_risks):
+        """Whether one of several promises of referral is wrong."""
+        models = refer(replace(self.model, promised=Promised()), max_risks)
+        return any(
+            self.world.risk(self.answers(some), "refer") > risk
+            for some, risk in zip(models, max_risks, strict=True)
+        )
+
+    def wrong_after_looking(self):
+        """A promise with half of delta, then one for a risk that was chosen by it."""
+        model = replace(self.model, promised=Promised())
+        [first] = refer(model, [MAX_RISK], delta=DELTA / 2)
+        more = MAX_RISK / 2 if first.referral.share > 0.5 else 1.5 * MAX_RISK
+        [second] = refer(model, [more])
+        return any(
+            self.world.risk(self.answers(some), "refer") > some.referral.max_risk
+            for some in (first, second)
+        )
 
 
-def promises(world, rng, seed):
+def promises(world, kind, rng, seed):
     """Name of each promise, and whether it is wrong."""
     X, y = world.draw(rng)
     others = world.draw(rng)
-    for kind, options in FITS.items():
-        clf = tb.BoundTreeClassifier(delta=DELTA, random_state=seed, **options).fit(X, y)
-        own = Fitted(world, clf.model_)
-        yield kind, own.wrong(own.model)
-        yield f"{kind}: by class", own.wrong_by_class()
-        yield from beside(kind, own, X, y, others)
+    clf = tb.BoundTreeClassifier(delta=DELTA, random_state=seed, **FITS[kind]).fit(X, y)
+    own = Fitted(world, clf.model_)
+    yield "limit", own.wrong(own.model)
+    yield "by class", own.wrong_by_class()
+    yield "shares of leaves", own.wrong_leaves()
+    yield from beside(kind, own, X, y, others)
 
 
 def beside(kind, own, X, y, others):
     """Other promises of a fitted classifier."""
-    model = own.model
-    if kind in ("held-out", "folds", "prior"):
-        yield f"{kind}: referral", own.wrong_referral()
-    if kind in ("held-out", "folds"):
+    model, rows = own.model, kind.removesuffix(", weighted")
+    if rows in ("held-out", "folds", "prior"):
+        yield "referral", own.wrong_referral(MAX_RISK)
+        yield "several referrals", own.wrong_referral(0.15, MAX_RISK, 0.35)
+        yield "referral after another", own.wrong_after_looking()
+        yield "mean cost", own.wrong_cost()
+    if rows in ("held-out", "folds"):
         path = model.path
         steps = [model.prune_to(step=k) for k in range(len(path)) if k != path.chosen]
         least = min(steps, key=lambda one: one.certificate.risk, default=None)
-        yield f"{kind}: least of the other steps", least is not None and own.wrong(least)
-    if kind == "prior":
+        yield "least of the other steps", least is not None and own.wrong(least)
+    if rows == "prior":
         trees = [model.prune_to(step=k) for k in range(len(model.frontier))]
-        yield "prior: least", own.wrong(min(trees, key=lambda one: one.certificate.risk))
-        yield "prior: any tree", any(own.wrong(one) for one in trees)
+        yield "least", own.wrong(min(trees, key=lambda one: one.certificate.risk))
+        yield "any tree", any(own.wrong(one) for one in trees)
     if kind == "training":
         risk = own.world.risk(own.answers(model))
         if set(others[1]) <= set(y):  # a class that the tree does not know is refused
@@ -82,14 +124,21 @@ def beside(kind, own, X, y, others):
         yield "any tree by a prior", risk > model.certify(X, y, kind="prior").risk
 
 
-@pytest.mark.parametrize("draws", [6, pytest.param(3000, marks=pytest.mark.heavy)])
-@pytest.mark.parametrize("name", WORLDS)
-def test_promises_are_wrong_at_most_delta(name, draws):
+def violations(name, kind, draws):
+    """How often each promise was wrong."""
     rng, wrong = np.random.default_rng(len(name)), Counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed in range(draws):
-            for promise, violated in promises(WORLDS[name], rng, seed):
+            for promise, violated in promises(WORLDS[name], kind, rng, seed):
                 wrong[promise] += bool(violated)
-    most = binom.ppf(0.999, draws, DELTA)
+    return wrong
+
+
+@pytest.mark.parametrize("draws", [6, pytest.param(3000, marks=pytest.mark.heavy)])
+@pytest.mark.parametrize("kind", FITS)
+@pytest.mark.parametrize("name", WORLDS)
+def test_promises_are_wrong_at_most_delta(name, kind, draws):
+    most = binom.ppf(0.9999, draws, DELTA)  # some 300 promises are simulated
+    wrong = violations(name, kind, draws)
     assert {promise: count for promise, count in wrong.items() if count > most} == {}

@@ -31,6 +31,11 @@ class World:
         total = self.joint[kept].sum()
         return 1.0 - right / total if total > 0 else 0.0
 
+    def cost(self, answers, costs):
+        """The true mean cost of answers, if missing a class costs so much."""
+        return sum(costs[name] * self.joint[answers != name, k].sum() for k, name in self.classes
+                   if name in costs)  # fmt: skip
+
     def missed(self, answers):
         """The true share of missed cases of each class."""
         return {

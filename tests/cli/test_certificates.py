@@ -9,6 +9,7 @@ from shell import refused, run
 
 import treebound as tb
 from treebound.classifier.referring import ReferringClassifier
+from treebound.pruning import BoundPruner
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +87,44 @@ def test_certify_bounds_the_mean_cost(files, capsys):
     _, out, _ = run(capsys, "certify", model, test, "--costs", "ill=4", "--json")
     assert json.loads(out)["m"] == 500
     assert "must name classes" in refused(capsys, "certify", model, "--costs", "sick=4")
+
+
+@pytest.mark.parametrize("kind", ["held-out", "folds", "prior"])
+def test_trees_grown_with_costs_and_weights_have_every_kind(kind, files, rows, capsys):
+    train, _, model = files
+    code, _, err = run(capsys, "fit", train, "--target", "y", "--certify", kind, "--costs",
+                       "ill=6", "-o", model, "--force")  # fmt: skip
+    assert code == 0
+    X, y = rows[["a", "b"]][:1000], rows.y[:1000]
+    pruner = BoundPruner(costs={"ill": 6.0})
+    own = tb.BoundTreeClassifier(certify=kind, pruning=pruner).fit(X, y)
+    assert str(own.certificate_) in err
+    assert err.splitlines()[-1] == str(own.certify_cost(costs={"ill": 6.0}))
+    plain = tb.BoundTreeClassifier(certify=kind).fit(X, y)
+    assert (own.predict(X) == "ill").sum() > (plain.predict(X) == "ill").sum()
+    weights = np.where(y == "ill", 3.0, 1.0)
+    rows[:1000].assign(w=weights).to_csv(train, index=False)
+    code, _, err = run(capsys, "fit", train, "--target", "y", "--certify", kind, "--class-weight",
+                       "ill=2", "--weight-column", "w", "-o", model, "--force")  # fmt: skip
+    own = tb.BoundTreeClassifier(certify=kind, class_weight={"ill": 2.0, "well": 1.0})
+    assert str(own.fit(X, y, sample_weight=weights).certificate_) in err
+    assert tb.BoundTreeClassifier.load(model).to_text() == own.to_text()
+
+
+def test_several_risks_of_referral_have_a_file_each(files, capsys):
+    train, _, model = files
+    code, _, err = run(capsys, "fit", train, "--target", "y", "--certify", "held-out", "--refer",
+                       "0.1", "--refer", "0.2", "-o", model)  # fmt: skip
+    assert code == 0
+    for risk in (0.1, 0.2):
+        referral = ReferringClassifier.load(model.with_stem(f"model-{risk:g}")).referral_
+        assert (referral.max_risk, referral.delta) == (risk, 0.025)
+        assert str(referral) in err
+    assert not model.exists()
+    model.with_stem("model-0.3").write_text("mine")
+    assert "model-0.3.json" in refused(capsys, "fit", train, "--target", "y", "--certify",
+                                       "held-out", "--refer", "0.1", "--refer", "0.3", "-o",
+                                       model)  # fmt: skip
 
 
 def refused_by(function, *args):

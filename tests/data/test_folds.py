@@ -11,8 +11,8 @@ from sklearn.model_selection import GroupKFold
 from support import coded_sample
 
 import treebound as tb
-from treebound.data import Column, Sample
-from treebound.data.folds import LeftOut, folds, held_out
+from treebound.data import Column, Matrix, Sample
+from treebound.data.folds import LeftOut, folds, held_out, row_keys
 
 COLUMNS = (Column("a"), Column("b", "nominal", tuple("uvwxyz")))
 
@@ -228,3 +228,35 @@ def test_copies_stay_together_where_equal_rows_are_no_coincidence():
                 assert (not parts[0] & parts[1]) == together
         for (_, one), (_, other) in zip(folds(weighted, 5, 0), folds(repeated, 5, 0), strict=True):
             assert copies_of(one) == copies_of(other)
+
+
+def slow_keys(columns, seed):
+    start, last = int(np.random.default_rng(seed).integers(2**63, dtype=np.uint64)), 2**64 - 1
+
+    def mixed(z):
+        z = (z + 0x9E3779B97F4A7C15) & last
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & last
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & last
+        return z ^ (z >> 31)
+
+    def bits(value):
+        value = np.float64(np.nan if np.isnan(value) else value + 0.0)
+        return int(value.view(np.uint64))
+
+    def key(row):
+        keyed = start
+        for value in row:
+            keyed = mixed(keyed ^ mixed(bits(value)))
+        return keyed
+
+    return [key(row) for row in zip(*columns, strict=True)]
+
+
+def test_keys_are_splitmix_of_the_values_one_after_the_other():
+    rng = np.random.default_rng(0)
+    numbers = np.r_[rng.normal(size=20), np.nan, -np.nan, 0.0, -0.0]
+    codes = rng.integers(-2, 3, len(numbers)).astype(np.int8)
+    columns = [Column("a", "real"), Column("b", "nominal", ("x", "y", "z")), Column("c", "real")]
+    single = numbers.astype(np.float32)
+    keys = row_keys(Matrix(tuple(columns), (numbers, codes, single)), 3)
+    assert keys.tolist() == slow_keys((numbers, codes, single), 3)

@@ -335,6 +335,8 @@ def test_other_dialects_parse_to_the_same_values_and_names(dialect: str) -> None
         counts=[[3, 2, 1], [3, 0, 0], [0, 2, 1], [0, 2, 0], [0, 0, 1]], rows=[6, 3, 3, 2, 1],
         columns=columns, classes=["it's", "back\\slash", "z"],
     )  # fmt: skip
+    shares = to_sql(tree, output="proba", dialect=dialect)
+    assert len(sqlglot.parse_one(f"SELECT {shares}", read=dialect).expressions) == 3
     text = to_sql(tree, table="data", unknown="error", dialect=dialect)
     parsed = sqlglot.parse_one(text, read=dialect)
     expressions = sqlglot.expressions

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from database_tables import assert_same, in_memory, people, random_parameters, random_table
 
-from treebound import BoundTreeClassifier
+from treebound import BoundTreeClassifier, certify
 from treebound.sql import Relation, engine, relation, rows
 
 duckdb = pytest.importorskip("duckdb")
@@ -136,6 +136,42 @@ def test_text_is_compared_by_its_bytes(connection):
     assert model.classes_.tolist() == ["X", "x"]
     assert model.columns_[0].categories == ("A", "a")
     assert model.tree_.counts.tolist() == [[8, 9], [8, 0], [0, 9]]
+    answers = (
+        model.predict(connection.table("t")).aggregate("word, prediction, count(*)").fetchall()
+    )
+    assert sorted(answers) == [("A", "X", 8), ("a", "x", 9)]
+    assert model.score(connection.table("t"), "label") == 1.0
+
+
+@pytest.mark.parametrize("most", [0, 1 << 16])
+def test_other_rows_certify_by_their_counts(connection, most):
+    table = people(900).drop(["id"])
+    model = in_memory(table.slice(0, 500), PARAMETERS)
+    test = table.slice(500)
+    expected = certify(model, test.drop(["label"]), test["label"], kind="held-out")
+    there = Relation(stored(connection, test), max_fetched_rows=most)
+    found = certify(model, there, "label", kind="held-out")
+    assert (found.risk, found.m) == (expected.risk, expected.m)
+    assert found.class_lines() == expected.class_lines()
+    assert found == expected or most == 0
+    mine = Relation(stored(connection, table.slice(0, 500), "own"), max_fetched_rows=most)
+    if most:  # these rows are fetched and recognised
+        assert certify(model, mine, "label") == model.certificate_
+        return
+    with pytest.raises(ValueError, match="not compared with those of fit"):
+        certify(model, mine, "label")
+    with pytest.raises(ValueError, match="None or 'held-out' for rows of a database"):
+        certify(model, mine, "label", kind="training")
+
+
+def test_rows_without_a_label_are_not_scored(connection):
+    model = in_memory(people().drop(["id"]), PARAMETERS)
+    stored(connection, people())
+    there = connection.sql("SELECT * REPLACE (NULLIF(label, 'no') AS label) FROM t")
+    with pytest.raises(ValueError, match="'label' has rows without a label"):
+        model.score(there, "label")
+    with pytest.raises(ValueError, match="the name of a column of the relation"):
+        model.score(there, "nothing")
 
 
 def test_decimals_booleans_and_enums(connection):

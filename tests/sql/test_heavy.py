@@ -7,11 +7,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import narwhals as nw
 import numpy as np
 import pytest
 from database_tables import assert_same, in_memory, people, random_parameters, random_table
 
-from treebound import BoundTreeClassifier
+from treebound import BoundTreeClassifier, certify
 from treebound.sql import Relation, engine, relation
 
 pytestmark = pytest.mark.heavy
@@ -125,6 +126,14 @@ def test_held_out_rows_and_answers_are_those_of_memory(database):
     assert model.certificate_ == expected.certificate_
     assert model.score(there, "label") == pytest.approx(expected.score(X, y))
     assert type(model.predict(there)).__module__ == type(there).__module__
+    shares = nw.from_native(model.predict_proba(there)).collect("pyarrow").to_native()
+    np.testing.assert_allclose(
+        np.column_stack([shares["prediction no"], shares["prediction yes"]]),
+        expected.predict_proba(shares.select(X.column_names)),
+        rtol=1e-15,
+    )
+    found = certify(model, Relation(there, max_fetched_rows=0), "label", kind="held-out")
+    assert found.risk == certify(expected, X, y, kind="held-out").risk
 
 
 def test_postgres_may_be_read_only(postgres):
@@ -158,3 +167,4 @@ def test_postgres_compares_text_by_its_bytes(postgres):
     model = BoundTreeClassifier(pruning=None).fit(there, "label")
     assert model.columns_[0].categories == ("A", "a")
     assert model.tree_.n_leaves == 2
+    assert model.score(postgres.backend.table("words"), "label") == 1.0

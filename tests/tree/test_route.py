@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -115,6 +116,8 @@ def test_layout_and_type_of_a_dense_array_do_not_matter(missing):
     reached = tree.apply(coded_matrix(X, columns))
     for same in (np.asfortranarray(X), np.repeat(X, 3, axis=1)[:, ::3], X[::-1][::-1]):
         np.testing.assert_array_equal(tree.apply(Matrix(columns, dense=same)), reached)
+    few = replace(tree).apply(Matrix(columns, dense=X[:500]))  # routed one by one
+    np.testing.assert_array_equal(few, reached[:500])
     narrow = X.astype(np.float32)
     np.testing.assert_array_equal(
         tree.apply(Matrix(columns, dense=narrow)),

@@ -74,8 +74,8 @@ class _Tally(Quiet):
 
     def mean(self, dataset: str, model: str) -> float | None:
         """Mean test accuracy so far."""
-        found = self.accuracies[dataset, model]
-        return sum(found) / len(found) if found else None
+        accuracies = self.accuracies[dataset, model]
+        return sum(accuracies) / len(accuracies) if accuracies else None
 
     def best(self, dataset: str) -> tuple[str, float] | None:
         """The model with the best mean so far, oracles excluded."""
@@ -84,8 +84,8 @@ class _Tally(Quiet):
             for model in self.study.models
             if not model.oracle
         }
-        found = {name: mean for name, mean in means.items() if mean is not None}
-        return max(found.items(), key=lambda item: item[1]) if found else None
+        finished = {name: mean for name, mean in means.items() if mean is not None}
+        return max(finished.items(), key=lambda item: item[1]) if finished else None
 
     @property
     def status(self) -> str:
@@ -156,13 +156,13 @@ class LiveTable(_Tally):
             table.add_column("best so far", no_wrap=True)
         for model in () if folded else self.study.models:
             table.add_column(model.name, justify="right", min_width=_word(model.name))
-        for one in self._shown():
-            best = self.best(one)
-            cells = [self._cell(one, model.name, best) for model in self.study.models]
+        for dataset in self._shown():
+            best = self.best(dataset)
+            cells = [self._cell(dataset, model.name, best) for model in self.study.models]
             if folded:
                 cells = [_leader(best)]
-            bar = ProgressBar(total=self.per_set, completed=self.done[one], width=12)
-            table.add_row(one, bar, str(self.per_set - self.done[one]), *cells)
+            bar = ProgressBar(total=self.per_set, completed=self.done[dataset], width=12)
+            table.add_row(dataset, bar, str(self.per_set - self.done[dataset]), *cells)
         return table
 
     def _models_fit(self) -> bool:

@@ -88,8 +88,8 @@ def log_loss(chances: NDArray[np.float64], y: NDArray[np.integer]) -> float:
 
     Probabilities are clipped to the machine epsilon, as in scikit-learn.
     """
-    given = chances[np.arange(len(y)), y]
-    return float(-np.log(np.clip(given, np.finfo(np.float64).eps, 1.0)).mean())
+    of_truth = chances[np.arange(len(y)), y]
+    return float(-np.log(np.clip(of_truth, np.finfo(np.float64).eps, 1.0)).mean())
 
 
 def brier_score(chances: NDArray[np.float64], y: NDArray[np.integer]) -> float:

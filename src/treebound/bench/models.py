@@ -199,8 +199,8 @@ class PrunedTree(Model):
         again = partial(grow, options=self.options)
         judge = None if self.judge is None else draw.part(self.judge)
         start = thread_time()
-        given = sample if self.recount else None
-        result = pruner.prune(tree, given, validation=judge, grow=again)
+        rows = sample if self.recount else None
+        result = pruner.prune(tree, rows, validation=judge, grow=again)
         return result, thread_time() - start
 
 
@@ -232,9 +232,9 @@ class Estimator(Model):
         estimator = _seeded(clone(self.estimator), draw.seed)
         if self.takes == "one-hot":
             estimator = _one_hot(estimator, train.columns)
-        given = form(train.X)
+        table = form(train.X)
         start = thread_time()
-        estimator.fit(given, train.y)
+        estimator.fit(table, train.y)
         return _fitted(estimator, form, train.n_classes, thread_time() - start)
 
 
@@ -296,7 +296,7 @@ class SklearnCostComplexity(Model):
 def _described(value: Any) -> str:
     """A description that is the same in every process: no addresses, all defaults."""
     if hasattr(value, "get_params"):
-        params = {key: _described(one) for key, one in value.get_params(deep=False).items()}
+        params = {key: _described(own) for key, own in value.get_params(deep=False).items()}
         return f"{type(value).__name__}({_listed(params)})"
     return getattr(value, "__qualname__", None) or repr(value)
 
@@ -338,12 +338,12 @@ def _fitted(
         return np.asarray(estimator.predict(form(X)), dtype=np.int32)
 
     def probabilities(X: Matrix) -> Floats:
-        found = np.zeros((X.n_rows, n_classes))
+        shares = np.zeros((X.n_rows, n_classes))
         if hasattr(estimator, "predict_proba"):
-            found[:, seen] = estimator.predict_proba(form(X))
+            shares[:, seen] = estimator.predict_proba(form(X))
         else:
-            found[np.arange(X.n_rows), predict(X)] = 1.0
-        return found
+            shares[np.arange(X.n_rows), predict(X)] = 1.0
+        return shares
 
     return Fitted(
         predict=predict,
@@ -358,24 +358,24 @@ def encoded_array(X: Matrix) -> Floats:
     """The columns as one float64 array: numbers, category codes, NaN for missing."""
     if X.dense is not None:
         return np.asarray(X.dense, dtype=np.float64)
-    found = np.empty((X.n_rows, len(X.columns)))
+    array = np.empty((X.n_rows, len(X.columns)))
     for at, (column, values) in enumerate(zip(X.columns, X.values, strict=True)):
-        found[:, at] = values if column.kind == "real" else np.where(values < 0, np.nan, values)
-    return found
+        array[:, at] = values if column.kind == "real" else np.where(values < 0, np.nan, values)
+    return array
 
 
 def encoded_frame(X: Matrix) -> pd.DataFrame:
     """The columns as a pandas frame with categorical dtypes."""
     pandas = require("pandas", extra="study", why="Handing a data frame to an estimator")
-    found = {}
+    columns = {}
     for column, values in zip(X.columns, X.values, strict=True):
         if column.kind == "real":
-            found[column.name] = values
+            columns[column.name] = values
         else:
-            found[column.name] = pandas.Categorical.from_codes(
+            columns[column.name] = pandas.Categorical.from_codes(
                 np.maximum(values, -1), list(column.categories or ()), column.kind == "ordinal"
             )
-    frame: pd.DataFrame = pandas.DataFrame(found)
+    frame: pd.DataFrame = pandas.DataFrame(columns)
     return frame
 
 

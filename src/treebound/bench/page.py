@@ -14,8 +14,8 @@ from treebound._html import assembled
 from treebound.bench.measure import QUANTITIES
 from treebound.bench.results import Results
 from treebound.bench.sheets import Cell, Sheet
-from treebound.bench.statistics import Difference, difference_over_draws, difference_over_sets, rank
-from treebound.bench.summaries import TABLES, reference_model, sheets_of
+from treebound.bench.statistics import Difference, difference_over_sets
+from treebound.bench.summaries import TABLES, per_set, ranking, reference_model, sheets_of
 
 
 def write_page(results: Results, path: str | Path) -> Path:
@@ -40,16 +40,16 @@ def page(results: Results) -> str:
 
 def _content(results: Results) -> dict[str, Any]:
     datasets = [
-        {**one, "n_features": one["n_real"] + one["n_ordinal"] + one["n_nominal"]}
-        for one in results.datasets
+        {**item, "n_features": item["n_real"] + item["n_ordinal"] + item["n_nominal"]}
+        for item in results.datasets
     ]
-    used = [one for one in results.study.models if one["name"] in results.models]
+    used = [item for item in results.study.models if item["name"] in results.models]
     sheets = [_sheet(sheet, results) for sheet in sheets_of(results, TABLES)]
     return {
         "lead": _lead(results),
         "cards": _cards(results),
         "about": _about(results),
-        "models": [{key: one[key] for key in ("name", "settings")} for one in used],
+        "models": [{key: item[key] for key in ("name", "settings")} for item in used],
         "competitors": results.competitors,
         "reference": reference_model(results),
         "datasets": datasets,
@@ -81,7 +81,7 @@ def _cards(results: Results) -> list[dict[str, str]]:
     others = {name: mean for name, mean in overall.items() if name != ours}
     cards = [{"figure": f"{100 * overall[ours]:.2f} %", "text": f"mean accuracy of {ours}"}]
     if others:
-        name = max(others, key=lambda one: others[one])
+        name = max(others, key=lambda model: others[model])
         cards.append(
             {"figure": f"{100 * others[name]:.2f} %", "text": f"of {name}, the best other"}
         )
@@ -152,8 +152,7 @@ def _add_tips(rows: list[list[dict[str, Any]]], results: Results) -> None:
 
 
 def _ranking(results: Results) -> dict[str, Any] | None:
-    places = [results.models.index(name) for name in results.competitors]
-    result = rank(results.means("test_accuracy")[:, places])
+    result = ranking(results)
     if result is None:
         return None
     return {
@@ -166,21 +165,16 @@ def _ranking(results: Results) -> dict[str, Any] | None:
 
 def _pairs(results: Results) -> dict[str, Any]:
     """Differences of each ordered pair of models, per data set and overall."""
-    cube, means = results.cube("test_accuracy"), results.means("test_accuracy")
-    fraction = float(results.study.settings["test_fraction"])
+    means = results.means("test_accuracy")
     result = {}
-    for one in results.competitors:
-        for other in results.competitors:
-            if one == other:
+    for first in results.competitors:
+        for second in results.competitors:
+            if first == second:
                 continue
-            a, b = results.models.index(one), results.models.index(other)
-            per_set = [
-                difference_over_draws(draws[:, a], draws[:, b], test_fraction=fraction)
-                for draws in cube
-            ]
-            result[f"{one}|{other}"] = {
+            a, b = results.models.index(first), results.models.index(second)
+            result[f"{first}|{second}"] = {
                 "all": _interval(difference_over_sets(means[:, a], means[:, b])),
-                "sets": [_interval(gap) for gap in per_set],
+                "sets": [_interval(gap) for gap in per_set(results, a, b)],
             }
     return result
 
@@ -192,7 +186,7 @@ def _interval(gap: Difference) -> dict[str, float | None]:
 def _plain(values: Any) -> Any:
     """An array as nested lists, with None for NaN and six significant digits."""
     if isinstance(values, np.ndarray):
-        return [_plain(one) for one in values]
+        return [_plain(value) for value in values]
     return _finite(float(values))
 
 

@@ -181,13 +181,13 @@ def serve(handle: int) -> None:
         sys.path[:], task = tasks.get()
         try:
             parcel, draw, seed, models, test_fraction = pickle.loads(task)
-            one = Draw(parcel.open(), seed, test_fraction=test_fraction)
+            split = Draw(parcel.open(), seed, test_fraction=test_fraction)
         except Exception as error:
             pipe.send(RuntimeError(f"A worker cannot load its task: {error!r}"))
             continue
         for model in models:
             pipe.send("begin")
-            pipe.send(measured(model, one, draw))
+            pipe.send(measured(model, split, draw))
         pipe.send("done")
 
 

@@ -74,12 +74,12 @@ class Protocol:
         if not names:
             return models
         wanted = list(names)
-        known = [model.name for model in models]
+        own = [model.name for model in models]
         for name in wanted:
-            if name not in known:
+            if name not in own:
                 raise ValueError(
                     f"The protocol {self.name!r} has no model {name!r}. "
-                    f"Hint: its models are {', '.join(map(repr, known))}."
+                    f"Hint: its models are {', '.join(map(repr, own))}."
                 )
         return tuple(model for model in models if model.name in wanted)
 
@@ -149,6 +149,6 @@ def protocol(name: str | Protocol) -> Protocol:
     """A protocol by name."""
     if isinstance(name, Protocol):
         return name
-    known = {one.name: one for one in (STANDARD, PAPER)}
-    check("", {"protocol": name}, {"protocol": OneOf(tuple(known))})
-    return known[name]
+    protocols = {own.name: own for own in (STANDARD, PAPER)}
+    check("", {"protocol": name}, {"protocol": OneOf(tuple(protocols))})
+    return protocols[name]

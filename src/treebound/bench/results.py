@@ -72,7 +72,7 @@ class Results:
     def datasets(self) -> list[dict[str, Any]]:
         """The data sets with results, by title."""
         names = {row["dataset"] for row in self.rows}
-        return [one for one in self.study.datasets if one["name"] in names]
+        return [dataset for dataset in self.study.datasets if dataset["name"] in names]
 
     @cached_property
     def n_draws(self) -> int:
@@ -95,7 +95,7 @@ class Results:
 
     @cached_property
     def _cubes(self) -> Array:
-        place = {one["name"]: at for at, one in enumerate(self.datasets)}
+        place = {dataset["name"]: at for at, dataset in enumerate(self.datasets)}
         column = {name: at for at, name in enumerate(self.models)}
         step = {draw: at for at, draw in enumerate(sorted({row["draw"] for row in self.rows}))}
         shape = (len(QUANTITIES), len(place), self.n_draws, len(column))

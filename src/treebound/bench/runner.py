@@ -210,9 +210,9 @@ def run(
 def _samples(
     sets: Sequence[Any] | None, data: str | Path | None, inferred: Inferred | None
 ) -> list[NamedSample]:
-    given = [one for one in sets or () if isinstance(one, NamedSample)]
-    if sets and len(given) == len(sets):
-        return given
+    ready = [item for item in sets or () if isinstance(item, NamedSample)]
+    if sets and len(ready) == len(sets):
+        return ready
     return load_samples(sets, data=data, inferred=inferred)
 
 
@@ -282,11 +282,11 @@ def _worker_losses() -> tuple[type[BaseException], ...]:
     from concurrent.futures import CancelledError
     from concurrent.futures.process import BrokenProcessPool
 
-    found: list[type[BaseException]] = [BrokenProcessPool, CancelledError]
+    losses: list[type[BaseException]] = [BrokenProcessPool, CancelledError]
     try:
         from distributed.scheduler import KilledWorker
 
-        found.append(KilledWorker)
+        losses.append(KilledWorker)
     except ModuleNotFoundError:
         pass
-    return tuple(found)
+    return tuple(losses)

@@ -177,7 +177,7 @@ def _bundled(name: str) -> NamedSample:
         )
     loaded = loader()
     sample = Sample.learn(loaded.data, loaded.target_names[loaded.target])
-    names = [str(one) for one in loaded.feature_names]
+    names = [str(feature) for feature in loaded.feature_names]
     title = name.removeprefix("sklearn:").replace("_", " ").title()
     return NamedSample(name, _renamed(sample, names), title)
 

@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from treebound.show.as_latex import escaped
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -142,14 +144,14 @@ def _latex_table(sheet: Sheet) -> str:
         return "    " + " & ".join(cells) + r" \\"
 
     def marked(cell: Cell) -> str:
-        return rf"\textbf{{{_escaped(cell.text)}}}" if cell.bold else _escaped(cell.text)
+        return rf"\textbf{{{escaped(cell.text)}}}" if cell.bold else escaped(cell.text)
 
-    body = [line([_escaped(name) for name in sheet.header]), "    \\midrule"]
+    body = [line([escaped(name) for name in sheet.header]), "    \\midrule"]
     body += [line([marked(cell) for cell in row]) for row in sheet.rows]
     if sheet.footer:
         body.append("    \\midrule")
         body += [line([marked(cell) for cell in row]) for row in sheet.footer]
-    caption = _escaped(" ".join([f"{sheet.title}.", *sheet.notes]))
+    caption = escaped(" ".join([f"{sheet.title}.", *sheet.notes]))
     columns = "l" + "r" * (len(sheet.header) - 1)
     return "\n".join(
         [
@@ -165,28 +167,3 @@ def _latex_table(sheet: Sheet) -> str:
             "\\end{table}",
         ]
     )
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "±": r"$\pm$",
-    "−": r"$-$",
-    "×": r"$\times$",
-    "²": r"$^2$",
-    "—": "---",
-}
-
-
-def _escaped(text: str) -> str:
-    return "".join(_LATEX.get(char, char) for char in text)

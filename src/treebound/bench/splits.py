@@ -96,5 +96,5 @@ class RowFolds:
         k = min(self.k, len(y))
         fold = np.empty(len(y), dtype=np.int64)
         fold[by_class] = np.arange(len(y)) % k
-        for one in range(k):
-            yield np.flatnonzero(fold != one), np.flatnonzero(fold == one)
+        for at in range(k):
+            yield np.flatnonzero(fold != at), np.flatnonzero(fold == at)

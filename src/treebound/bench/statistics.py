@@ -38,23 +38,23 @@ class Difference:
 
 
 def difference_over_draws(
-    one: Array, other: Array, *, test_fraction: float, confidence: float = 0.95
+    first: Array, second: Array, *, test_fraction: float, confidence: float = 0.95
 ) -> Difference:
-    """The mean of ``one - other`` over the draws of one data set.
+    """The mean of ``first - second`` over the draws of one data set.
 
     Draws share training examples, so the variance of the mean is
     ``variance * (1 / n + test / train)``; NaN pairs are dropped.
     """
-    gaps = _gaps(one, other)
+    gaps = _gaps(first, second)
     n = len(gaps)
     overlap = test_fraction / (1.0 - test_fraction)
     error = float(np.std(gaps, ddof=1) * np.sqrt(1.0 / n + overlap)) if n > 1 else np.inf
     return _student(gaps, error, confidence)
 
 
-def difference_over_sets(one: Array, other: Array, *, confidence: float = 0.95) -> Difference:
-    """The mean of ``one - other`` over data sets; the p-value is Wilcoxon's."""
-    gaps = _gaps(one, other)
+def difference_over_sets(first: Array, second: Array, *, confidence: float = 0.95) -> Difference:
+    """The mean of ``first - second`` over data sets; the p-value is Wilcoxon's."""
+    gaps = _gaps(first, second)
     n = len(gaps)
     error = float(np.std(gaps, ddof=1) / np.sqrt(n)) if n > 1 else np.inf
     result = _student(gaps, error, confidence)
@@ -67,8 +67,8 @@ def difference_over_sets(one: Array, other: Array, *, confidence: float = 0.95) 
     return Difference(result.mean, result.low, result.high, p_value, n)
 
 
-def _gaps(one: Array, other: Array) -> Array:
-    gaps = np.asarray(one, dtype=np.float64) - np.asarray(other, dtype=np.float64)
+def _gaps(first: Array, second: Array) -> Array:
+    gaps = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     return gaps[~np.isnan(gaps)]
 
 
@@ -86,9 +86,9 @@ def _student(gaps: Array, error: float, confidence: float) -> Difference:
     return Difference(mean, mean - reach, mean + reach, p_value, n)
 
 
-def win_tie_loss(one: Array, other: Array, *, tie: float = 0.001) -> tuple[int, int, int]:
-    """Number of times ``one`` is above, within ``tie`` of, and below ``other``."""
-    gaps = _gaps(one, other)
+def win_tie_loss(first: Array, second: Array, *, tie: float = 0.001) -> tuple[int, int, int]:
+    """Number of times ``first`` is above, within ``tie`` of, and below ``second``."""
+    gaps = _gaps(first, second)
     # a gap of exactly 0.1 % is a tie, regardless of rounding
     near = np.abs(gaps) <= tie + 1e-12
     return int((gaps[~near] > 0).sum()), int(near.sum()), int((gaps[~near] < 0).sum())
@@ -143,7 +143,7 @@ def _groups(ranks: Array, reach: float) -> tuple[tuple[int, ...], ...]:
     order = [int(at) for at in np.argsort(ranks, kind="stable")]
     result: list[tuple[int, ...]] = []
     for start, model in enumerate(order):
-        group = tuple(one for one in order[start:] if ranks[one] - ranks[model] <= reach)
+        group = tuple(near for near in order[start:] if ranks[near] - ranks[model] <= reach)
         if len(group) > 1 and not (result and set(group) <= set(result[-1])):
             result.append(group)
     return tuple(result)

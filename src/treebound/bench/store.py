@@ -204,12 +204,12 @@ class Store:
         with closing(sqlite3.connect(_MEMORY)) as fresh:
             fresh.executescript(_SCHEMA)
             expected = _columns(fresh)
-        found = _columns(self._connection)
+        present = _columns(self._connection)
         for table, columns in expected.items():
-            if found.get(table) != columns:
+            if present.get(table) != columns:
                 raise StoreError(
                     f"{str(self.path)!r} is not a store of results: its table {table!r} is "
-                    f"{'not there' if table not in found else 'another'}."
+                    f"{'not there' if table not in present else 'another'}."
                 )
 
     def __enter__(self) -> Store:
@@ -248,8 +248,8 @@ class Store:
             "INSERT OR IGNORE INTO dataset VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (study, named.name, named.title, *row),
         )
-        found = self._one("dataset", "fingerprint", study, named.name)
-        self._refuse(found != named.fingerprint, "data set", named.name, found, named.fingerprint)
+        stored = self._one("dataset", "fingerprint", study, named.name)
+        self._refuse(stored != named.fingerprint, "data set", named.name, stored, named.fingerprint)
 
     def _register_model(self, study: str, model: Model) -> None:
         (position,) = self._connection.execute(
@@ -259,13 +259,13 @@ class Store:
             "INSERT OR IGNORE INTO model VALUES (?, ?, ?, ?, ?)",
             (study, model.name, position, model.oracle, model.settings),
         )
-        found = self._one("model", "settings", study, model.name)
-        self._refuse(found != model.settings, "model", model.name, found, model.settings)
+        stored = self._one("model", "settings", study, model.name)
+        self._refuse(stored != model.settings, "model", model.name, stored, model.settings)
 
     def _one(self, table: str, column: str, study: str, name: str) -> str:
         query = f"SELECT {column} FROM {table} WHERE study = ? AND name = ?"
-        found: str = self._connection.execute(query, (study, name)).fetchone()[0]
-        return found
+        value: str = self._connection.execute(query, (study, name)).fetchone()[0]
+        return value
 
     def _refuse(self, differs: bool, what: str, name: str, old: str, new: str) -> None:
         if differs:
@@ -359,11 +359,11 @@ class Store:
 
     def study(self, protocol: str | None = None) -> StoredStudy:
         """One study of this file."""
-        found = [s for s in self.studies() if protocol in (None, s.protocol, s.key)]
-        if len(found) == 1:
-            return found[0]
+        matching = [s for s in self.studies() if protocol in (None, s.protocol, s.key)]
+        if len(matching) == 1:
+            return matching[0]
         names = ", ".join(f"{s.protocol} ({s.key})" for s in self.studies()) or "none"
-        wanted = "" if protocol is None else f" and {len(found)} of them match {protocol!r}"
+        wanted = "" if protocol is None else f" and {len(matching)} of them match {protocol!r}"
         raise ValueError(
             f"The store {str(self.path)!r} holds the studies: {names}{wanted}. "
             "Hint: name one with --protocol."
@@ -384,10 +384,10 @@ def _columns(connection: sqlite3.Connection) -> dict[str, list[tuple[str, ...]]]
     query = """SELECT m.name, c.name, c.type, c."notnull", c.pk
                FROM sqlite_master m, pragma_table_info(m.name) c
                WHERE m.type = 'table' ORDER BY m.name, cid"""
-    found: dict[str, list[tuple[str, ...]]] = {}
+    columns: dict[str, list[tuple[str, ...]]] = {}
     for table, *column in connection.execute(query):
-        found.setdefault(table, []).append(tuple(column))
-    return found
+        columns.setdefault(table, []).append(tuple(column))
+    return columns
 
 
 def _now() -> str:

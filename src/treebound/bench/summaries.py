@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from treebound.bench.results import Results
 from treebound.bench.sheets import Cell, Sheet
 from treebound.bench.statistics import (
+    Difference,
+    Ranking,
     difference_over_draws,
     difference_over_sets,
     rank,
@@ -83,7 +85,7 @@ def _summary(results: Results) -> list[list[Cell]]:
     seconds = _column_means(results.means("prune_seconds"))
     leaves = _column_means(results.means("leaves"))
     rows.append([Cell("Mean pruning time (s)"), *map(_seconds, seconds)])
-    rows.append([Cell("Mean number of leaves"), *(_number(one, 2) for one in leaves)])
+    rows.append([Cell("Mean number of leaves"), *(_number(size, 2) for size in leaves)])
     return rows
 
 
@@ -115,7 +117,7 @@ _APPENDIX = (
 
 def dataset_table(results: Results, name: str) -> Sheet:
     """The appendix table of one data set: mean (deviation) of all quantities."""
-    at = [one["name"] for one in results.datasets].index(name)
+    at = [item["name"] for item in results.datasets].index(name)
     dataset = results.datasets[at]
     best = best_cells(results)[at]
     rows = []
@@ -141,18 +143,18 @@ def dataset_table(results: Results, name: str) -> Sheet:
 
 def differences_table(results: Results, against: str | None = None) -> Sheet:
     """Paired differences between one model and each other, over data sets and draws."""
-    one = against or reference_model(results)
+    model = against or reference_model(results)
     means = results.means("test_accuracy")
-    at = results.models.index(one)
+    at = results.models.index(model)
     rows = []
-    for other in [name for name in results.competitors if name != one]:
+    for other in [name for name in results.competitors if name != model]:
         to = results.models.index(other)
         gap = difference_over_sets(means[:, at], means[:, to])
-        clear = [result for result in _per_set(results, at, to) if result.clear]
+        clear = [result for result in per_set(results, at, to) if result.clear]
         better = sum(result.mean > 0 for result in clear)
         rows.append(
             [
-                Cell(f"{one} − {other}"),
+                Cell(f"{model} − {other}"),
                 Cell(f"{100 * gap.mean:+.2f}", gap.mean, gap.clear),
                 Cell(f"{100 * gap.low:+.2f} to {100 * gap.high:+.2f}"),
                 Cell(f"{gap.p_value:.3g}", gap.p_value),
@@ -165,10 +167,11 @@ def differences_table(results: Results, against: str | None = None) -> Sheet:
         "draws is clear, with the variance corrected for overlapping training parts."
     ]
     header = ["Difference", "Mean", "95 % interval", "p", "Clearly better / worse"]
-    return Sheet("differences", f"{one} against the others", header, rows, (), notes)
+    return Sheet("differences", f"{model} against the others", header, rows, (), notes)
 
 
-def _per_set(results: Results, at: int, to: int) -> list[Any]:
+def per_set(results: Results, at: int, to: int) -> list[Difference]:
+    """The difference of two models on each data set, over its draws."""
     cube = results.cube("test_accuracy")
     fraction = float(results.study.settings["test_fraction"])
     return [
@@ -193,10 +196,15 @@ def wins_table(results: Results) -> Sheet:
     return Sheet("wins", "Win / tie / loss", ["", *results.competitors], rows, (), notes)
 
 
+def ranking(results: Results) -> Ranking | None:
+    """The ranks of the competitors; None if there are too few data."""
+    places = [results.models.index(name) for name in results.competitors]
+    return rank(results.means("test_accuracy")[:, places])
+
+
 def ranks_table(results: Results) -> Sheet | None:
     """Mean ranks, Friedman's test and significant differences; None if there are too few data."""
-    places = [results.models.index(name) for name in results.competitors]
-    result = rank(results.means("test_accuracy")[:, places])
+    result = ranking(results)
     if result is None:
         return None
     rows = []
@@ -217,13 +225,13 @@ def cost_table(results: Results) -> Sheet:
     """Accuracy, size and time, means over data sets."""
     columns: list[tuple[str, str, Callable[[float], Cell]]] = [
         ("Accuracy (%)", "test_accuracy", _percent),
-        ("Log-loss", "log_loss", lambda one: _number(one, 3)),
-        ("Brier", "brier", lambda one: _number(one, 3)),
-        ("Leaves", "leaves", lambda one: _number(one, 1)),
-        ("Depth", "depth", lambda one: _number(one, 1)),
+        ("Log-loss", "log_loss", lambda mean: _number(mean, 3)),
+        ("Brier", "brier", lambda mean: _number(mean, 3)),
+        ("Leaves", "leaves", lambda mean: _number(mean, 1)),
+        ("Depth", "depth", lambda mean: _number(mean, 1)),
         ("Grow (s)", "grow_seconds", _seconds),
         ("Prune (s)", "prune_seconds", _seconds),
-        ("Certificate", "certificate", lambda one: _number(one, 3)),
+        ("Certificate", "certificate", lambda mean: _number(mean, 3)),
     ]
     result = {key: _column_means(results.means(key)) for _, key, _ in columns}
     rows = [
@@ -250,14 +258,14 @@ def sheets_of(results: Results, tables: Sequence[str] = TABLES) -> list[Sheet]:
     result: list[Sheet | None] = []
     for name in tables:
         if name == "datasets":
-            result += [dataset_table(results, one["name"]) for one in results.datasets]
+            result += [dataset_table(results, item["name"]) for item in results.datasets]
         elif name in makers:
             result.append(makers[name](results))
         else:
             raise ValueError(
                 f"There is no table {name!r}. Hint: the tables are {', '.join(TABLES)}."
             )
-    return [one for one in result if one is not None]
+    return [item for item in result if item is not None]
 
 
 # -- cells -------------------------------------------------------------------------------------

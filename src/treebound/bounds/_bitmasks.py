@@ -103,10 +103,10 @@ class _Partitions:
 
     def _join(self, ones: set[Masks], others: set[Masks], result: set[Masks]) -> None:
         """Add every union of parts from both sides (the set Q^c of the paper's appendix)."""
-        for one, other in product(ones, others):
-            for joins in _joins(len(one), len(other), self.most):
-                parts = list(one)
-                for part, to in zip(other, joins, strict=True):
+        for left, right in product(ones, others):
+            for joins in _joins(len(left), len(right), self.most):
+                parts = list(left)
+                for part, to in zip(right, joins, strict=True):
                     if to < 0:
                         parts.append(part)
                     else:
@@ -144,9 +144,9 @@ class _Dichotomies:
             return np.flatnonzero(seen)
         for yes, no in splits(self.tests, rows):
             sides = [(yes, no)] if shape.left is shape.right else [(yes, no), (no, yes)]
-            for one, other in sides:
-                masks = self._as_array(shape.left, one)[:, None]
-                seen[masks | self._as_array(shape.right, other)] = True
+            for low, high in sides:
+                masks = self._as_array(shape.left, low)[:, None]
+                seen[masks | self._as_array(shape.right, high)] = True
         return np.flatnonzero(seen)
 
     def _as_set(self, shape: TreeShape, rows: int) -> set[int]:

@@ -73,7 +73,7 @@ class _Tables:
         return from_below(
             shape,
             lambda part: self.kept(part, m),
-            lambda part, known: self._compute(part, known, m),
+            lambda part, below: self._compute(part, below, m),
         )
 
     def below(self, shape: TreeShape, m: int) -> dict[TreeShape, Scaled]:
@@ -91,12 +91,12 @@ class _Tables:
     def _key(self, shape: TreeShape) -> tuple[object, ...]:
         return shape, self.n_classes, self.features, self.kind
 
-    def _compute(self, shape: TreeShape, known: dict[TreeShape, Scaled], m: int) -> Scaled:
+    def _compute(self, shape: TreeShape, below: dict[TreeShape, Scaled], m: int) -> Scaled:
         if shape.is_leaf:
             table = Scaled.constant(self.n_classes, m + 1)
         else:
             old = _kept.get(self._key(shape))
-            table = self.extended(shape, known, 2 if old is None else len(old.mantissa), m, old)
+            table = self.extended(shape, below, 2 if old is None else len(old.mantissa), m, old)
         _kept.put(self._key(shape), table, m + 1)
         return table
 

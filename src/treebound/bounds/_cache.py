@@ -24,11 +24,11 @@ class SizedCache(Generic[Value]):
     def get(self, key: Hashable) -> Value | None:
         """The value of a key, or None."""
         with self._lock:
-            found = self._kept.get(key)
-            if found is None:
+            entry = self._kept.get(key)
+            if entry is None:
                 return None
             self._kept.move_to_end(key)
-            return found[0]
+            return entry[0]
 
     def put(self, key: Hashable, value: Value, size: int) -> None:
         """Keep a value; what was not used for longest is dropped when there is too much."""
@@ -58,8 +58,8 @@ def from_below(
     while stack:
         part = stack[-1]
         if part not in values:
-            found = kept(part)
-            if found is None:
+            value = kept(part)
+            if value is None:
                 missing = [
                     child
                     for child in (part.left, part.right)
@@ -68,7 +68,7 @@ def from_below(
                 if missing:
                     stack += missing
                     continue
-                found = compute(part, values)
-            values[part] = found
+                value = compute(part, values)
+            values[part] = value
         stack.pop()
     return values[shape]

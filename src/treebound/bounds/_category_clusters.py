@@ -63,12 +63,12 @@ class BinaryClusters:
         if shape.is_leaf:
             return [0, 0]
         left, right = children(shape)
-        one, other = self.needed[left], self.needed[right]
+        of_left, of_right = self.needed[left], self.needed[right]
         # A one-sided root test leaves the tree what its larger child can do.
-        result = one + [_NEVER] * (self.most + 1 - len(one))
-        for v in range(1, len(one)):
-            for w in range(1, len(other)):
-                below = max(one[v], other[w])
+        result = of_left + [_NEVER] * (self.most + 1 - len(of_left))
+        for v in range(1, len(of_left)):
+            for w in range(1, len(of_right)):
+                below = max(of_left[v], of_right[w])
                 j = 1
                 while below + (1 << j) - 1 <= self.features and v + w - 1 + j <= self.most:
                     if below + (1 << j) - 1 < result[v + w - 1 + j]:
@@ -91,14 +91,15 @@ class BinaryClusters:
             return self._sample(left, points, features)
         v, w, j = self.choice[shape, points]
         own = (1 << j) - 1
-        one, other = self._sample(left, v, features - own), self._sample(right, w, features - own)
-        other ^= other[0] ^ one[0]
+        first = self._sample(left, v, features - own)
+        second = self._sample(right, w, features - own)
+        second ^= second[0] ^ first[0]
         splits = np.arange(1, own + 1)
         P = np.concatenate(
-            [splits >> np.arange(j + 1)[:, None] & 1, np.repeat(one[:1], j + 1, 0)], 1
+            [splits >> np.arange(j + 1)[:, None] & 1, np.repeat(first[:1], j + 1, 0)], 1
         )
-        below = np.concatenate([np.zeros((v - 1, own), dtype=np.int64), one[1:]], 1)
-        above = np.concatenate([np.ones((w - 1, own), dtype=np.int64), other[1:]], 1)
+        below = np.concatenate([np.zeros((v - 1, own), dtype=np.int64), first[1:]], 1)
+        above = np.concatenate([np.ones((w - 1, own), dtype=np.int64), second[1:]], 1)
         return np.concatenate([P, below, above])
 
 
@@ -196,24 +197,24 @@ class CategoryClusters:
 
 def _around_cluster(parts: list[IntArray], choice: _Choice) -> list[IntArray]:
     """Both children's samples without their first points, and the cluster in their place."""
-    one, other = parts
+    first, second = parts
     for column in choice.columns[1]:
-        values, here, there = other[:, column.at], one[0, column.at], other[0, column.at]
+        values, here, there = second[:, column.at], first[0, column.at], second[0, column.at]
         if here != there:  # exchange two categories; an ordinal feature has no others
-            other[:, column.at] = np.select(
+            second[:, column.at] = np.select(
                 [values == here, values == there], [there, here], values
             )
-    P = np.repeat(one[:1], stump_shatters(_features(choice.own)), axis=0)
+    P = np.repeat(first[:1], stump_shatters(_features(choice.own)), axis=0)
     P[:, [column.at for column in choice.own]] = stump_sample(_features(choice.own))
     for column in choice.own:
-        one[:, column.at] = 0
-        other[:, column.at] = column.categories - 1
-    return [P, one[1:], other[1:]]
+        first[:, column.at] = 0
+        second[:, column.at] = column.categories - 1
+    return [P, first[1:], second[1:]]
 
 
 def _columns(features: Features) -> list[_Column]:
     result = [("ordinal", o) for o in features.ordinal] + [("nominal", n) for n in features.nominal]
-    return [_Column(*one, at) for at, one in enumerate(result)]
+    return [_Column(*feature, at) for at, feature in enumerate(result)]
 
 
 def _features(columns: tuple[_Column, ...]) -> Features:
@@ -247,12 +248,12 @@ def _shares(columns: tuple[_Column, ...]) -> list[_Choice]:
             counts = [(theta, categories - theta) for theta in range(1, categories)]
         else:
             counts = [(1, categories - 1), (categories - 1, 1)]
-        for one, other in counts:
-            given = tuple(
+        for low, high in counts:
+            left, right = (
                 _sorted([c._replace(categories=some) if c is column else c for c in columns])
-                for some in (one, other)
+                for some in (low, high)
             )
-            result.append(_Choice("share", (given[0], given[1]), at, (0, one)))
+            result.append(_Choice("share", (left, right), at, (0, low)))
     return result
 
 

@@ -93,6 +93,6 @@ def _categorical_pairs(features: Features, last: int) -> NDArray[np.float64]:
 
 def _steady(values: Scaled, n_classes: int) -> Scaled:
     """Bounds that never fall and grow at most ``n``-fold from one sample size to the next."""
-    found = Scaled(values.mantissa.copy(), values.power.copy())
-    _chains.steady(*found, float(n_classes))
-    return found
+    steady = Scaled(values.mantissa.copy(), values.power.copy())
+    _chains.steady(*steady, float(n_classes))
+    return steady

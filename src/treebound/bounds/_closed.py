@@ -118,8 +118,7 @@ def log_chain_growth(shape: TreeShape, m: int, n_classes: int, features: Feature
         return log(n_classes)
     pairs = pairs_of(features, m)
     alpha, beta = float((n_classes - 1) * pairs.real), float(n_classes * pairs.categorical)
-    found = chain_polynomial(shape)
-    mantissa, power = _series.polynomial(alpha, beta, float(m - 1), found.mantissa, found.power)
+    mantissa, power = _series.polynomial(alpha, beta, float(m - 1), *chain_polynomial(shape))
     value = log_above(mantissa * n_classes, power, _roundings(alpha, beta) * shape.leaves)
     return min(value, log_all_labellings(m, n_classes))
 

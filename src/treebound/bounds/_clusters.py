@@ -28,7 +28,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import count, product
 from math import comb
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ from treebound.shapes import TreeShape
 Counts = tuple[int, ...]
 Sets = tuple[tuple[int, ...], ...]
 IntArray = NDArray[np.int64]
+T = TypeVar("T")
 # Options looked at for one shape, by the most constraints allowed; beyond, fewer are.
 _MOST_OPTIONS = {3: 60_000, 2: 60_000, 1: 400_000}
 # Leaves of the largest shape with a stored sample.
@@ -131,7 +132,7 @@ class Clusters:
         """The constraints that each subtree needs, with its options; None if too many."""
         needed: dict[TreeShape, dict[Counts, list[Option]]] = {shape: {c: []}}
         total = 0
-        for part in sorted(shape.subshapes(), key=lambda one: -one.leaves):
+        for part in sorted(shape.subshapes(), key=lambda part: -part.leaves):
             for c in needed.get(part, ()):
                 options = needed[part][c] = list(self._options(part, c, most))
                 total += len(options)
@@ -200,8 +201,8 @@ def _stored(shape: TreeShape) -> tuple[StoredSample, ...]:
     return STORED.get(str(shape), ()) if shape.leaves <= _MOST_STORED else ()
 
 
-def _kept(c: Counts, keepers: Counts, who: int) -> Counts:
-    return tuple(one for one, keeper in zip(c, keepers, strict=True) if keeper == who)
+def _kept(items: tuple[T, ...], keepers: Counts, who: int) -> tuple[T, ...]:
+    return tuple(item for item, keeper in zip(items, keepers, strict=True) if keeper == who)
 
 
 def _with(c: Counts, u: int) -> Counts:
@@ -223,8 +224,8 @@ def _stump_steps(most: int) -> tuple[tuple[int, int], ...]:
 def _sizes_that_matter(c: Counts, most: int) -> list[int]:
     """The numbers of features at which p(u; c) grows."""
     sizes = {sum(c), sum(c) + 1, *(sum(c) + e for e, _ in _stump_steps(most - sum(c)))}
-    for one in c:
-        rest = sum(c) - one
+    for size in c:
+        rest = sum(c) - size
         s = 1
         while rest + comb(s, s // 2) <= most:
             sizes.add(max(rest + comb(s, s // 2), sum(c)))
@@ -237,7 +238,7 @@ def cluster_size(u: int, c: Counts) -> tuple[int, int]:
     """p(u; c), and which E_j helps to divide the cluster (-1: none does)."""
     free = u - sum(c)
     sizes = [(largest_central(2 * free) if free else 1, -1)]
-    sizes += [(1 + largest_central(free + one), j) for j, one in enumerate(c)]
+    sizes += [(1 + largest_central(free + size), j) for j, size in enumerate(c)]
     return max((size for size in sizes if size[0] >= len(c)), default=(0, -1))
 
 
@@ -291,11 +292,11 @@ class _Builder:
         """A stored sample, its corner where the largest constraint is, else on free features."""
         size = len(stored.orders[0])
         orders = [list(range(size)) for _ in range(self.real)]
-        for z, one in enumerate(sets):
-            for j in one:
+        for z, features in enumerate(sets):
+            for j in features:
                 orders[j] = _first(z, size)
         cornered = list(sets[0][: stored.corner]) if sets else []
-        taken = {j for one in sets for j in one}
+        taken = {j for features in sets for j in features}
         free = [j for j in range(self.real) if j not in taken]
         for j in cornered:
             orders[j] = list(stored.orders[len(stored.orders) - stored.corner + cornered.index(j)])
@@ -308,7 +309,7 @@ class _Builder:
     def _cluster(self, features: Sequence[int], sets: Sets) -> Built:
         """A cluster that the given features divide in every way, under constraints."""
         _, helper = cluster_size(len(features), tuple(map(len, sets)))
-        taken = {j for one in sets for j in one}
+        taken = {j for own in sets for j in own}
         dividing = [j for j in features if j not in taken]
         if helper < 0:
             return self._divided(dividing, sets)
@@ -337,8 +338,8 @@ class _Builder:
         lowest: list[int],
     ) -> Built:
         orders = [list(range(size)) for _ in range(self.real)]
-        for z, one in zip(lowest, sets, strict=True):
-            for j in one:
+        for z, features in zip(lowest, sets, strict=True):
+            for j in features:
                 orders[j] = _first(z, size)
         for j, order in zip(dividing, divisions, strict=False):
             orders[j] = order
@@ -346,41 +347,41 @@ class _Builder:
 
     def _side_by_side(self, shape: TreeShape, sets: Sets, option: Option) -> Built:
         parts = [
-            self(child, tuple(s for s, who in zip(sets, option.keepers, strict=True) if who == at))
+            self(child, _kept(sets, option.keepers, at))
             for at, child in enumerate(children(shape), start=1)
         ]
-        (one, z_one), (other, z_other) = parts
-        X = np.concatenate([one, other])
-        above = {j for s, who in zip(sets, option.keepers, strict=True) if who == 2 for j in s}
+        (first, z_one), (second, z_other) = parts
+        X = np.concatenate([first, second])
+        above = {j for features in _kept(sets, option.keepers, 2) for j in features}
         for j in range(self.real):
             if j in above:
-                X[: len(one), j] += len(other)
+                X[: len(first), j] += len(second)
             else:
-                X[len(one) :, j] += len(one)
-        places = {1: iter(z_one), 2: iter(len(one) + z for z in z_other)}
+                X[len(first) :, j] += len(first)
+        places = {1: iter(z_one), 2: iter(len(first) + z for z in z_other)}
         return Built(X, [next(places[who]) for who in option.keepers])
 
     def _joined(self, shape: TreeShape, sets: Sets, option: Option) -> Built:
         """Both children's samples around one cluster, in the place of one point of each."""
-        kept = [_kept_sets(sets, option.keepers, who) for who in (0, 1, 2)]
-        inside = [j for one in kept[0] for j in one]
-        taken = {j for one in sets for j in one}
+        kept = [_kept(sets, option.keepers, who) for who in (0, 1, 2)]
+        inside = [j for features in kept[0] for j in features]
+        taken = {j for features in sets for j in features}
         free = [j for j in range(self.real) if j not in taken]
         dividing = free[: option.extreme - len(inside)]
         extreme = tuple(inside + dividing)
         at_leaf = option.rule == "cluster at a leaf"
         P = self._cluster(extreme, kept[0]) if at_leaf else self._divided(dividing, kept[0])
         left, right = children(shape)
-        one = self(left, (*kept[1], extreme))
-        other = Built(self(right, ()).X, [0]) if at_leaf else self(right, (*kept[2], extreme))
+        first = self(left, (*kept[1], extreme))
+        second_part = Built(self(right, ()).X, [0]) if at_leaf else self(right, (*kept[2], extreme))
         below_all = set(extreme) if at_leaf else set(inside)
         second = {j for one_set in kept[2] for j in one_set}
-        names = [_names(one, len(P.X)), _names(other, len(P.X) + len(one.X) - 1)]
+        names = [_names(first, len(P.X)), _names(second_part, len(P.X) + len(first.X) - 1)]
         orders = []
         for j in range(self.real):
             middle = np.argsort(P.X[:, j]).tolist()
-            below_1, above_1 = _around(one, j, names[0])
-            below_2, above_2 = _around(other, j, names[1])
+            below_1, above_1 = _around(first, j, names[0])
+            below_2, above_2 = _around(second_part, j, names[1])
             if j in dividing and j not in below_all:
                 orders.append(above_1[::-1] + middle + above_2)
             elif j in second:
@@ -388,13 +389,13 @@ class _Builder:
             else:  # in the features of `below_all` nothing is below the cluster
                 orders.append(below_1 + below_2 + middle + above_1 + above_2)
         X = self._table(orders)
-        for part, name in zip((one, other), names, strict=True):
+        for part, name in zip((first, second_part), names, strict=True):
             rows = list(name)
             X[[name[i] for i in rows], self.real :] = part.X[rows, self.real :]
         places = {
             0: iter(P.lowest),
-            1: iter(names[0][z] for z in one.lowest[:-1]),
-            2: iter(names[1][z] for z in other.lowest[:-1]),
+            1: iter(names[0][z] for z in first.lowest[:-1]),
+            2: iter(names[1][z] for z in second_part.lowest[:-1]),
         }
         return Built(X, [next(places[who]) for who in option.keepers])
 
@@ -410,10 +411,6 @@ def _around(part: Built, column: int, names: dict[int, int]) -> tuple[list[int],
     order = np.argsort(part.X[:, column]).tolist()
     at = order.index(part.lowest[-1])
     return [names[i] for i in order[:at]], [names[i] for i in order[at + 1 :]]
-
-
-def _kept_sets(sets: Sets, keepers: Counts, who: int) -> Sets:
-    return tuple(one for one, keeper in zip(sets, keepers, strict=True) if keeper == who)
 
 
 def _first(z: int, size: int) -> list[int]:

@@ -22,19 +22,3 @@ def by_size(
     inner_power: Ints,
     first: int,
 ) -> None: ...
-def parts_by_size(
-    left: Floats,
-    left_power: Ints,
-    right: Floats,
-    right_power: Ints,
-    a: NDArray[np.int32],
-    b: NDArray[np.int32],
-    ways: Floats,
-    room: Floats,
-    least_left: int,
-    least_right: int,
-    halved: bool,
-    out: Floats,
-    out_power: Ints,
-    first: int,
-) -> None: ...

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.bounds._closed import log_all_labellings
-from treebound.bounds._recursion import Features, Recursion, plan_of
+from treebound.bounds._recursion import Features, Recursion, children, plan_of
 from treebound.bounds._rules import fast_rule
 from treebound.bounds._scaled import ROUNDING
 from treebound.bounds.counting import log_falling_factorial
@@ -62,7 +62,7 @@ def _products(shape: TreeShape, by_leaves: bool, parts: int) -> int:
     """Products of two ``pi^c``, and caps, over all nodes."""
     work = 0
     for step in plan_of(shape, by_leaves):
-        left, right = (min(one.leaves, parts) for one in (step.shape.left, step.shape.right) if one)
+        left, right = (min(child.leaves, parts) for child in children(step.shape))
         work += left * right * min(left, right) + parts * parts
     return work
 

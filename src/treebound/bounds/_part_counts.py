@@ -8,7 +8,7 @@ some size every ``pi^c`` is followed, and kept by subtree.
 from __future__ import annotations
 
 from functools import lru_cache
-from math import log, perm
+from math import inf, log, perm
 
 import numpy as np
 
@@ -107,28 +107,32 @@ def _parts_of_node(
     splits = _splits(features, size)[free - 1 :]
     stirlings = _stirling_rows(size, 1 << most.bit_length())
     for c in range(2, most + 1):
-        one = Scaled(stirlings[c].mantissa.copy(), stirlings[c].power.copy())
+        counts = stirlings[c].at(np.arange(size + 1))
         if free < size:
-            a, b, ways = zip(*merge_ways(low.leaves, high.leaves, c), strict=True)
-            _convolve.parts_by_size(
-                *left,
-                *right,
-                np.array(a, dtype=np.int32),
-                np.array(b, dtype=np.int32),
-                np.array(ways, dtype=np.float64),
-                splits,
-                *least,
-                low is high,
-                *one,
-                free + 1,
-            )
-            binds = np.flatnonzero(stirlings[c].less_than(one))
+            sums = Scaled.zeros(size + 1)
+            for a, b, ways in merge_ways(low.leaves, high.leaves, c):
+                sides = left.row([a]), right.row([b])
+                sums = sums.plus(_products(*sides, splits, least, free + 1).times(float(ways)))
+            sums = sums.times(0.5 if low is high else 1.0)
+            rows = slice(free + 1, size + 1)
+            counts.mantissa[rows], counts.power[rows] = sums.mantissa[rows], sums.power[rows]
+            binds = np.flatnonzero(stirlings[c].less_than(counts))
             binding = max(binding, int(binds.max(initial=0)))
-            one = one.least(stirlings[c])
-        values.mantissa[c], values.power[c] = one
+            counts = counts.least(stirlings[c])
+        values.mantissa[c], values.power[c] = counts
         # A sample of c examples has one partition into c parts.
         values.mantissa[c, c : c + 1], values.power[c, c : c + 1] = 0.5, 1
     return values, binding
+
+
+def _products(
+    left: Scaled, right: Scaled, splits: np.ndarray, least: tuple[int, int], first: int
+) -> Scaled:
+    """``sum_k D_k pi^a_l(k) pi^b_r(m-k)`` by sample size."""
+    sums, same = Scaled.zeros(len(left.power[0])), np.zeros(1, dtype=np.int32)
+    sides, no_limit = (*left, *right, same, same), np.full(len(splits), inf)
+    _convolve.by_size(*sides, splits, no_limit, 0.0, *least, *sums, *Scaled.zeros(0), first)
+    return sums
 
 
 @lru_cache(maxsize=8)

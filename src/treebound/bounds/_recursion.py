@@ -49,14 +49,14 @@ class Features(NamedTuple):
         """Distinct examples there can be, or ``limit`` when there are more."""
         if self.real:
             return limit
-        return min(limit, prod(min(one, limit) for one in self.ordinal + self.nominal))
+        return min(limit, prod(min(count, limit) for count in self.ordinal + self.nominal))
 
 
 def features_of(landscape: Landscape) -> Features:
     """The informative features of a landscape; undeclared columns as unbounded."""
-    known = landscape.informative
-    nominal = (UNBOUNDED if n is None else n for n in known.nominal)
-    return _canonical(known.real, known.ordinal, tuple(nominal))
+    informative = landscape.informative
+    nominal = (UNBOUNDED if n is None else n for n in informative.nominal)
+    return _canonical(informative.real, informative.ordinal, tuple(nominal))
 
 
 def _canonical(real: int, ordinal: Iterable[int], nominal: Iterable[int]) -> Features:
@@ -89,8 +89,8 @@ def distinct_features(features: Features) -> Iterable[tuple[str, int, int]]:
     """Each kind of categorical feature once: its name, where one stands, how many there are."""
     for kind in ("ordinal", "nominal"):
         counts = getattr(features, kind)
-        for one in dict.fromkeys(counts):
-            yield kind, counts.index(one), counts.count(one)
+        for categories in dict.fromkeys(counts):
+            yield kind, counts.index(categories), counts.count(categories)
 
 
 @lru_cache(maxsize=4096)
@@ -204,10 +204,10 @@ class Recursion:
             return (1,)
         features = cut(features, m)
         key = (shape, m, features)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._bound(shape, m, features)
-        return found
+        counts = self._known.get(key)
+        if counts is None:
+            counts = self._known[key] = self._bound(shape, m, features)
+        return counts
 
     def _bound(self, shape: TreeShape, m: int, features: Features) -> tuple[int, ...]:
         most = min(self.parts, m, shape.leaves)

@@ -58,11 +58,6 @@ def sum_over_sizes(coefficient: Coefficient, *, every_size: bool = False) -> Rul
     return rule
 
 
-def splits_of_left_size(m: int, k: int, features: Features) -> int:
-    """``D_k`` of the errata."""
-    return node_splits_of_size(m, k, features)
-
-
 def splits_of_node(shape: TreeShape, m: int, features: Features, *, total: bool) -> int:
     """``W`` before halving: (split, direction) pairs the fast forms allow a node."""
     if not total:
@@ -93,12 +88,12 @@ def budget_rule(recursion: Recursion, shape: TreeShape, m: int, features: Featur
     capacity = _capacities(m, features)
     budget = node_budget(m, features)
     totals = []
-    for one in zip(*weights, strict=True):
-        pairs = list(zip(one, capacity, strict=True))
+    for of_parts in zip(*weights, strict=True):
+        pairs = list(zip(of_parts, capacity, strict=True))
         total = fill(pairs, budget)
         if not features.real:
             # A one-sided root test does what isolating one example would (erratum 10).
-            total = max(total, one[0] + fill(pairs[1:], budget))
+            total = max(total, of_parts[0] + fill(pairs[1:], budget))
         totals.append(total)
     return totals
 
@@ -106,7 +101,7 @@ def budget_rule(recursion: Recursion, shape: TreeShape, m: int, features: Featur
 @lru_cache(maxsize=1 << 14)
 def _capacities(m: int, features: Features) -> tuple[int, ...]:
     """Splits whose smaller part has ``k`` examples, ``k = 1 .. m/2``."""
-    both = [splits_of_left_size(m, k, features) for k in range(1, m // 2 + 1)]
+    both = [node_splits_of_size(m, k, features) for k in range(1, m // 2 + 1)]
     if m % 2 == 0:
         both[-1] //= 2
     return tuple(both)
@@ -125,9 +120,9 @@ def unordered_weights(
     same = shape.left is shape.right
     weights = []
     for k in range(1, m // 2 + 1):
-        one = joint(k)
-        other = one if same or 2 * k == m else joint(m - k)
-        weights.append([x + y for x, y in zip(one, other, strict=True)])
+        low = joint(k)
+        high = low if same or 2 * k == m else joint(m - k)
+        weights.append([x + y for x, y in zip(low, high, strict=True)])
     return weights
 
 
@@ -230,8 +225,8 @@ def _weights_of_pairs(
     for k in range(1, m // 2 + 1):
         best = [0] * recursion.parts
         for small, large in sides:
-            one = recursion.joint(shape, k, m, small, large)
-            other = recursion.joint(shape, m - k, m, large, small)
-            best = [max(b, x + y) for b, x, y in zip(best, one, other, strict=True)]
+            low = recursion.joint(shape, k, m, small, large)
+            high = recursion.joint(shape, m - k, m, large, small)
+            best = [max(b, x + y) for b, x, y in zip(best, low, high, strict=True)]
         weights.append(best)
     return weights

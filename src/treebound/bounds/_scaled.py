@@ -37,10 +37,10 @@ def logs_above(
 ) -> FloatArray:
     """The same for arrays."""
     nothing = mantissa == 0.0
-    found: FloatArray = np.log(np.where(nothing, 1.0, mantissa)) + power * LN2
-    found += ROUNDING * (4.0 * np.abs(found) + operations + 4)
-    found[nothing] = -inf
-    return found
+    logs: FloatArray = np.log(np.where(nothing, 1.0, mantissa)) + power * LN2
+    logs += ROUNDING * (4.0 * np.abs(logs) + operations + 4)
+    logs[nothing] = -inf
+    return logs
 
 
 class Scaled(NamedTuple):
@@ -71,8 +71,8 @@ class Scaled(NamedTuple):
     def stack(cls, functions: Sequence[Scaled]) -> Scaled:
         """Several functions, a row each."""
         return cls(
-            np.array([one.mantissa for one in functions]),
-            np.array([one.power for one in functions]),
+            np.array([function.mantissa for function in functions]),
+            np.array([function.power for function in functions]),
         )
 
     @classmethod
@@ -110,7 +110,7 @@ class Scaled(NamedTuple):
         """The entries of other sample sizes."""
         return Scaled(self.mantissa[..., sizes], self.power[..., sizes])
 
-    def row(self, at: int | NDArray[np.int64]) -> Scaled:
+    def row(self, at: int | list[int] | NDArray[np.int64]) -> Scaled:
         """One function of several, or some of them."""
         return Scaled(self.mantissa[at], self.power[at])
 
@@ -173,13 +173,13 @@ class Scaled(NamedTuple):
 def alone(left: Scaled, right: Scaled, n: float, count: int) -> Scaled:
     """What splits that isolate one example weigh, both directions, by sample size."""
     rest = np.maximum(np.arange(count) - 1, 1)
-    one = np.ones(count, dtype=np.int64)
-    low, high = left.at(one).times(right.at(rest)), left.at(rest).times(right.at(one))
+    single = np.ones(count, dtype=np.int64)
+    low, high = left.at(single).times(right.at(rest)), left.at(rest).times(right.at(single))
     return low.minus(n).plus(high.minus(n))
 
 
-def _shifted(one: Scaled, power: NDArray[np.int64]) -> FloatArray:
+def _shifted(numbers: Scaled, power: NDArray[np.int64]) -> FloatArray:
     """Mantissas as they stand at a larger power of two."""
-    by = np.maximum(one.power - power, -1100).astype(np.int32)
-    shifted: FloatArray = np.ldexp(one.mantissa, by)
+    by = np.maximum(numbers.power - power, -1100).astype(np.int32)
+    shifted: FloatArray = np.ldexp(numbers.mantissa, by)
     return shifted

@@ -51,7 +51,7 @@ class Growth:
             self.values.clear()
             self.by_chains.clear()
         for part in shape.subshapes():
-            new = [one for one in needed.get(part, ()) if (part, one) not in self.values]
+            new = [some for some in needed.get(part, ()) if (part, some) not in self.values]
             self._add(part, new)
         return True
 
@@ -71,12 +71,12 @@ class Growth:
             if part.is_leaf:
                 continue
             below: dict[Features, None] = {}
-            for one in needed.get(part, ()):
+            for landscape in needed.get(part, ()):
                 if part.leaves == 2:
-                    total += len(set(one.ordinal + one.nominal)) // 2
+                    total += len(set(landscape.ordinal + landscape.nominal)) // 2
                     continue
-                sides = _all_sides(one, self.refine)
-                below.update((left, None) for left in (one, *sides) if not left.is_empty)
+                sides = _all_sides(landscape, self.refine)
+                below.update((left, None) for left in (landscape, *sides) if not left.is_empty)
                 total += 1 + len(sides) // 2
                 if total > _MOST_WAYS and self.refine:
                     return None
@@ -90,26 +90,26 @@ class Growth:
     def _add(self, shape: TreeShape, landscapes: list[Features]) -> None:
         """Compute one subtree on new landscapes."""
         together = []
-        for one in landscapes:
+        for features in landscapes:
             if shape.leaves == 2:
-                self._put(shape, one, _stump_growth(one, self.size).least(self.cap))
-            elif is_one_threshold(one):
-                self._put(shape, one, self._one_threshold(shape, one))
-            elif one.is_real:
-                self._add_together(shape, [one])
+                self._put(shape, features, _stump_growth(features, self.size).least(self.cap))
+            elif is_one_threshold(features):
+                self._put(shape, features, self._one_threshold(shape, features))
+            elif features.is_real:
+                self._add_together(shape, [features])
             else:
-                together.append(one)
+                together.append(features)
         step = max(1, _TOGETHER // self.size)
         for at in range(0, len(together), step):
             self._add_together(shape, together[at : at + step])
 
     def _add_together(self, shape: TreeShape, landscapes: list[Features]) -> None:
-        tests = [[] if one.is_real else self._tests(one) for one in landscapes]
+        tests = [[] if features.is_real else self._tests(features) for features in landscapes]
         node = Node(shape, landscapes, tests, self.of, self.cap)
         growth = node.by_partitions()
         if not self.chains:
-            for row, one in enumerate(landscapes):
-                self._put(shape, one, growth.row(row))
+            for row, features in enumerate(landscapes):
+                self._put(shape, features, growth.row(row))
             return
         chains = node.by_chains()
         exact = EXACT.get((shape.leaves, landscapes[0].real)) if landscapes[0].is_real else None
@@ -117,8 +117,8 @@ class Growth:
             sums = [sauer_shelah(m, exact) for m in range(1, self.size + 1)]
             chains = chains.least(Scaled.of_integers([1, *sums]).raised(1))
         least, by_chains = chains.least(growth), chains.less_than(growth)
-        for row, one in enumerate(landscapes):
-            self._put(shape, one, least.row(row), by_chains[row])
+        for row, features in enumerate(landscapes):
+            self._put(shape, features, least.row(row), by_chains[row])
 
     def _put(
         self,

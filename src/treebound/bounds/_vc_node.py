@@ -82,9 +82,9 @@ class Node:
             return growth
         growth.mantissa[:, 1], growth.power[:, 1] = 0.5, 2
         if not self.real:
-            for row, one in enumerate(self.landscapes):
+            for row, features in enumerate(self.landscapes):
                 # No more than this many examples differ; the others repeat them.
-                most = min(self.size, prod(one.ordinal + one.nominal))
+                most = min(self.size, prod(features.ordinal + features.nominal))
                 growth.mantissa[row, most:] = growth.mantissa[row, most]
                 growth.power[row, most:] = growth.power[row, most]
         return growth
@@ -157,7 +157,7 @@ class Node:
             splits = 2.0 * self.real * (m - self.shape.leaves + 1)[None, :]
             of_left, of_right = m - right.leaves, m - left.leaves
         else:
-            splits = 2.0 * np.array([_budgets(one, self.size) for one in self.landscapes])
+            splits = 2.0 * np.array([_budgets(features, self.size) for features in self.landscapes])
         rows = np.arange(len(self.landscapes))
         joint = self.left.row(rows).at(np.maximum(of_left, 1))
         joint = joint.times(self.right.row(rows).at(np.maximum(of_right, 1))).minus(2.0)
@@ -184,24 +184,24 @@ class Node:
 
     def _categorical_splits(self) -> _Splits:
         """What the splits of each kind of categorical feature weigh, both directions."""
-        kinds = [(row, one) for row, tests in enumerate(self.tests) for one in tests]
+        kinds = [(row, test) for row, tests in enumerate(self.tests) for test in tests]
         every = Scaled.zeros(len(kinds), self.size + 1)
         # Without a real feature, a one-sided test may replace a split that isolates one example.
         inner = Scaled.zeros(len(kinds), 0 if self.real else self.size + 1)
-        for at, (_, one) in enumerate(kinds):
-            rooms = feature_split_table(one.kind, one.categories, self.size)
+        for at, (_, test) in enumerate(kinds):
+            rooms = feature_split_table(test.kind, test.categories, self.size)
             small, large = (
-                np.array([self.index[pair[side]] for pair in one.sides], dtype=np.int32)
+                np.array([self.index[pair[side]] for pair in test.sides], dtype=np.int32)
                 for side in (0, 1)
             )
             self._fill(small, large, rooms, every.row(at), inner.row(at))
         owner = np.array([row for row, _ in kinds])
-        times = np.array([[float(one.times)] for _, one in kinds])
+        times = np.array([[float(test.times)] for _, test in kinds])
         return _Splits(
             owner,
             np.searchsorted(owner, np.arange(len(self.landscapes))),
             times,
-            np.flatnonzero([one.kind == "ordinal" for _, one in kinds]),
+            np.flatnonzero([test.kind == "ordinal" for _, test in kinds]),
             every.times(times),
             inner.times(times),
         )

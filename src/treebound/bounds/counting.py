@@ -5,7 +5,6 @@ symbol              here
 ==================  ======================================================================
 ``S(m, c)``         :func:`stirling`: ways to split ``m`` examples into ``c`` parts
 ``(n)_c``           ``math.perm(n, c)``: ways to label ``c`` parts differently
-``C(N)``            Catalan number, :func:`log_catalan`: ordered shapes with ``N`` inner nodes
 ``W(L)``            :func:`wedderburn_etherington`: unordered shapes with ``L`` leaves
 ==================  ======================================================================
 """
@@ -86,14 +85,6 @@ def splits_of_size(m: int, k: int) -> int:
     return comb(m, k) // 2 if 2 * k == m else comb(m, k)
 
 
-def log_catalan(n: IntArray) -> FloatArray:
-    """Natural logarithms of Catalan numbers: ordered binary tree shapes with ``n`` inner nodes."""
-    from scipy.special import gammaln
-
-    logs: FloatArray = gammaln(2 * n + 1) - 2 * gammaln(n + 1) - np.log(n + 1)
-    return logs
-
-
 def wedderburn_etherington(n: int) -> int:
     """Wedderburn-Etherington number: unordered binary tree shapes with ``n`` leaves."""
     n = check_int("n", n, "wedderburn_etherington")
@@ -106,12 +97,12 @@ def wedderburn_etherington(n: int) -> int:
 _exact_shapes: list[int] = [0, 1]
 
 
-def _next_exact(known: list[int]) -> int:
-    leaves = len(known)
+def _next_exact(shapes: list[int]) -> int:
+    leaves = len(shapes)
     half = (leaves + 1) // 2
-    count = sum(known[small] * known[leaves - small] for small in range(1, half))
+    count = sum(shapes[small] * shapes[leaves - small] for small in range(1, half))
     if leaves % 2 == 0:
-        count += known[leaves // 2] * (known[leaves // 2] + 1) // 2
+        count += shapes[leaves // 2] * (shapes[leaves // 2] + 1) // 2
     return count
 
 
@@ -127,16 +118,16 @@ def _log_shapes(leaves: int) -> FloatArray:
     """``ln W(n)`` for n = 0..leaves at least, from the recurrence scaled by its rate."""
     global _scaled_shapes
     with _lock:
-        known = _scaled_shapes
-        if len(known) <= leaves:
-            table = np.zeros(max(leaves + 1, 2 * len(known)))
-            table[: len(known)] = known
-            for n in range(len(known), len(table)):
+        scaled = _scaled_shapes
+        if len(scaled) <= leaves:
+            table = np.zeros(max(leaves + 1, 2 * len(scaled)))
+            table[: len(scaled)] = scaled
+            for n in range(len(scaled), len(table)):
                 table[n] = _next_scaled(table, n)
-            _scaled_shapes = known = table
+            _scaled_shapes = scaled = table
     with np.errstate(divide="ignore"):
-        logs: FloatArray = np.log(known)
-    return logs + np.arange(len(known)) * log(_WEDDERBURN_BASE)
+        logs: FloatArray = np.log(scaled)
+    return logs + np.arange(len(scaled)) * log(_WEDDERBURN_BASE)
 
 
 def _next_scaled(table: FloatArray, n: int) -> float:

@@ -18,7 +18,7 @@ form           bound                                              time
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import log
 from typing import Any, TypeVar, overload
 
@@ -112,10 +112,6 @@ def _is_simple(shape: TreeShape, m: int, n_classes: int, features: Features) -> 
     return n_classes == 1 or m == 1 or shape.is_leaf or features.is_empty
 
 
-def _fast(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
-    return log_fast_growth(shape, m, n_classes, features, total=False)
-
-
 def _by_size(kind: str) -> Form:
     def found(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
         if _is_simple(shape, m, n_classes, features):
@@ -131,22 +127,22 @@ def _by_size(kind: str) -> Form:
 def _best(shape: TreeShape, m: int, n_classes: int, features: Features) -> float:
     if _is_simple(shape, m, n_classes, features):
         return log(n_classes)
-    found = [
+    logs = [
         log_all_labellings(m, n_classes),
         log_closed_growth(shape, m, n_classes, features),
         log_chain_growth(shape, m, n_classes, features),
         log_fast_growth(shape, m, n_classes, features, total=True),
     ]
     if shape.nodes * float(m) * m <= _SIZES_WORK:
-        found.append(growth_by_size(shape, m, n_classes, features, "best"))
-    return min(found)
+        logs.append(growth_by_size(shape, m, n_classes, features, "best"))
+    return min(logs)
 
 
 _FORMS: dict[str, Form] = {
     "best": _best,
     "tight": _by_size("tight"),
     "chain-sum": _by_size("chain-sum"),
-    "fast": _fast,
+    "fast": partial(log_fast_growth, total=False),
     "closed": log_closed_growth,
     "chain": log_chain_growth,
 }

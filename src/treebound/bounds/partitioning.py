@@ -16,10 +16,10 @@ from treebound.bounds._rules import (
     budget_rule,
     fast_rule,
     feature_rule,
-    splits_of_left_size,
     sum_over_sizes,
 )
 from treebound.bounds.counting import stirling
+from treebound.bounds.splits import node_splits_of_size
 from treebound.bounds.stumps import best_attribution
 from treebound.bounds.theorems import Theorem, evaluate
 from treebound.landscape import Landscape
@@ -27,7 +27,7 @@ from treebound.shapes import TreeShape
 
 # Steps, an upper bound, up to which the sum over features is tried: some seconds.
 _REFINED_STEPS = 5e7
-_by_size = sum_over_sizes(splits_of_left_size)
+_by_size = sum_over_sizes(node_splits_of_size)
 _fast = fast_rule(within_budget=True)
 
 
@@ -91,7 +91,7 @@ def is_one_threshold(features: Features) -> bool:
 
 def _steps(shape: TreeShape, c: int, m: int, features: Features) -> float:
     """About how many steps the sum over features takes."""
-    counts = [min(one, m) for one in features.ordinal + features.nominal]
+    counts = [min(categories, m) for categories in features.ordinal + features.nominal]
     ways = sum(o - 1 for o in features.ordinal if o <= m) + 2 * len(features.nominal)
     depth = min(max(shape.depth - 1, 0), 60)
     landscapes = min(float(prod(counts)), float(1 + ways) ** depth)

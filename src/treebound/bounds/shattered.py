@@ -79,9 +79,9 @@ def shattered_sample(shape: TreeShape, landscape: Landscape) -> NDArray[np.int64
     """
     where = "shattered_sample"
     shape, landscape = check_shape(shape, where), check_landscape(landscape, where)
-    found = shattered_at_least(shape, features_of(landscape)).build()
-    X = np.zeros((len(found), landscape.n_features), dtype=np.int64)
-    X[:, _columns_of(landscape)] = found
+    sample = shattered_at_least(shape, features_of(landscape)).build()
+    X = np.zeros((len(sample), landscape.n_features), dtype=np.int64)
+    X[:, _columns_of(landscape)] = sample
     return X
 
 
@@ -115,10 +115,10 @@ def _with_ordinal_thresholds(shape: TreeShape, features: Features, best: LowerBo
     low, high = 0, sum(o > best.size for o in features.ordinal)
     while low < high:
         middle = (low + high + 1) // 2
-        found = _by_thresholds(shape, features, middle)
-        if found.size > best.size:
-            best = found
-        if found.size < features.ordinal[middle - 1]:
+        bound = _by_thresholds(shape, features, middle)
+        if bound.size > best.size:
+            best = bound
+        if bound.size < features.ordinal[middle - 1]:
             low = middle
         else:
             high = middle - 1
@@ -172,11 +172,11 @@ def _by_categories(shape: TreeShape, features: Features) -> Iterator[LowerBound]
 def _category_sample(
     shape: TreeShape, table: CategoryClusters, fewer: Features, features: Features
 ) -> IntArray:
-    found = table.sample(shape, fewer)
-    X = np.zeros((len(found), len(features.ordinal) + len(features.nominal)), dtype=np.int64)
-    X[:, : len(fewer.ordinal)] = found[:, : len(fewer.ordinal)]
+    sample = table.sample(shape, fewer)
+    X = np.zeros((len(sample), len(features.ordinal) + len(features.nominal)), dtype=np.int64)
+    X[:, : len(fewer.ordinal)] = sample[:, : len(fewer.ordinal)]
     start = len(features.ordinal)
-    X[:, start : start + len(fewer.nominal)] = found[:, len(fewer.ordinal) :]
+    X[:, start : start + len(fewer.nominal)] = sample[:, len(fewer.ordinal) :]
     return X
 
 
@@ -185,7 +185,7 @@ def _columns_of(landscape: Landscape) -> list[int]:
     columns = list(range(landscape.real))
     start = landscape.real
     for kind in (landscape.ordinal, landscape.nominal):
-        counts = [UNBOUNDED if one is None else one for one in kind]
+        counts = [UNBOUNDED if categories is None else categories for categories in kind]
         order = sorted(range(len(counts)), key=lambda i: -counts[i])
         columns += [start + i for i in order if counts[i] > 1]
         start += len(counts)

@@ -127,10 +127,10 @@ def node_splits_of_size(m: int, k: int, landscape: FeatureCounts) -> int:
     """
     small = min(k, m - k)
     twice = 2 if 2 * k == m else 1
-    made = 2 * landscape.real
-    made += sum(min(twice * (o - 1), 2) for o in landscape.ordinal)
-    made += sum(twice * nominal_splits_of_size(n, m, small) for n in landscape.nominal)
-    return binomial_at_most(m, k, made)
+    splits = 2 * landscape.real
+    splits += sum(min(twice * (o - 1), 2) for o in landscape.ordinal)
+    splits += sum(twice * nominal_splits_of_size(n, m, small) for n in landscape.nominal)
+    return binomial_at_most(m, k, splits)
 
 
 def node_split_table(features: FeatureCounts, first: int, last: int) -> FloatArray:
@@ -169,18 +169,18 @@ def node_budget(m: int, landscape: FeatureCounts) -> int:
 
     ``min( 2^(m-1) - 1, ell (m-1) + sum_i (min(O_i, m) - 1) + sum_i R(N_i) )``.
     """
-    made = landscape.real * (m - 1)
-    made += sum(min(o, m) - 1 for o in landscape.ordinal)
-    made += sum(nominal_splits(n, m) for n in landscape.nominal)
+    splits = landscape.real * (m - 1)
+    splits += sum(min(o, m) - 1 for o in landscape.ordinal)
+    splits += sum(nominal_splits(n, m) for n in landscape.nominal)
     # 2^(m-1) is only computed where it is smaller.
-    return made if made.bit_length() < m else (1 << (m - 1)) - 1
+    return splits if splits.bit_length() < m else (1 << (m - 1)) - 1
 
 
 def node_budget_table(features: FeatureCounts, m: FloatArray | IntArray) -> FloatArray:
     """``B(m)`` for an array of sample sizes."""
-    made = features.real * (m - 1.0)
+    splits = features.real * (m - 1.0)
     for o in features.ordinal:
-        made += np.minimum(float(o), m) - 1
+        splits += np.minimum(float(o), m) - 1
     for n in features.nominal:
-        made += m if n is None else 1.0 if n == 2 else np.minimum(float(n), m)
-    return np.minimum(made, np.exp2(np.minimum(m, 1000) - 1.0) - 1.0)
+        splits += m if n is None else 1.0 if n == 2 else np.minimum(float(n), m)
+    return np.minimum(splits, np.exp2(np.minimum(m, 1000) - 1.0) - 1.0)

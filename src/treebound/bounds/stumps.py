@@ -51,13 +51,13 @@ def stump_partitions(m: int, landscape: Landscape) -> int:
     10
     """
     m = check_int("m", m, "stump_partitions")
-    known = check_landscape(landscape, "stump_partitions").informative
-    if known.real and not (known.ordinal or known.nominal):
-        return real_stump_partitions(m, known.real)
-    if known.nominal and not (known.real or known.ordinal):
-        return _nominal_stump_partitions(m, known.nominal)
+    features = check_landscape(landscape, "stump_partitions").informative
+    if features.real and not (features.ordinal or features.nominal):
+        return real_stump_partitions(m, features.real)
+    if features.nominal and not (features.real or features.ordinal):
+        return _nominal_stump_partitions(m, features.nominal)
     # For ordinal features the greedy total, by max-flow min-cut: quick for any m.
-    return best_attribution(m, known)
+    return best_attribution(m, features)
 
 
 def real_stump_partitions(m: int, real: int) -> int:
@@ -74,13 +74,15 @@ def real_stump_partitions(m: int, real: int) -> int:
 
 def _nominal_stump_partitions(m: int, nominal: Sequence[int | None]) -> int:
     """Nominal stump theorem: the smaller of its sums over features and over part sizes."""
-    by_feature = sum(min(nominal_splits(n, m), _made_of_sizes(n, m)) for n in nominal)
+    by_feature = sum(
+        min(nominal_splits(n, m), nominal_splits_beyond(n, m, 0) + (m % 2 == 0)) for n in nominal
+    )
     by_size = 0
     for k in range(1, m // 2 + 1):
         if by_size >= by_feature:
             return by_feature
-        made = sum(nominal_splits_of_size(n, m, k) for n in nominal)
-        by_size += binomial_at_most(m, k, made) if 2 * k < m else min(comb(m, k) // 2, made)
+        splits = sum(nominal_splits_of_size(n, m, k) for n in nominal)
+        by_size += binomial_at_most(m, k, splits) if 2 * k < m else min(comb(m, k) // 2, splits)
     return min(by_feature, by_size)
 
 
@@ -92,10 +94,9 @@ class OrdinalAttribution:
     ----------
     m : int
         Number of examples.
-    ordinal : tuple of int
-        Category counts, largest first: the rows of the Ferrers diagram.
-    per_size : tuple of int
-        ``R_k`` for ``k = 1 .. m // 2``.
+    ordinal, per_size : tuple of int
+        Category counts, largest first: the rows of the Ferrers diagram; and ``R_k`` for
+        ``k = 1 .. m // 2``.
     cells : tuple of tuple of int
         ``cells[i][j]`` is the part size that the ``j``-th cell of row ``i`` went to, 0 if unused.
 
@@ -144,8 +145,8 @@ def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
     ((6, 15, 8), (9, 7, 7, 7, 4))
     """
     m = check_at_most("m", m, "ordinal_attribution", 10**6)
-    known = sorted(Landscape(ordinal=tuple(ordinal)).ordinal, reverse=True)
-    rows = [o - 1 for o in known]
+    counts = sorted(Landscape(ordinal=tuple(ordinal)).ordinal, reverse=True)
+    rows = [o - 1 for o in counts]
     cells = [[0] * length for length in rows]
     per_size = []
     for k in range(1, m // 2 + 1):
@@ -154,7 +155,7 @@ def ordinal_attribution(m: int, ordinal: Sequence[int]) -> OrdinalAttribution:
             rows[row] -= 1
             cells[row][rows[row]] = k
         per_size.append(len(taken))
-    return OrdinalAttribution(m, tuple(known), tuple(per_size), tuple(map(tuple, cells)))
+    return OrdinalAttribution(m, tuple(counts), tuple(per_size), tuple(map(tuple, cells)))
 
 
 def _rightmost_cells(rows: list[int], *, each: int, limit: int) -> list[int]:
@@ -164,11 +165,6 @@ def _rightmost_cells(rows: list[int], *, each: int, limit: int) -> list[int]:
     ]
     free.sort(reverse=True)
     return [row for _, row in free[:limit]]
-
-
-def _made_of_sizes(categories: int | None, m: int) -> int:
-    """``sum_k R_{N,k}`` for ``k = 1 .. m/2``, or ``R_N`` where it is at least that."""
-    return nominal_splits_beyond(categories, m, 0) + (m % 2 == 0)
 
 
 def best_attribution(m: int, landscape: FeatureCounts) -> int:
@@ -194,11 +190,11 @@ def best_attribution(m: int, landscape: FeatureCounts) -> int:
 def _made_beyond(m: int, t: int, landscape: FeatureCounts, *, with_half: bool) -> int:
     """2-partitions the features make with part sizes above ``t``, each within its budget."""
     sizes = (m - 1) // 2 - t
-    made = landscape.real * (2 * sizes + with_half)
+    splits = landscape.real * (2 * sizes + with_half)
     for o in landscape.ordinal:
-        made += min(o - 1, min(2, o - 1) * sizes + with_half)
+        splits += min(o - 1, min(2, o - 1) * sizes + with_half)
     for n in landscape.nominal:
         if n == 1:
             continue
-        made += min(nominal_splits(n, m), nominal_splits_beyond(n, m, t) + with_half)
-    return made
+        splits += min(nominal_splits(n, m), nominal_splits_beyond(n, m, t) + with_half)
+    return splits

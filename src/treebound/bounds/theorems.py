@@ -36,10 +36,9 @@ from treebound.bounds._rules import (
     fast_rule,
     feature_rule,
     first_bound,
-    splits_of_left_size,
     sum_over_sizes,
 )
-from treebound.bounds.splits import binomial_at_most
+from treebound.bounds.splits import binomial_at_most, node_splits_of_size
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
@@ -159,7 +158,7 @@ THEOREMS: Mapping[str, Theorem] = MappingProxyType(
         "nominal-by-feature": Theorem(first_bound("nominal"), "nominal"),
         "nominal-by-size": Theorem(sum_over_sizes(_nominal), "nominal"),
         "mixture": Theorem(sum_over_sizes(_mixture, every_size=True)),
-        "by-size": Theorem(sum_over_sizes(splits_of_left_size)),
+        "by-size": Theorem(sum_over_sizes(node_splits_of_size)),
         "within-budget": Theorem(budget_rule),
         "fast": Theorem(fast_rule(within_budget=False), fast=True),
         "fast-within-budget": Theorem(fast_rule(within_budget=True), fast=True),

@@ -29,10 +29,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from treebound.bounds._checks import check_int, check_landscape, check_shape
+from treebound.bounds._checks import check_landscape, check_shape
 from treebound.bounds._recursion import features_of
 from treebound.bounds._vc_upper import largest_shattered
-from treebound.bounds.counting import largest_central
 from treebound.bounds.shattered import shattered_at_least
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
@@ -118,11 +117,3 @@ def vc_dimension(shape: TreeShape, landscape: Landscape) -> VCDimension:
     lower = shattered_at_least(shape, features)
     upper = largest_shattered(shape, features, lower.size)
     return VCDimension(lower.size, upper.size, lower.by, upper.by)
-
-
-def stump_vc_dimension(real: int) -> int:
-    """Corollary: VC dimension of a stump on real features, exact.
-
-    The largest ``d`` with ``2 ell >= binom(d, floor(d/2))``.
-    """
-    return largest_central(2 * check_int("real", real, "stump_vc_dimension"))

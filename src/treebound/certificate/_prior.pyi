@@ -16,6 +16,8 @@ class PriorSearch:
         y_b: Codes,
         kinds: Codes,
         sizes: Codes,
+        costs: Floats,
+        weight: Floats | None,
         *,
         n_classes: int,
         rule: int,
@@ -33,5 +35,7 @@ class PriorSearch:
     ) -> tuple[Codes, Floats, Codes, NDArray[np.bool_], Floats, float, float]: ...
     def run(self, trust: float, noise: float, seed: int, most_an_error: float) -> None: ...
     def least(self, an_error: float) -> dict[str, Any]: ...
+    @property
+    def work(self) -> int: ...
     @property
     def visited(self) -> int: ...

@@ -64,12 +64,15 @@ cdef class PriorSearch:
     """The prior of the rows A, and the nodes that the search has visited.
 
     ``a`` and ``b`` have one row for each column: floats, NaN where missing, codes for categories.
-    ``order`` sorts each row of ``a``, missing values last.
+    ``order`` sorts each row of ``a``, missing values last. ``costs`` are what each true class
+    costs if it is answered as each class, ``weight`` what each row of B counts; None: all the same.
     """
 
     cdef const double[:, ::1] a, b
     cdef const int32_t[:, ::1] order
     cdef const int32_t[::1] y_a, y_b, kinds, sizes
+    cdef const double[:, ::1] costs
+    cdef const double[::1] weight
     cdef double[::1] log_factorial
     cdef int32_t[:, ::1] rows_a
     cdef int32_t[::1] rows_b, spare
@@ -93,10 +96,13 @@ cdef class PriorSearch:
     cdef int64_t* count_a
     cdef int64_t* count_b
     cdef double* labels      # -ln of the probability of each label
+    cdef double* losses      # what the rows of B cost with each label
     cdef Py_ssize_t n_nodes, room_nodes, n_pool, room_pool
+    cdef readonly int64_t work  # values looked at by all runs
 
-    def __cinit__(self, a, b, order, y_a, y_b, kinds, sizes, *, n_classes, rule, tilt,
-                  uniform, clip, cap, label_power, depth, hand, kept):
+    def __cinit__(self, a, b, order, y_a, y_b, kinds, sizes, costs, weight, *, n_classes, rule,
+                  tilt, uniform, clip, cap, label_power, depth, hand, kept):
+        self.costs, self.weight = costs, weight
         self.a, self.b, self.order = a, b, order
         self.y_a, self.y_b, self.kinds, self.sizes = y_a, y_b, kinds, sizes
         self.d, self.m_a, self.m_b = a.shape[0], a.shape[1], b.shape[1]
@@ -123,6 +129,7 @@ cdef class PriorSearch:
         free(self.count_a)
         free(self.count_b)
         free(self.labels)
+        free(self.losses)
 
     # -- the prior at a node ---------------------------------------------------------------
 
@@ -208,7 +215,7 @@ cdef class PriorSearch:
     cdef int collect_categories(
         self, Py_ssize_t f, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1
     ) except -1:
-        """``x == category`` for every category that A has at the node; missing is one of them."""
+        """``x == category`` for the categories of A at the node, missing too; of two the first."""
         cdef Py_ssize_t i, at, n = self.n, first = self.n_scratch
         cdef int32_t row, code, size = self.sizes[f]
         cdef Candidate* last
@@ -234,6 +241,12 @@ cdef class PriorSearch:
             self.place[self.scratch[at].category] = -1
         if self.n_scratch == first + 1:
             self.n_scratch = first
+        elif self.n_scratch == first + 2:  # one of two: the other swaps the children
+            if self.scratch[first + 1].category < self.scratch[first].category:
+                self.scratch[first] = self.scratch[first + 1]
+                memcpy(&self.left_a[first * n], &self.left_a[(first + 1) * n], n * sizeof(int64_t))
+                memcpy(&self.left_b[first * n], &self.left_b[(first + 1) * n], n * sizeof(int64_t))
+            self.n_scratch = first + 1
         return 0
 
     cdef int collect_thresholds(
@@ -421,6 +434,7 @@ cdef class PriorSearch:
             self.count_a = <int64_t*>grown(self.count_a, self.room_nodes * n * sizeof(int64_t))
             self.count_b = <int64_t*>grown(self.count_b, self.room_nodes * n * sizeof(int64_t))
             self.labels = <double*>grown(self.labels, self.room_nodes * n * sizeof(double))
+            self.losses = <double*>grown(self.losses, self.room_nodes * n * sizeof(double))
         self.n_nodes += 1
         self.count_node(a0, a1, b0, b1)
         for k in range(n):
@@ -430,9 +444,25 @@ cdef class PriorSearch:
             total += self.labels[at * n + k]
         for k in range(n):
             self.labels[at * n + k] = log(total) - log(self.labels[at * n + k])
+        self.add_losses(&self.losses[at * n], b0, b1)
         self.nodes[at].depth = depth
         self.nodes[at].kept = -1
         return at
+
+    cdef void add_losses(self, double* losses, Py_ssize_t b0, Py_ssize_t b1) noexcept:
+        """What the rows of B at a node cost with each label."""
+        cdef Py_ssize_t i, j, k, n = self.n
+        cdef double own
+        memset(losses, 0, n * sizeof(double))
+        if self.weight is None:
+            for j in range(n):
+                for k in range(n):
+                    losses[k] += self.costs[j, k] * self.node_b[j]
+            return
+        for i in range(b0, b1):
+            j, own = self.y_b[self.rows_b[i]], self.weight[self.rows_b[i]]
+            for k in range(n):
+                losses[k] += own * self.costs[j, k]
 
     cdef int descend(
         self, Py_ssize_t node, Py_ssize_t a0, Py_ssize_t a1, Py_ssize_t b0, Py_ssize_t b1,
@@ -442,7 +472,9 @@ cdef class PriorSearch:
         cdef int64_t best
         cdef int32_t left, right, depth = self.nodes[node].depth
         cdef double score, most = -INFINITY
+        self.work += (a1 - a0) * self.d
         if self.nodes[node].kept < 0:
+            self.work += (a1 - a0 + b1 - b0) * self.d
             self.evaluate(node, a0, a1, b0, b1, trust, most_an_error)
         if self.nodes[node].kept == 0:
             return 0
@@ -551,12 +583,9 @@ cdef class PriorSearch:
     cdef (double, int) leaf_cost(self, Py_ssize_t node, double an_error) noexcept:
         """The least cost as a leaf, and its label."""
         cdef Py_ssize_t k, best = 0, n = self.n
-        cdef int64_t rows = 0
         cdef double cost, least = INFINITY
         for k in range(n):
-            rows += self.count_b[node * n + k]
-        for k in range(n):
-            cost = an_error * (rows - self.count_b[node * n + k]) + self.labels[node * n + k]
+            cost = an_error * self.losses[node * n + k] + self.labels[node * n + k]
             if cost < least:
                 least, best = cost, k
         return least + self.nodes[node].stop, best

@@ -110,18 +110,22 @@ class Frontier(Sequence[CertifiedTree]):
             If no tree has a limit of at most ``target_risk``.
         """
         kept: list[CertifiedTree] = []
-        for one in sorted(trees, key=lambda one: (one.leaves, one.risk, one.tree.errors)):
-            if not any(o.risk <= one.risk and o.tree.errors <= one.tree.errors for o in kept):
+        for one in sorted(trees, key=lambda one: (one.leaves, one.score, one.cost)):
+            if not any(o.score <= one.score and o.cost <= one.cost for o in kept):
                 kept.append(one)
-        least = min(one.risk for one in kept)
-        most = least + NEAR if target_risk is None else target_risk
-        within = [at for at, one in enumerate(kept) if one.risk <= most]
+        if target_risk is None:
+            near = min(one.score for one in kept) + NEAR
+            within = [at for at, one in enumerate(kept) if one.score <= near]
+        else:
+            within = [at for at, one in enumerate(kept) if one.risk <= target_risk]
         if not within:
+            assert target_risk is not None
             raise ValueError(
-                f"No tree was found that is certified at {100 * most:.6g} % or below; the least "
-                f"limit is {100 * least:.1f} %. Hint: raise 'target_risk', or fit on more rows."
+                f"No tree was found that is certified at {100 * target_risk:.6g} % or below; the "
+                f"least limit is {100 * min(one.risk for one in kept):.1f} %. Hint: raise "
+                "'target_risk', or fit on more rows."
             )
-        return cls(tuple(kept), min(within, key=lambda at: (kept[at].tree.errors, kept[at].risk)))
+        return cls(tuple(kept), min(within, key=lambda at: (kept[at].cost, kept[at].score)))
 
     def __len__(self) -> int:
         return len(self.trees)
@@ -162,7 +166,7 @@ class Frontier(Sequence[CertifiedTree]):
         """
         check("prune_to", {"leaves": leaves}, {"leaves": Whole(1)})
         small = [at for at, one in enumerate(self.trees) if one.leaves <= leaves]
-        return max(small, key=lambda at: (-self.trees[at].tree.errors, -at))
+        return max(small, key=lambda at: (-self.trees[at].cost, -at))
 
     def plot(self, *, ax: Any = None) -> Any:
         """Draw certified and training error against the number of leaves.

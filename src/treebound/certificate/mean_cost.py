@@ -53,11 +53,13 @@ class MeanCost:
     def __str__(self) -> str:
         return (
             f"With probability {100 * (1 - self.delta):.6g} %, a new example costs at most "
-            f"{self.cost:.4g} on average ({self.mean:.4g} on {self.m:,} held-out examples)."
+            f"{self.cost:.4g} on average ({self.mean:.4g} on {self.m:,} test examples)."
         )
 
 
-def certify_mean_cost(costs: ArrayLike, most: float, delta: float = 0.05) -> MeanCost:
+def certify_mean_cost(
+    costs: ArrayLike, most: float, delta: float = 0.05, *, log_share: float = 0.0
+) -> MeanCost:
     """A limit on the mean cost from the costs of held-out rows.
 
     Parameters
@@ -68,6 +70,8 @@ def certify_mean_cost(costs: ArrayLike, most: float, delta: float = 0.05) -> Mea
         The largest cost that can occur, known before the rows are seen.
     delta : float
         Probability that the limit is wrong.
+    log_share : float
+        Log of the share of delta that this limit has of several that hold together.
 
     Returns
     -------
@@ -91,8 +95,8 @@ def certify_mean_cost(costs: ArrayLike, most: float, delta: float = 0.05) -> Mea
         raise invalid("costs", "certify_mean_cost", must, costs)
     if most == 0.0:
         return MeanCost(0.0, 0.0, len(values), 0.0, float(delta))
-    orders = in_orders(values / most)
-    high = _least_refuted(orders, _bets(orders, delta), -log(delta))
+    orders, needed = in_orders(values / most), -log(delta) - log_share
+    high = _least_refuted(orders, _bets(orders, needed), needed)
     cost = min(float(most), most * high * (1.0 + 1e-9))
     return MeanCost(cost, float(values.mean()), len(values), float(most), float(delta))
 
@@ -104,14 +108,14 @@ def in_orders(costs: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([rng.permutation(costs) for _ in range(several)])
 
 
-def _bets(costs: NDArray[np.float64], delta: float) -> NDArray[np.float64]:
+def _bets(costs: NDArray[np.float64], needed: float) -> NDArray[np.float64]:
     """The bet on each row, from the mean and the variance of the rows before it."""
     m = costs.shape[1]
     seen = np.arange(2, m + 2)
     mean = (0.5 + costs.cumsum(axis=1)) / seen
     variance = (0.25 + ((costs - mean) ** 2).cumsum(axis=1)) / seen
     before = np.concatenate([np.full((len(costs), 1), 0.25), variance[:, :-1]], axis=1)
-    return np.asarray(np.minimum(_LARGEST, np.sqrt(-2.0 * log(delta) / (m * before))))
+    return np.asarray(np.minimum(_LARGEST, np.sqrt(2.0 * needed / (m * before))))
 
 
 def _least_refuted(costs: NDArray[np.float64], bets: NDArray[np.float64], needed: float) -> float:

@@ -15,7 +15,7 @@ all rows, in any way.
 The prior is a product over the nodes. With the rows of A at a node, and their class counts c:
 
 - candidates: every gap between neighbouring values (at most ``cap``, evenly by rank), with missing
-  on either side and alone where A has missing values; every category;
+  on either side and alone where A has missing values; every category, of two the first;
   ``mu`` is uniform over the columns, then over the candidates of the column;
 - ``gain`` is the log ratio of the evidence ``(n-1)! prod c_j! / (N+n-1)!`` with and without the
   split; a split has ``P = (1 - uniform) mu e^(tilt gain) / Z + uniform mu``;
@@ -29,7 +29,7 @@ The prior is a product over the nodes. With the rows of A at a node, and their c
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf, isinf, isnan, log, log1p
+from math import inf, isinf, isnan, log, log1p, nan
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ from treebound.bounds.risk import risk_upper
 from treebound.certificate._prior import PriorSearch
 from treebound.certificate.certificate import errors_by_class
 from treebound.data import Column, Sample
+from treebound.pruning.costs import Costs, cost_matrix
 from treebound.tree.model import Tree
 
 __all__ = ["CertifiedTree", "Prior", "PriorOptions", "PriorProof", "limit", "search_trees"]
@@ -126,11 +127,13 @@ class PriorProof:
 
 @dataclass(frozen=True, eq=False)
 class CertifiedTree:
-    """A tree, with the counts of all rows, its proof, and its certified error."""
+    """A tree, with the counts of all rows, its proof, its certified error, and what it costs."""
 
     tree: Tree
     proof: PriorProof
     risk: float
+    cost: float = nan  # of all rows: the weighted errors, if errors do not differ
+    score: float = nan  # to choose by: the limit, with costs in place of errors
 
     @property
     def leaves(self) -> int:
@@ -153,6 +156,8 @@ class Prior:
     seed : int or None
         Draws the rows A, by number.
     options : PriorOptions
+    costs : array or mapping, optional
+        What errors cost, see `BoundPruner`; it steers the search and changes no guarantee.
     rows_a : index array, optional
         The rows A, if they were drawn elsewhere.
     """
@@ -163,6 +168,7 @@ class Prior:
         seed: int | None = 0,
         options: PriorOptions = PriorOptions(),  # noqa: B008 (immutable)
         *,
+        costs: Any = None,
         rows_a: NDArray[np.intp] | None = None,
     ) -> None:
         if rows_a is None:
@@ -170,9 +176,9 @@ class Prior:
             rows_a = drawn[: round(options.share * sample.n_rows)]
         mask = np.zeros(sample.n_rows, dtype=bool)
         mask[rows_a] = True
-        self.sample, self.options = sample, options
+        self.sample, self.options, self.costs = sample, options, costs
         self.a, self.b = sample.part(np.flatnonzero(mask)), sample.part(np.flatnonzero(~mask))
-        self.kernel = _kernel(self.a, self.b, options)
+        self.kernel = _kernel(self.a, self.b, options, costs)
 
     def log_probability(self, tree: Tree) -> float:
         """Log of the prior probability of a tree, rounded down.
@@ -246,7 +252,12 @@ class Prior:
         delta: float,
     ) -> CertifiedTree:
         proof = PriorProof.of(tree, log_prior, counts_a, counts_b)
-        return CertifiedTree(tree, proof, proof.risk(delta))
+        costs, score = Costs.of(tree, self.costs), proof.risk(delta)
+        cost = float(costs.losses(tree)[tree.leaves].sum())
+        if costs.given or tree.weighted:
+            share = cost / max(costs.m, 1.0)
+            score = limit(proof.m, round(min(share, 1.0) * proof.m), log(delta) + log_prior)
+        return CertifiedTree(tree, proof, proof.risk(delta), cost, score)
 
     def tree_of(self, arrays: dict[str, Any], delta: float) -> CertifiedTree:
         """A tree of the search, with the counts of all rows."""
@@ -287,7 +298,7 @@ def limit(m: int, errors: int, log_level: float) -> float:
 
 # -- the search --------------------------------------------------------------------------------
 
-TRUST, NOISE, KEPT, PRICES = 0.5, 1.0, 24, 24
+TRUST, NOISE, KEPT, PRICES, MOST_RESTARTS = 0.5, 1.0, 24, 24, 100
 
 
 def search_trees(
@@ -302,7 +313,7 @@ def search_trees(
     delta : float
         Probability that the limit of some tree is wrong.
     restarts : int, optional
-        Number of runs after the first; by default `default_restarts`.
+        Number of runs after the first; by default as many as `most_work` allows, 1 to 100.
     seed : int
         Seed of the noise; it changes the trees, not the guarantee.
 
@@ -311,12 +322,13 @@ def search_trees(
     list of CertifiedTree
         Without repetitions, from one leaf to many.
     """
-    kernel = prior.kernel
-    if restarts is None:
-        restarts = default_restarts(prior.sample.n_rows * max(len(prior.sample.columns), 1))
-    seeds = np.random.default_rng(seed).integers(0, 2**63, size=restarts + 1)
-    prices = error_prices(prior.b.n_rows)
-    for at, own in enumerate(seeds.tolist()):
+    kernel, prices = prior.kernel, error_prices(prior.b.n_rows)
+    runs = 1 + (MOST_RESTARTS if restarts is None else restarts)
+    seeds = np.random.default_rng(seed).integers(0, 2**63, size=runs).tolist()
+    most = most_work(prior.sample) if restarts is None else inf
+    for at, own in enumerate(seeds):
+        if at > 1 and kernel.work > most:
+            break
         kernel.run(TRUST, NOISE if at else 0.0, own, prices[-1])
     trees: dict[bytes, CertifiedTree] = {}
     for price in prices:
@@ -331,9 +343,9 @@ def search_trees(
     return sorted(several, key=lambda one: (one.leaves, one.risk))
 
 
-def default_restarts(values: int) -> int:
-    """Runs after the first, for a table of that many values: 12, and 1 for large tables."""
-    return int(np.clip(700_000 // max(values, 1), 1, 12))
+def most_work(sample: Sample) -> float:
+    """How many values the search may look at: about 20 times the time of growing and pruning."""
+    return 3e6 + 60.0 * sample.n_rows * len(sample.columns)
 
 
 def error_prices(m: int) -> list[float]:
@@ -346,7 +358,7 @@ def error_prices(m: int) -> list[float]:
     return [float(price) for price in np.geomspace(0.02, most, PRICES)]
 
 
-def _kernel(a: Sample, b: Sample, options: PriorOptions) -> PriorSearch:
+def _kernel(a: Sample, b: Sample, options: PriorOptions, costs: Any) -> PriorSearch:
     left, right = _floats(a), _floats(b)
     order = np.argsort(left, axis=1, kind="stable").astype(np.int32)
     columns = a.columns
@@ -358,6 +370,7 @@ def _kernel(a: Sample, b: Sample, options: PriorOptions) -> PriorSearch:
         np.ascontiguousarray(b.y, dtype=np.int32),
         np.array([_KINDS[column.kind] for column in columns], dtype=np.int32),
         np.array([len(column.categories or ()) for column in columns], dtype=np.int32),
+        *_losses(b, costs),
         n_classes=a.n_classes,
         rule=_RULES[options.thresholds],
         tilt=options.tilt,
@@ -369,6 +382,16 @@ def _kernel(a: Sample, b: Sample, options: PriorOptions) -> PriorSearch:
         hand=options.hand,
         kept=KEPT,
     )
+
+
+def _losses(b: Sample, costs: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """What errors on B cost, and what its rows count; on mean a row costs 1 at most."""
+    matrix = 1.0 - np.eye(b.n_classes) if costs is None else cost_matrix(b.classes, costs)
+    matrix = matrix * (1.0 if b.factors is None else b.factors[:, None])
+    weight = None if b.weight is None else np.ascontiguousarray(b.weight, dtype=np.float64)
+    worst = matrix.max(axis=1)[b.y] * (1.0 if weight is None else weight)
+    total = float(worst.sum())
+    return np.ascontiguousarray(matrix * (b.n_rows / total if total else 1.0)), weight
 
 
 def _floats(sample: Sample) -> NDArray[np.float64]:

@@ -3,19 +3,20 @@
 From held-out rows: the leaves are ranked by the rows that grew the tree. The sets of the first
 j leaves are tested in this order, from the first that these rows expect to pass, each at the full
 delta, until one fails (fixed-sequence testing): a set with a larger risk is kept only if the first
-such set passed its test, which happens with probability at most delta.
+such set passed its test, which happens with probability at most delta. Several promises from the
+same rows, at once or one after the other, share delta (`Promised`).
 
 From a prior: ``refer`` is one more label of a leaf. For a fixed tree, given which rows of B it
 answers, its errors among them are binomial, so that ``U(n_answered, errors, delta pi(h))`` bounds
-the risk of an answered case for all trees at once.
+the risk of an answered case for all trees at once, and for every largest risk that is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import log
-from typing import Any
+from math import isclose, log
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +25,15 @@ from treebound._validation import Constraint, Number, check
 from treebound.certificate.certificate import rows_at_rest
 from treebound.certificate.monitor import Monitor, error_monitor
 from treebound.certificate.prior import CertifiedTree, limit, log_labels
+from treebound.certificate.row_record import same_rows
+from treebound.data.row_hashes import RowSketch
 from treebound.tree.model import Tree
 
-__all__ = ["Referral", "refer_by_prior", "refer_by_rows"]
+__all__ = ["CONSTRAINTS", "Promise", "Promised", "Referral", "refer_by_prior", "refer_by_rows"]
 
 # Share of the label probability that ``refer`` has in the prior.
 REFER = 0.2
-_CONSTRAINTS: dict[str, Constraint] = {
+CONSTRAINTS: dict[str, Constraint] = {
     "max_risk": Number(0.0, 1.0, open=True),
     "delta": Number(0.0, 1.0, open=True),
 }
@@ -134,6 +137,57 @@ class Referral:
         return whole.collapsed(np.flatnonzero(refers & ~below & ~tree.is_leaf))
 
 
+class Promise(NamedTuple):
+    """A promise that was made: from which rows, of the tree of which step, and its part of delta.
+
+    Rows that ``fit`` held out are None.
+    """
+
+    rows: RowSketch | None
+    step: int | None
+    max_risk: float
+    delta: float
+
+
+class Promised:
+    """The promises of a model so far; those from the same rows share delta."""
+
+    def __init__(self, promises: Iterable[Promise] = ()) -> None:
+        self.promises = [*promises]
+
+    def levels(
+        self,
+        rows: RowSketch | None,
+        step: int | None,
+        max_risks: Sequence[float],
+        delta: float | None,
+        total: float,
+    ) -> list[float]:
+        """The part of delta of each promise: that of before, or a share of what is left."""
+        same = [each for each in self.promises if same_rows(each.rows, rows)]
+        own = {
+            each.max_risk: each.delta
+            for each in same
+            if each.step == step
+            and (delta is None or isclose(each.delta, delta / len(set(max_risks))))
+        }
+        new = sorted({*max_risks} - {*own})
+        left = max(total, delta or 0.0) - sum(each.delta for each in same)
+        wanted = left if delta is None else delta
+        if new and (wanted <= 1e-12 or wanted > left * (1.0 + 1e-9)):
+            before = ", ".join(f"{each.max_risk:g} (delta={each.delta:.3g})" for each in same)
+            raise ValueError(
+                f"These rows have promised max_risk={before} before; {max(left, 0.0):.3g} of delta "
+                "is left. A promise that is chosen after looking at another needs a part of its "
+                "own. Hint: ask for several at once, max_risk=[...], begin with a smaller delta, "
+                "or give other rows."
+            )
+        for max_risk in new:
+            own[max_risk] = wanted / len(new)
+            self.promises.append(Promise(rows, step, max_risk, own[max_risk]))
+        return [own[max_risk] for max_risk in max_risks]
+
+
 def refer_by_rows(
     tree: Tree, counts: NDArray[Any], m: int, max_risk: float, delta: float = 0.05
 ) -> Referral:
@@ -156,7 +210,7 @@ def refer_by_rows(
     -------
     Referral
     """
-    check("refer", {"max_risk": max_risk, "delta": delta}, _CONSTRAINTS)
+    check("refer", {"max_risk": max_risk, "delta": delta}, CONSTRAINTS)
     from scipy.stats import binom
 
     order, kept = _ranked(tree), 0
@@ -212,7 +266,7 @@ def refer_by_prior(
     -------
     Referral
     """
-    check("refer", {"max_risk": max_risk, "delta": delta}, _CONSTRAINTS)
+    check("refer", {"max_risk": max_risk, "delta": delta}, CONSTRAINTS)
     referrals = [_referred(certified, max_risk, delta) for certified in trees]
     return max(referrals, key=lambda referral: referral.answered)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from treebound.data import Sample
 from treebound.data.row_hashes import RowSketch, row_hashes
 
-__all__ = ["Role", "RowRecord", "RowsSeen"]
+__all__ = ["Role", "RowRecord", "RowsSeen", "same_rows"]
 
 Role = Literal["training", "held-out", "validation"]
 _ROLES: Mapping[Role, str] = MappingProxyType(
@@ -151,6 +151,15 @@ class RowRecord:
             why=why,
             roles=" and ".join(_ROLES[role] for role, hit in hits.items() if hit.any()),
         )
+
+
+def same_rows(one: RowSketch | None, other: RowSketch | None) -> bool:
+    """Whether two tables have rows in common, more than chance explains; None is a table too."""
+    if one is None or other is None:
+        return one is other
+    if not one.rows or not other.rows:  # rows that could not be hashed count as the same
+        return one.rows == other.rows
+    return RowRecord({"validation": one}).recognise(other.hashes, other).significant
 
 
 def _same(one: RowSketch, other: RowSketch) -> bool:

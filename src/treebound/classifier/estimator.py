@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -540,15 +540,24 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         """Why there is no certificate, in words; None if there is one."""
         return self._fitted().certificate_reason
 
+    @overload
+    def refer(
+        self, X: Any = ..., y: Any = ..., *, max_risk: float, label: Any = ..., delta: Any = ...
+    ) -> ReferringClassifier: ...
+    @overload
+    def refer(
+        self, X: Any = ..., y: Any = ..., *, max_risk: Sequence[float], label: Any = ...,
+        delta: Any = ...,
+    ) -> list[ReferringClassifier]: ...  # fmt: skip
     def refer(
         self,
         X: Any = None,
         y: Any = None,
         *,
-        max_risk: float,
+        max_risk: float | Sequence[float],
         label: Any = None,
         delta: float | None = None,
-    ) -> ReferringClassifier:
+    ) -> ReferringClassifier | list[ReferringClassifier]:
         """A classifier that answers only where the risk of an answered case can be promised.
 
         Parameters
@@ -557,18 +566,22 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
             Rows that took no part in fitting. By default those that ``fit`` held out or, with
             ``certify="prior"``, those that test its trees; of these the one that answers most
             cases is kept.
-        max_risk : float
+        max_risk : float or sequence of float
             At most this share of the answered new cases is misclassified, with probability
-            ``1 - delta``. Several values, or another one after looking, share ``delta``.
+            ``1 - delta``. Several values share ``delta``. Another value from the same rows after
+            looking has what is left of it, and is refused if nothing is; with
+            ``certify="prior"`` all of them hold together.
         label : object, optional
             What ``predict`` gives for the other cases, of the type of the classes; by default
             ``"refer"``, or -1 where classes are numbers.
         delta : float, optional
-            Probability that the promise is wrong; by default that of the classifier.
+            Probability that a promise is wrong; by default what is left of that of the
+            classifier.
 
         Returns
         -------
         ReferringClassifier
+            A list of them for several values.
 
         Examples
         --------
@@ -583,7 +596,11 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         from treebound.classifier.referring import ReferringClassifier
         from treebound.promises import refer
 
-        return ReferringClassifier(refer(self._fitted(), max_risk, X, y, label=label, delta=delta))
+        several = isinstance(max_risk, Sequence | np.ndarray)
+        max_risks: Any = max_risk if several else [max_risk]
+        models = refer(self._fitted(), list(max_risks), X, y, label=label, delta=delta)
+        referring = [ReferringClassifier(model) for model in models]
+        return referring if several else referring[0]
 
     def monitor_leaves(self, alpha: float = 0.01) -> Monitor:
         """Watch new rows without labels: whether they come to the leaves as often as before.
@@ -633,7 +650,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         >>> clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
         >>> print(clf.certify_cost(costs={0: 5.0, 1: 1.0}))
         With probability 95 %, a new example costs at most 0.6325 on average
-        (0.2933 on 150 held-out examples).
+        (0.2933 on 150 test examples).
         """
         from treebound.promises import certify_cost
 

@@ -191,7 +191,8 @@ def fit_sample(
     pruner, options = parameters.checked()
     warn_of_common_factor(sample.weight, stacklevel=5)
     if parameters.certify == "prior":
-        model = _by_prior(parameters, sample, options)
+        costs = pruner.costs if isinstance(pruner, BoundPruner) else None
+        model = _by_prior(parameters, sample, options, costs)
     else:
         validation = None
         if isinstance(pruner, BasePruner):
@@ -228,10 +229,11 @@ def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:
     )
 
 
-def _by_prior(parameters: FitParameters, sample: Sample, options: GrowOptions) -> Model:
+def _by_prior(parameters: FitParameters, sample: Sample, options: GrowOptions, costs: Any) -> Model:
     """Search for a tree with a small limit from a prior that a fifth of the rows defines."""
     seed = parameters.random_state
-    prior = Prior(sample, seed, PriorOptions.of(options.thresholds, options.max_depth))
+    limits = PriorOptions.of(options.thresholds, options.max_depth)
+    prior = Prior(sample, seed, limits, costs=costs)
     trees = search_trees(prior, parameters.delta, seed=seed or 0)
     if parameters.max_leaves is not None:
         trees = [one for one in trees if one.leaves <= parameters.max_leaves]
@@ -465,7 +467,7 @@ def fit_relation(
         )
         # cells are divided where it matters: finer ones for all rows are of no use
         limits = Limits(most_live=inf)
-        with SqlEngine(coded, relation.max_fetched_rows, rows.left_out) as engine:
+        with SqlEngine(coded, relation.max_fetched_rows, rows) as engine:
             told = {} if watch is None else watch._asdict()
             model = fit_engine(parameters, engine, coded.schema, target=y, limits=limits, **told)
             engine.check_unchanged()

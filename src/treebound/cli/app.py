@@ -118,8 +118,8 @@ _IN_OPTIONS = (
 def _in_options(message: str) -> str:
     """A message about a parameter of the library, in the words of the shell."""
 
-    def option(found: re.Match[str]) -> str:
-        name = found[1].removeprefix("n_").replace("_", "-")
+    def option(match: re.Match[str]) -> str:
+        name = match[1].removeprefix("n_").replace("_", "-")
         return f"The option --{name} must"
 
     message = re.sub(r"^The '(\w+)' parameter(?: of \w+)? must", option, message)
@@ -147,14 +147,14 @@ def _signals_as_errors() -> Iterator[None]:
     names = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
     changed = []
     if threading.current_thread() is threading.main_thread():
-        changed = [one for one in names if one and signal.getsignal(one) == signal.SIG_DFL]
-    for one in changed:
-        signal.signal(one, _end)
+        changed = [own for own in names if own and signal.getsignal(own) == signal.SIG_DFL]
+    for number in changed:
+        signal.signal(number, _end)
     try:
         yield
     finally:
-        for one in changed:
-            signal.signal(one, signal.SIG_DFL)
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

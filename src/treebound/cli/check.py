@@ -50,7 +50,7 @@ def check(
             "classes": {str(label): count for label, count in report.classes.items()},
             "columns": report.columns,
             "ignored": list(table.schema.ignored),
-            "findings": [{**asdict(one), "remedy": remedy(one)} for one in report.findings],
+            "findings": [{**asdict(own), "remedy": remedy(own)} for own in report.findings],
         }
         console.print_json(dumps(document))
         return
@@ -59,6 +59,6 @@ def check(
     print_result(f"{table.raw.name}: {report.n_rows:,} rows\n")
     print_result("\n".join(aligned([HEADINGS, *rows])))
     print_result("" if report.findings else "\nNothing looks suspicious.")
-    for one in report.findings:
-        words = remedy(one)
-        print_result(f"{one.subject} {one.what}.\n    {words[:1].upper()}{words[1:]}.")
+    for finding in report.findings:
+        words = remedy(finding)
+        print_result(f"{finding.subject} {finding.what}.\n    {words[:1].upper()}{words[1:]}.")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import App, Parameter
 from rich.table import Table
@@ -86,16 +87,7 @@ def fetch(*names: str, data: Data = None, accept: Accept = False) -> int:
     data
         Folder to keep them in; by default the cache.
     """
-    failed = 0
-    for name in names or datasets.list():
-        entry = datasets.info(name)
-        try:
-            path = _warned(datasets.fetch, entry.name, data=data, accept=accept)
-        except DatasetError as error:
-            failed = fail(str(error))
-        else:
-            print_result(f"{name}  {path}")
-    return failed
+    return _each(names, lambda name: str(datasets.fetch(name, data=data, accept=accept)))
 
 
 @data_app.command
@@ -107,20 +99,14 @@ def check(*names: str, data: Data = None, accept: Accept = False) -> int:
     names
         The data sets; none means all.
     """
-    failed = 0
-    for name in names or datasets.list():
-        entry = datasets.info(name)
-        where = _found_in(entry, data)
-        if not where:
-            print_result(f"{name}  not here")
-            continue
-        try:
-            loaded = _warned(datasets.load, name, data=data, accept=accept)
-        except DatasetError as error:
-            failed = fail(str(error))
-        else:
-            print_result(f"{name}  ok, {loaded.n_examples} examples from {loaded.source}")
-    return failed
+
+    def loaded(name: str) -> str:
+        if not _found_in(datasets.info(name), data):
+            return "not here"
+        table = datasets.load(name, data=data, accept=accept)
+        return f"ok, {table.n_examples} examples from {table.source}"
+
+    return _each(names, loaded)
 
 
 def _found_in(entry: DatasetInfo, data: Path | None) -> str:
@@ -132,11 +118,17 @@ def _found_in(entry: DatasetInfo, data: Path | None) -> str:
     return "cache" if sources.find_file(entry, sources.cache_folder()) else ""
 
 
-def _warned(call: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call with warnings shown as one plain line each."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = call(*args, **kwargs)
-    for warning in caught:
-        fail(f"warning: {warning.message}")
-    return result
+def _each(names: Sequence[str], call: Callable[[str], str]) -> int:
+    """Print what a call says of each data set; warnings and errors as one plain line each."""
+    failed = 0
+    for name in names or datasets.list():
+        datasets.info(name)  # or it is no data set
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                print_result(f"{name}  {call(name)}")
+            except DatasetError as error:
+                failed = fail(str(error))
+        for warning in caught:
+            fail(f"warning: {warning.message}")
+    return failed

@@ -61,8 +61,8 @@ def explain(
         wanted = range(max(first, count), min(last, count + len(chunk)))
         table, places = chunk.table(), count + np.arange(len(chunk))
         for at in wanted:
-            found = explain_row(loaded, table.rows(places == at))
-            _print(at + 1, found, json=json, spaced=at > first)
+            explanation = explain_row(loaded, table.rows(places == at))
+            _print(at + 1, explanation, json=json, spaced=at > first)
         count += len(chunk)
         if count > last:  # there is no need to read on
             break
@@ -76,14 +76,14 @@ def explain(
         print_message(f"{data} has more rows. Hint: --rows or --row.")
 
 
-def _print(row: int, found: Explanation, *, json: bool, spaced: bool) -> None:
+def _print(row: int, explanation: Explanation, *, json: bool, spaced: bool) -> None:
     if json:
-        print_result(dumps({"row": row, **found.to_dict()}))
+        print_result(dumps({"row": row, **explanation.to_dict()}))
         return
     if spaced:
         console.print()
     console.print(f"Row {row}", style="dim", highlight=False)
     if console.is_terminal:
-        console.print(found, highlight=False)
+        console.print(explanation, highlight=False)
     else:
-        print_result(str(found))
+        print_result(str(explanation))

@@ -26,8 +26,9 @@ def remedy(finding: Finding) -> str:
 
 def brief_lines(sample: Sample, target: str) -> Iterator[str]:
     """The first few in a line each, and how many more there are."""
-    found = [one for one in (*target_findings(sample, target), *findings(sample)) if not one.note]
-    for one in found[:_BRIEF]:
-        yield f"Warning: {one.subject} {one.what}. Hint: {remedy(one)}."
-    if len(found) > _BRIEF:
-        yield f"Warning: {len(found) - _BRIEF} more. Hint: 'treebound check' lists them."
+    both = (*target_findings(sample, target), *findings(sample))
+    serious = [finding for finding in both if not finding.note]
+    for finding in serious[:_BRIEF]:
+        yield f"Warning: {finding.subject} {finding.what}. Hint: {remedy(finding)}."
+    if len(serious) > _BRIEF:
+        yield f"Warning: {len(serious) - _BRIEF} more. Hint: 'treebound check' lists them."

@@ -68,7 +68,7 @@ def fit(
     certify: Certify = "training",
     delta: float = 0.05,
     target_risk: float | None = None,
-    refer: float | None = None,
+    refer: Annotated[list[float], Parameter(negative="", show_default=False)] = (),  # type: ignore[assignment]
     jobs: int | None = None,
     cv: int | None = None,
     output: Output = None,
@@ -125,7 +125,8 @@ def fit(
         With --certify prior: the most accurate tree that is certified at this risk or below.
     refer
         Answer only where at most this share of the answered cases is misclassified, and give the
-        label 'refer' (or -1) elsewhere.
+        label 'refer' (or -1) elsewhere. May be repeated: the promises share delta, and each has a
+        file of its own, such as model-0.05.json.
     jobs
         Threads for growing.
     cv
@@ -149,8 +150,11 @@ def fit(
 
     _check_files(more)
     reads = [data, *more, options.schema]
-    check_output(output, "model", reads=reads, force=force)
-    check_output(page, "html", reads=reads, force=force)
+    outputs, pages = _names(output, refer), _names(page, refer)
+    for each in outputs:
+        check_output(each, "model", reads=reads, force=force)
+    for each in pages:
+        check_output(each, "html", reads=reads, force=force)
     check_output(checkpoint, None, reads=reads, force=force)
     check_distinct(output=output, page=page, checkpoint=checkpoint)
     if cv is not None and cv < 2:
@@ -191,16 +195,21 @@ def fit(
         )
     if not quiet:
         print_message(summary(model))
-    if refer is not None:
+        for line in weights.promised(model):
+            print_message(line)
+    models = [model]
+    if refer:
         from treebound.promises import refer as referring
 
-        model = referring(model, refer)
-        print_message(str(model.referral))
+        models = referring(model, list(refer))
+        for each_model in models:
+            print_message(str(each_model.referral))
     # The result first: cross-validation takes longer, and may be interrupted.
-    if output is not None:
-        save_model(model, output)
-    else:
-        write_result(to_text(model), None)
+    for each_model, each in zip(models, outputs, strict=True):
+        if each is not None:
+            save_model(each_model, each)
+        else:
+            write_result(to_text(each_model), None)
     facts = _facts([data, *more], model)
     try:
         if cv is not None and sample is not None:
@@ -209,8 +218,16 @@ def fit(
         stop.args = ("Cross-validation was stopped; the tree of all rows is fitted.",)
         raise
     finally:
-        if page is not None:
-            to_html(model, page, facts=facts)
+        for each_model, each in zip(models, pages, strict=True):
+            if each is not None:
+                to_html(each_model, each, facts=facts)
+
+
+def _names(path: Path | None, risks: Sequence[float]) -> list[Path | None]:
+    """A file for each model: of several, the name tells the risk that it promises."""
+    if path is None or len(risks) < 2:
+        return [path] * max(len(risks), 1)
+    return [path.with_stem(f"{path.stem}-{risk:g}") for risk in risks]
 
 
 def _signs(texts: Sequence[str]) -> dict[str, int]:
@@ -280,14 +297,9 @@ def _fit_in_memory(
     with progress(f"fitting {sample.n_rows:,} rows", quiet), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is suspicious was printed above
         if parameters.certify in ("held-out", "folds"):  # columns are learned without some rows
-            if weights.needs_labels:
-                raise ValueError(
-                    f"--certify {parameters.certify} takes neither --costs, --weight-column nor "
-                    "--class-weight LABEL=WEIGHT. Hint: --class-weight balanced."
-                )
-            model = replace(
-                fit_table(parameters, table.raw.table(), table.raw.labels()), target=name
-            )
+            X, row_weights = weights.divided(table.raw.table())
+            model = fit_table(parameters, X, table.raw.labels(), row_weights)
+            model = replace(model, target=name)
         else:
             rows = RowRecord.of(sample, named=True)
             model = fit_sample(parameters, sample, target=name, rows=rows)

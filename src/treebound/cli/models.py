@@ -36,18 +36,18 @@ def schema_of(
     model: Model, options: FileOptions, target: str | None = None, *, whole: bool = False
 ) -> Schema:
     """The columns that the tree asks, or all, in a file laid out as the options say."""
-    given, asked = options.as_schema(), asked_columns(model)
+    layout, asked = options.as_schema(), asked_columns(model)
     columns = tuple(
         Column(column.name, "nominal") if column.unlisted else replace(column, declared=True)
         for column in model.columns
         if whole or column.name in asked
     )
     classes = None if target is None else tuple(model.classes.tolist())
-    known = {column.name for column in columns} | {target}
+    named = {column.name for column in columns} | {target}
     # Without a header the schema's own order says which column is which.
-    order = given.order if {*asked, target or ""} <= {*given.order, ""} else ()
-    ignored = tuple(name for name in given.order if name not in known)
-    return Schema(columns, target, classes, ignored, given.missing, "ignore", given.layout, order)
+    order = layout.order if {*asked, target or ""} <= {*layout.order, ""} else ()
+    ignored = tuple(name for name in layout.order if name not in named)
+    return Schema(columns, target, classes, ignored, layout.missing, "ignore", layout.layout, order)
 
 
 def asked_columns(model: Model) -> set[str]:

@@ -84,11 +84,11 @@ class FileOptions:
         """What the options say, on top of the schema file."""
         from treebound.data.schema import Schema, read_schema
 
-        given = Schema() if self.schema is None else read_schema(self.schema)
+        schema = Schema() if self.schema is None else read_schema(self.schema)
         if self.names:
-            given = replace(given, order=tuple(_names(self.names, "names")))
-        missing = (*given.missing, *(text for text in self.missing if text not in given.missing))
-        return replace(given, layout=self._layout(given.layout), missing=missing)
+            schema = replace(schema, order=tuple(_names(self.names, "names")))
+        missing = (*schema.missing, *(text for text in self.missing if text not in schema.missing))
+        return replace(schema, layout=self._layout(schema.layout), missing=missing)
 
     def _layout(self, layout: Layout) -> Layout:
         if self.sep is not None:
@@ -151,16 +151,16 @@ class TableOptions(FileOptions):
 
     def checked_schema(self, target: str | None) -> Schema:
         """The same, with the column to predict, which must not be named as another one."""
-        given = self.as_schema()
-        wanted = target or given.target
-        if wanted != given.target and wanted in (*given.names, *given.ignored):
+        schema = self.as_schema()
+        wanted = target or schema.target
+        if wanted != schema.target and wanted in (*schema.names, *schema.ignored):
             raise ValueError(f"The target {wanted!r} is named in --ignore, --nominal or --ordinal.")
-        return given.with_target(target)
+        return schema.with_target(target)
 
     @property
     def ordered(self) -> list[str]:
         """Columns of numbers that are ordinal."""
-        return [name for name, given in _columns(self.ordinal, "ordinal") if not given]
+        return [name for name, categories in _columns(self.ordinal, "ordinal") if not categories]
 
 
 def _with(schema: Schema, name: str, column: Column | None) -> Schema:
@@ -169,8 +169,8 @@ def _with(schema: Schema, name: str, column: Column | None) -> Schema:
         raise ValueError(
             f"The schema has no column {name!r}. Hint: it has {', '.join(map(repr, schema.order))}."
         )
-    columns = tuple(one for one in schema.columns if one.name != name)
-    ignored = tuple(one for one in schema.ignored if one != name)
+    columns = tuple(own for own in schema.columns if own.name != name)
+    ignored = tuple(own for own in schema.ignored if own != name)
     order = schema.order if name in schema.order else (*schema.order, name)
     if column is None:
         return replace(schema, columns=columns, ignored=(*ignored, name), order=order)
@@ -186,20 +186,20 @@ def _names(texts: Sequence[str], option: str) -> list[str]:
 
 def _columns(texts: Sequence[str], option: str) -> list[tuple[str, tuple[str, ...] | None]]:
     """Columns and their categories, where those are listed."""
-    found: list[tuple[str, tuple[str, ...] | None]] = []
+    columns: list[tuple[str, tuple[str, ...] | None]] = []
     for text in texts:
         name, listed, rest = text.partition("=")
         if not listed:
-            found += [(one, None) for one in _names([text], option)]
+            columns += [(item, None) for item in _names([text], option)]
             continue
-        categories = tuple(one.strip() for one in rest.split(","))
+        categories = tuple(item.strip() for item in rest.split(","))
         if not name.strip() or "" in categories or len(set(categories)) < len(categories):
             raise ValueError(
                 f"The option --{option} must be NAME=A,B,C with each category once. "
                 f"Got {text!r} instead."
             )
-        found.append((name.strip(), categories))
-    return found
+        columns.append((name.strip(), categories))
+    return columns
 
 
 @dataclass(frozen=True)
@@ -274,6 +274,6 @@ def _ordered_column(raw: RawTable, name: str) -> Column:
             f"Column {name!r} holds texts, whose order only you know. Hint: list them, least "
             f"to greatest: --ordinal {name}=A,B,C."
         ) from None
-    found = np.unique(values[~np.isnan(values)])
-    whole = bool((found == np.rint(found)).all())
-    return Column(name, "ordinal", tuple((found.astype(int) if whole else found).tolist()))
+    distinct = np.unique(values[~np.isnan(values)])
+    whole = bool((distinct == np.rint(distinct)).all())
+    return Column(name, "ordinal", tuple((distinct.astype(int) if whole else distinct).tolist()))

@@ -56,11 +56,11 @@ def check_output(
         raise ValueError(f"Cannot write {path}: this command reads it. Hint: name another file.")
     if form is None:
         return
-    found, wanted = kind_of(path), _FORMS.get(form, _TEXT)
+    kind, wanted = kind_of(path), _FORMS.get(form, _TEXT)
     allowed = {"", wanted} | (set() if form in _NOT_TEXT else {_TEXT})
-    if not force and found not in allowed:
+    if not force and kind not in allowed:
         raise ValueError(
-            f"Cannot write {path}: it is {found}, and {wanted} would take its place. "
+            f"Cannot write {path}: it is {kind}, and {wanted} would take its place. "
             "Hint: name another file, or use --force."
         )
 
@@ -68,10 +68,10 @@ def check_output(
 def check_distinct(**outputs: Path | None) -> None:
     """Raise if two options name one file, by whatever path or link."""
     named = [(option, path) for option, path in outputs.items() if path and str(path) != "-"]
-    for (first, one), (second, other) in combinations(named, 2):
-        if not is_special(one) and _same(one, other):
+    for (first, path), (second, other) in combinations(named, 2):
+        if not is_special(path) and _same(path, other):
             raise ValueError(
-                f"--{first} {one} and --{second} {other} are one file. Hint: name another file."
+                f"--{first} {path} and --{second} {other} are one file. Hint: name another file."
             )
 
 

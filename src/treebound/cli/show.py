@@ -67,8 +67,8 @@ def _shown(model: FittedModel, form: str, max_depth: int | None) -> str | bytes:
     limited = {} if max_depth is None else {"max_depth": max_depth}
     if form in _PICTURES:
         return _picture(model, form, limited)
-    made = _METHODS[form](model, **limited)
-    return bytes(made.SerializeToString()) if form == "onnx" else str(made)
+    shown = _METHODS[form](model, **limited)
+    return bytes(shown.SerializeToString()) if form == "onnx" else str(shown)
 
 
 def _picture(model: FittedModel, form: str, options: dict[str, Any]) -> bytes:

@@ -168,7 +168,7 @@ def growth(
 
     landscape = features.landscape()
     forms = FORMS if all_forms else (form,)
-    logs = {one: log_growth(shape, examples, classes, landscape, form=one) for one in forms}
+    logs = {name: log_growth(shape, examples, classes, landscape, form=name) for name in forms}
     everything = examples * math.log(classes)
     if all_forms:
         leaves = shape.leaves

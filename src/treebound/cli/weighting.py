@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from treebound.data import Sample
+    from treebound.data.frames import Table
     from treebound.model import Model
     from treebound.parameters import FitParameters
 
@@ -76,6 +79,21 @@ class WeightOptions:
                 costs=self._by_class(self.costs, sample), n_jobs=parameters.n_jobs
             )
         return sample
+
+    def divided(self, table: Table) -> tuple[Table, NDArray[Any] | None]:
+        """The table without the column of weights, and the weights."""
+        if self.weight_column is None:
+            return table, None
+        names = list(table.labels)
+        at = names.index(self.weight_column)
+        return table.select(names[:at] + names[at + 1 :]), table.column(at).floats()
+
+    def promised(self, model: Model) -> Iterator[str]:
+        """The limit on the mean cost, if errors differ in cost and rows promise it."""
+        if self.costs and (model.proof is not None or model.held_out_counts() is not None):
+            from treebound.promises import certify_cost
+
+            yield str(certify_cost(model, by_class(self.costs, model.classes.tolist())))
 
     def _by_class(self, texts: Sequence[str], sample: Sample) -> Any:
         option = "costs" if texts is self.costs else "class-weight"

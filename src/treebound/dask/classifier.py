@@ -37,8 +37,6 @@ from treebound.growing.options import Progress
 from treebound.growing.progress import Watch
 from treebound.parameters import with_parameters
 
-__all__ = ["DaskBoundTreeClassifier"]
-
 # Values of real columns that bins are chosen from, in all partitions.
 _SAMPLE_ROWS = 1 << 17
 # Partitions that are read for these where nothing else must be learned.

@@ -13,16 +13,6 @@ from treebound._validation import invalid
 from treebound.dask.tasks import PartitionError, in_partition
 from treebound.dask.waiting import gathered
 
-__all__ = [
-    "Partitions",
-    "is_array",
-    "is_frame",
-    "map_rows",
-    "partitions",
-    "partitions_of",
-    "plain_numbers",
-]
-
 
 def is_frame(X: Any) -> bool:
     """Whether X is a Dask DataFrame."""

@@ -31,8 +31,6 @@ from treebound.growing.shard import (
 )
 from treebound.growing.spill import SpillFile, ValuesLost
 
-__all__ = ["DaskEngine"]
-
 _WHO = {"extra": "dask", "why": "Growing on Dask"}
 # Results that one task puts together.
 _FAN = 8

@@ -18,8 +18,6 @@ from distributed.utils import sync
 from treebound.growing.shard import Piece
 from treebound.growing.spill import ValuesLost
 
-__all__ = ["FitFiles", "fetch_pieces", "folder_of"]
-
 _MARK = "treebound-"
 
 

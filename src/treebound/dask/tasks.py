@@ -20,8 +20,6 @@ from treebound.data.parts import (
     some_numbers,
 )
 
-__all__ = ["PartitionError", "in_partition", "learn", "numbers", "read", "size"]
-
 
 class PartitionError(RuntimeError):
     """A partition could not be read or coded; the message has its number."""

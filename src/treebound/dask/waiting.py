@@ -10,8 +10,6 @@ from typing import Any
 from treebound._extras import require
 from treebound.dask.tasks import PartitionError
 
-__all__ = ["gathered", "waited"]
-
 # Seconds without a result after which the workers are looked at.
 PATIENCE = 60.0
 

@@ -13,6 +13,13 @@ ctypedef fused real:
     float
     double
 
+ctypedef fused number:
+    float
+    double
+    int8_t
+    int16_t
+    int32_t
+
 ctypedef fused code:
     int8_t
     int16_t
@@ -20,15 +27,29 @@ ctypedef fused code:
 
 # The bits of every missing number.
 cdef uint64_t MISSING = 0x7FF8000000000000
+# The step of splitmix64 from one state to the next.
+cdef uint64_t STEP = 0x9E3779B97F4A7C15
 
 
-cdef inline uint64_t _folded(double value) noexcept nogil:
-    """The bits of a number: one zero, one NaN, and the high half upon the low one."""
+cdef inline uint64_t _bits(double value) noexcept nogil:
+    """The bits of a number: one zero and one NaN."""
     cdef uint64_t bits
     cdef double positive = value + 0.0
     memcpy(&bits, &positive, 8)
-    bits = MISSING if value != value else bits
+    return MISSING if value != value else bits
+
+
+cdef inline uint64_t _folded(double value) noexcept nogil:
+    """The bits with the high half upon the low one."""
+    cdef uint64_t bits = _bits(value)
     return bits ^ (bits >> 32)
+
+
+cdef inline uint64_t _mixed(uint64_t z) noexcept nogil:
+    """A hash of 64 bits, a bijection (splitmix64)."""
+    z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
+    z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
+    return z ^ (z >> 31)
 
 
 def add_rows(const real[:, ::1] X, const uint64_t[::1] keys, uint64_t[::1] hashes):
@@ -62,15 +83,19 @@ def add_codes(const code[:] codes, const uint64_t[::1] terms, uint64_t[::1] hash
 
 
 def finish(uint64_t[::1] hashes):
-    """Mix the bits of every sum (splitmix64)."""
+    """Mix the bits of every sum."""
     cdef Py_ssize_t i
-    cdef uint64_t z
     with nogil:
         for i in range(hashes.shape[0]):
-            z = hashes[i]
-            z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
-            z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
-            hashes[i] = z ^ (z >> 31)
+            hashes[i] = _mixed(hashes[i])
+
+
+def chain_column(const number[:] values, uint64_t[::1] keys):
+    """Hash every key with the value of its row; here the order of the columns matters."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(values.shape[0]):
+            keys[i] = _mixed((keys[i] ^ _mixed(_bits(values[i]) + STEP)) + STEP)
 
 
 def text_words(list texts):

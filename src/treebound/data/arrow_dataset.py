@@ -13,8 +13,6 @@ from treebound.data import streams
 from treebound.data.formats import FileStates, file_lacks
 from treebound.data.streams import Batches, TypesChanged
 
-__all__ = ["DatasetBatches"]
-
 # Row groups that values are taken from to choose bins, and values of each.
 _PIECES, _PIECE_ROWS = 16, 4096
 _CSV_ERROR = re.compile(r"In CSV column #(\d+): .*conversion error to ", re.DOTALL)

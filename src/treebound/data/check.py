@@ -16,8 +16,6 @@ from treebound.data.sample import Sample
 if TYPE_CHECKING:
     from treebound.data.files import RawTable
 
-__all__ = ["HEADINGS", "TableReport", "aligned", "check", "check_sample", "file_findings"]
-
 _SHOWN = 5  # categories or classes
 HEADINGS = ("column", "kind", "values", "missing", "content")
 

@@ -8,8 +8,6 @@ from typing import Any, Literal, get_args
 
 from treebound.landscape import Landscape
 
-__all__ = ["KINDS", "UNKNOWNS", "Column", "Kind", "Unknown", "landscape_of"]
-
 Kind = Literal["real", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 # How to handle a category that was not seen in training.
@@ -58,10 +56,6 @@ class Column:
         ----------
         missing : bool
             Whether it has missing values in training.
-
-        Returns
-        -------
-        Column
         """
         return replace(self, missing=missing)
 
@@ -81,10 +75,6 @@ def landscape_of(columns: Sequence[Column], *, observed: bool = False) -> Landsc
         column is None in the landscape, an undeclared ordinal one counts as real. If True,
         categories found in the data are treated as declared: valid for a pruning score, not for
         a certificate.
-
-    Returns
-    -------
-    Landscape
     """
     real = 0
     ordinal: list[int] = []

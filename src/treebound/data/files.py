@@ -24,8 +24,6 @@ from treebound.data.targets import Labels
 from treebound.data.text_column import TextColumn
 from treebound.data.typed import Values, infer_column, label_facts, labels_of, numbers, typed_column
 
-__all__ = ["RawTable", "Source", "SourceBatches", "iter_raw", "read_raw"]
-
 
 @dataclass(frozen=True, eq=False)
 class RawTable:

@@ -19,8 +19,6 @@ from treebound.data.columns import Column
 from treebound.data.row_hashes import row_hashes
 from treebound.data.sample import Sample
 
-__all__ = ["Finding", "few_whole_values", "findings", "target_findings", "warn_of_findings"]
-
 _FEW_ROWS = 20  # with fewer, nothing is suspicious
 _PROBE = 64  # rows checked first
 _CATEGORIES = 100  # categories checked

@@ -17,6 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound.data._row_hashes import chain_column
 from treebound.data.matrix import Matrix
 from treebound.data.sample import Sample
 from treebound.data.weights import is_whole
@@ -47,7 +48,7 @@ def folds(sample: Sample, k: int | Splitter, seed: int | None) -> Iterator[tuple
     a fold with no rows, or with all of them, is skipped. A splitter makes its own folds: it is
     given the class codes, and zeros in place of the columns.
     """
-    if isinstance(k, Splitter):
+    if not isinstance(k, int | np.integer):
         yield from _split_by(k, sample)
         return
     if sample.groups is not None:
@@ -170,18 +171,18 @@ class _Assignment:
     block: Ints  # units that are assigned together; divides the units of its group of equal rows
     place: Ints  # number of blocks before the first one of its group
     total: int  # number of blocks
+    simple: bool = False  # whether every row is a block of its own
 
     @classmethod
     def of(cls, sample: Sample, seed: int | None, parts: float) -> _Assignment:
         keys = row_keys(sample.X, seed)
         whole, units = _units(sample)
-        ones = np.ones(sample.n_rows, dtype=np.int64)
         if sample.weight is None:
-            sequence = np.lexsort((keys, _class_ranks(sample.y, keys, ones)[sample.y]))
+            sequence = np.lexsort((keys, _class_ranks(sample.y, keys, units)[sample.y]))
             if np.diff(keys[sequence]).all():  # no two rows are equal, as in most tables
-                place = np.empty_like(ones)
+                place = np.empty_like(units)
                 place[sequence] = np.arange(sample.n_rows)
-                return cls(ones, np.zeros_like(ones), ones, place, sample.n_rows)
+                return cls(units, np.zeros_like(units), units, place, sample.n_rows, simple=True)
         order = np.lexsort((keys, sample.y))
         new = (np.diff(keys[order]) != 0) | (np.diff(sample.y[order]) != 0)
         first = np.flatnonzero(np.r_[True, new])  # start of each group of equal rows
@@ -205,6 +206,8 @@ class _Assignment:
 
     def inside(self, taken: Callable[[Ints], Ints]) -> Ints:
         """Units of every row in the part that takes ``taken(n)`` of the first n blocks."""
+        if self.simple:
+            return taken(self.place + 1) - taken(self.place)
 
         def of_equal_rows(units: Ints) -> Ints:
             blocks, rest = np.divmod(units, self.block)
@@ -252,8 +255,7 @@ def row_keys(matrix: Matrix, seed: int | None) -> Keys:
     start = np.random.default_rng(seed).integers(2**63, dtype=np.uint64)
     keys = np.full(matrix.n_rows, start, dtype=np.uint64)
     for column in matrix.values:
-        values = np.where(np.isnan(column), np.nan, column + 0.0).astype(np.float64)
-        keys = _mixed(keys ^ _mixed(values.view(np.uint64)))
+        chain_column(column, keys)
     return keys
 
 

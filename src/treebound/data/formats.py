@@ -24,8 +24,6 @@ import pyarrow as pa
 from treebound.data.schema import Schema
 from treebound.data.text import no_duplicates, sliced, text_tables
 
-__all__ = ["FileReader", "FileStates", "TableFile", "file_lacks", "files_of", "size_in_memory"]
-
 _SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
     ".ipc": "arrow", ".xlsx": "excel", ".xls": "excel", ".ods": "excel",

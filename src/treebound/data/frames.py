@@ -30,8 +30,6 @@ from treebound.data.raw import (
     number_column,
 )
 
-__all__ = ["Table", "frame_of", "read_columns", "read_series", "read_table"]
-
 
 @dataclass(frozen=True)
 class Table:

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from treebound.data.columns import Column
 from treebound.data.raw import UNKNOWN
 
-__all__ = ["Matrix"]
-
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
@@ -74,10 +72,6 @@ class Matrix:
         ----------
         rows : index array, slice or mask
             The rows to keep.
-
-        Returns
-        -------
-        Matrix
         """
         if self.dense is not None:
             return Matrix(self.columns, dense=self.dense[rows], unknown=self.unknown)
@@ -113,10 +107,6 @@ class Matrix:
         ----------
         parts : sequence of Matrix
             The matrices, in the order of the rows.
-
-        Returns
-        -------
-        Matrix
         """
         columns = tuple(
             same[0].with_missing(any(column.missing for column in same))

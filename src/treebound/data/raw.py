@@ -14,12 +14,6 @@ from numpy.typing import NDArray
 
 from treebound.data._factorize import factorize_objects
 
-__all__ = [
-    "Family", "RawColumn", "as_float", "boolean_column", "coded_column", "column_of",
-    "empty_column", "family_of", "found_column", "is_missing", "mixed_types", "no_dates",
-    "number_column", "smallest_ints", "some_names",
-]  # fmt: skip
-
 # Type of the values of a column; "empty" when every value is missing.
 Family = Literal["number", "text", "bool", "other", "empty"]
 

@@ -10,8 +10,6 @@ import numpy as np
 from treebound.data.frames import Table, read_table
 from treebound.data.raw import column_of, empty_column, some_names
 
-__all__ = ["read_row"]
-
 
 def read_row(row: Any, names: Sequence[str], needed: Collection[str] | None = None) -> Table:
     """Read one row: a mapping by column name, values in order, or a table of one row.

@@ -41,8 +41,6 @@ from typing import Any
 from treebound.data.columns import Column, Kind, landscape_of
 from treebound.landscape import Landscape
 
-__all__ = ["MISSING", "Layout", "Schema", "SchemaError", "parse_columns", "read_schema"]
-
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 _KINDS = ("real", "ordinal", "nominal", "ignore")
 
@@ -159,10 +157,6 @@ class Schema:
         name : str
             Its name.
 
-        Returns
-        -------
-        Column
-
         Raises
         ------
         KeyError
@@ -180,10 +174,6 @@ class Schema:
         ----------
         target : str or None
             The column to predict; the former target is then ignored. None changes nothing.
-
-        Returns
-        -------
-        Schema
         """
         if target is None or target == self.target:
             return self
@@ -210,10 +200,6 @@ class Schema:
             The content of a schema file.
         name : str
             How errors name the schema.
-
-        Returns
-        -------
-        Schema
 
         Raises
         ------
@@ -288,10 +274,6 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
     ----------
     path : path-like
         A TOML file; :doc:`/schema` describes the format.
-
-    Returns
-    -------
-    Schema
 
     Raises
     ------

@@ -25,11 +25,6 @@ from treebound.data.parts import (
 from treebound.data.raw import some_names
 from treebound.data.sample import Sample
 
-__all__ = [
-    "BATCH_ROWS", "Batch", "Batches", "TableStream", "TypesChanged", "in_database", "is_stream",
-    "open_stream", "until_settled",
-]  # fmt: skip
-
 T = TypeVar("T")
 # Columns (None without rows), labels and weights of some rows.
 Batch = tuple[Table | None, Any, Any]

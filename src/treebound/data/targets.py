@@ -13,8 +13,6 @@ from treebound.data._factorize import factorize_objects, factorize_words
 from treebound.data.frames import read_series
 from treebound.data.raw import is_missing, no_dates, some_names
 
-__all__ = ["Labels", "learn_classes", "read_classes"]
-
 # Integers within this span are looked up in a table instead of sorted.
 _SPAN = 1 << 16
 

@@ -24,8 +24,6 @@ import pyarrow.csv as csv_reader
 
 from treebound.data.schema import Layout, Schema
 
-__all__ = ["LONGEST_LINE", "no_duplicates", "sliced", "text_tables"]
-
 _BLOCK = 1 << 24
 # In bytes; longer lines are an error, so that they are not held in memory.
 LONGEST_LINE = 1 << 26

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from treebound.data._factorize import factorize_objects
 
-__all__ = ["TextColumn"]
-
 # Columns so short that Python takes no longer than Arrow.
 _SHORT = 256
 

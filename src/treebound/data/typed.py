@@ -15,8 +15,6 @@ from treebound.data.schema import Schema
 from treebound.data.targets import Labels
 from treebound.data.text_column import TextColumn
 
-__all__ = ["Values", "infer_column", "label_facts", "labels_of", "numbers", "typed_column"]
-
 # A column as a text file or a data frame has it.
 Values = TextColumn | RawColumn
 _STRANGE = -2

@@ -245,7 +245,7 @@ class WeightTotal:
     @property
     def shift(self) -> int:
         """Weights are multiplied by two to this power."""
-        if self.whole and self.total <= 2**_BITS:
+        if self.ones or (self.whole and self.total <= 2**_BITS):
             return 0
         floor = self.total.numerator.bit_length() - self.total.denominator.bit_length()
         floor -= self.total < Fraction(2) ** floor

@@ -58,11 +58,11 @@ class Dataset:
         """The labels that occur, sorted."""
         if self.target is None:
             return []
-        found = self.target.unique().tolist()
+        labels = self.target.unique().tolist()
         try:
-            return sorted(found)
+            return sorted(labels)
         except TypeError:  # labels of several types
-            return sorted(found, key=str)
+            return sorted(labels, key=str)
 
     @property
     def class_counts(self) -> dict[Any, int]:

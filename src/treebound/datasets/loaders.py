@@ -150,16 +150,16 @@ def _compare_with_paper(entry: DatasetInfo, dataset: Dataset) -> None:
         "examples": counts.examples,
         "class counts": dict(zip(entry.declared.classes or (), counts.classes, strict=True)),
     }
-    found: dict[str, Any] = {
+    actual: dict[str, Any] = {
         "examples": dataset.n_examples,
         "class counts": dataset.class_counts,
     }
     if dataset.schema is entry.paper:
         for kind in ("real", "ordinal", "nominal"):
             expected[f"{kind} features"] = getattr(counts, kind)
-            found[f"{kind} features"] = sum(c.kind == kind for c in dataset.schema.columns)
+            actual[f"{kind} features"] = sum(c.kind == kind for c in dataset.schema.columns)
     wrong = [
-        f"{found[k]} {k} instead of {expected[k]}" for k in expected if found[k] != expected[k]
+        f"{actual[k]} {k} instead of {expected[k]}" for k in expected if actual[k] != expected[k]
     ]
     if wrong:
         raise DatasetError(

@@ -186,29 +186,17 @@ def _read(name: str) -> DatasetInfo:
     text = (files("treebound.datasets") / "uci" / f"{name}.toml").read_text(encoding="utf-8")
     document = tomllib.loads(text)
     source, paper = document["source"], document["paper"]
-    declared = _schema(document, document["columns"])
+    kept = ("page", "path", "file", "member", "sha256", "recorded", "sheet", "rows")
+    counts = {key: paper[key] for key in ("examples", "real", "ordinal", "nominal")}
     return DatasetInfo(
         name=name,
         title=document["title"],
         citation=document["citation"],
-        page=source["page"],
-        path=source["path"],
-        file=source["file"],
-        member=source.get("member"),
-        sha256=source["sha256"],
         size=source["bytes"],
-        recorded=source["recorded"],
-        sheet=source.get("sheet"),
-        rows=source.get("rows"),
+        **{key: source.get(key) for key in kept},
         shipped=_shipped(document.get("sklearn")),
-        counts=Counts(
-            paper["examples"],
-            paper["real"],
-            paper["ordinal"],
-            paper["nominal"],
-            tuple(paper["class_counts"]),
-        ),
-        declared=declared,
+        counts=Counts(**counts, classes=tuple(paper["class_counts"])),
+        declared=_schema(document, document["columns"]),
         paper=_as_in_paper(document, paper.get("columns", {})),
         notes=document.get("notes", ""),
     )

@@ -124,13 +124,13 @@ def url_of(entry: DatasetInfo) -> str:
 
 def check(entry: DatasetInfo, payload: bytes, where: str, *, accept: bool = False) -> None:
     """Raise unless the bytes are the data set's file (or an accepted one)."""
-    found = hashlib.sha256(payload).hexdigest()
-    if found == entry.sha256:
+    digest = hashlib.sha256(payload).hexdigest()
+    if digest == entry.sha256:
         return
     short = " It is cut short." if len(payload) < entry.size else ""
     message = (
         f"{where} is not the file {entry.file} of the data set {entry.name!r} that was expected:"
-        f" it has {len(payload)} bytes and the SHA-256 {found}, expected were {entry.size} bytes"
+        f" it has {len(payload)} bytes and the SHA-256 {digest}, expected were {entry.size} bytes"
         f" and {entry.sha256}.{short}"
     )
     if entry.recorded:

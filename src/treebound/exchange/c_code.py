@@ -134,8 +134,7 @@ def to_c(
     --------
     >>> import treebound as tb
     >>> from sklearn.datasets import load_iris
-    >>> iris = load_iris(as_frame=True)
-    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
+    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(*load_iris(return_X_y=True, as_frame=True))
     >>> print(to_c(clf).splitlines()[-5])
         if (x_petal_width_cm > 0x1.c000000000000p+0) { /* 1.75 */
     """

@@ -96,24 +96,17 @@ def literal_type(values: Sequence[Any], *, what: str) -> type:
         return types.pop()
     if not types:
         return str
-    found = " and ".join(sorted(kind.__name__ for kind in types))
+    names = " and ".join(sorted(kind.__name__ for kind in types))
     raise ValueError(
         f"{what} must be all text, all integers, all floats or all booleans to be written "
-        f"as code. Got {found} instead. Hint: convert the column to text before fitting."
+        f"as code. Got {names} instead. Hint: convert the column to text before fitting."
     )
 
 
 def identifiers(columns: Sequence[Column], reserved: frozenset[str]) -> list[str]:
-    """A readable and unique ASCII identifier for every column.
-
-    Examples
-    --------
-    >>> names = ["petal length (cm)", "class", "class!", "数"]
-    >>> identifiers([Column(name) for name in names], frozenset({"class"}))
-    ['petal_length_cm', 'class_1', 'class_2', 'x3']
-    """
+    """A readable and unique ASCII identifier for every column."""
     taken: set[str] = set()
-    made = []
+    names = []
     for place, column in enumerate(columns):
         folded = unicodedata.normalize("NFKD", column.name).encode("ascii", "ignore").decode()
         name = re.sub(r"\W+", "_", folded).strip("_").lower()[:40]
@@ -124,5 +117,5 @@ def identifiers(columns: Sequence[Column], reserved: frozenset[str]) -> list[str
         while name in taken:
             name += "_"
         taken.add(name)
-        made.append(name)
-    return made
+        names.append(name)
+    return names

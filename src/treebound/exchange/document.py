@@ -177,6 +177,7 @@ class CertifiedDocument(_Object):
 
     nodes: NodesDocument
     proof: ProofDocument
+    cost: Annotated[float, Meta(ge=0.0, le=_MOST)] | None = None
 
 
 class FrontierDocument(_Object):
@@ -209,6 +210,15 @@ class SketchDocument(_Object):
     rows: Whole
 
 
+class PromiseDocument(_Object):
+    """A promise that was made, and its rows; null for those that fit held out."""
+
+    max_risk: Annotated[float, Meta(gt=0.0, lt=1.0)]
+    delta: Annotated[float, Meta(gt=0.0, lt=1.0)]
+    step: Whole | None = None
+    rows: SketchDocument | None = None
+
+
 class ModelDocument(_Object):
     """A model file."""
 
@@ -233,6 +243,7 @@ class ModelDocument(_Object):
     referral: ReferralDocument | None = None
     row_counts: list[list[Whole]] | None = None
     rows: dict[Role, SketchDocument] | None = None
+    promised: list[PromiseDocument] = field(default_factory=list)
 
 
 def json_schema() -> dict[str, Any]:
@@ -256,8 +267,8 @@ def parse(text: str | bytes) -> ModelDocument:
     if value.get("format") != FORMAT:
         raise FormatError("format", f"must be {FORMAT!r}, found {value.get('format')!r:.60}")
     if type(value.get("version")) is not int or value["version"] != VERSION:
-        found = f"found {value.get('version')!r:.60}"
-        raise FormatError("version", f"must be {VERSION}, {found} (of another release)")
+        version = f"found {value.get('version')!r:.60}"
+        raise FormatError("version", f"must be {VERSION}, {version} (of another release)")
     try:
         return convert(value, ModelDocument)
     except ValidationError as error:

@@ -269,10 +269,10 @@ def _column(label: str, raw: RawColumn, used: np.ndarray) -> Column:
     missing = not bool(raw.known.all())
     if not len(used):
         return Column(label, missing=missing)
-    known = np.union1d(raw.floats()[raw.known], used)
-    if not (known == np.floor(known)).all():
+    values = np.union1d(raw.floats()[raw.known], used)
+    if not (values == np.floor(values)).all():
         raise ValueError(
             f"Column {label!r} must hold whole numbers, as the model splits it by categories. Got "
-            f"{known[known != np.floor(known)][0]} instead."
+            f"{values[values != np.floor(values)][0]} instead."
         )
-    return Column(label, "nominal", tuple(known.tolist()), missing=missing)
+    return Column(label, "nominal", tuple(values.tolist()), missing=missing)

@@ -58,9 +58,9 @@ class Indicators:
         self._model = as_model(model, "Indicators")
         tree = self._model.tree
         self._columns = tree.columns
-        made = [_names(column) for column in tree.columns]
-        self.names: tuple[str, ...] = tuple(name for names in made for name in names)
-        sizes = [len(names) for names in made]
+        by_column = [_names(column) for column in tree.columns]
+        self.names: tuple[str, ...] = tuple(name for names in by_column for name in names)
+        sizes = [len(names) for names in by_column]
         self.source: NDArray[np.intp] = np.repeat(np.arange(len(sizes)), sizes)
         self._first = np.cumsum([0, *sizes])[:-1]
         self.tree = self._numeric(tree)
@@ -81,7 +81,8 @@ class Indicators:
             else Column(name)
             for name, at in zip(self.names, self.source.tolist(), strict=True)
         )
-        return Tree(
+        return replace(
+            tree,
             feature=np.where(nominal, first + tree.category, first)[order],
             threshold=np.where(nominal, 0.5, tree.threshold)[order],
             category=np.full(tree.n_nodes, -1),
@@ -92,9 +93,9 @@ class Indicators:
             rows=tree.rows[order],
             label=tree.label[order],
             columns=columns,
-            classes=tree.classes,
-            weighted=tree.weighted,
-            counted=tree.counted,
+            names=None,
+            factors=None,
+            monotone=None,
         )
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -111,20 +112,20 @@ class Indicators:
             NaN where a value is missing in a column without missing training values.
         """
         matrix = self._model.read(X, whole=True)
-        made = np.empty((matrix.n_rows, len(self.names)))
+        array = np.empty((matrix.n_rows, len(self.names)))
         for column, first, values in zip(
             self._columns, self._first.tolist(), matrix.values, strict=True
         ):
             if column.unlisted:  # no split asks it
-                made[:, first] = 0.0
+                array[:, first] = 0.0
             elif column.kind == "nominal":
-                made[:, first : first + len(_names(column))] = _zeros_and_ones(values, column)
+                array[:, first : first + len(_names(column))] = _zeros_and_ones(values, column)
             elif column.kind == "ordinal":  # unknown categories get a code past the last one
                 past = np.where(values == UNKNOWN, len(column.categories or ()), values)
-                made[:, first] = np.where(values == MISSING, np.nan, past)
+                array[:, first] = np.where(values == MISSING, np.nan, past)
             else:
-                made[:, first] = values
-        return made
+                array[:, first] = values
+        return array
 
     def summed(self, values: NDArray[Any]) -> NDArray[Any]:
         """Sum values of the new columns for each original column.
@@ -146,17 +147,17 @@ class Indicators:
 def _names(column: Column) -> list[str]:
     if column.kind != "nominal" or column.unlisted:
         return [column.name]
-    known = [f"{column.name} = {category}" for category in column.categories or ()]
-    return known + [f"{column.name} is missing"] * column.missing
+    names = [f"{column.name} = {category}" for category in column.categories or ()]
+    return names + [f"{column.name} is missing"] * column.missing
 
 
 def _zeros_and_ones(codes: NDArray[Any], column: Column) -> NDArray[np.float64]:
     size = len(column.categories or ())
-    made: NDArray[np.float64] = (codes[:, np.newaxis] == np.arange(size + column.missing)).astype(
+    bits: NDArray[np.float64] = (codes[:, np.newaxis] == np.arange(size + column.missing)).astype(
         np.float64
     )
     if column.missing:
-        made[codes == MISSING, size] = 1.0
+        bits[codes == MISSING, size] = 1.0
     else:
-        made[codes == MISSING] = np.nan
-    return made
+        bits[codes == MISSING] = np.nan
+    return bits

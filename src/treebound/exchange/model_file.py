@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,12 +25,12 @@ from treebound.certificate import (
     RowRecord,
     counts_at,
 )
-from treebound.certificate.referral import Referral
+from treebound.certificate.referral import Promise, Promised, Referral
 from treebound.data.columns import Column
 from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc
 from treebound.exchange.errors import FormatError
-from treebound.exchange.nodes import nodes_of, same_size, table_of, tree_of
+from treebound.exchange.nodes import document_of, nodes_of, same_size, table_of, tree_of
 from treebound.exchange.stored_columns import (
     classes_document,
     classes_of,
@@ -162,6 +163,7 @@ def loads(text: str | bytes) -> Model:
         target=document.target,
         named=document.named,
         rows=_optional(_row_record, document.rows),
+        promised=_promised(document.promised),
         parameters=parameters.values() if document.parameters else {},
         no_certificate=document.no_certificate,
         edits=tuple(document.edits),
@@ -202,13 +204,19 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         edits=list(model.edits),
         swapped=list(model.swapped),
         pruning=_pruning(model),
-        held_out=_optional(_held_out_document, model.held_out),
-        proof=_optional(_proof_document, model.proof),
+        held_out=_optional(partial(document_of, doc.HeldOutDocument), model.held_out),
+        proof=_optional(partial(document_of, doc.ProofDocument), model.proof),
         frontier=_optional(_frontier_document, model.frontier, model.step),
         referral=_optional(_referral_document, model.referral),
         row_counts=_optional(np.ndarray.tolist, model.row_counts),
         rows=_optional(_record_document, model.rows if row_record else None),
-    )
+        promised=[
+            doc.PromiseDocument(each.max_risk, each.delta, each.step,
+                                _optional(_sketch_document, each.rows))
+            for each in model.promised.promises
+            if row_record or each.rows is None
+        ],
+    )  # fmt: skip
 
 
 def _without_path(model: Model) -> Model:
@@ -266,17 +274,12 @@ def _parameters(parameters: dict[str, Any], answering: doc.Prediction) -> FitPar
     for name in parameters:
         if name not in usual or name in _ANSWERING:
             raise FormatError(f"parameters.{name:.60}", "is not a parameter of the classifier")
-    made = FitParameters(**parameters, unknown=answering.unknown, smoothing=answering.smoothing)
+    fitted = FitParameters(**parameters, unknown=answering.unknown, smoothing=answering.smoothing)
     try:
-        made.checked()
+        fitted.checked()
     except (TypeError, ValueError) as error:
         raise FormatError("parameters", str(error)) from None
-    return made
-
-
-def _held_out_document(held_out: HeldOut) -> doc.HeldOutDocument:
-    counts = held_out.counts.tolist()
-    return doc.HeldOutDocument(held_out.m, held_out.errors, counts, held_out.folds)
+    return fitted
 
 
 def _held_out(document: doc.HeldOutDocument, grown: Tree) -> HeldOut:
@@ -285,10 +288,6 @@ def _held_out(document: doc.HeldOutDocument, grown: Tree) -> HeldOut:
     if counts[0].sum() != document.m or document.errors > document.m:
         raise FormatError("held_out", "must have m rows at the root, and no more errors")
     return HeldOut(document.m, document.errors, counts, document.folds, shown_before=True)
-
-
-def _proof_document(proof: PriorProof) -> doc.ProofDocument:
-    return doc.ProofDocument(proof.log_prior, proof.counts_a.tolist(), proof.counts_b.tolist())
 
 
 def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
@@ -302,8 +301,10 @@ def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
 
 def _frontier_document(frontier: Frontier, step: int | None) -> doc.FrontierDocument:
     trees = [
-        doc.CertifiedDocument(nodes_of(certified.tree), _proof_document(certified.proof))
-        for certified in frontier
+        doc.CertifiedDocument(
+            nodes_of(own.tree), document_of(doc.ProofDocument, own.proof), own.cost
+        )
+        for own in frontier
     ]
     return doc.FrontierDocument(trees, frontier.chosen, step)
 
@@ -316,16 +317,14 @@ def _frontier(document: doc.FrontierDocument, like: Tree, delta: float) -> Front
     for at, each in enumerate(document.trees):
         tree = tree_of(each.nodes, like.columns, like.classes, f"frontier.trees[{at}].nodes")
         proof = _proof(each.proof, tree, f"frontier.trees[{at}].proof")
-        trees.append(CertifiedTree(tree, proof, proof.risk(delta)))
+        cost = float(tree.errors) if each.cost is None else each.cost
+        trees.append(CertifiedTree(tree, proof, proof.risk(delta), cost))
     return Frontier(tuple(trees), document.chosen)
 
 
 def _referral_document(referral: Referral) -> doc.ReferralDocument:
-    return doc.ReferralDocument(
-        referral.label, referral.answers.tolist(),
-        referral.max_risk, referral.delta, referral.errors, referral.answered, referral.m,
-        classes_document(referral.tree.classes), nodes_of(referral.tree),
-    )  # fmt: skip
+    classes, nodes = classes_document(referral.tree.classes), nodes_of(referral.tree)
+    return document_of(doc.ReferralDocument, referral, classes=classes, nodes=nodes)
 
 
 def _referral(document: doc.ReferralDocument, columns: tuple[Column, ...]) -> Referral:
@@ -353,10 +352,22 @@ def _row_counts(counts: list[list[int]], grown: Tree) -> NDArray[np.int64]:
 
 
 def _record_document(rows: RowRecord) -> dict[Any, doc.SketchDocument]:
-    return {
-        role: doc.SketchDocument(s.hashes.astype("<u8").tobytes(), s.counts.tolist(), s.rows)
-        for role, s in rows.sketches.items()
-    }
+    return {role: _sketch_document(sketch) for role, sketch in rows.sketches.items()}
+
+
+def _sketch_document(sketch: RowSketch) -> doc.SketchDocument:
+    hashes = sketch.hashes.astype("<u8").tobytes()
+    return doc.SketchDocument(hashes, sketch.counts.tolist(), sketch.rows)
+
+
+def _promised(documents: list[doc.PromiseDocument]) -> Promised:
+    return Promised(
+        Promise(
+            _optional(_sketch, each.rows, f"promised[{at}].rows"),
+            each.step, each.max_risk, each.delta,
+        )
+        for at, each in enumerate(documents)
+    )  # fmt: skip
 
 
 def _row_record(document: Mapping[Any, doc.SketchDocument]) -> RowRecord:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from treebound.data import Column
@@ -19,6 +20,8 @@ from treebound.exchange.document import MonotoneDocument, NodesDocument
 from treebound.exchange.errors import FormatError
 from treebound.tree import Tree
 from treebound.tree.monotone import Monotone
+
+D = TypeVar("D", bound=Struct)
 
 
 def nodes_of(tree: Tree) -> NodesDocument:
@@ -28,21 +31,20 @@ def nodes_of(tree: Tree) -> NodesDocument:
         for value in tree.threshold.tolist()
     ]
     order = tree.monotone
-    return NodesDocument(
-        feature=tree.feature.tolist(),
+    return document_of(
+        NodesDocument,
+        tree,
         threshold=threshold,
-        category=tree.category.tolist(),
-        missing_left=tree.missing_left.tolist(),
-        right=tree.right.tolist(),
         counts=_short(tree.counts).tolist(),
-        rows=tree.rows.tolist(),
-        label=tree.label.tolist(),
-        names=None if tree.names is None else tree.names.tolist(),
-        weighted=tree.weighted,
-        counted=tree.counted,
-        factors=None if tree.factors is None else tree.factors.tolist(),
         monotone=None if order is None else MonotoneDocument(list(order.signs), list(order.order)),
     )
+
+
+def document_of(kind: type[D], source: object, **others: Any) -> D:
+    """The document with the attributes of a source that its fields name, arrays as lists."""
+    own = {name: getattr(source, name) for name in kind.__struct_fields__ if name not in others}
+    plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in own.items()}
+    return kind(**plain, **others)
 
 
 def _short(counts: NDArray[np.float64]) -> NDArray[Any]:

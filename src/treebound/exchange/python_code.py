@@ -96,12 +96,11 @@ def to_python(
     --------
     >>> import treebound as tb
     >>> from sklearn.datasets import load_iris
-    >>> iris = load_iris(as_frame=True)
-    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
+    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(*load_iris(return_X_y=True, as_frame=True))
     >>> module = {}
     >>> exec(to_python(clf), module)
     >>> module["predict"]({"petal length (cm)": 1.4, "petal width (cm)": 0.3})
-    'setosa'
+    0
     """
     check_options(output, unknown, caller="to_python")
     if not name.isidentifier() or name[0] == "_" or name in _TAKEN:
@@ -109,12 +108,12 @@ def to_python(
         must += "does not begin with an underscore"
         raise invalid("name", "to_python", must, name)
     writer = _Writer(tree, identifiers(tree.columns, _RESERVED | {name}))
-    given = answers(tree, output=output, smoothing=smoothing)
+    values = answers(tree, output=output, smoothing=smoothing)
     body = []
     for step in branches(tree, unknown=unknown):
         indent = "    " * (step.level + 1)
         if isinstance(step, Answer):
-            body.append(f"{indent}return {_literal(given[step.node])}")
+            body.append(f"{indent}return {_literal(values[step.node])}")
         else:
             body.append(f"{indent}if {writer.condition(step)}:{_remark(step)}")
     used = columns_used(tree)

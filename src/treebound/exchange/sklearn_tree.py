@@ -272,11 +272,11 @@ def _masses(tree: Tree) -> NDArray[np.float64]:
 
 def _unfitted(estimator: Any) -> Any:
     """A copy with the parameters alone, as by ``sklearn.base.clone`` but faster."""
-    found = copy(estimator)
-    held = {name: value for name, value in vars(found).items() if not name.endswith("_")}
-    vars(found).clear()
-    vars(found).update(deepcopy(held))
-    return found
+    bare = copy(estimator)
+    held = {name: value for name, value in vars(bare).items() if not name.endswith("_")}
+    vars(bare).clear()
+    vars(bare).update(deepcopy(held))
+    return bare
 
 
 @cache

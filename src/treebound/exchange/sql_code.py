@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import dedent
 from typing import Any
 
 import numpy as np
@@ -80,52 +81,60 @@ def to_sql(
     --------
     >>> import treebound as tb
     >>> from sklearn.datasets import load_iris
-    >>> iris = load_iris(as_frame=True)
-    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
+    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(*load_iris(return_X_y=True, as_frame=True))
     >>> print(to_sql(clf, dialect="sqlite"))
     CASE
-        WHEN "petal length (cm)" <= 2 THEN 'setosa'
-        WHEN "petal width (cm)" > 1.75 THEN 'virginica'
-        ELSE 'versicolor'
+        WHEN "petal length (cm)" <= 2 THEN 0
+        WHEN "petal width (cm)" > 1.75 THEN 2
+        ELSE 1
     END
     """
     check_options(output, unknown, caller="to_sql")
     literal_type(tree.classes.tolist(), what="The classes")
     values = answers(tree, output=output, smoothing=smoothing)
-    sqlglot = _sqlglot(dialect)
-    text = _Writer(dialect).query(tree, table, name, unknown, values)
-    if sqlglot is None:
-        return text
-    written: str = sqlglot.transpile(text, read="postgres", write=dialect, pretty=True)[0]
-    return written
+    return _translated(_Writer(dialect).query(tree, table, name, unknown, values), dialect)
 
 
-def nodes_to_sql(tree: Tree, *, unknown: Unknown, dialect: str | None) -> str:
-    """The node at which a row comes to rest, as an SQL expression."""
-    text = _Writer(dialect).query(tree, None, "node", unknown, range(tree.n_nodes))
-    sqlglot = _sqlglot(dialect)
-    if sqlglot is not None:
-        text = sqlglot.transpile(text, read="postgres", write=dialect)[0]
-    return text
+def case_of(
+    tree: Tree,
+    columns: Mapping[str, Sequence[Any]],
+    unknown: Unknown,
+    dialect: str | None,
+    suffixes: Mapping[str, str],
+) -> str:
+    """Expressions of the values of nodes, with names; some columns are written with suffixes."""
+    writer = _Writer(dialect, suffixes)
+    conditions = list(writer.conditions(tree, unknown))
+    written = []
+    for name, values in columns.items():
+        case = writer.case(conditions, values)
+        if isinstance(values[0], float):  # a literal may be a decimal
+            case = f"CAST({case} AS DOUBLE PRECISION)"
+        written.append(f"{case} AS {_identifier(name)}")
+    return _translated(", ".join(written), dialect)
 
 
-def _sqlglot(dialect: str | None) -> Any:
-    """The library, if the dialect needs it; an error if it does not have the dialect."""
+def _translated(text: str, dialect: str | None) -> str:
+    """A query, or expressions of one, as a database writes them."""
     if dialect is None or dialect in _NATIVE:
-        return None
+        return text
     sqlglot = require("sqlglot", extra="sql", why=f"SQL for {dialect!r}")
     check(
         "to_sql",
         {"dialect": dialect},
         {"dialect": OneOf(tuple(sorted(filter(None, sqlglot.Dialect.classes))))},
     )
-    return sqlglot
+    whole = text.startswith("SELECT")
+    query = text if whole else f"SELECT {text}"
+    written: str = sqlglot.transpile(query, read="postgres", write=dialect, pretty=True)[0]
+    return written if whole else dedent(written.removeprefix("SELECT").lstrip("\n"))
 
 
 class _Writer:
     """Writes conditions and values for one database."""
 
-    def __init__(self, dialect: str | None) -> None:
+    def __init__(self, dialect: str | None, suffixes: Mapping[str, str] | None = None) -> None:
+        self.suffixes = suffixes or {}
         self.has_nan = dialect not in _NO_NAN
         self.true, self.false = ("1", "0") if dialect in _NO_BOOLEANS else ("(1=1)", "(1=0)")
         self.exact_decimals = dialect in _EXACT_DECIMALS
@@ -201,7 +210,7 @@ class _Writer:
 
     def among(self, split: Split, left: bool) -> str:
         """One side of a split on categories, missing and unknown values included."""
-        name, may_be_nan = _identifier(split.column.name), _may_be_nan(split.column)
+        name, may_be_nan = self.named(split.column), _may_be_nan(split.column)
         absent, present = self.absent(name, may_be_nan=may_be_nan)
         takes_missing = split.missing_left == left
         if split.unknown_left is not left:
@@ -218,10 +227,14 @@ class _Writer:
 
     def is_unknown(self, column: Column) -> str:
         """Whether a value is present but not a category of the column."""
-        name, may_be_nan = _identifier(column.name), _may_be_nan(column)
+        name, may_be_nan = self.named(column), _may_be_nan(column)
         _, present = self.absent(name, may_be_nan=may_be_nan)
         listed = self.listed(name, "NOT IN", column.categories or ())
         return f"{listed} AND {present}" if listed and may_be_nan else listed or present
+
+    def named(self, column: Column) -> str:
+        """A column of categories, compared as its suffix says."""
+        return _identifier(column.name) + self.suffixes.get(column.name, "")
 
     def absent(self, value: str, *, may_be_nan: bool) -> tuple[list[str], str]:
         """The conditions of which one is true for a missing value; that of a present one."""

@@ -34,7 +34,7 @@ def column_document(column: Column, listed: bool) -> doc.ColumnDocument:
 
 def columns_of(columns: list[doc.ColumnDocument]) -> tuple[Column, ...]:
     """The columns of a document; their names must differ."""
-    made = []
+    read = []
     for at, item in enumerate(columns):
         where, categories = f"columns[{at}].categories", item.categories
         if (categories is None) != (item.kind == "real"):
@@ -44,13 +44,13 @@ def columns_of(columns: list[doc.ColumnDocument]) -> tuple[Column, ...]:
             column = replace(column, categories=(), unlisted=categories)
         elif categories is not None:
             column = replace(column, categories=tuple(_distinct(categories, where)))
-        made.append(column)
-    names = [column.name for column in made]
+        read.append(column)
+    names = [column.name for column in read]
     if len(set(names)) != len(names):
         twice = doc.first_repeated(names)
         at = len(names) - 1 - names[::-1].index(twice)
         raise FormatError(f"columns[{at}].name", f"{twice!r:.60} is given twice")
-    return tuple(made)
+    return tuple(read)
 
 
 def classes_document(classes: NDArray[Any]) -> doc.Classes:
@@ -84,15 +84,15 @@ def _values(values: list[Any], where: str) -> doc.Categories:
     kinds = {type(value) for value in plain} or {str}
     kind = _VALUES.get(kinds.pop()) if len(kinds) == 1 else None
     if kind is None:
-        found = ", ".join(sorted({type(value).__name__ for value in plain}))
+        types = ", ".join(sorted({type(value).__name__ for value in plain}))
         raise ValueError(
             "A model file can hold strings, integers, finite numbers or booleans, all of one "
-            f"kind, in {where}. Found {found} instead. Hint: convert them before fitting."
+            f"kind, in {where}. Found {types} instead. Hint: convert them before fitting."
         )
     if kind is doc.Numbers and not all(map(math.isfinite, plain)):
         raise ValueError(f"A model file cannot hold NaN or infinity in {where}.")
-    made: doc.Categories = kind(plain)
-    return made
+    document: doc.Categories = kind(plain)
+    return document
 
 
 def _distinct(values: Any, where: str) -> list[Any]:

@@ -5,6 +5,9 @@ Links = NDArray[np.int32]
 
 def leaf_counts(left: Links, right: Links) -> NDArray[np.int32]: ...
 def add_up(left: Links, right: Links, values: NDArray[np.float64]) -> None: ...
+def sums_after(
+    values: NDArray[np.float64], below: NDArray[np.float64], cuts: NDArray[np.intp]
+) -> NDArray[np.float64]: ...
 def least_additive(
     left: Links,
     right: Links,

@@ -40,6 +40,17 @@ def add_up(const int32_t[::1] left, const int32_t[::1] right, double[:, ::1] val
                 values[node, k] += values[left[node], k] + values[right[node], k]
 
 
+def sums_after(const double[:, ::1] values, const double[:, ::1] below, const Py_ssize_t[::1] cuts):
+    """Sums of the values below the root, with those of some nodes in the place of all below them."""
+    cdef Py_ssize_t i, j
+    sums_array = np.array(below[0])
+    cdef double[::1] sums = sums_array
+    for i in range(cuts.shape[0]):
+        for j in range(sums.shape[0]):
+            sums[j] += values[cuts[i], j] - below[cuts[i], j]
+    return sums_array
+
+
 def least_additive(const int32_t[::1] left, const int32_t[::1] right,
                    const double[::1] as_leaf, const double[::1] as_node, double slack):
     """Minimise an additive cost: ``as_leaf`` of the leaves plus ``as_node`` of the inner nodes.

@@ -281,11 +281,6 @@ class BoundPruner(BasePruner):
             return BestBySize(tree, leaf_code(tree.counts * costs.worst))
         return BestBySize(tree, costs.losses(tree))
 
-    def _greedy(
-        self, tree: Tree, sample: Sample, costs: Costs, objective: Objective
-    ) -> PruningResult:
-        return greedy(tree, sample, objective, costs=costs, relabel=self.relabel)
-
     def _alternate(
         self, tree: Tree, sample: Sample, costs: Costs, objective: Objective
     ) -> PruningResult:
@@ -322,7 +317,7 @@ class BoundPruner(BasePruner):
                 assert grow is not None
                 tree = costs.relabelled(grow(tree))
             sums = inside if isinstance(inside, NodeSums) else NodeSums.of(tree, inside)
-            return self._measured(tree, sums, costs)
+            return self._measured(tree, sums, costs, objective)
 
         objective = self._objective(sizes.tree, costs, DEFAULT_WEIGHT)
         choice = choose_weight(
@@ -349,15 +344,17 @@ class BoundPruner(BasePruner):
             return "cost"
         return "error" if tree.factors is None else "weighted error"
 
-    def _measured(self, tree: Tree, rows: NodeSums, costs: Costs) -> tuple[Floats, float, float]:
+    def _measured(
+        self, tree: Tree, rows: NodeSums, costs: Costs, objective: Objective
+    ) -> tuple[Floats, float, float]:
         """Losses on other rows at each weight and of one leaf, as :func:`choose_weight` needs."""
         if self.score == "log-loss":
             loss = -np.log(probabilities(tree)) * costs.worst
         else:
             loss = costs.by_class(tree)
-        part = replace(costs, m=float(tree.counts[0] @ costs.worst))
-        sizes = self._sizes(tree, part)
-        leaves = best_sizes(sizes, self._objective(tree, part, DEFAULT_WEIGHT), WEIGHTS)
+        sizes = self._sizes(tree, costs)
+        m = max(1, round(float(tree.counts[0] @ costs.worst)))
+        leaves = best_sizes(sizes, replace(objective, m=m), WEIGHTS)
         moments, staying = losses_on(tree, rows, loss)
         sums = PrunedSums(tree, moments, staying)
         at_size = {size: sums(sizes.cuts(size)) for size in set(leaves.tolist())}

@@ -36,7 +36,7 @@ class Costs:
         if costs is None:
             matrix = (1.0 - np.eye(tree.n_classes)) * factors[:, None]
             return cls(matrix, float(tree.mass[0]), given=False)
-        matrix = cost_matrix(tree, costs) * factors[:, None]
+        matrix = cost_matrix(tree.classes, costs) * factors[:, None]
         worst = matrix.max(axis=1)
         top = float(worst.max())
         if top == 0.0:  # one class
@@ -71,27 +71,27 @@ class Costs:
         return np.asarray(self.matrix.max(axis=1))
 
 
-def cost_matrix(tree: Tree, costs: Any) -> Floats:
+def cost_matrix(classes: NDArray[Any], costs: Any) -> Floats:
     """The cost of each true class, answered as each class; checked."""
-    matrix = _matrix(tree, costs)
+    matrix = _matrix(classes, costs)
     if not (np.isfinite(matrix).all() and (matrix >= 0).all()):
         raise _bad(costs)
     if matrix.diagonal().any():
         must = "zeros on the diagonal: correct predictions cost nothing"
         raise invalid("costs", "", f"a matrix with {must}", costs)
-    if tree.n_classes > 1 and not matrix.any():
+    if len(classes) > 1 and not matrix.any():
         raise ValueError(f"The 'costs' parameter must have a positive cost. Got {costs!r} instead.")
     return matrix
 
 
-def _matrix(tree: Tree, costs: Any) -> Floats:
-    n = tree.n_classes
+def _matrix(classes: NDArray[Any], costs: Any) -> Floats:
+    n, labels = len(classes), classes.tolist()
     if isinstance(costs, Mapping):
-        unknown = [label for label in costs if label not in tree.classes.tolist()]
+        unknown = [label for label in costs if label not in labels]
         if unknown:
-            must = f"a mapping with the classes {tree.classes.tolist()!r} for keys"
+            must = f"a mapping with the classes {labels!r} for keys"
             raise invalid("costs", "", must, unknown[0])
-        costs = [costs.get(label, 1.0) for label in tree.classes.tolist()]
+        costs = [costs.get(label, 1.0) for label in labels]
     values = np.asarray(costs, dtype=np.float64)
     if values.shape == (n,):
         return values[:, None] * (1.0 - np.eye(n))

@@ -46,11 +46,11 @@ def best_sizes(sizes: BestBySize, objective: Objective, weights: Floats) -> Ints
     between the corners is not needed.
     """
     whole = sizes.tree.n_leaves
-    leaves = np.arange(1, whole + 1)
     if whole <= SMALL:
-        return _first_least(objective.at_weights(leaves, sizes.errors(), weights)) + 1
+        return _first_least(objective.at_weights(sizes.errors(), weights)) + 1
+    leaves = np.arange(1, whole + 1)
     corners, errors = sizes.hull()
-    lower = objective.at_weights(leaves, np.interp(leaves, corners, errors), weights)
+    lower = objective.at_weights(np.interp(leaves, corners, errors), weights)
     between = np.ones(whole, dtype=bool)
     between[corners - 1] = False
     reached = lower[:, corners - 1].min(axis=1)
@@ -61,7 +61,7 @@ def best_sizes(sizes: BestBySize, objective: Objective, weights: Floats) -> Ints
     if not settled.all():
         open_weights = weights[~settled]
         cap = _largest_size(sizes, replace(objective, weight=float(open_weights.min())))
-        scores = objective.at_weights(leaves[:cap], sizes.errors(cap), open_weights)
+        scores = objective.at_weights(sizes.errors(cap), open_weights)
         best[~settled] = _first_least(scores) + 1
     return best
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import log
 from typing import Any
 
@@ -92,6 +92,14 @@ def leaf_code(masses: Floats) -> Floats:
     return np.maximum(np.asarray(code, dtype=np.float64), 0.0)
 
 
+@lru_cache(maxsize=4)  # folds have nearly the same number of rows
+def _tree_terms(objective: Objective, most: int) -> Floats:
+    """What is weighted in the score of trees of 1, 2, ..., most leaves."""
+    leaves = np.arange(1, most + 1)
+    terms: Floats = objective.log_growth_leaves(leaves) - objective.log_prior(leaves)
+    return terms
+
+
 @dataclass(frozen=True)
 class Objective:
     """A score of the number of leaves, the loss of the leaves and the growth function.
@@ -138,11 +146,11 @@ class Objective:
             return float(self.log_growth_leaves(np.array([shape.leaves]))[0])
         return log_growth(shape, self.sample, self.n_classes, self.landscape, form=self.growth)
 
-    def at_weights(self, leaves: Ints, errors: Floats, weights: Floats) -> Floats:
-        """The score for several weights of the tree term: shape (n_weights, n_trees)."""
-        log_tau = self.log_growth_leaves(leaves)
-        labels = replace(self, weight=0.0)(leaves, errors, log_tau)
-        tree: Floats = log_tau - self.log_prior(leaves)
+    def at_weights(self, errors: Floats, weights: Floats) -> Floats:
+        """The score of trees of 1, 2, ... leaves at several weights: shape (n_weights, n_trees)."""
+        most = len(errors)
+        tree = _tree_terms(replace(self, weight=0.0), 1 << (most - 1).bit_length())[:most]
+        labels = errors if self.score == "log-loss" else self._code(errors, 0.0, 0.0, weight=0.0)
         return labels + weights[:, None] * tree
 
     def __call__(self, leaves: Ints, errors: Floats, log_tau: Floats) -> Floats:
@@ -150,14 +158,10 @@ class Objective:
         prior = self.log_prior(leaves)
         if self.score == "log-loss":
             return np.asarray(errors + self.weight * (log_tau - prior), dtype=np.float64)
-        # With fractional weights, rounding may raise the errors above m.
-        errors = np.minimum(errors, float(self.m))
         if self.score == "code-length":
-            score = code_length(
-                self.m, errors, log_tau, n_classes=self.n_classes, log_prior=prior,
-                weight=self.weight,
-            )  # fmt: skip
-        elif self.score == "shawe-taylor":
+            return self._code(errors, log_tau, prior, self.weight)
+        errors = np.minimum(errors, float(self.m))
+        if self.score == "shawe-taylor":
             score = shawe_taylor(
                 self.m, errors, log_tau, delta=self.delta, log_prior=prior,
                 error_prior=self.error_prior,
@@ -168,6 +172,16 @@ class Objective:
             rate = self._tail if self.score == "tail-inversion" else self._own
             score = [rate(*map(float, tree)) for tree in np.broadcast(errors, log_tau, prior)]
         return np.asarray(score, dtype=np.float64)
+
+    def _code(
+        self, errors: Floats, log_tau: ArrayLike, log_prior: ArrayLike, weight: float
+    ) -> Floats:
+        # with fractional weights, rounding may raise the errors above m
+        few = np.minimum(errors, float(self.m))
+        found = code_length(
+            self.m, few, log_tau, n_classes=self.n_classes, log_prior=log_prior, weight=weight
+        )
+        return np.asarray(found, dtype=np.float64)
 
     def _own(self, errors: float, log_tau: float, log_prior: float) -> float:
         """The user's function, one tree at a time, in plain floats."""

@@ -42,8 +42,11 @@ def losses_on(tree: Tree, rows: NodeSums, loss: Floats) -> tuple[Floats, Floats]
         sums = [(weights * loss).sum(axis=1), (squares * loss**2).sum(axis=1)]
         return np.ascontiguousarray(np.stack(sums, axis=1))
 
+    of_nodes = moments(rows.weights, rows.squares)
+    if all(column.kind == "real" for column in tree.columns):
+        return of_nodes, np.zeros_like(of_nodes)
     here = (_staying(tree, table) for table in (rows.weights, rows.squares))
-    return moments(rows.weights, rows.squares), moments(*here)
+    return of_nodes, moments(*here)
 
 
 def _staying(tree: Tree, counts: Floats) -> Floats:
@@ -57,7 +60,7 @@ class PrunedSums:
     """Sums of node values over the leaves of prunings of one tree, and over their inner nodes."""
 
     def __init__(self, tree: Tree, values: Floats, inner: Floats) -> None:
-        self._values = values if values.ndim == 2 else values[:, None]
+        self._values = np.ascontiguousarray(values if values.ndim == 2 else values[:, None])
         self._below = np.where(
             tree.is_leaf[:, None], self._values, inner.reshape(values.shape[0], -1)
         )
@@ -65,8 +68,7 @@ class PrunedSums:
 
     def __call__(self, cuts: NDArray[np.intp]) -> Floats:
         """The sum after collapsing the topmost nodes ``cuts``, for each column of values."""
-        change = (self._values[cuts] - self._below[cuts]).sum(axis=0)
-        return np.asarray(self._below[0] + change)
+        return _dp.sums_after(self._values, self._below, cuts)
 
 
 def fold_trees(

@@ -58,7 +58,8 @@ _ACCENTS = {
 _LETTERS = {
     "ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}", "œ": r"\oe{}", "Œ": r"\OE{}", "ø": r"\o{}",
     "Ø": r"\O{}", "ł": r"\l{}", "Ł": r"\L{}", "µ": r"$\mu$", "°": r"\textdegree{}",
-    "–": r"\textendash{}", "—": r"\textemdash{}", "€": r"\texteuro{}",
+    "–": r"\textendash{}", "—": r"\textemdash{}", "€": r"\texteuro{}", "±": r"$\pm$", "−": "$-$",
+    "×": r"$\times$", "²": "$^2$",
 }  # fmt: skip
 _GREEK = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma "
@@ -134,8 +135,8 @@ def to_latex(
     lines += [line for node in nodes for line in _bar(tree, node)]
     colours = {**named, **{c: f"class{k}" for k, c in enumerate(class_colours(tree.n_classes))}}
     defined = [rf"\definecolor{{{name}}}{{HTML}}{{{c[1:]}}}" for c, name in colours.items()]
-    made = _PICTURE % ("\n".join(defined), "\n".join(lines))
-    return _DOCUMENT % made if document else made
+    picture = _PICTURE % ("\n".join(defined), "\n".join(lines))
+    return _DOCUMENT % picture if document else picture
 
 
 def _bar(tree: Tree, node: int) -> list[str]:
@@ -160,20 +161,14 @@ def _width(text: str) -> float:
 
 
 def escaped(text: str) -> str:
-    r"""Text as LaTeX source in ASCII.
-
-    Examples
-    --------
-    >>> print(escaped("100% of naïve α, 数"))
-    100\% of na{\"\i}ve $\alpha${,} \texttt{U+6570}
-    """
+    r"""Text as LaTeX source in ASCII."""
     return "".join(map(_character, unicodedata.normalize("NFC", text)))
 
 
 def _character(char: str) -> str:
-    known = _SPECIAL.get(char) or _LETTERS.get(char)
-    if known is not None:
-        return known
+    command = _SPECIAL.get(char) or _LETTERS.get(char)
+    if command is not None:
+        return command
     if char.isascii():
         return char
     base = unicodedata.normalize("NFD", char)

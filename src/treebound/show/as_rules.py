@@ -60,8 +60,8 @@ class Region:
         inside : bool
             Which of the two.
         """
-        known = enumerate(self.column.categories or ())
-        return [plain(value) for code, value in known if (code in self.codes) == inside]
+        categories = enumerate(self.column.categories or ())
+        return [plain(value) for code, value in categories if (code in self.codes) == inside]
 
     def matches(self, value: Any) -> bool:
         """Whether a value lies in the region.
@@ -292,8 +292,7 @@ def to_rules(
     --------
     >>> import treebound as tb
     >>> from sklearn.datasets import load_iris
-    >>> iris = load_iris(as_frame=True)
-    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, iris.target_names[iris.target])
+    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(*load_iris(return_X_y=True, as_frame=True))
     >>> print(to_rules(clf)[0].premise)
     "petal length (cm)" <= 2
     """

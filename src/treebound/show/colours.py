@@ -13,13 +13,7 @@ _OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", 
 
 @lru_cache(maxsize=32)
 def class_colours(count: int) -> tuple[str, ...]:
-    """A colour for each class, ``#rrggbb``; beyond seven classes, spread over the hues.
-
-    Examples
-    --------
-    >>> class_colours(2)
-    ('#0072B2', '#E69F00')
-    """
+    """A colour for each class, ``#rrggbb``; beyond seven classes, spread over the hues."""
     colours = list(_OKABE_ITO[:count])
     for extra in range(count - len(colours)):
         # steps of the golden ratio never repeat a hue

@@ -32,7 +32,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Found:
+class NearestEnd:
     """An end of the tree, the columns to change to reach it, and the sum of their sizes."""
 
     node: int
@@ -47,7 +47,7 @@ def least_change(
     *,
     unknown: Unknown = "other",
     grids: Sequence[Grid] | None = None,
-) -> Found | None:
+) -> NearestEnd | None:
     """The smallest change of a row after which the tree does not predict ``label``.
 
     Smallest means the fewest columns; then the smallest sum of sizes; then the node with the most
@@ -59,7 +59,7 @@ def least_change(
     """
     splits = splits_of(tree, unknown=unknown)
     best: tuple[int, float, int, int] = (len(row) + 1, 0.0, 0, 0)
-    found = None
+    nearest = None
     stack: list[tuple[int, dict[int, Move]]] = [(0, {})]
     while stack:
         node, moves = stack.pop()
@@ -77,7 +77,7 @@ def least_change(
             key = (*price, -int(tree.rows[node]), node)
             if tree.label[node] != label and key < best:
                 changed = {at: moves[at] for at in sorted(moves) if moves[at].changed}
-                best, found = key, Found(node, changed, price[1])
+                best, nearest = key, NearestEnd(node, changed, price[1])
         if split is None or here is None:
             continue
         for child, left in ((tree.right[node], False), (tree.left[node], True)):
@@ -85,7 +85,7 @@ def least_change(
             move = moved_into(part_of(here, split, left=left), row[split.feature], grid)
             if move is not None:
                 stack.append((int(child), {**moves, split.feature: move}))
-    return found
+    return nearest
 
 
 def _price(moves: dict[int, Move]) -> tuple[int, float]:
@@ -158,5 +158,5 @@ def _single(value: float) -> np.float32:
 def _relative(old: float, new: float) -> float:
     """The difference relative to both numbers; scaled first to avoid overflow."""
     most = max(abs(old), abs(new))
-    one, other = old / most, new / most
-    return abs(one - other) / (abs(one) + abs(other))
+    before, after = old / most, new / most
+    return abs(before - after) / (abs(before) + abs(after))

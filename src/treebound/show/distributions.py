@@ -39,7 +39,7 @@ def distributions(
     reached = tree.apply(sample.X)
     order = np.argsort(reached, kind="stable")
     at = reached[order]
-    found = {}
+    histograms = {}
     for node, split in enumerate(splits):
         if split is None:
             continue
@@ -50,8 +50,8 @@ def distributions(
             values, weights = sample.X.values[split.feature][rows], sample.weights[rows]
             drawn = histogram(split, values, sample.y[rows], weights, tree.n_classes)
             if drawn is not None:
-                found[node] = drawn
-    return found
+                histograms[node] = drawn
+    return histograms
 
 
 def histogram(
@@ -63,8 +63,8 @@ def histogram(
 ) -> Distribution | None:
     """The histogram of values by class, divided by a split; None if there are none."""
     # unknown categories have no bar
-    known = ~np.isnan(values) if split.is_real else values >= MISSING
-    values, labels, weights = values[known], labels[known], weights[known]
+    kept = ~np.isnan(values) if split.is_real else values >= MISSING
+    values, labels, weights = values[kept], labels[kept], weights[kept]
     if not len(values):
         return None
 

@@ -66,9 +66,9 @@ def explain(source: Any, row: Any) -> Explanation:
     labels = [plain(label) for label in tree.classes.tolist()]
     own = int(tree.label[node])
     others = [k for k in range(tree.n_classes) if k != own]
-    given = {column.name: value for column, value in zip(tree.columns, values, strict=True)}
+    by_name = {column.name: value for column, value in zip(tree.columns, values, strict=True)}
     return Explanation(
-        row=given,
+        row=by_name,
         answer=labels[own],
         target=model.target,
         node=node,
@@ -77,7 +77,7 @@ def explain(source: Any, row: Any) -> Explanation:
         counts=dict(zip(labels, tree.counts[node].tolist(), strict=True)),
         probabilities=dict(zip(labels, chances.tolist(), strict=True)),
         next_best=labels[max(others, key=lambda k: (chances[k], -k))] if others else None,
-        counterfactual=_otherwise(tree, cells, own, unknown, given, _grids(tree, table, row)),
+        counterfactual=_otherwise(tree, cells, own, unknown, by_name, _grids(tree, table, row)),
         stopped=bool(tree.left[node] >= 0),
     )
 
@@ -134,11 +134,11 @@ def _otherwise(
     row: dict[str, Any],
     grids: list[Grid],
 ) -> Counterfactual | None:
-    found = least_change(tree, cells, label, unknown=unknown, grids=grids)
-    if found is None:
+    nearest = least_change(tree, cells, label, unknown=unknown, grids=grids)
+    if nearest is None:
         return None
     changes = []
-    for at, move in found.moves.items():
+    for at, move in nearest.moves.items():
         column = tree.columns[at]
         new, region = _decoded(move.value, column), move.region
         if new is not None and grids[at] == "whole" and column.kind == "real" and new == int(new):
@@ -146,8 +146,8 @@ def _otherwise(
         words = _words(region, unknown)
         changes.append(Change(column.name, words, row[column.name], new, move.size))
     return Counterfactual(
-        answer=plain(tree.classes[int(tree.label[found.node])]),
-        node=found.node,
+        answer=plain(tree.classes[int(tree.label[nearest.node])]),
+        node=nearest.node,
         changes=tuple(changes),
         row={**row, **{change.column: change.new for change in changes}},
     )

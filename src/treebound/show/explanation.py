@@ -209,8 +209,8 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         def cells(texts: tuple[str, str, str], tag: str) -> str:
-            made = (f'<{tag} style="{_CELL}">{html.escape(typeset_in(t))}</{tag}>' for t in texts)
-            return f"<tr>{''.join(made)}</tr>"
+            row = (f'<{tag} style="{_CELL}">{html.escape(typeset_in(t))}</{tag}>' for t in texts)
+            return f"<tr>{''.join(row)}</tr>"
 
         parts = [
             f"<div><b>{html.escape(self._heading)}</b> "
@@ -264,13 +264,7 @@ class Explanation:
 
 
 def value_in_words(value: Any) -> str:
-    """Format a value of a row: an exact number, a category, or ``missing``.
-
-    Examples
-    --------
-    >>> value_in_words(4.50), value_in_words(None), value_in_words("red")
-    ('4.5', 'missing', 'red')
-    """
+    """Format a value of a row: an exact number, a category, or ``missing``."""
     if value is None:
         return "missing"
     return number(value) if isinstance(value, float) and math.isfinite(value) else one_line(value)

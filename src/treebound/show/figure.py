@@ -151,7 +151,8 @@ class TreeDisplay:
         """
         require("matplotlib", extra="plot", why="Drawing a tree")
         nodes, left, right = visible(self.tree, self.max_depth, self.swapped)
-        size = fontsize or _fontsize(left.count(-1))
+        leaves = left.count(-1)
+        size = fontsize or (9.0 if leaves <= 16 else 8.0 if leaves <= 32 else 7.0)
         boxes = self._boxes(nodes, left, size)
         across = tidy(left, right, width=[box.width for box in boxes], gap=0.9 * size)
         down = _levels(self.tree, boxes, size)
@@ -194,10 +195,6 @@ class TreeDisplay:
             height = taken * size * LINE
             boxes.append(Box(node, lines, width + 1.6 * size, height, bold, hidden, plot))
         return boxes
-
-
-def _fontsize(leaves: int) -> float:
-    return 9.0 if leaves <= 16 else 8.0 if leaves <= 32 else 7.0
 
 
 # -- content of a node -----------------------------------------------------------------------

@@ -48,11 +48,6 @@ def tidy(
     Children are given in pre-order, -1 for none, with the width of each node or one for all; the
     result is the centre of each node, the leftmost edge at 0. (E. M. Reingold and J. S. Tilford,
     "Tidier drawings of trees", IEEE Transactions on Software Engineering 7(2), 1981, 223-228.)
-
-    Examples
-    --------
-    >>> tidy([1, -1, 3, -1, -1], [2, -1, 4, -1, -1]).tolist()
-    [1.0, 0.5, 1.5, 1.0, 2.0]
     """
     count = len(left)
     half = np.broadcast_to(np.asarray(width, dtype=float), (count,)) / 2
@@ -81,18 +76,18 @@ def _joined(
     gap: float,
 ) -> tuple[_Contour, _Contour]:
     """Move two subtrees together until they touch; return their joint outline."""
-    one, two = outlines[first], outlines[second]
+    left, right = outlines[first], outlines[second]
     outlines[first] = outlines[second] = None
-    assert one is not None
-    assert two is not None
-    levels = min(len(one[1].edges), len(two[0].edges))
-    apart = max(one[1].at(level) - two[0].at(level) for level in range(levels)) + gap
+    assert left is not None
+    assert right is not None
+    levels = min(len(left[1].edges), len(right[0].edges))
+    apart = max(left[1].at(level) - right[0].at(level) for level in range(levels)) + gap
     offset[first], offset[second] = -apart / 2, apart / 2
-    for contour in one:
+    for contour in left:
         contour.shift -= apart / 2
-    for contour in two:
+    for contour in right:
         contour.shift += apart / 2
-    return one[0].over(two[0]), two[1].over(one[1])
+    return left[0].over(right[0]), right[1].over(left[1])
 
 
 def visible(

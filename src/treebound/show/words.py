@@ -67,11 +67,6 @@ def number(value: float, digits: int | None = None) -> str:
     """Format a threshold exactly, so that it reads back as the same float.
 
     With ``digits``, so many significant ones; a rounded number is marked with ``≈``.
-
-    Examples
-    --------
-    >>> number(2.45), number(102.0), number(0.1 + 0.2), number(0.1 + 0.2, digits=3)
-    ('2.45', '102', '0.30000000000000004', '≈0.3')
     """
     if digits is not None:
         check("", {"digits": digits}, {"digits": Whole(1)})
@@ -81,25 +76,13 @@ def number(value: float, digits: int | None = None) -> str:
 
 
 def count(value: float) -> str:
-    """Format a count or a weight: integers in full, others to four digits or one decimal.
-
-    Examples
-    --------
-    >>> count(2_000_000.0), count(0.123456), count(200965.25)
-    ('2,000,000', '0.1235', '200,965.2')
-    """
+    """Format a count or a weight: integers in full, others to four digits or one decimal."""
     if math.isfinite(value) and value == int(value):
         return f"{int(value):,}"
     return f"{value:,.1f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def counted(value: float, what: str) -> str:
-    """A count with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "leaf"), counted(2, "leaf"), counted(0, "error"), counted(1.0, "row")
-    ('1 leaf', '2 leaves', '0 errors', '1 row')
-    """
+    """A count with its noun."""
     many = "leaves" if what == "leaf" else f"{what}s"
     return f"{count(value)} {what if value == 1 else many}"

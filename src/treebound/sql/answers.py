@@ -1,4 +1,4 @@
-"""Answers inside a database: a fitted tree as columns of a relation, and its accuracy by counts."""
+"""Answers inside a database: a fitted tree as columns of a relation, and its rows by counts."""
 
 from __future__ import annotations
 
@@ -6,66 +6,106 @@ from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from treebound._validation import invalid
+from treebound.certificate import Certificate, RowsSeen
+from treebound.data import Unknown
 from treebound.data.targets import read_classes
-from treebound.exchange import to_sql
-from treebound.exchange.code import columns_used
-from treebound.exchange.sql_code import nodes_to_sql
+from treebound.exchange.code import answers, columns_used
+from treebound.exchange.sql_code import case_of
 from treebound.model import Model
-from treebound.sql.relation import Relation, labels_array, texts
-from treebound.sql.stores import ROWS, store_of
+from treebound.model_rows import Tested
+from treebound.sql.relation import Relation, fetch_table
+from treebound.sql.stores import ROWS, Store, store_of
+from treebound.tree.model import Tree
 from treebound.tree.split import plain
 
-__all__ = ["accuracy", "with_answers"]
-
-_NAME = "prediction"
+_NAME, _NODE, _LABEL, _WEIGHT = (
+    "prediction", "treebound_node", "treebound_label", "treebound_weight",
+)  # fmt: skip
 
 
 def with_answers(model: Model, X: Any, output: Literal["label", "proba", "node"]) -> Any:
     """A lazy frame of the database, of the type of X, with the answers as further columns."""
-    relation = X if isinstance(X, Relation) else Relation(X)
-    names = relation.frame.collect_schema().names()
+    frame = Relation.of(X).frame
+    columns = frame.collect_schema()
+    _check_asked(model.tree, columns.names())
+    if any(name == _NAME or name.startswith(f"{_NAME} ") for name in columns.names()):
+        raise ValueError(f"The relation has a column {_NAME!r} already. Hint: rename it.")
+    store, tree = store_of(frame), model.tree
+    values: dict[str, Any] = {_NAME: list(range(tree.n_nodes))}
+    if output == "label":
+        values = {_NAME: answers(tree, output="label", smoothing=model.smoothing)}
+    elif output == "proba":
+        shares = zip(*answers(tree, output="proba", smoothing=model.smoothing), strict=True)
+        labels = model.classes.tolist()
+        values = {f"{_NAME} {plain(k)}": own for k, own in zip(labels, shares, strict=True)}
+    types = {bool: "boolean", int: "int64", float: "float64"}
+    more = {name: types.get(type(plain(own[0])), "string") for name, own in values.items()}
+    text = case_of(tree, values, model.unknown, store.dialect, store.suffixes(columns))
+    found = store.relation(f"SELECT *, {text} FROM {ROWS}", frame.to_native(), **more)
+    return nw.from_native(found) if isinstance(X, nw.LazyFrame) else found
+
+
+def _check_asked(tree: Tree, names: list[str]) -> None:
+    """Raise an error if a relation lacks a column of a tree."""
     missing = [
-        c for c in (model.columns[j].name for j in columns_used(model.tree)) if c not in names
+        tree.columns[j].name for j in columns_used(tree) if tree.columns[j].name not in names
     ]
     if missing:
         raise ValueError(f"The relation has no column {missing[0]!r}, which the tree asks.")
-    if any(name == _NAME or name.startswith(f"{_NAME} ") for name in names):
-        raise ValueError(f"The relation has a column {_NAME!r} already. Hint: rename it.")
-    store = store_of(relation.frame)
-    if output == "node":
-        text = nodes_to_sql(model.tree, unknown=model.unknown, dialect=store.dialect)
-    else:
-        text = to_sql(model, output=output, name=_NAME, dialect=store.dialect)
-    more = {f"{_NAME} {plain(label)}": "float64" for label in model.classes.tolist()}
-    if output != "proba":
-        text = f"{text} AS {_NAME}"
-        kind = "i" if output == "node" else model.classes.dtype.kind
-        more = {
-            _NAME: {"b": "boolean", "i": "int64", "u": "int64", "f": "float64"}.get(kind, "string")
-        }
-    query, native = f"SELECT *, {text} FROM {ROWS}", relation.frame.to_native()
-    answers = store.relation(query, native, more, inside=True)
-    return nw.from_native(answers) if isinstance(X, nw.LazyFrame) else answers
+
+
+def rows_at_nodes(
+    store: Store, frame: Any, tree: Tree, label: str, unknown: Unknown, weight: str | None = None
+) -> NDArray[Any]:
+    """Rows of each class that come to rest at each node of a tree, or their weight."""
+    types = frame.collect_schema()
+    _check_asked(tree, types.names())
+    weights = nw.lit(1.0) if weight is None else nw.col(weight).cast(nw.Float64)
+    suffixes = store.suffixes(types)
+    nodes = case_of(tree, {_NODE: range(tree.n_nodes)}, unknown, store.dialect, suffixes)
+    each = "COUNT(*)" if weight is None else f"SUM({_WEIGHT})"
+    inside = f"{nodes}, {_LABEL}{suffixes.get(label, '')} AS y, {_WEIGHT}"
+    found = store.fetch(
+        f"SELECT {_NODE}, y, {each} AS n FROM (SELECT {inside} FROM {ROWS}) AS s GROUP BY "
+        f"{_NODE}, y",
+        frame.with_columns(nw.col(label).alias(_LABEL), weights.alias(_WEIGHT)).to_native(),
+    )
+    if any(value is None for value in found["y"].tolist()):
+        raise ValueError(f"The column {label!r} has rows without a label. Hint: leave them out.")
+    counts = np.zeros((tree.n_nodes, tree.n_classes), np.int64 if weight is None else np.float64)
+    codes = read_classes(found["y"], tree.classes)
+    np.add.at(counts, (found[_NODE].astype(np.intp), codes), found["n"].astype(counts.dtype))
+    return counts
 
 
 def accuracy(model: Model, X: Any, y: Any, sample_weight: Any = None) -> float:
     """The share of rows, by weight, whose class is predicted; counted in the database."""
-    relation = X if isinstance(X, Relation) else Relation(X)
-    types = relation.frame.collect_schema()
-    for parameter, name in (("y", y), ("sample_weight", sample_weight)):
-        if not (isinstance(name, str) and name in types) and (name is not None or parameter == "y"):
-            must = "the name of a column of the relation"
-            raise invalid(parameter, "score", must, name if isinstance(name, str) else type(name))
-    store = store_of(relation.frame)
-    weight = nw.lit(1.0) if sample_weight is None else nw.col(sample_weight).cast(nw.Float64)
-    frame = nw.from_native(with_answers(model, relation, "label"))
-    native = frame.select(answer=nw.col(_NAME), y=nw.col(y), w=weight).to_native()
-    if types[y] == nw.String:
-        native = store.bytes_of(native, ["y"])
-    found = store.fetch(f"SELECT answer, y, SUM(w) AS w FROM {ROWS} GROUP BY answer, y", native)
-    truth, answers = ([texts(value) for value in found[name].tolist()] for name in ("y", "answer"))
-    codes = [read_classes(labels_array(values), model.classes) for values in (truth, answers)]
-    weights = found["w"].astype(np.float64)
-    return float(weights[codes[0] == codes[1]].sum() / weights.sum())
+    relation = Relation.of(X)
+    relation.types("score", y=y, sample_weight=sample_weight)
+    counts = rows_at_nodes(
+        store_of(relation.frame), relation.frame, model.tree, y, model.unknown, sample_weight
+    )
+    return float(counts[np.arange(len(counts)), model.tree.label].sum() / counts.sum())
+
+
+def certify(model: Model, X: Any, y: Any, *, kind: Any, delta: float | None) -> Certificate:
+    """The certificate from rows of a database; few of them are fetched, others are counted."""
+    relation = Relation.of(X)
+    types = relation.types("certify", y=y)
+    if kind not in (None, "held-out"):
+        raise invalid("kind", "certify", "None or 'held-out' for rows of a database", kind)
+    counts = rows_at_nodes(store_of(relation.frame), relation.frame, model.tree, y, model.unknown)
+    if model.rows is not None and counts.sum() <= relation.max_fetched_rows:
+        table = fetch_table(relation.frame, types)
+        return model.certify(table.drop_columns([y]), table.column(y), kind=kind, delta=delta)
+    if kind is None:
+        raise ValueError(
+            f"The {counts.sum():,} rows of the relation are counted where they are, and not "
+            "compared with those of fit. Hint: kind='held-out' if none of them took part in "
+            "fitting."
+        )
+    seen = RowsSeen(why="the rows were counted in a database")
+    return model.certify_tested(Tested(counts, seen), kind, delta=delta)

@@ -8,7 +8,7 @@ the order of values gives the same tree.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -20,11 +20,9 @@ from treebound.growing.grow import KINDS
 from treebound.growing.refine import EXACT, Answer, Question
 from treebound.growing.shard import Facts, Piece, ShardSplit, Subtree, grow_subtree
 from treebound.sql.relation import CELLS, Coding
-from treebound.sql.rows import CodedRows, pick
+from treebound.sql.rows import CodedRows, RelationRows
+from treebound.sql.stores import one_of, pick
 from treebound.tree.model import Tree
-from treebound.tree.node_sums import NodeSums, summed_up
-
-__all__ = ["SqlEngine"]
 
 # Cells are not halved more often than this: their numbers and slots share 63 bits.
 _MOST_LEVEL = 36
@@ -38,29 +36,19 @@ _LOOK = 2  # the value tells the side of a row
 class SqlEngine:
     """The rows of a relation, and the operations that growing needs, as queries.
 
-    Parameters
-    ----------
-    rows : CodedRows
-    max_fetched_rows : int
-        The rows of nodes with at most this many are fetched.
-    left_out : callable
-        Sums of rows that were left out, at the nodes of a tree.
+    ``source`` counts rows at the nodes of a tree. Those of small nodes are fetched.
     """
 
     sample: Sample | None = None
     places = 1
 
-    def __init__(
-        self,
-        rows: CodedRows,
-        max_fetched_rows: int,
-        left_out: Callable[[Tree], NodeSums | None] = lambda _: None,
-    ) -> None:
+    def __init__(self, rows: CodedRows, max_fetched_rows: int, source: RelationRows) -> None:
         self._rows, self._table, self._store = rows, rows.table, rows.store
         self._n_classes = len(rows.schema.classes)
         self._weighted = not rows.total.ones
         self.gather_rows = max_fetched_rows
-        self.left_out = left_out
+        self._source = source
+        self.left_out, self.class_rows = source.left_out, source.class_rows
         self._at_root = True
         try:
             self._start()
@@ -144,7 +132,7 @@ class SqlEngine:
         row = f"CAST(slot AS BIGINT) * {len(self._rows.classes_of)} + label"
         names = [name for name in self._others if ends or name[0] != "v"]
         query = f"SELECT {row} AS place, {', '.join(names)} FROM {self._table} AS t "
-        query += f"WHERE slot {_one_of(slots)}"
+        query += f"WHERE slot {one_of(slots)}"
         # codes side by side in a table of their own are counted twice as fast
         copied = not ends and self._rows.schema.n_rows >= _MANY_ROWS
         source = self._store.keep(query) if copied else f"({query})"
@@ -153,7 +141,7 @@ class SqlEngine:
             part = f"place * {coding.width} + c{j} + 1"
             wanted = [f"{j} AS j, {part} AS part", *self._sums]
             if ends:
-                value = f"v{j}" if coding.codes is None else f"CAST(0 AS {self._store.double})"
+                value = f"v{j}" if coding.codes is None else self._store.number(0.0)
                 wanted += [f"MIN({value}) AS low", f"MAX({value}) AS high"]
             parts.append(f"SELECT {', '.join(wanted)} FROM {source} AS s GROUP BY {part}")
         found = self._fetch(parts)
@@ -251,17 +239,17 @@ class SqlEngine:
         slots, cells = asked[:, 1], asked[:, 4]
 
         def key(level: int) -> str:
-            cell = coding.cell("value", level, self._store.double)
+            cell = coding.cell("value", level, self._store)
             return f"slot * CAST({CELLS << level} AS BIGINT) + {cell}"
 
         wide = slots * (CELLS + 1) + (cells >> level) + 1
         query = (
             f"SELECT CAST(slot AS BIGINT) AS slot, label, v{j} AS value{units} FROM {self._table} "
             f"AS t WHERE c{j} BETWEEN {(cells >> level).min()} AND {(cells >> level).max()} "
-            f"AND slot * {CELLS + 1} + c{j} + 1 {_one_of(np.unique(wide))}"
+            f"AND slot * {CELLS + 1} + c{j} + 1 {one_of(np.unique(wide))}"
         )
         if level:
-            narrow = _one_of(slots * (CELLS << level) + cells)
+            narrow = one_of(slots * (CELLS << level) + cells)
             query = f"SELECT * FROM ({query}) AS a WHERE {key(level)} {narrow}"
         by = "part, label" if bits else "part, label, value"
         return (
@@ -343,7 +331,7 @@ class SqlEngine:
         j, sides, to_bin = split.column, split.sides, self._to_bin[split.column]
         left = np.flatnonzero((to_bin >= 0) & (sides[to_bin] == 1)) - 1  # stored codes
         if self._rows.codings[j].codes is None and (sides == _LOOK).any():
-            edge = f"v{j} <= CAST('{float(split.edge)!r}' AS {self._store.double})"
+            edge = f"v{j} <= {self._store.number(split.edge)}"
             return f"{edge} OR c{j} = -1" if sides[-1] == 1 else edge
         if self._rows.codings[j].codes is None and len(left):
             present = left[left >= 0]
@@ -364,7 +352,7 @@ class SqlEngine:
         ]
         wanted = ["slot", "label", *(["units"] if self._weighted else []), *names]
         found = self._store.fetch(
-            f"SELECT {', '.join(wanted)} FROM {self._table} AS t WHERE slot {_one_of(slots)}"
+            f"SELECT {', '.join(wanted)} FROM {self._table} AS t WHERE slot {one_of(slots)}"
         )
         arrays = []
         for subtree in subtrees:
@@ -381,7 +369,7 @@ class SqlEngine:
     def check_unchanged(self) -> None:
         """Raise an error if rows that are not kept are others than at first."""
         if not self._store.keeps:
-            again = SqlEngine(self._rows, 0)
+            again = SqlEngine(self._rows, 0, self._source)
             if not np.array_equal(again._root, self._root):
                 raise _changed()
 
@@ -394,45 +382,12 @@ class SqlEngine:
             "numbers. Hint: use 'decimal' or 'midpoint'."
         )
 
-    def class_rows(self, tree: Tree) -> NDArray[np.int64]:
-        """The rows of each class at each node of a tree."""
-        nodes = self._nodes(tree, 0)
-        found = self._store.fetch(
-            f"SELECT node, label, COUNT(*) AS n FROM (SELECT {nodes} AS node, label FROM "
-            f"{self._table} AS t) AS s GROUP BY node, label"
-        )
-        counts = np.zeros((tree.n_nodes, self._n_classes))
-        labels = self._rows.classes_of[found["label"].astype(np.intp)]
-        np.add.at(counts, (found["node"].astype(np.intp), labels), found["n"].astype(np.int64))
-        return summed_up(tree, counts).astype(np.int64)
-
-    def _nodes(self, tree: Tree, node: int) -> str:
-        """SQL of the leaf below a node that a row reaches."""
-        if tree.feature[node] < 0:
-            return str(node)
-        j = int(tree.feature[node])
-        n, edge = self.bins.n_bins[j], float(tree.threshold[node])
-        if tree.category[node] >= 0:
-            sides = np.arange(n + 1) == tree.category[node]
-        else:
-            real = self._rows.codings[j].codes is None
-            sides = np.full(n + 1, _LOOK) if real else np.arange(n + 1) <= edge
-            sides[n] = tree.missing_left[node]
-        split = ShardSplit(0, j, sides.astype(np.uint8), edge, True, True)
-        left, right = (self._nodes(tree, child) for child in (tree.left[node], tree.right[node]))
-        return f"CASE WHEN {self._goes_left(split)} THEN {left} ELSE {right} END"
-
     def digest(self) -> list[int]:
         """A number for every column that depends on its values and labels, not on their order."""
         return [
             zlib.crc32(np.ascontiguousarray(self._column(self._root[0], j)).tobytes())
             for j in range(self.bins.n_columns)
         ]
-
-
-def _one_of(numbers: Any) -> str:
-    """SQL after a number that is one of some."""
-    return f"IN ({', '.join(map(str, np.asarray(numbers).tolist()))})"
 
 
 def _runs(numbers: NDArray[np.int64]) -> list[tuple[int, int]]:

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 import pyarrow
+import pyarrow.compute
 from numpy.typing import NDArray
 
 from treebound._validation import Whole, check, invalid
 from treebound.data import Column, learn_matrix
+from treebound.data.raw import some_names
 from treebound.data.streams import in_database
 from treebound.sql.stores import ROWS, Store
-
-__all__ = [
-    "CELLS",
-    "Coding",
-    "Relation",
-    "categories_of",
-    "distinct",
-    "is_number",
-    "number_codings",
-    "texts",
-]
 
 # Cells of equal width in which a column of numbers is counted.
 CELLS = 255
@@ -66,19 +57,43 @@ class Relation:
             raise invalid("frame", "Relation", must, type(frame))
         self.frame, self.id, self.max_fetched_rows = nw.from_native(frame), id, max_fetched_rows
 
+    @classmethod
+    def of(cls, frame: Any) -> Relation:
+        """The relation itself, or a bare one with the usual settings."""
+        return frame if isinstance(frame, cls) else cls(frame)
+
+    def types(self, caller: str, **columns: Any) -> Any:
+        """The types of all columns; an error if a parameter names none of them."""
+        types = self.frame.collect_schema()
+        for parameter, name in columns.items():
+            if (name is None and parameter != "y") or (isinstance(name, str) and name in types):
+                continue
+            must = f"the name of a column of the relation, {some_names(types.names())}"
+            wrong = name if isinstance(name, str | None) else type(name)
+            raise invalid(parameter, caller, must, wrong)
+        return types
+
+
+def fetch_table(frame: Any, types: Mapping[str, Any]) -> Any:
+    """All rows as a table in memory; enums have an order."""
+    table = frame.collect(backend="pyarrow").to_native()
+    for j, name in enumerate(table.column_names):
+        dtype = types[name]
+        if isinstance(dtype, nw.Enum):
+            categories = pyarrow.array(list(dtype.categories))
+            codes = pyarrow.compute.index_in(table.column(name).cast("string"), categories)
+            ordered = pyarrow.DictionaryArray.from_arrays(
+                codes.combine_chunks(), categories, ordered=True
+            )
+            table = table.set_column(j, name, ordered)
+    return table
+
 
 class Coding(NamedTuple):
     """How the values of a column are stored: in cells of equal width, or as numbers of categories.
 
-    Attributes
-    ----------
-    column : Column
-    low, high : float
-        The least and the greatest number.
-    rate : float
-        Cells for a unit; 0 where floats have no cells of equal width.
-    codes : ndarray of int64 or None
-        The code of each stored number of a category: they are in the order of the database.
+    A unit of numbers has ``rate`` cells, 0 where floats have no cells of equal width. ``codes`` has
+    the code of each stored number of a category: those are in the order of the database.
     """
 
     column: Column
@@ -92,14 +107,14 @@ class Coding(NamedTuple):
         """How many stored codes there are, with that of missing values, which is -1."""
         return 1 + (CELLS if self.codes is None else len(self.codes))
 
-    def cell(self, value: str, level: int, double: str) -> str:
+    def cell(self, value: str, level: int, store: Store) -> str:
         """SQL of the cell of a number, where each cell is divided in 2^level.
 
         Differences and products are rounded alike everywhere, and keep the order of values.
         """
         if not self.rate:
             return f"CAST({value} * 0 AS BIGINT)"
-        low, rate = (f"CAST('{x!r}' AS {double})" for x in (self.low, self.rate * 2.0**level))
+        low, rate = store.number(self.low), store.number(self.rate * 2.0**level)
         return f"CAST(FLOOR(({value} - {low}) * {rate}) AS BIGINT)"
 
 
@@ -159,11 +174,11 @@ def categories_of(
     table, values, _ = distinct(store, native, at)
     if isinstance(dtype, nw.Enum) and not options:
         options = {"ordinal_features": {name: list(dtype.categories)}}
-    matrix = learn_matrix(pyarrow.table({name: _arrow(values, dtype)}), **options)
+    matrix = learn_matrix(pyarrow.table({name: _arrow(values.tolist(), dtype)}), **options)
     return table, Coding(matrix.columns[0], codes=matrix.values[0].astype(np.int64))
 
 
-def distinct(store: Store, native: Any, at: str) -> tuple[str, list[Any], NDArray[np.int64]]:
+def distinct(store: Store, native: Any, at: str) -> tuple[str, NDArray[Any], NDArray[np.int64]]:
     """A table of the values of a column with their numbers; the values, and the rows of each."""
     table = store.keep(
         f"SELECT value, n, ROW_NUMBER() OVER (ORDER BY value) - 1 AS code FROM (SELECT {at} AS "
@@ -172,18 +187,7 @@ def distinct(store: Store, native: Any, at: str) -> tuple[str, list[Any], NDArra
     )
     found = store.fetch(f"SELECT value, n, code FROM {table} AS t")
     order = np.argsort(found["code"])
-    values = [texts(value) for value in found["value"][order].tolist()]
-    return table, values, found["n"][order].astype(np.int64)
-
-
-def texts(value: Any) -> Any:
-    """A text that was fetched as bytes, or the value itself."""
-    return bytes(value).decode() if isinstance(value, bytes | bytearray | memoryview) else value
-
-
-def labels_array(values: list[Any]) -> Any:
-    """Labels as ``learn_classes`` takes them."""
-    return values if isinstance(values[0], str) else np.array(values)
+    return table, found["value"][order], found["n"][order].astype(np.int64)
 
 
 def _arrow(values: list[Any], dtype: Any) -> Any:

@@ -11,41 +11,40 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
-
-__all__ = ["ROWS", "Store", "store_of"]
 
 # Stands for a relation in a query; no name or text of SQL holds this character.
 ROWS = "\0"
 
 
 class Store:
-    """A database in which tables can be kept.
-
-    Parameters
-    ----------
-    native : object
-        A relation of the database.
-    """
+    """A database, by one of its relations."""
 
     dialect: str
     double = "DOUBLE PRECISION"
     any_order = "()"  # of rows that are numbered
+    by_bytes = ""  # after a text: no collation makes different texts equal
     keeps = True
 
     def __init__(self, native: Any) -> None:
         self.native = native
 
+    def number(self, value: float) -> str:
+        """A number of double precision in SQL."""
+        return f"CAST('{float(value)!r}' AS {self.double})"
+
+    def suffixes(self, types: Mapping[str, Any]) -> dict[str, str]:
+        """What stands after columns of text."""
+        return {name: self.by_bytes for name, dtype in types.items() if dtype == nw.String}
+
     def run(self, text: str, native: Any = None) -> Any:
         """Run a statement."""
         raise NotImplementedError
 
-    def relation(self, text: str, native: Any, more: Mapping[str, str], *, inside: bool) -> Any:
-        """The relation of a query, which is not run yet.
-
-        It has the columns of another relation, which may be inside of it, and some more with types.
-        """
-        return self.run(text, native if inside else None)
+    def relation(self, text: str, native: Any, **more: str) -> Any:
+        """The relation of a query, not run yet: the columns of another one, and more with types."""
+        return self.run(text, native)
 
     def keep(self, text: str, native: Any = None) -> str:
         """A table with the rows of a query, until it is dropped; what stands after FROM."""
@@ -66,15 +65,12 @@ class Store:
         self.drop(table)
         return new
 
-    def bytes_of(self, native: Any, names: Sequence[str]) -> Any:
-        """Text as bytes, so that no collation makes different texts equal."""
-        raise NotImplementedError
-
 
 class DuckStore(Store):
     """DuckDB: temporary tables, even where the database file is read-only."""
 
     dialect = "duckdb"
+    by_bytes = ' COLLATE "C"'
 
     def run(self, text: str, native: Any = None) -> Any:
         name = _new_name()
@@ -90,17 +86,6 @@ class DuckStore(Store):
         self.run(f"UPDATE {table} SET slot = {case}")
         return table
 
-    def bytes_of(self, native: Any, names: Sequence[str]) -> Any:
-        import duckdb
-
-        def written(name: str) -> Any:
-            column = duckdb.ColumnExpression(name)
-            if name not in names:
-                return column
-            return duckdb.FunctionExpression("encode", column).alias(name)
-
-        return native.select(*map(written, native.columns))
-
 
 class SparkStore(Store):
     """PySpark: rows are kept by the executors."""
@@ -113,6 +98,8 @@ class SparkStore(Store):
         super().__init__(native)
         self._session = native.sparkSession
         self._kept: dict[str, Any] = {}
+        if int(self._session.version.partition(".")[0]) > 3:  # before, all texts go by bytes
+            self.by_bytes = " COLLATE UTF8_BINARY"
 
     def run(self, text: str, native: Any = None) -> Any:
         if native is None:
@@ -126,21 +113,13 @@ class SparkStore(Store):
 
     def keep(self, text: str, native: Any = None) -> str:
         name = _new_name()
-        kept = self.run(text, native).localCheckpoint()
-        kept.createOrReplaceTempView(name)
-        self._kept[name] = kept
+        self._kept[name] = self.run(text, native).localCheckpoint()
+        self._kept[name].createOrReplaceTempView(name)
         return name
 
     def drop(self, table: str) -> None:
         self._session.catalog.dropTempView(table)
         self._kept.pop(table).unpersist()
-
-    def bytes_of(self, native: Any, names: Sequence[str]) -> Any:
-        from pyspark.sql import functions
-
-        for name in names:
-            native = native.withColumn(name, functions.encode(name, "UTF-8"))
-        return native
 
 
 class IbisStore(Store):
@@ -154,6 +133,8 @@ class IbisStore(Store):
         super().__init__(native)
         self._backend = native.get_backend()
         self.dialect = str(self._backend.name)
+        if self.dialect in ("duckdb", "postgres"):
+            self.by_bytes = DuckStore.by_bytes
         try:
             self.drop(self.keep("SELECT 1 AS one"))
         except Exception:  # every database has errors of its own
@@ -170,11 +151,12 @@ class IbisStore(Store):
 
         return text.replace(ROWS, f"({ibis.to_sql(native, dialect=self.dialect)}) AS r")
 
-    def relation(self, text: str, native: Any, more: Mapping[str, str], *, inside: bool) -> Any:
+    def relation(self, text: str, native: Any, **more: str) -> Any:
         import ibis
 
+        # without a schema Ibis writes a view to learn it
         schema = ibis.schema({**dict(native.schema().items()), **more})
-        return self._backend.sql(self._whole(text, native if inside else None), schema=schema)
+        return self._backend.sql(self._whole(text, native), schema=schema)
 
     def keep(self, text: str, native: Any = None) -> str:
         if not self.keeps:
@@ -189,36 +171,11 @@ class IbisStore(Store):
         cursor = self.run(text, native)
         names = [entry[0] for entry in cursor.description]
         columns = list(zip(*cursor.fetchall(), strict=True)) or [()] * len(names)
-        return {name: _objects(values) for name, values in zip(names, columns, strict=True)}
+        return {k: _array(pa.chunked_array([v])) for k, v in zip(names, columns, strict=True)}
 
     def drop(self, table: str) -> None:
         if not table.startswith("("):
             super().drop(table)
-
-    def bytes_of(self, native: Any, names: Sequence[str]) -> Any:
-        import ibis
-
-        function = {"postgres": "convert_to", "duckdb": "encode"}.get(self.dialect)
-        if function is None:
-            return native  # texts are equal if the database says so
-
-        def written(name: str) -> Any:
-            text = native[name]
-            if function == "encode":
-                return _builtin(ibis, "encode", 1)(text)
-            return _builtin(ibis, "convert_to", 2)(text, "UTF8")
-
-        return native.mutate(**{name: written(name) for name in names})
-
-
-def _builtin(ibis: Any, name: str, n_arguments: int) -> Any:
-    """A function of the database that gives bytes."""
-
-    def one(text: str) -> bytes: ...  # type: ignore[empty-body]
-
-    def two(text: str, encoding: str) -> bytes: ...  # type: ignore[empty-body]
-
-    return ibis.udf.scalar.builtin(one if n_arguments == 1 else two, name=name)
 
 
 def _new_name() -> str:
@@ -226,23 +183,18 @@ def _new_name() -> str:
 
 
 def _array(column: Any) -> NDArray[Any]:
-    """Numbers as such, anything else as objects; whole decimals as integers."""
-    if str(column.type).startswith("decimal") or column.null_count:
-        return _objects(column.to_pylist())
-    array: NDArray[Any] = column.to_numpy()
-    return array
-
-
-def _objects(values: Sequence[Any]) -> NDArray[Any]:
-    """An array of Python values; of numbers where all of them are."""
-    kinds = {type(value).__name__ for value in values}
-    if kinds <= {"int", "float"} and kinds:
-        return np.array(values)
-    if kinds and kinds <= {"Decimal", "int"} and all(value == int(value) for value in values):
-        return np.array([int(value) for value in values])
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
+    """Numbers as such, decimals as the numbers that they are, anything else as objects."""
+    if pa.types.is_decimal(column.type):
+        try:
+            column = column.cast(pa.int64())
+        except pa.ArrowInvalid:
+            column = column.cast(pa.float64())
+    if column.null_count == 0:
+        array: NDArray[Any] = column.to_numpy()
+        return array
+    objects = np.empty(len(column), dtype=object)
+    objects[:] = column.to_pylist()
+    return objects
 
 
 def store_of(frame: Any) -> Store:
@@ -259,3 +211,29 @@ def store_of(frame: Any) -> Store:
             f"{frame.implementation} instead. Hint: give the relation by Ibis."
         )
     return kind(frame.to_native())
+
+
+# -- parts of queries ------------------------------------------------------------------------------
+
+
+def one_of(numbers: Any) -> str:
+    """SQL after a number that is one of some."""
+    return f"IN ({', '.join(map(str, np.asarray(numbers).tolist()))})"
+
+
+def pick(number: str, values: Sequence[tuple[int, str]], other: str | None = None) -> str:
+    """SQL that gives the value of a number, by halves; ``values`` are in order.
+
+    Numbers that have none get ``other``; None if all have one.
+    """
+    if len(values) == 1:
+        at, value = values[0]
+        return (
+            value if other is None else f"CASE WHEN {number} = {at} THEN {value} ELSE {other} END"
+        )
+    half = len(values) // 2
+    low, high = values[:half], values[half:]
+    return (
+        f"CASE WHEN {number} < {high[0][0]} THEN {pick(number, low, other)} "
+        f"ELSE {pick(number, high, other)} END"
+    )

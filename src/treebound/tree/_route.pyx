@@ -1,8 +1,9 @@
 """Route rows through a tree, block by block."""
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint32_t
 
-from treebound.tree._split cimport Split, side_of
+from treebound.tree._split cimport LEFT, RIGHT, Split, side_of
 
 cdef extern from "_walk.h":
     ctypedef struct Step:
@@ -43,6 +44,16 @@ cdef enum:
     AHEAD = 64    # rows to prefetch ahead
     MOST_LINES = 8
     AT_ONCE = 6   # steps between removals of rows that have reached a leaf
+    HEAVIER_CHILD = -1  # unknown categories go to the child of more weight
+
+
+cdef packed struct Column:
+    int32_t nominal
+    int32_t real
+    int32_t missing  # the code of missing values in a nominal column, if training values were
+
+
+HEAVIER = HEAVIER_CHILD
 
 
 ctypedef fused value_t:
@@ -134,3 +145,31 @@ def route(const value_t[:, :] X, const Split[::1] splits, int32_t[::1] reached):
                     break
                 node = target
             reached[i] = node
+
+
+def fill_splits(
+    Split[::1] splits, const Column[::1] columns, const int32_t[::1] feature,
+    const double[::1] threshold, const int32_t[::1] category, missing_left,
+    const int32_t[::1] left, const int32_t[::1] right, const double[::1] weight, int32_t unknown,
+):
+    """Write the splits of all nodes, with the sides of missing and unknown values."""
+    cdef const unsigned char[::1] to_left = missing_left.view("u1")
+    cdef Py_ssize_t node
+    cdef Column column
+    for node in range(splits.shape[0]):
+        splits[node].column = feature[node]
+        splits[node].child[0] = right[node]
+        splits[node].child[1] = left[node]
+        splits[node].child[2] = <int32_t>node
+        if left[node] < 0:
+            continue
+        column = columns[feature[node]]
+        splits[node].low = category[node] if column.nominal else -INFINITY
+        splits[node].high = category[node] if column.nominal else threshold[node]
+        splits[node].known = -INFINITY if column.real else 0.0
+        splits[node].missing = to_left[node]
+        if column.nominal and column.missing >= 0:
+            splits[node].missing = category[node] == column.missing
+        splits[node].unknown = unknown
+        if unknown == HEAVIER_CHILD:
+            splits[node].unknown = LEFT if weight[left[node]] >= weight[right[node]] else RIGHT

@@ -17,14 +17,14 @@ def impurity(counts: NDArray[np.float64], criterion: Criterion) -> NDArray[np.fl
     """Impurity of nodes from their class weights."""
     total = np.maximum(counts.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     share = counts / total
-    found: NDArray[np.float64]
+    values: NDArray[np.float64]
     if criterion == "gini":
-        found = 1.0 - (share * share).sum(axis=1)
+        values = 1.0 - (share * share).sum(axis=1)
     elif criterion == "entropy":
-        found = -(share * np.log2(share, where=share > 0, out=np.zeros_like(share))).sum(axis=1)
+        values = -(share * np.log2(share, where=share > 0, out=np.zeros_like(share))).sum(axis=1)
     else:
-        found = 1.0 - share.max(axis=1)
-    return found
+        values = 1.0 - share.max(axis=1)
+    return values
 
 
 def importances(tree: Tree, criterion: Criterion) -> NDArray[np.float64]:
@@ -35,7 +35,7 @@ def importances(tree: Tree, criterion: Criterion) -> NDArray[np.float64]:
     mass = tree.mass * impurity(tree.masses, criterion)
     inner = np.flatnonzero(~tree.is_leaf)
     decrease = mass[inner] - mass[tree.left[inner]] - mass[tree.right[inner]]
-    found = np.bincount(tree.feature[inner], weights=decrease, minlength=len(tree.columns))
-    shares: NDArray[np.float64] = np.maximum(found, 0.0).astype(np.float64)  # rounding errors
+    by_column = np.bincount(tree.feature[inner], weights=decrease, minlength=len(tree.columns))
+    shares: NDArray[np.float64] = np.maximum(by_column, 0.0).astype(np.float64)  # rounding errors
     total = shares.sum()
     return shares / total if total > 0 else shares

@@ -181,12 +181,12 @@ class Tree:
             )
         if fault == "negative":
             return f"The counts of node {node} of a Tree must be finite numbers >= 0."
-        one, other = int(self.left[node]), int(self.right[node])
-        of_rows = self.rows[node] != self.rows[one] + self.rows[other]
+        left, right = int(self.left[node]), int(self.right[node])
+        of_rows = self.rows[node] != self.rows[left] + self.rows[right]
         what, held = ("rows", self.rows) if of_rows else ("counts", self.counts)
         return (
             f"The {what} of the children of node {node} of a Tree must add up to its own, "
-            f"{held[node].tolist()}. Got {held[one].tolist()} and {held[other].tolist()} instead."
+            f"{held[node].tolist()}. Got {held[left].tolist()} and {held[right].tolist()} instead."
         )
 
     def __repr__(self) -> str:
@@ -438,11 +438,12 @@ class Tree:
         leaf = left < 0
 
         def field_of(values: NDArray[Any], blank: Any) -> NDArray[Any]:
-            found = values[kept]
-            found[leaf] = blank
-            return found
+            own = values[kept]
+            own[leaf] = blank
+            return own
 
-        return Tree(
+        return replace(
+            self,
             feature=field_of(self.feature, -1),
             threshold=field_of(self.threshold, np.nan),
             category=field_of(self.category, -1),
@@ -452,13 +453,7 @@ class Tree:
             counts=self.counts[kept],
             rows=self.rows[kept],
             label=self.label[kept],
-            columns=self.columns,
-            classes=self.classes,
-            weighted=self.weighted,
-            counted=self.counted,
             names=None if self.names is None else field_of(self.names, -1),
-            factors=self.factors,
-            monotone=self.monotone,
         )
 
 
@@ -477,9 +472,9 @@ _KNOWN_LIMITS: dict[int, tuple[tuple[Column, ...], NDArray[np.int64]]] = {}
 
 def _limits(columns: tuple[Column, ...]) -> NDArray[np.int64]:
     """Number of categories of each column, missing included; -1 for threshold splits."""
-    known = _KNOWN_LIMITS.get(id(columns))
-    if known is not None and known[0] is columns:
-        return known[1]
+    cached = _KNOWN_LIMITS.get(id(columns))
+    if cached is not None and cached[0] is columns:
+        return cached[1]
     sizes = [len(c.categories or ()) + c.missing if c.kind == "nominal" else -1 for c in columns]
     if len(_KNOWN_LIMITS) > 32:
         _KNOWN_LIMITS.clear()

@@ -16,7 +16,7 @@ def needs_name(tree: Tree) -> NDArray[np.bool_]:
     Not those of declared columns, whose splits can be counted, nor those of missing against
     present values.
     """
-    countable = [one.declared and one.kind != "real" for one in tree.columns]
+    countable = [column.declared and column.kind != "real" for column in tree.columns]
     return ~np.array([*countable, True])[tree.feature] & ~np.isinf(tree.threshold)
 
 

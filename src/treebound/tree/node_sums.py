@@ -52,10 +52,10 @@ class NodeSums(NamedTuple):
     @classmethod
     def put_together(cls, tree: Tree, sums: Floats, totals: WeightTotals) -> NodeSums:
         """From the :func:`class_sums` of all rows."""
-        weights, squares = (
-            summed_up(tree, table) * total.unit for table, total in zip(sums, totals, strict=True)
-        )
-        return cls(weights, weights if totals.weights.whole else squares)
+        tables = [
+            summed_up(tree, table) * total.unit for table, total in zip(sums, totals, strict=False)
+        ]
+        return cls(tables[0], tables[-1])
 
     @property
     def total(self) -> float:
@@ -66,15 +66,18 @@ class NodeSums(NamedTuple):
 def class_sums(
     tree: Tree, X: Matrix, y: NDArray[np.integer], weight: Floats | None, totals: WeightTotals
 ) -> Floats:
-    """Weights and squares of some of the rows, as integers, by class at the node they reach."""
+    """Weights of some of the rows, as integers, by class at the node they reach.
+
+    Where weights are not whole, their squares too.
+    """
     cells = tree.apply(X).astype(np.int64) * tree.n_classes + y
-    found = []
-    for values, total in zip((weight, None if weight is None else weight**2), totals, strict=True):
+    tables = []
+    for power, total in enumerate(totals[:1] if totals.weights.whole else totals, start=1):
         # sums of integers below 2^53 are exact in floats
-        units = total.integers(values, len(y))
+        units = total.integers(None if weight is None else weight**power, len(y))
         table = np.bincount(cells, units, minlength=tree.n_nodes * tree.n_classes)
-        found.append(table.reshape(tree.n_nodes, tree.n_classes).astype(np.float64))
-    return np.stack(found)
+        tables.append(table.reshape(tree.n_nodes, tree.n_classes).astype(np.float64))
+    return np.stack(tables)
 
 
 def summed_up(tree: Tree, counts: Floats) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treebound._jobs import effective_jobs
 from treebound._validation import invalid
-from treebound.tree._route import route, walk, walk_plain
+from treebound.tree._route import HEAVIER, fill_splits, route, walk, walk_plain
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -44,8 +44,12 @@ _STEP = np.dtype(
     ]
 )
 _PLAIN = np.dtype([("threshold", np.float64), ("column", np.int32), ("child", np.uint32)])
-RIGHT, LEFT, STAY = 0, 1, 2
+_COLUMN = np.dtype([("nominal", np.int32), ("real", np.int32), ("missing", np.int32)])
+_NO_CODE = -1
+# The side of unknown categories: right, the heavier child, none.
+_SIDES = {"other": 0, "majority": HEAVIER, "stop": 2}
 _ROWS_A_THREAD = 20_000
+_FEW_ROWS = 1000  # fewer are not worth the preparation of a walk of many together
 _BLOCK = 8192  # rows of mixed columns copied into one array at a time
 
 
@@ -65,7 +69,10 @@ def apply(
     reached = np.empty(X.n_rows, dtype=np.int32)
     few = X.n_rows < 2 * _ROWS_A_THREAD
     if X.dense is not None and few:
-        _walk_dense(tree, X, reached, 0, X.n_rows)
+        if X.n_rows < _FEW_ROWS and "steps" not in tree._splits:
+            route(X.dense, splits(tree, "other"), reached)
+        else:
+            _walk_dense(tree, X, reached, 0, X.n_rows)
         return reached
     used = np.unique(tree.feature[tree.feature >= 0])
     if unknown != "other" and X.dense is None and _any_unknown(X, used):
@@ -154,7 +161,7 @@ def _steps(tree: Tree) -> NDArray[np.void]:
     steps["high"][at] = records["high"][inner]
     steps["column"][at] = tree.feature[inner]
     steps["child"][at] = place[tree.left[inner]]
-    steps["missing"][at] = records["missing"][inner] == RIGHT
+    steps["missing"][at] = records["missing"][inner] == 0
     tree._splits["steps"] = steps
     return steps
 
@@ -216,23 +223,15 @@ def splits(tree: Tree, unknown: str = "other") -> NDArray[np.void]:
     """The splits of all nodes, with the sides of missing and unknown values filled in."""
     if unknown in tree._splits:
         return tree._splits[unknown]
+    columns = np.zeros(max(len(tree.columns), 1), dtype=_COLUMN)
+    for at, column in enumerate(tree.columns):
+        # missing training values of a nominal column have the code after the last category
+        last = len(column.categories or ()) if column.missing else _NO_CODE
+        columns[at] = column.kind == "nominal", column.kind == "real", last
     records = np.zeros(tree.n_nodes, dtype=_SPLIT)
-    records["column"] = tree.feature
-    records["child"] = np.column_stack([tree.right, tree.left, np.arange(tree.n_nodes)])
-    inner = np.flatnonzero(~tree.is_leaf)
-    column = tree.feature[inner]
-    nominal = np.array([c.kind == "nominal" for c in tree.columns], dtype=bool)[column]
-    real = np.array([c.kind == "real" for c in tree.columns], dtype=bool)[column]
-    # in a nominal column with missing training values, missing is the code after the last one
-    last = np.array([len(c.categories or ()) for c in tree.columns], dtype=np.int64)[column]
-    as_category = nominal & np.array([c.missing for c in tree.columns], dtype=bool)[column]
-    missing_left = np.where(as_category, tree.category[inner] == last, tree.missing_left[inner])
-    heavier_left = tree.weight[tree.left[inner]] >= tree.weight[tree.right[inner]]
-    sides = {"other": RIGHT, "majority": heavier_left, "stop": STAY}
-    records["low"][inner] = np.where(nominal, tree.category[inner], -np.inf)
-    records["high"][inner] = np.where(nominal, tree.category[inner], tree.threshold[inner])
-    records["known"][inner] = np.where(real, -np.inf, 0.0)
-    records["missing"][inner] = missing_left
-    records["unknown"][inner] = sides[unknown]
+    fill_splits(
+        records, columns, tree.feature, tree.threshold, tree.category, tree.missing_left,
+        tree.left, tree.right, tree.weight, _SIDES[unknown],
+    )  # fmt: skip
     tree._splits[unknown] = records
     return records

@@ -157,14 +157,7 @@ def plain(value: Any) -> Any:
 
 
 def one_line(value: Any) -> str:
-    r"""A name or category as one line of visible characters.
-
-    Examples
-    --------
-    >>> from treebound.tree.split import one_line
-    >>> one_line("two\nlines"), one_line(3), one_line("")
-    ('two\\nlines', '3', "''")
-    """
+    r"""A name or category as one line of visible characters."""
     text = str(plain(value))
     if text.isprintable() and text.strip():
         return text

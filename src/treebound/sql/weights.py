@@ -1,0 +1,103 @@
+"""The weights of rows as whole numbers, whose sums are exact in any order."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import frexp
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treebound.data.weights import WeightTotal, class_factors
+from treebound.sql.stores import ROWS, Store, pick
+
+# Weights are summed in pieces of so many bits.
+_PIECE_BITS, _PIECES = 30, 5
+
+
+class Weights:
+    """The weights ``w`` of a relation, if its rows have some, and of classes.
+
+    ``join`` adds the number of its label to each row, and ``classes_of`` has the class of each.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        native: Any,
+        join: str,
+        classes: NDArray[Any],
+        classes_of: NDArray[np.int64],
+    ) -> None:
+        self._store, self._native = store, native
+        self._classes, self._classes_of = classes, classes_of
+        self._from = f"FROM {ROWS} {join}"
+        self.factors: NDArray[np.float64] | None = None
+        self.scale: float | None = None
+        self._weight = ""
+
+    def learn(self, rows: NDArray[np.int64], most: float | None, class_weight: Any) -> None:
+        """Class weights, and the total; of rows by label, and the greatest weight if they have."""
+        totals = [Fraction(0)] * len(self._classes)
+        for k, n in zip(self._classes_of.tolist(), rows.tolist(), strict=True):
+            totals[k] += n
+        self.total = WeightTotal(sum(totals, Fraction(0)))
+        if most is not None:
+            self._weight = "w"
+            totals, self.total = self._exact(most)
+        self.factors = class_factors(class_weight, self._classes, totals)
+        if not self.total.whole:
+            self.scale = float(int(rows.sum()) / self.total.total)
+            self._weight = f"(w * {self._store.number(self.scale)})"
+            most = (most or 1.0) * self.scale
+            if self.factors is None:
+                _, self.total = self._exact(most)
+        if self.factors is None:
+            return
+        factors = [float(self.factors[k]) for k in self._classes_of]
+        factor = pick("ty.code", list(enumerate(map(self._store.number, factors))))
+        self._weight = factor if most is None else f"{self._weight} * {factor}"
+        _, self.total = self._exact(max(factors) * (1.0 if most is None else most))
+
+    def _exact(self, most: float) -> tuple[list[Fraction], WeightTotal]:
+        """The exact sum of the weights of each class, and of all."""
+        weight, number = self._weight, self._store.number
+        scale = 2.0 ** (_PIECE_BITS - 1 - frexp(most)[1])
+        query = f"SELECT ty.code AS code, {weight} AS w, {weight} * {number(scale)} AS rest "
+        query += self._from
+        pieces = [f"p{i}" for i in range(_PIECES)]
+        for i, piece in enumerate(pieces):  # the whole bits of the rest: nothing is rounded
+            before = ", ".join(["code", "w", *pieces[:i]])
+            query = (
+                f"SELECT {before}, CAST(FLOOR(rest) AS BIGINT) AS {piece}, "
+                f"(rest - FLOOR(rest)) * {number(2.0**_PIECE_BITS)} AS rest FROM ({query}) AS s{i}"
+            )
+        sums = ", ".join(f"SUM({piece}) AS {piece}" for piece in pieces)
+        found = self._store.fetch(
+            f"SELECT code, {sums}, MAX(rest) AS rest, MAX(w - FLOOR(w)) AS part, MIN(w) AS least, "
+            f"MAX(w) AS most FROM ({query}) AS s GROUP BY code",
+            self._native,
+        )
+        if found["rest"].max() > 0.0:
+            raise ValueError(
+                "The weights differ too much: the least is less than 2^-97 of the greatest. Hint: "
+                "leave out rows of so little weight."
+            )
+        totals = [Fraction(0)] * len(self._classes)
+        for at, label in enumerate(found["code"].astype(np.intp).tolist()):
+            for i, piece in enumerate(pieces):
+                value = Fraction(int(found[piece][at])) / 2 ** (_PIECE_BITS * i)
+                totals[self._classes_of[label]] += value / Fraction(scale)
+        ones = found["least"].min() == found["most"].max() == 1.0
+        return totals, WeightTotal(sum(totals, Fraction(0)), bool(ones), not found["part"].any())
+
+    def units(self) -> list[str]:
+        """The column ``units``, rounded as in memory: a half to the even number, at least 1."""
+        if self.total.ones:
+            return []
+        x = f"({self._weight} * {self._store.number(2.0**self.total.shift)})"
+        odd = f"FLOOR({x}) <> 2 * FLOOR({x} / 2)"
+        up = f"{x} - FLOOR({x}) > 0.5 OR ({x} - FLOOR({x}) = 0.5 AND {odd})"
+        units = f"CAST(FLOOR({x}) AS BIGINT) + CASE WHEN {up} THEN 1 ELSE 0 END"
+        return [f"CASE WHEN {x} < 1 THEN 1 ELSE {units} END AS units"]

@@ -211,9 +211,11 @@ def certify(
         return _certify_any(model, X, y, kind, delta)
     own = as_model(model, "certify")
     if in_database(X):
-        from treebound.sql import certify as certify_relation
+        from treebound.sql import tested
 
-        return certify_relation(own, X, y, kind=kind, delta=delta)
+        if kind not in (None, "held-out"):
+            raise invalid("kind", "certify", "None or 'held-out' for rows of a database", kind)
+        return own.certify_tested(tested(own, X, y), kind and "held-out", delta=delta)
     return own.certify(X, y, kind=kind, landscape=landscape, delta=delta)
 
 

@@ -158,8 +158,7 @@ def test_other_rows_certify_by_their_counts(connection, most):
     if most:  # these rows are fetched and recognised
         assert certify(model, mine, "label") == model.certificate_
         return
-    with pytest.raises(ValueError, match="not compared with those of fit"):
-        certify(model, mine, "label")
+    assert "not checked: the rows were counted" in certify(model, mine, "label").explain()
     with pytest.raises(ValueError, match="None or 'held-out' for rows of a database"):
         certify(model, mine, "label", kind="training")
 

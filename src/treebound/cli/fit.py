@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from treebound.cli.app import app
+from treebound.cli.databases import fit_database, is_database
 from treebound.cli.messages import errors, plain_table, print_message, progress
 from treebound.cli.options import Data, Force, Output, Quiet, TableOptions, read_training
 from treebound.cli.overwrite import check_distinct, check_output
@@ -45,6 +46,7 @@ Examples:
     treebound fit data.csv --target label --certify folds --refer 0.05
     treebound fit data.tsv --target y --ignore id --ordinal size=S,M,L
     treebound fit data.csv --target ill --monotone age=+ --first "sex = male"
+    treebound fit "duckdb:///file.db?table=visits" --target state --ignore id
     treebound fit export.csv --target y --sep ";" --encoding latin-1 --missing "?"\
 """
 
@@ -81,7 +83,7 @@ def fit(
     weights: WeightOptions = WeightOptions(),  # noqa: B008  # frozen
     options: TableOptions = TableOptions(),  # noqa: B008  # frozen
 ) -> None:
-    """Fit a tree to a table: a CSV or Parquet file, or '-' for standard input.
+    """Fit a tree to a table: a CSV or Parquet file, a table of DuckDB, or '-' for standard input.
 
     Several files and folders may be parts of one table. What does not fit in memory is read batch
     by batch.
@@ -178,7 +180,18 @@ def fit(
         n_jobs=jobs,
     )
     parameters.checked()  # before the table is read
-    if must_stream([data, *more], stream or checkpoint is not None):
+    if is_database(data):
+        if more or cv is not None or stream or checkpoint or weights.costs or (
+            weights.class_weight and not weights.balanced
+        ):  # fmt: skip
+            raise ValueError(
+                "A table of a database takes none of further files, --cv, --stream, --checkpoint, "
+                "--costs and --class-weight LABEL=WEIGHT."
+            )
+        with progress(f"fitting {data}", quiet), warnings_as_lines(quiet):
+            model = fit_database(parameters, data, target, weights.weight_column, options)
+        sample = None
+    elif must_stream([data, *more], stream or checkpoint is not None):
         if cv is not None:
             raise ValueError("A table that is read batch by batch cannot be cross-validated.")
         if weights.needs_labels:

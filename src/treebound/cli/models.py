@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from treebound.cli.databases import is_database, refuse_file_options, relation_of
 from treebound.cli.output import write_result
 from treebound.data.columns import Column
 from treebound.data.schema import Schema
@@ -70,9 +71,19 @@ def labelled_rows(
 def tested_rows(
     model: Model, paths: Sequence[Path], options: FileOptions, target: str | None
 ) -> Tested:
-    """Labelled rows, counted at the nodes of a model batch by batch."""
+    """Labelled rows, counted at the nodes of a model batch by batch, or in their database."""
     from treebound.data.files import SourceBatches
 
+    if is_database(paths[0]):
+        from treebound.cli.options import no_target
+        from treebound.sql import tested as tested_there
+
+        refuse_file_options(options, paths[1:])
+        with relation_of(paths[0]) as relation:
+            name = target or model.target
+            if name not in relation.columns:
+                raise no_target(relation.columns)
+            return tested_there(model, relation, name)
     source = _labelled(model, paths, options, target)
     tested = model.tested(SourceBatches(source), source.given.target)
     if not tested.counts.any():

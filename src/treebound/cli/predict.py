@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from treebound.cli.app import app
+from treebound.cli.databases import is_database, nodes_of, refuse_file_options, relation_of
 from treebound.cli.messages import progress
 from treebound.cli.options import (
     Data,
@@ -66,6 +67,13 @@ def predict(
     if chunk_rows < 1:
         raise ValueError(f"The option --chunk-rows must be an int >= 1. Got {chunk_rows} instead.")
     loaded = with_threshold(loaded_model(model, data), threshold)
+    if is_database(data):
+        refuse_file_options(options, more)
+        with table_writer(output) as writer, relation_of(data) as relation:
+            for rows, nodes in nodes_of(loaded, relation, chunk_rows):
+                beside = rows.column_names if keep else ()
+                writer.write(Answers.of(loaded, nodes, beside, proba), rows if keep else None)
+        return
     columns = schema_of(loaded, options)
     paths = [str(path) for path in (data, *more)]
     source = Source(paths, columns, unknown="keep", complete=False)

@@ -8,8 +8,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import invalid
-from treebound.certificate import Certificate, RowsSeen
+from treebound.certificate import RowsSeen
 from treebound.data import Unknown
 from treebound.data.targets import read_classes
 from treebound.exchange.code import answers, columns_used
@@ -91,21 +90,12 @@ def accuracy(model: Model, X: Any, y: Any, sample_weight: Any = None) -> float:
     return float(counts[np.arange(len(counts)), model.tree.label].sum() / counts.sum())
 
 
-def certify(model: Model, X: Any, y: Any, *, kind: Any, delta: float | None) -> Certificate:
-    """The certificate from rows of a database; few of them are fetched, others are counted."""
+def tested(model: Model, X: Any, y: Any) -> Tested:
+    """Labelled rows at the nodes; few of them are fetched and compared with those of ``fit``."""
     relation = Relation.of(X)
     types = relation.types("certify", y=y)
-    if kind not in (None, "held-out"):
-        raise invalid("kind", "certify", "None or 'held-out' for rows of a database", kind)
     counts = rows_at_nodes(store_of(relation.frame), relation.frame, model.tree, y, model.unknown)
     if model.rows is not None and counts.sum() <= relation.max_fetched_rows:
         table = fetch_table(relation.frame, types)
-        return model.certify(table.drop_columns([y]), table.column(y), kind=kind, delta=delta)
-    if kind is None:
-        raise ValueError(
-            f"The {counts.sum():,} rows of the relation are counted where they are, and not "
-            "compared with those of fit. Hint: kind='held-out' if none of them took part in "
-            "fitting."
-        )
-    seen = RowsSeen(why="the rows were counted in a database")
-    return model.certify_tested(Tested(counts, seen), kind, delta=delta)
+        return model.tested(table.drop_columns([y]), table.column(y))
+    return Tested(counts, RowsSeen(why="the rows were counted in a database"))

@@ -1,0 +1,69 @@
+"""Tables of a DuckDB file in the shell: the answers of the same rows in a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from shell import refused, run
+
+import treebound as tb
+
+duckdb = pytest.importorskip("duckdb")
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"colour": rng.choice(["red", "green"], 900), "x": rng.normal(size=900)})
+    table["label"] = np.where((table.colour == "red") ^ (table.x > 0.3), "yes", "no")
+    table["the key"] = np.arange(900)
+    return table
+
+
+@pytest.fixture
+def database(frame, tmp_path) -> Path:
+    with duckdb.connect(str(tmp_path / "rows.db")) as connection:
+        connection.execute('CREATE TABLE "my rows" AS SELECT * FROM frame')
+    return tmp_path / "rows.db"
+
+
+def test_fit_predict_evaluate_and_certify(frame, database, tmp_path, capsys):
+    table, model = f"duckdb:///{database}?table=my+rows", tmp_path / "model.json"
+    run(capsys, "fit", table, "--target", "label", "--ignore", "the key", "-o", model)
+    found = tb.BoundTreeClassifier.load(model)
+    columns = frame[["colour", "x"]]
+    expected = tb.BoundTreeClassifier().fit(columns, frame.label)
+    np.testing.assert_array_equal(found.tree_.counts, expected.tree_.counts)
+    answers = tmp_path / "answers.csv"
+    run(capsys, "predict", model, table, "-o", answers, "--keep", "--proba", "--chunk-rows", "200")
+    written = pd.read_csv(answers)
+    assert written.columns[-3:].tolist() == ["predicted label", "P(no)", "P(yes)"]
+    np.testing.assert_array_equal(
+        written["predicted label"], expected.predict(written[["colour", "x"]])
+    )
+    _, out, _ = run(capsys, "evaluate", model, table, "--json")
+    figures = json.loads(out)
+    wrong = int((expected.predict(columns) != frame.label).sum())
+    assert (figures["rows"], figures["errors"]) == (900, wrong)
+    assert "took part in fitting" in figures["not_held_out"]
+    _, out, _ = run(capsys, "certify", model, table, "--kind", "held-out")
+    assert "of 900 held-out examples" in out
+
+
+REFUSED = [
+    (("?table=none", "--target", "label"), "none does not exist"),
+    (("", "--target", "label"), "must be named duckdb:///FILE?table=NAME"),
+    (("?table=my+rows", "--target", "nothing"), "Which column is to be predicted"),
+    (("?table=my+rows", "--target", "label", "--sep", ";"), "has its own types"),
+    (("?table=my+rows", "--target", "label", "--cv", "3"), "takes none of further files, --cv"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), REFUSED)
+def test_what_is_wrong_is_said(database, capsys, arguments, words):
+    table, *rest = arguments
+    assert words in refused(capsys, "fit", f"duckdb:///{database}{table}", *rest)

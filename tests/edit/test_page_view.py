@@ -150,19 +150,22 @@ def test_a_subtree_grows_on_the_columns_that_are_ticked(opened) -> None:
 
 
 def test_a_tree_is_edited_by_keyboard_alone(opened) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.keys import Keys
 
     editor, window = opened
-    driver = window.driver
+    script = window.driver.execute_script
 
-    def press(*keys: str) -> None:
-        driver.switch_to.active_element.send_keys(*keys)
+    def press(key: str, *, control: bool = False) -> None:
+        until(lambda: script("return !busy && chosen.node !== null"), "the page at rest")
+        chain = ActionChains(window.driver)
+        chain = chain.key_down(Keys.CONTROL) if control else chain
+        chain = chain.send_keys(key)
+        (chain.key_up(Keys.CONTROL) if control else chain).perform()
 
     def tab_to(selector: str) -> None:
         for _ in range(80):
-            if driver.execute_script(
-                "return document.activeElement.matches(arguments[0])", selector
-            ):
+            if script("return document.activeElement.matches(arguments[0])", selector):
                 return
             press(Keys.TAB)
         raise AssertionError(f"no key leads to {selector}")
@@ -174,15 +177,14 @@ def test_a_tree_is_edited_by_keyboard_alone(opened) -> None:
     tab_to("#collapse")
     press(Keys.ENTER)
     until(lambda: len(editor.history) == 1, "collapsed")
-    window.ready("L")
     tab_to(".candidate > button")
     press(Keys.ENTER)
     tab_to(".candidate.open .split")
     press(Keys.SPACE)
     until(lambda: len(editor.history) == 2, "split")
-    press(Keys.CONTROL + "z")
+    press("z", control=True)
     until(lambda: len(editor.history) == 1, "undone")
-    press(Keys.CONTROL + "y")
+    press("y", control=True)
     until(lambda: len(editor.history) == 2, "done again")
 
 

@@ -613,7 +613,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         Returns
         -------
         Monitor
-            ``update_leaves(clf.apply(X))`` adds rows.
+            ``update_rows(clf, X)`` adds rows.
 
         See Also
         --------

@@ -211,9 +211,9 @@ def fit_sample(
 
 
 def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:
-    """The tree of a sample; in rounds if someone watches."""
-    if watch == Watch():
-        return grow(sample, options)
+    """The tree of a sample; in rounds if there is a checkpoint."""
+    if watch.checkpoint is None:
+        return grow(sample, options, progress=watch.progress)
     bins = make_bins(sample.columns, sample.X.values)
     threads = effective_jobs(options.n_jobs)
     return grow_on_engine(
@@ -223,7 +223,6 @@ def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:
         options,
         factors=sample.factors,
         whole=is_whole(sample.weight),
-        limits=Limits(),
         progress=watch.progress,
         checkpoint=watch.checkpoint,
     )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from treebound.data import Sample
 from treebound.growing._bins import Bins, keys_of
 from treebound.growing.grow import KINDS
-from treebound.growing.refine import EXACT, Answer, Question
+from treebound.growing.refine import EXACT, Answer, Question, added
 from treebound.growing.shard import Facts, Piece, ShardSplit, Subtree, grow_subtree
 from treebound.sql.relation import CELLS, Coding
 from treebound.sql.rows import CodedRows, RelationRows
@@ -210,11 +210,11 @@ class SqlEngine:
                 parts.append(self._inside(j, level, bits, some, len(about)))
                 about.append((j, level, bits, some))
         found = self._fetch(parts)
-        answers: dict[int, list[tuple[NDArray[Any], ...]]] = {j: [] for j in questions}
+        answers: dict[int, list[Answer]] = {j: [] for j in questions}
         for number, (j, level, bits, some) in enumerate(about):
             mine = {name: array[found["j"] == number] for name, array in found.items()}
             answers[j].append(self._answer(j, level, bits, some, mine))
-        return {j: self._joined(parts) for j, parts in answers.items()}
+        return {j: added(parts) for j, parts in answers.items()}
 
     def _asked(self, j: int, question: Question) -> NDArray[np.int64]:
         """Of every interval: its number, its slot, its level, bits to add, its cell, its bin."""
@@ -260,7 +260,7 @@ class SqlEngine:
 
     def _answer(
         self, j: int, level: int, bits: int, asked: NDArray[np.int64], found: Mapping[str, Any]
-    ) -> tuple[NDArray[Any], ...]:
+    ) -> Answer:
         """Intervals, their least and greatest keys, and counts, in order."""
         numbers, slots, _, _, cells, bins = asked.T
         packed = slots * (CELLS << level) + cells
@@ -286,16 +286,7 @@ class SqlEngine:
             known = zip(slots[at].tolist(), bins[at].tolist(), low.tolist(), strict=True)
             for place, mine in zip(known, cell, strict=True):
                 self._levels[j][place] = (level + bits, mine)
-        return numbers[at].astype(np.int32), low, high, counts
-
-    def _joined(self, parts: Sequence[tuple[NDArray[Any], ...]]) -> Answer:
-        """The answers of all levels to one question."""
-        intervals, low, high, counts = (
-            np.concatenate(arrays) for arrays in zip(*parts, strict=True)
-        )
-        order = np.lexsort((low, intervals))
-        nothing = np.empty((0, 0, self._n_classes + 1), dtype=np.int64)
-        return Answer(nothing, intervals[order], low[order], counts[order], high[order])
+        return Answer(numbers[at].astype(np.int32), low, high, counts)
 
     # -- dividing ------------------------------------------------------------------------------
 

@@ -171,6 +171,8 @@ class ProofDocument(_Object):
     log_prior: Annotated[float, Meta(ge=-_MOST, le=0.0)]
     counts_a: list[list[Whole]]
     counts_b: list[list[Whole]]
+    log_splits: list[Finite] | None = None
+    log_stops: list[Finite] | None = None
 
 
 class CertifiedDocument(_Object):

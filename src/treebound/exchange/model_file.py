@@ -298,7 +298,11 @@ def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
     counts_b = table_of(document.counts_b, f"{where}.counts_b", shape, np.int64)
     if ((counts_a + counts_b).sum(axis=1) != tree.rows).any():
         raise FormatError(where, "must have counts that add up to the rows of each node")
-    return PriorProof.of(tree, document.log_prior, counts_a, counts_b)
+    prices = (document.log_splits, document.log_stops)
+    for each in filter(None, prices):
+        same_size(each, tree.n_nodes, where)
+    arrays = (_optional(np.array, each) for each in prices)
+    return PriorProof.of(tree, document.log_prior, counts_a, counts_b, *arrays)
 
 
 def _frontier_document(frontier: Frontier, step: int | None) -> doc.FrontierDocument:

@@ -29,7 +29,7 @@ from treebound.certificate.referral import Promise, Promised, Referral
 from treebound.data.columns import Column
 from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc
-from treebound.exchange.errors import FormatError
+from treebound.exchange.document import FormatError
 from treebound.exchange.nodes import document_of, nodes_of, same_size, table_of, tree_of
 from treebound.exchange.stored_columns import (
     classes_document,

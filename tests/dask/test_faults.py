@@ -284,6 +284,34 @@ def test_a_cluster_without_workers_is_said(monkeypatch, sample, expected):
         assert_same(grown(engine, sample), expected)
 
 
+def paused(dask_worker=None):
+    dask_worker.memory_manager.memory_pause_fraction = False  # its monitor would go on at once
+    dask_worker.status = distributed.Status.paused
+
+
+def running(dask_worker=None):
+    dask_worker.status = distributed.Status.running
+
+
+def test_paused_workers_are_said(monkeypatch, sample, expected):
+    from treebound.dask import waiting
+
+    monkeypatch.setattr(waiting, "PATIENCE", 0.5)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.run(paused)
+        timer = threading.Timer(2.0, client.run, [running])
+        timer.start()
+        with pytest.warns(UserWarning, match=r"All 1 workers are paused.* nothing happened for"):
+            engine = engine_of(client, sample)
+        timer.join()
+        assert_same(grown(engine, sample), expected)
+
+
 def tasks_of_a_fit(sample, n_workers, monkeypatch):
     from treebound.dask.engine import DaskEngine
 

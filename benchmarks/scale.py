@@ -147,9 +147,12 @@ def warm_workers(client: Any, options: dict[str, Any]) -> None:
 
     from treebound.dask import DaskBoundTreeClassifier
 
-    small = pd.DataFrame(np.random.default_rng(0).normal(size=(500, 2)), columns=["a", "b"])
-    lazy = dd.from_pandas(small.assign(y=(small.a > 0).astype(int)), npartitions=8)
-    DaskBoundTreeClassifier(client=client, **options).fit(lazy, "y")
+    small = pd.DataFrame(np.random.default_rng(0).normal(size=(800, 2)), columns=["a", "b"])
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/small.parquet"
+        small.assign(y=(small.a > 0).astype(int)).to_parquet(path, row_group_size=50)
+        lazy = dd.read_parquet(path, split_row_groups=True)
+        DaskBoundTreeClassifier(client=client, **options).fit(lazy, "y")
 
 
 def run_shell(command: str, folder: str, options: dict[str, Any]) -> str:

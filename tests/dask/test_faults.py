@@ -249,7 +249,7 @@ def test_values_read_again_are_on_one_worker_for_each_bundle(sample, expected):
                 client.run(lose_files)
             elif state.passes > 6:
                 bundles = client.gather(engine._bundles)
-                found.append([{os.path.dirname(s.values.file) for s in b[0]} for b in bundles])
+                found.append([{os.path.dirname(s.values.path) for s in b[0]} for b in bundles])
 
         assert_same(grown(engine, sample, progress), expected)
     assert {len(folders) for folders in found[-1]} == {1}

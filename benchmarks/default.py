@@ -135,7 +135,9 @@ SIGNALS: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-def simulated(signal: str, rows: int, seed: int, class_weight: str | None) -> Case:
+def simulated(
+    signal: str, rows: int, seed: int, class_weight: str | None, tested: int = TESTED
+) -> Case:
     """Ten normal columns, two classes; class_weight as given."""
     rng = np.random.default_rng(seed)
 
@@ -144,7 +146,7 @@ def simulated(signal: str, rows: int, seed: int, class_weight: str | None) -> Ca
         chance = 1.0 / (1.0 + np.exp(-SIGNALS[signal](X)))
         return X, (rng.random(size) < chance).astype(np.int64)
 
-    (X, y), (test_X, test_y) = draw(rows), draw(TESTED)
+    (X, y), (test_X, test_y) = draw(rows), draw(tested)
     group = f"{signal}, {rows:,} rows" + (", balanced" if class_weight else "")
     return Case(group, X, y, test_X, test_y, (X, test_X), class_weight)
 

@@ -1,6 +1,6 @@
 """How long growing a tree takes, beside scikit-learn and LightGBM in the same run.
 
-    python benchmarks/growth.py [--quick] [--huge]
+    python benchmarks/growth.py [--quick] [--huge] [--only PART ...]
 
 Prints ratios and keeps them as benchmarks/results/growth.json. Everything is end to end,
 ``BoundTreeClassifier(pruning=None, max_leaves=75).fit`` on one thread, with the criterion of the
@@ -451,55 +451,81 @@ def print_times(title: str, table: Table) -> None:
         print(f"  {name:<32} {1000 * mine:10.2f} ms  {peers}")
 
 
+def print_memory(table: Table) -> None:
+    """Megabytes."""
+    print("\npeak memory of a fit beyond the data: 10^6 x 20 real; 10^5 x (5 real, 5 nominal)\n")
+    for case, sizes in table.items():
+        print(f"  {case:<8}" + "".join(f"{who:>16} {mb:8.0f} MB" for who, mb in sizes.items()))
+
+
+def print_scaling(table: Table) -> None:
+    """Milliseconds, one thing a line."""
+    print("\ntime of a fit as one thing changes, in ms\n")
+    for what, times in table.items():
+        cells = "".join(f"{value:>10}: {1000 * t:<9.2f}" for value, t in times.items())
+        print(f"  {what:<12}{cells}")
+
+
+def times(title: str) -> Callable[[Table], None]:
+    """Prints a table of times."""
+    return lambda table: print_times(title, table)
+
+
+def parts(quick: bool) -> dict[str, tuple[Job, Callable[[Any], None]]]:
+    """What is measured, and how it is printed."""
+    large = 10**5 if quick else 10**6
+    rows = [10**3, 10**4, 10**5] + ([] if quick else [10**6])
+    some = [10**4] if quick else [10**4, 10**5]
+
+    def printed(name: str) -> Callable[[Any], None]:
+        return lambda found: print(f"\n{name}: {found}")
+
+    return {
+        "real columns": (
+            lambda: real_columns(rows), times("fit, 20 real columns, 75 leaves")
+        ),
+        "kinds of data": (lambda: against_sorted(large), times("growing alone, 75 leaves")),
+        "shards": (
+            lambda: shards([n for n in rows if n >= 10**5]),
+            times("growing on shards in this process, 75 leaves"),
+        ),
+        "labels and tables": (
+            lambda: labels_and_tables(large), times("fit, other labels and tables")
+        ),
+        "limit": (lambda: limit(large), printed("copies of the matrix, and levels of the tree")),
+        "nominal columns": (
+            lambda: nominal_columns(some), times("fit, 5 real and 5 nominal columns, 75 leaves")
+        ),
+        "many categories": (many_categories, times("fit, one nominal column, to purity")),
+        "memory": (memory, print_memory),
+        "scaling": (lambda: scaling(quick), print_scaling),
+        "threads": (threads, times("two threads, and one")),
+        "huge": (huge, printed("10^7 rows")),
+        "to purity, 10^6 rows": (lambda: to_purity(10**6), printed("to purity, 10^6 rows")),
+    }  # fmt: skip
+
+
 def main() -> None:
     """Run, print and keep."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="leave out 10^6 rows")
     parser.add_argument("--huge", action="store_true", help="add 10^7 rows of 20 columns")
     parser.add_argument("--threads", action="store_true", help="add two threads against one")
+    parser.add_argument("--only", nargs="+", choices=list(parts(False)), help="these parts alone")
     parser.add_argument("--memory-of", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.memory_of:
         memory_of(*asked.memory_of)
         return
-    rows = [10**3, 10**4, 10**5] + ([] if asked.quick else [10**6])
-    found: dict[str, Any] = {"real columns": real_columns(rows)}
-    print_times("fit, 20 real columns, 75 leaves", found["real columns"])
-    rows_of_kinds = 10**5 if asked.quick else 10**6
-    found["kinds of data"] = against_sorted(rows_of_kinds)
-    print_times("growing alone, 75 leaves", found["kinds of data"])
-    found["shards"] = shards([10**5] if asked.quick else [10**5, 10**6])
-    print_times("growing on shards in this process, 75 leaves", found["shards"])
-    found["labels and tables"] = labels_and_tables(rows_of_kinds)
-    print_times("fit, other labels and tables", found["labels and tables"])
-    found["limit"] = limit(rows_of_kinds)
-    print(
-        f"\ngrowing takes as long as {found['limit']['copies']:.1f} copies of the matrix; "
-        f"the tree has {found['limit']['levels']} levels"
-    )
-    found["nominal columns"] = nominal_columns([10**4] if asked.quick else [10**4, 10**5])
-    print_times("fit, 5 real and 5 nominal columns, 75 leaves", found["nominal columns"])
-    found["many categories"] = many_categories()
-    print_times("fit, one nominal column, to purity", found["many categories"])
-    found["memory"] = memory()
-    print("\npeak memory of a fit beyond the data: 10^6 x 20 real; 10^5 x (5 real, 5 nominal)\n")
-    for case, sizes in found["memory"].items():
-        print(f"  {case:<8}" + "".join(f"{who:>16} {mb:8.0f} MB" for who, mb in sizes.items()))
-    found["scaling"] = scaling(asked.quick)
-    print("\ntime of a fit as one thing changes, in ms\n")
-    for what, times in found["scaling"].items():
-        cells = "".join(f"{value:>10}: {1000 * t:<9.2f}" for value, t in times.items())
-        print(f"  {what:<12}{cells}")
-    if asked.threads:
-        found["threads"] = threads()
-        print_times("two threads, and one", found["threads"])
-    if asked.huge:
-        found["huge"] = huge()
-        found["to purity, 10^6 rows"] = to_purity(10**6)
-        for name in ("huge", "to purity, 10^6 rows"):
-            print(f"\n{name}: {found[name]}")
-    RESULTS.mkdir(exist_ok=True)
-    write_text(RESULTS / "growth.json", json.dumps(found, indent=2) + "\n")
+    path = RESULTS / "growth.json"
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    apart = {"threads": asked.threads, "huge": asked.huge, "to purity, 10^6 rows": asked.huge}
+    for name, (measure, show) in parts(asked.quick).items():
+        if name in asked.only if asked.only else apart.get(name, True):
+            found[name] = measure()
+            show(found[name])
+            RESULTS.mkdir(exist_ok=True)
+            write_text(path, json.dumps(found, indent=2) + "\n")
 
 
 if __name__ == "__main__":

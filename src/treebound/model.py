@@ -445,7 +445,7 @@ class Model:
         if path is None:
             return held_out.counts, held_out.folds
         step = path.chosen if self.step is None else self.step
-        shares = held_out.folds * (1 if step == path.chosen else path.n_considered)
+        shares = held_out.folds * (held_out.choices if step == path.chosen else path.n_considered)
         counts = counts_at(path, step, held_out.counts)
         return None if counts is None else (counts, shares)
 

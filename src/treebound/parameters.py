@@ -79,7 +79,7 @@ class FitParameters:
     min_gain: float = 0.0
     thresholds: Thresholds = "decimal"
     pruning: str | Pruner | None = "bound"
-    size: Literal["accurate", "balanced", "small"] | None = None
+    size: Literal["accurate", "balanced", "small", "detailed"] | None = None
     categorical_features: Any = "from_dtype"
     ordinal_features: Sequence[Any] | Mapping[Any, Sequence[Any]] | None = None
     unknown: Unknown = "other"

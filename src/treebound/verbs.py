@@ -18,7 +18,7 @@ from treebound.landscape import Landscape
 from treebound.model import Model
 from treebound.model_methods import as_model
 from treebound.pruning import Pruner, make_pruner
-from treebound.pruning.weight import DEFAULT_WEIGHT
+from treebound.pruning.weight import default_weight
 from treebound.tree.model import Tree
 
 Rows = tuple[Any, Any] | tuple[Any, Any, Any]
@@ -102,7 +102,9 @@ def prune(
 
 def _pruner(pruner: Any, options: dict[str, Any]) -> Pruner:
     if isinstance(pruner, str) and pruner == "bound":
-        options.setdefault("weight", DEFAULT_WEIGHT)  # to choose it would grow more trees
+        options.setdefault(
+            "weight", default_weight(options.get("score"))
+        )  # to choose it would grow more trees
     chosen = make_pruner(pruner, **options)
     if chosen is None:
         raise ValueError("The 'pruner' parameter must be a pruner or its name. Got None instead.")

@@ -172,3 +172,45 @@ def test_weighted_rows_count_once():
     order = np.random.default_rng(0).permutation(600)[:150]
     assert clf.certificate_.errors == (clf.predict(X[order]) != y[order]).sum()
     assert "weighted or not" in clf.certificate_.explain()
+
+
+def noise(seed, rows=1200, columns=3):
+    """Labels that no column tells anything about: every tree has the risk 0.4 or more."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(rows, columns)), rng.random(rows) < 0.4
+
+
+def test_rows_that_chose_the_weight_of_a_large_table_certify_it_with_a_part_of_delta(monkeypatch):
+    monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 3000)
+    X, y = noise(0)
+    clf = tb.BoundTreeClassifier(certify="held-out", delta=0.1).fit(X, y)
+    choice, held_out = clf.pruning_result_.choice, clf.model_.held_out
+    assert choice.reason == "left-out"
+    assert held_out.m + clf.grown_tree_.rows[0] == len(y)
+    assert choice.loss == pytest.approx(held_out.errors / held_out.m)
+    certificate = clf.certificate_
+    shared = 0.1 / len(choice.weights)
+    assert certificate.risk == pytest.approx(binomial_upper(held_out.m, held_out.errors, shared))
+    assert (certificate.delta, certificate.kind) == (0.1, "held-out")
+    assert any("chose its weight among 10" in str(each) for each in certificate.assumptions)
+    again = tb.exchange.loads(tb.exchange.dumps(clf.model_))
+    assert again.held_out.choices == len(choice.weights)
+    assert again.certificate.risk == certificate.risk
+    groups = np.arange(len(y)) // 3
+    grouped = tb.BoundTreeClassifier(certify="held-out").fit(X, y, groups=groups).model_.held_out
+    assert 20 < grouped.m < 80  # one row of each group in a tenth of 400
+    few = tb.BoundTreeClassifier(certify="held-out").fit(X[:900], y[:900])
+    assert few.model_.held_out.choices == 1
+
+
+@pytest.mark.parametrize("draws", [40, pytest.param(3000, marks=pytest.mark.heavy)])
+def test_the_limit_holds_though_the_same_rows_chose_the_tree(draws, monkeypatch):
+    monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 3000)
+    broken = 0
+    for seed in range(draws):
+        X, y = noise(seed)
+        clf = tb.BoundTreeClassifier(certify="held-out", delta=0.1, size="accurate").fit(X, y)
+        true = np.where(clf.tree_.label == 0, 0.4, 0.6)  # of each leaf, by its label
+        share = clf.tree_.rows[clf.tree_.is_leaf] / clf.tree_.rows[0]
+        broken += clf.certificate_.risk < float(share @ true[clf.tree_.is_leaf])
+    assert broken <= 0.1 * draws + 3.0 * np.sqrt(0.09 * draws)

@@ -370,7 +370,7 @@ def test_a_referring_classifier_is_read_back(cancer, tmp_path):
     assert not (refers[left[inner]] & refers[right[inner]]).any()
     assert "refer to a person" in again.to_html()
     monitor = again.referral_.monitor()
-    monitor.update(y, again.predict(X))
+    monitor.update_rows(again, X, y)
     assert monitor.streams[0].seen == (again.predict(X) != "refer").sum()
     with pytest.raises(ValueError, match="refers already"):
         refer(again.model_, [0.1])
@@ -424,7 +424,10 @@ def test_leaves_are_watched_without_labels(kind, cancer):
     assert monitor.leaves == clf.tree_.leaves.tolist()
     order = np.random.default_rng(0).permutation(len(y))  # the table is not in random order
     assert monitor.update_leaves(clf.apply(X)[order]) is None
-    with pytest.raises(ValueError, match="update_leaves"):
+    by_rows = clf.monitor_leaves(alpha=0.05)
+    by_rows.update_rows(clf, X.iloc[order])
+    assert by_rows.to_json() == monitor.to_json()
+    with pytest.raises(ValueError, match="update_rows"):
         monitor.update(y, y)
     again = Monitor.from_json(monitor.to_json())
     again.update_leaves(np.full(300, monitor.leaves[-1]))

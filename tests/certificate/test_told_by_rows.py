@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from messages import answer, choices_of, decode, encode, random_matrix
 
-from treebound.certificate.certificate import _by_compression, _log_splits
+from treebound.certificate.training import _by_compression, _log_splits
 from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions, grow
 from treebound.pruning import merge_equal_leaves

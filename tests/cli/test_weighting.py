@@ -52,12 +52,27 @@ def test_options_are_the_parameters_of_the_classifier(table, capsys, options, pa
     assert own.pruning_result_.choice.explain() in " ".join(words.split())
 
 
-def test_a_column_of_weights_weighs_and_is_not_split_on(table, capsys):
-    shell, _ = fitted(capsys, table, "--weight-column", "w")
+@pytest.mark.parametrize("weight", [None, "balanced"])
+def test_a_column_of_weights_weighs_and_is_not_split_on(table, capsys, weight):
+    options = () if weight is None else ("--class-weight", weight)
+    shell, _ = fitted(capsys, table, "--weight-column", "w", *options)
     frame = table[1]
-    own = tb.BoundTreeClassifier().fit(frame[list("abc")], frame.y, sample_weight=frame.w)
+    own = tb.BoundTreeClassifier(class_weight=weight)
+    own.fit(frame[list("abc")], frame.y, sample_weight=frame.w)
     assert [column.name for column in shell.columns_] == ["a", "b", "c"]
-    np.testing.assert_allclose(shell.tree_.counts, own.tree_.counts)
+    np.testing.assert_array_equal(shell.tree_.counts, own.tree_.counts)
+    if weight is not None:
+        np.testing.assert_array_equal(shell.tree_.factors, own.tree_.factors)
+
+
+def test_evaluate_draws_the_calibration(table, capsys):
+    fitted(capsys, table, "--ignore", "w")
+    picture = table[0].parent / "calibration.svg"
+    code, _, _ = run(
+        capsys, "evaluate", table[0].parent / "model.json", table[0], "--plot", picture
+    )
+    assert code == 0
+    assert "share of right answers" in picture.read_text()
 
 
 def test_evaluate_reports_the_quality_of_probabilities_and_takes_a_threshold(table, capsys):

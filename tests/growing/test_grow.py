@@ -355,3 +355,24 @@ def test_values_may_be_anywhere_in_memory():
         for x in (values, records["x"])
     ]
     assert_same(*trees)
+
+
+def test_progress_is_told_when_the_tree_is_grown():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    states = []
+    tree = grow_sample(Sample.learn(X, X[:, 0] > X[:, 1]), progress=states.append)
+    last = states[-1]
+    assert (last.leaves, last.open_rows, last.rows) == (tree.n_leaves, 0, 200)
+
+
+@pytest.mark.heavy
+def test_progress_is_told_while_a_large_tree_grows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400_000, 20)), rng.integers(0, 2, 400_000)
+    states = []
+    tree = grow_sample(Sample.learn(X, y), progress=states.append)
+    assert [state.leaves for state in states] == sorted(state.leaves for state in states)
+    assert len(states) > 1
+    assert all(0 < state.open_rows <= 400_000 for state in states[:-1])
+    assert states[-1].leaves == tree.n_leaves

@@ -116,6 +116,7 @@ def choice_of(losses, leaves, error, constant=1.0):
 def test_rules_take_the_largest_weight_within_their_standard_errors():
     choice = choice_of([0.14, 0.13, 0.13, 0.134, 0.139, 0.15], [40, 30, 20, 12, 8, 4], 0.01)
     assert [choice.at(rule) for rule in ("accurate", "balanced", "small")] == [2, 3, 4]
+    assert choice.at("detailed") == 0  # and the smallest weight within one
 
 
 def test_one_leaf_is_chosen_only_if_it_has_the_least_loss_itself():
@@ -142,6 +143,13 @@ def test_the_choice_and_its_alternatives_are_told():
     assert small.explain().startswith(
         "12 leaves (cross-validated error 14.2 %); 31 leaves (13.9 %) have the least."
     )
+    detailed = replace(
+        choice_of([0.342, 0.340, 0.345, 0.360], [31, 12, 6, 3], 0.004),
+        rule="detailed", weight=0.1, unit="log-loss",
+    )  # fmt: skip
+    assert detailed.explain().startswith(
+        "31 leaves (cross-validated log-loss 0.342); 12 leaves (0.340) have the least."
+    )
 
 
 def test_few_rows_and_no_rows_have_the_default_weight_and_say_so():
@@ -158,6 +166,7 @@ def test_few_rows_and_no_rows_have_the_default_weight_and_say_so():
         assert words in result.explain()
         assert np.isnan(result.choice.loss)
         assert result.tree.n_leaves == BoundPruner(weight=0.6).prune(grown).tree.n_leaves
+    assert BoundPruner(score="log-loss").prune(grown).choice.weight == 0.45
     asked = BoundPruner(rule="small").prune(grown, sample, grow=grow)
     assert asked.choice.rule == "small"
     repeated = noisy(600, sample_weight=np.arange(600) % 3 + 1.0)

@@ -88,6 +88,37 @@ def test_the_slider_shows_the_tree_of_every_step(page, classifier) -> None:
     assert words(page).endswith("chosen")
 
 
+def test_a_second_slider_chooses_by_the_certified_error(driver, tmp_path: Path) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    clf = tb.BoundTreeClassifier(certify="prior").fit(X, y)
+    to_html(clf, path=tmp_path / "report.html")
+    driver.get((tmp_path / "report.html").as_uri())
+    slider, trees = driver.find_element("id", "promise"), list(clf.frontier_)
+
+    def shown(risk: float) -> None:
+        best = min((one for one in trees if one.risk <= risk), key=lambda one: one.training_error)
+        assert words(driver).startswith(f"{best.leaves} leaves · ")
+        assert len(nodes(driver)) == best.tree.n_nodes
+
+    assert words(driver).endswith("chosen")
+    slider.send_keys(Keys.HOME)
+    shown(min(one.risk for one in trees))
+    for _ in range(3):
+        slider.send_keys(*[Keys.ARROW_RIGHT] * 30)
+        shown(float(slider.get_attribute("value")))
+    slider.send_keys(Keys.END)
+    shown(1.0)
+    driver.find_element("id", "chosen").click()
+    assert float(slider.get_attribute("value")) == pytest.approx(clf.certificate_.risk, abs=1e-3)
+    assert driver.get_log("browser") == []
+
+
+def test_only_a_frontier_has_a_second_slider(page) -> None:
+    assert not page.find_element("id", "promise").is_displayed()
+
+
 def test_keys_walk_and_fold_the_tree(page, classifier) -> None:
     from selenium.webdriver.common.keys import Keys
 

@@ -7,8 +7,6 @@ from treebound.certificate.certificate import (
     Certificate,
     CertificateKind,
     certify_counts,
-    certify_tree,
-    reason_against,
 )
 from treebound.certificate.folds import best_of_folds, default_folds, draw_folds, draw_tenth
 from treebound.certificate.frontier import Frontier, certify_proof
@@ -21,6 +19,7 @@ from treebound.certificate.prior import (
     search_trees,
 )
 from treebound.certificate.row_record import RowRecord, RowsSeen
+from treebound.certificate.training import certify_tree, reason_against
 
 __all__ = [
     "CLASSES_AS_FOUND",

@@ -17,13 +17,22 @@ from numpy.typing import NDArray
 
 from treebound.bounds import log_growth_leaves, tail_inversion
 from treebound.bounds.risk import log_leaves_prior
-from treebound.certificate.certificate import GHOST
 from treebound.certificate.prior import limit
 from treebound.landscape import Landscape
 from treebound.pruning import merge_equal_leaves
 from treebound.tree.model import Tree
 
-__all__ = ["ClassLimit", "by_class_on_rows", "by_class_training", "share_training"]
+__all__ = [
+    "GHOST",
+    "ClassLimit",
+    "by_class_on_rows",
+    "by_class_training",
+    "inverted",
+    "share_training",
+]
+
+# Size of the ghost sample relative to the training sample; fixed beforehand.
+GHOST = 4
 
 
 @dataclass(frozen=True)
@@ -111,7 +120,8 @@ def by_class_training(
     limits = []
     for k, label in enumerate(tree.classes.tolist()):
         m, wrong = int(rows[k]), int(errors[k])
-        risk = _inverted(m, wrong, leaves_answering(tree, k), features, level) if m else 1.0
+        leaves = leaves_answering(tree, k)
+        risk = inverted(m, wrong, leaves, 2, features, level)[0] if m else 1.0
         limits.append(ClassLimit(label, risk, wrong, m))
     return tuple(limits)
 
@@ -122,15 +132,20 @@ def share_training(tree: Tree, leaf: int, events: int, m: int, delta: float) -> 
     It is the risk of a tree that says whether a row is there, with a leaf for each step of its
     path and one more, where the truth is that no row is. It holds for all leaves at once.
     """
-    return _inverted(m, events, int(tree.node_depth[leaf]) + 1, tree.landscape, delta)
+    leaves = int(tree.node_depth[leaf]) + 1
+    return inverted(m, events, leaves, 2, tree.landscape, delta)[0]
 
 
-def _inverted(m: int, errors: int, leaves: int, landscape: Landscape, delta: float) -> float:
-    log_tau = log_growth_leaves(leaves, (1 + GHOST) * m, 2, landscape)
+def inverted(
+    m: int, errors: int, leaves: int, n_classes: int, landscape: Landscape, delta: float
+) -> tuple[float, float]:
+    """The tail inversion over all trees with so many leaves: the limit, and its price in nats."""
+    log_tau = log_growth_leaves(leaves, (1 + GHOST) * m, n_classes, landscape)
     log_prior = float(log_leaves_prior(leaves))
-    return tail_inversion(
+    risk = tail_inversion(
         m, errors, lambda _: log_tau, delta=delta, ghost=GHOST * m, log_prior=log_prior
     )
+    return risk, log_tau - log_prior
 
 
 def leaves_answering(tree: Tree, k: int) -> int:

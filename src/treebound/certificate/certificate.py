@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from math import log
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import Constraint, Number, Whole, check, invalid
-from treebound.bounds import log_growth_leaves, tail_inversion
-from treebound.bounds.compression import log_message_weight
-from treebound.bounds.risk import binomial_upper, log_leaves_prior, risk_upper
-from treebound.data import Column
-from treebound.landscape import Landscape
-from treebound.pruning import merge_equal_leaves
+from treebound._validation import Constraint, Number, Whole, check
+from treebound.bounds.risk import binomial_upper
 from treebound.pruning.path import count
 from treebound.tree.model import Tree
-from treebound.tree.naming import needs_name
 
 if TYPE_CHECKING:
     from treebound.certificate.by_class import ClassLimit
@@ -35,24 +28,16 @@ __all__ = [
     "KINDS",
     "KINDS_AS_FOUND",
     "certify_counts",
-    "certify_tree",
-    "reason_against",
 ]
 
 # What a certificate is computed from, in the words of ``certify=``, ``kind=`` and its ``kind``.
 CertificateKind = Literal["training", "held-out", "folds", "prior"]
 KINDS: tuple[CertificateKind, ...] = get_args(CertificateKind)
 Method = Literal["tail inversion", "compression", "binomial"]
-# Size of the ghost sample relative to the training sample; fixed beforehand.
-GHOST = 4
 CLASSES_AS_FOUND = "the set of classes was taken from the training examples: there are no others"
 KINDS_AS_FOUND = "the kind of each column was taken from all rows: more rows would not change it"
-# Two fits, each with a limit that fails with probability delta, fail together more often.
-CHOSEN_ONCE = (
-    "fit was not repeated with other 'thresholds', 'certify' or 'delta' to keep the smaller limit"
-)
-_DELTA: dict[str, Constraint] = {"delta": Number(0.0, 1.0, open=True)}
-_HELD_OUT = {**_DELTA, "m": Whole(1), "errors": Whole(0)}
+DELTA: dict[str, Constraint] = {"delta": Number(0.0, 1.0, open=True)}
+_HELD_OUT = {**DELTA, "m": Whole(1), "errors": Whole(0)}
 
 
 @dataclass(frozen=True)
@@ -228,7 +213,7 @@ class Certificate:
         -------
         str
         """
-        lines = [str(self), *self._worth(), self._how(), self._smaller()]
+        lines = [str(self), *self._worth(), *self._how(), self._smaller()]
         lines += self.class_lines() if by_class else []
         if self.declared_risk is not None:
             lines.append(
@@ -266,30 +251,38 @@ class Certificate:
             return "A tree with fewer leaves or more examples would make it smaller."
         return "More held-out examples would make it smaller."
 
-    def _how(self) -> str:
+    def _how(self) -> Iterator[str]:
+        """Which kind it is, and what it rests on."""
+        if self.kind == "training":
+            yield f"Kind: training, by {self.method}."
+        else:
+            yield f"Kind: {self.kind}, by the exact binomial limit."
+        yield f"It rests on {self._grounds}."
+
+    @property
+    def _grounds(self) -> str:
         if self.kind == "held-out":
-            return "Kind: held-out. The tree was not fitted on these rows (exact binomial limit)."
+            return "rows that the tree was not fitted on"
         if self.kind == "folds":
             return (
-                f"Kind: folds. The best of {self.folds} trees, each tested on the rows it was not "
-                f"fitted on (exact binomial limit at delta / {self.folds})."
+                f"the best of {self.folds} trees, each tested on the rows it was not fitted on, at "
+                f"delta / {self.folds}"
             )
         if self.kind == "prior":
             return (
-                "Kind: prior. Some of the rows gave every tree a prior probability, this one "
-                f"{self.log_price:.1f} nats; the other {self.m:,} test it. The limits of all trees "
-                "hold at once."
+                "a prior probability that some of the rows gave every tree, this one "
+                f"{self.log_price:.1f} nats; the other {self.m:,} test it, and the limits of all "
+                "trees hold at once"
             )
         if self.method == "compression":
             return (
-                "Kind: training, by compression. "
-                f"{count(self.named_rows, 'training row')} and a message encode the tree, at "
-                f"{self.log_price:.1f} nats; the other rows test it."
+                f"{count(self.named_rows, 'training row')} and a message that encode the tree, at "
+                f"{self.log_price:.1f} nats; the other rows test it"
             )
         return (
-            "Kind: training, by tail inversion. It holds for all trees of this size at once, at "
+            "a bound for all trees of this size at once, at "
             f"{self.log_price:.1f} nats on the {self.m:,} examples and a ghost sample of "
-            f"{self.ghost:,}, which only the proof needs."
+            f"{self.ghost:,}, which only the proof needs"
         )
 
     def agrees_with(self, errors: int, m: int, *, delta: float = 0.01) -> bool:
@@ -313,75 +306,6 @@ class Certificate:
         return bool(binom.sf(errors - 1, m, min(self.risk, 1.0)) >= delta)
 
 
-def certify_tree(
-    tree: Tree,
-    *,
-    errors: int | None = None,
-    row_counts: NDArray[np.int64] | None = None,
-    landscape: Landscape | None = None,
-    delta: float = 0.05,
-    unknown: str = "other",
-) -> Certificate:
-    """The smallest certificate of a tree from its training rows.
-
-    By hypergeometric tail inversion over all trees with as many leaves, and by compression if
-    the rows that name the splits are known (``thresholds="observed"``).
-
-    Parameters
-    ----------
-    tree : Tree
-        A tree with the counts of its training rows.
-    errors : int, optional
-        Training errors; by default those of the tree.
-    row_counts : ndarray of int64, shape (n_nodes, n_classes), optional
-        Training rows of each class at each node, if the rows were weighted: the bound holds
-        however the tree was chosen, and counts every row once.
-    landscape : Landscape, optional
-        The features to split on; by default those of the columns, where undeclared categories
-        count as unbounded.
-    delta : float
-        Probability that the bound fails.
-    unknown : str
-        Policy for unknown categories; see `BoundTreeClassifier`.
-
-    Returns
-    -------
-    Certificate
-
-    Raises
-    ------
-    ValueError
-        If the tree has no certificate; the message says why.
-    """
-    check("certify", {"delta": delta}, _DELTA)
-    reason = reason_against(tree, row_counts)
-    if reason:
-        raise ValueError(f"There is no certificate for this tree. {reason}")
-    m = int(tree.rows[0])
-    class_rows, class_errors = errors_by_class(tree, row_counts)
-    wrong = int(class_errors.sum()) if errors is None else errors
-    check("certify", {"errors": wrong}, {"errors": Whole(0)})
-    if wrong > m:
-        raise invalid("errors", "certify", f"at most {m}, the number of training rows", wrong)
-    least = _least(merge_equal_leaves(tree), wrong, landscape, delta)
-    if landscape is None and any(map(_undeclared, tree.columns)):
-        columns = tuple(replace(one, declared=one.kind != "real") for one in tree.columns)
-        declared = _least(merge_equal_leaves(replace(tree, columns=columns)), wrong, None, delta)
-        least = replace(least, declared_risk=declared.risk)
-    certificate = replace(
-        least,
-        delta=float(delta),
-        leaves=tree.n_leaves,
-        assumptions=tuple(_assumptions(tree, least.method, landscape is not None, unknown)),
-        constant_error=1.0 - float(class_rows.max()) / m,
-    )
-    from treebound.certificate.by_class import by_class_training
-
-    return certificate.with_class_limits(
-        partial(by_class_training, tree, class_rows, class_errors, float(delta), landscape)
-    )
-
-
 def errors_by_class(
     tree: Tree, counts: NDArray[Any] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -401,21 +325,6 @@ def rows_at_rest(tree: Tree, counts: NDArray[Any]) -> NDArray[Any]:
     rest, inner = np.array(counts), ~tree.is_leaf
     rest[inner] -= rest[tree.left[inner]] + rest[tree.right[inner]]
     return rest
-
-
-def reason_against(tree: Tree, row_counts: NDArray[np.int64] | None = None) -> str:
-    """Why a tree has no certificate; empty if it can have one."""
-    if tree.weighted and row_counts is None:
-        return (
-            "The examples were weighted, and their number in each class is not known. Hint: give "
-            "the training rows."
-        )
-    if not tree.counted:
-        return (
-            "Subtrees were moved and not counted again. Hint: give the training rows, so that "
-            "they can be counted."
-        )
-    return "" if tree.rows[0] > 0 else "The tree has no training examples."
 
 
 def certify_counts(
@@ -451,130 +360,6 @@ def certify_counts(
         assumptions=assumptions,
         constant_error=constant_error,
     )
-
-
-# -- the parts -------------------------------------------------------------------------------------
-
-
-def _least(tree: Tree, errors: int, landscape: Landscape | None, delta: float) -> Certificate:
-    """The smallest of the certificates that hold simultaneously.
-
-    If thresholds are training values there are two, and each gets half of delta. This holds even
-    if subtrees were raised and rows no longer determine the tree: whether they do depends on the
-    data, and the share of delta must not.
-    """
-    if tree.names is None or landscape is not None:
-        return _by_tail_inversion(tree, errors, landscape, delta)
-    kinds = [_by_tail_inversion(tree, errors, None, delta / 2.0)]
-    if (tree.names[needs_name(tree)] >= 0).all():
-        kinds.append(_by_compression(tree, errors, delta / 2.0))
-    return min(kinds, key=lambda one: one.risk)
-
-
-def _by_tail_inversion(
-    tree: Tree, errors: int, landscape: Landscape | None, delta: float
-) -> Certificate:
-    """Hypergeometric tail inversion over all trees with as many leaves."""
-    m, leaves = int(tree.rows[0]), tree.n_leaves
-    ghost = GHOST * m
-    features = tree.landscape if landscape is None else landscape
-    log_prior = float(log_leaves_prior(leaves))
-    log_tau = log_growth_leaves(leaves, m + ghost, tree.n_classes, features)
-    risk = tail_inversion(
-        m, errors, lambda _: log_tau, delta=delta, ghost=ghost, log_prior=log_prior
-    )
-    return Certificate(risk, delta, errors, m, log_price=log_tau - log_prior, ghost=ghost)
-
-
-def _by_compression(tree: Tree, errors: int, delta: float) -> Certificate:
-    """The compression bound of a tree whose splits are named by training rows."""
-    assert tree.names is not None
-    m = int(tree.rows[0])
-    named = needs_name(tree)
-    rows = len(np.unique(tree.names[named]))
-    price = log_message_weight(
-        m, tree.n_leaves, tree.n_classes, len(tree.columns), _log_splits(tree, named),
-        int(named.sum()), rows,
-    )  # fmt: skip
-    risk = risk_upper(m - rows, errors, log(delta) - price)
-    return Certificate(
-        risk, delta, errors, m, method="compression", log_price=price, named_rows=rows
-    )
-
-
-def _log_splits(tree: Tree, named: NDArray[np.bool_]) -> float:
-    """Log of the number of possible splits given their columns and rows."""
-    # number of names in the subtree of each node
-    below = np.concatenate([[0], np.cumsum(named)])
-    inside = below[np.arange(tree.n_nodes) + tree.size] - below[:-1]
-    total = 0.0
-    for node in np.flatnonzero(~tree.is_leaf).tolist():
-        column = tree.columns[tree.feature[node]]
-        if column.kind == "nominal" and not column.declared:
-            # the category is one of those that occur as often among the names
-            total += log(int(inside[node]) // (int(inside[tree.left[node]]) + 1))
-        else:
-            total += log(_ways(column))
-    return total
-
-
-def _ways(column: Column) -> int:
-    """Number of different splits of a column, given the row that names a threshold."""
-    size = len(column.categories or ())
-    if column.kind == "nominal":
-        # with two categories, the second is the first with the children swapped
-        return 1 if size + column.missing == 2 else size + column.missing
-    thresholds = max(size - 1, 1) if column.declared else 1
-    # missing goes left or right at each threshold, or is separated from all present values
-    return 2 * thresholds + 1 if column.missing else thresholds
-
-
-def _assumptions(tree: Tree, method: Method, given: bool, unknown: str) -> Iterator[Assumption]:
-    if tree.weighted:
-        text = "errors are counted by rows, each once: the limit is about new rows without weights"
-        yield Assumption(text, True)
-    else:
-        yield Assumption("every example counts once: there are no weights", True)
-    yield Assumption("splits are thresholds and comparisons with one category", True)
-    if method == "compression":
-        yield Assumption("every threshold is the value of a training example", True)
-    yield Assumption("the examples are independent draws, as the new ones will be", False)
-    yield Assumption("all errors cost the same", False)
-    yield Assumption(CHOSEN_ONCE, False)
-    yield Assumption("no preprocessing of the columns used the classes", False)
-    yield Assumption(CLASSES_AS_FOUND, False)
-    if any(not one.missing for one in tree.columns):
-        text = "values are missing only in columns that have missing training values"
-        yield Assumption(text, False)
-    if given:
-        yield Assumption("the landscape given was known before the data were seen", False)
-        return
-    undeclared = list(filter(_undeclared, tree.columns))
-    if undeclared:
-        yield Assumption(f"categories not declared count as unbounded: {_named(undeclared)}", True)
-    declared = [one for one in tree.columns if one.kind != "real" and one.declared]
-    if declared:
-        text = "were declared before the data were seen, and there are no others"
-        yield Assumption(f"the categories of {_named(declared)} {text}", False)
-    yield from new_categories(tree, unknown)
-
-
-def new_categories(tree: Tree, unknown: str) -> Iterator[Assumption]:
-    """Columns where a category that is new would not be covered."""
-    # In the theory no split sends an unknown category to the side of a known one.
-    undeclared = filter(_undeclared, tree.columns)
-    new = [one for one in undeclared if unknown != "other" or one.kind == "ordinal"]
-    if new:
-        yield Assumption(f"no category is new: {_named(new)}", False)
-
-
-def _undeclared(column: Column) -> bool:
-    return column.kind != "real" and not column.declared
-
-
-def _named(columns: list[Column]) -> str:
-    names = ", ".join(repr(one.name) for one in columns[:5])
-    return f"columns {names}{' and others' if len(columns) > 5 else ''}"
 
 
 def _percent(share: float, *, short: bool = False) -> str:

@@ -15,9 +15,9 @@ from treebound.certificate.certificate import (
     KINDS_AS_FOUND,
     Assumption,
     Certificate,
-    new_categories,
 )
 from treebound.certificate.prior import CertifiedTree, PriorProof
+from treebound.certificate.training import new_categories
 from treebound.tree.model import Tree
 
 __all__ = ["Frontier", "certify_proof"]
@@ -80,9 +80,10 @@ class Frontier(Sequence[CertifiedTree]):
     leaves  training error  certified error
          1          37.3 %           44.8 %
          2           8.1 %           13.9 %
-         3           4.9 %           12.0 % <
-         8           2.5 %           15.0 %
-         9           2.1 %           15.7 %
+         3           4.9 %           12.0 %
+         4           4.0 %           11.9 %
+         6           3.2 %           13.5 % <
+        10           1.9 %           16.0 %
     """
 
     trees: tuple[CertifiedTree, ...]

@@ -105,6 +105,8 @@ class HeldOut:
         Number of each class at each node of the grown tree.
     folds : int
         Number of folds of which this one was the best; its limit has this part of ``delta``.
+    choices : int
+        Number of prunings among which these rows chose the tree; they share ``delta``.
     shown_before : bool
         Whether someone may have seen these figures before, as in a model file.
     """
@@ -113,6 +115,7 @@ class HeldOut:
     errors: int
     counts: NDArray[np.int64]
     folds: int = 1
+    choices: int = 1
     shown_before: bool = False
 
     @property
@@ -156,11 +159,15 @@ class HeldOut:
 
     def certificate(self, delta: float, tree: Tree, path: PruningPath | None) -> Certificate:
         """The certificate of the fitted tree."""
-        certificate = self._with(self.errors, delta, 1, _alone(path))
+        more = _alone(path)
+        if self.choices > 1:
+            text = f"these rows chose its weight among {self.choices}, which share delta"
+            more = (Assumption(text, True), *more)
+        certificate = self._with(self.errors, delta, self.choices, more)
         counts = self.counts if path is None else counts_at(path, path.chosen, self.counts)
         if counts is None:
             return certificate
-        return certificate.with_class_limits(self._by_class(tree, counts, delta, 1))
+        return certificate.with_class_limits(self._by_class(tree, counts, delta, self.choices))
 
     def certificate_at(self, path: PruningPath, step: int, delta: float) -> Certificate | None:
         """The certificate of another step of the path; all steps share delta."""

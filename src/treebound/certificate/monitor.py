@@ -222,12 +222,33 @@ class Monitor:
             must = f"one label for each of the {len(true)} true labels"
             raise invalid("y_pred", "Monitor.update", must, answer.shape)
         if self.leaves:
-            raise ValueError("This monitor watches leaves. Hint: update_leaves(clf.apply(X)).")
+            raise ValueError("This monitor watches leaves. Hint: update_rows(clf, X).")
         if self.refers is not None:
             true, answer = true[answer != self.refers], answer[answer != self.refers]
         wrong = true != answer
         masks = [np.ones(len(true), dtype=bool), *(true == label for label in self.classes)]
         return self._update([wrong[mask] for mask in masks])
+
+    def update_rows(self, clf: Any, X: Any, y: ArrayLike | None = None) -> Alarm | None:
+        """Add rows in the order they came, as a classifier answers them.
+
+        Parameters
+        ----------
+        clf : BoundTreeClassifier, ReferringClassifier or Model
+            The fitted classifier whose certificate is watched.
+        X : table
+            The rows.
+        y : array-like of shape (n_rows,), optional
+            Their true labels; without them the leaves that they reach are watched.
+
+        Returns
+        -------
+        Alarm or None
+            The first alarm so far.
+        """
+        if y is None:
+            return self.update_leaves(clf.apply(X))
+        return self.update(y, clf.predict(X))
 
     def update_leaves(self, leaves: ArrayLike) -> Alarm | None:
         """Add rows without labels, in the order they came.
@@ -243,7 +264,7 @@ class Monitor:
             The first alarm so far.
         """
         if not self.leaves:
-            raise ValueError("This monitor needs labels. Hint: update(y_true, y_pred).")
+            raise ValueError("This monitor needs labels. Hint: update_rows(clf, X, y).")
         reached = np.asarray(leaves)
         inside = [reached == leaf for leaf in self.leaves]
         return self._update([side for own in inside for side in (own, ~own)])

@@ -345,7 +345,8 @@ def search_trees(
 
 def most_work(sample: Sample) -> float:
     """How many values the search may look at: about 20 times the time of growing and pruning."""
-    return 3e6 + 60.0 * sample.n_rows * len(sample.columns)
+    values = float(sample.n_rows * len(sample.columns))
+    return 3e6 + min(60.0 * values, 1.2e7 + 8.0 * values)
 
 
 def error_prices(m: int) -> list[float]:

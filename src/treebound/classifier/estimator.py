@@ -76,10 +76,10 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
     pruning : {"bound", "kearns-mansour", "cost-complexity", "reduced-error", "pessimistic", \
             "mdl"}, Pruner or None
         How to prune the grown tree; None does not prune.
-    size : {"accurate", "balanced", "small"} or None
+    size : {"accurate", "balanced", "small", "detailed"} or None
         Which tree the bound pruner chooses by cross-validation: that of the least error, or the
-        smallest within half a standard error of it, or within one. None: ``"balanced"`` from 1,000
-        rows on; below, a fixed weight without cross-validation.
+        smallest within half a standard error of it, or within one, or the largest within one. None:
+        ``"balanced"`` from 1,000 rows on; below, a fixed weight without cross-validation.
     categorical_features : "from_dtype", or a sequence of names, of indices, or a boolean mask
         Columns to treat as nominal regardless of dtype. The others follow their dtype: unordered
         categoricals, text and booleans are nominal, ordered categoricals and enums ordinal,
@@ -613,7 +613,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         Returns
         -------
         Monitor
-            ``update_leaves(clf.apply(X))`` adds rows.
+            ``update_rows(clf, X)`` adds rows.
 
         See Also
         --------

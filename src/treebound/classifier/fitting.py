@@ -152,17 +152,26 @@ def _fit_apart(
     folds = draw_folds(m, default_folds(m), seed) if several else draw_tenth(m, seed)
     if members is not None:
         folds = [np.flatnonzero(np.isin(group, fold)) for fold in folds]
+    pruner, rows = parameters.checked()[0], np.arange(n_rows)
+    rows, chooses = rows if weight is None else rows[weight > 0], None
+    if isinstance(pruner, BasePruner) and not several:
+        chooses = pruner.leaves_out(len(rows), table.shape[1])
+    if chooses is not None:  # the rows that choose the weight of a large table certify it too
+        folds = [np.flatnonzero(chooses.has(rows if members is None else group))]
 
     def fit(fold: NDArray[np.intp]) -> tuple[Model, int]:
         sample, aside, hashes = learn_apart(
             learn, table, y, sample_weight, fold, parameters.unknown, members
         )
+        validation = None if chooses is None else aside
         if members is not None:  # what is counted must be independent
             aside = aside.part(_one_of_each(group[fold], seed))
         if fold is folds[0]:
             warn_of_findings(sample, stacklevel=7)
-        rows = RowRecord.of(sample, named).with_rows("held-out", hashes)
-        model = fit_sample(parameters, sample, aside, target=target, named=named, rows=rows)
+        record = RowRecord.of(sample, named).with_rows("held-out", hashes)
+        model = fit_sample(
+            parameters, sample, aside, validation, target=target, named=named, rows=record
+        )
         assert model.held_out is not None
         return model, model.held_out.errors
 
@@ -181,6 +190,7 @@ def fit_sample(
     parameters: FitParameters,
     sample: Sample,
     aside: Sample | None = None,
+    validation: Sample | None = None,
     *,
     target: str | None = None,
     named: bool = True,
@@ -194,26 +204,36 @@ def fit_sample(
         costs = pruner.costs if isinstance(pruner, BoundPruner) else None
         model = _by_prior(parameters, sample, options, costs)
     else:
-        validation = None
-        if isinstance(pruner, BasePruner):
-            sample, validation = pruner.hold_out(sample)
+        chosen_on = validation
+        if chosen_on is None and isinstance(pruner, BasePruner):
+            sample, chosen_on = pruner.hold_out(sample)
         grown = _grown(sample, options, watch or Watch())
-        model = _pruned(parameters, grown, pruner, options, sample, validation)
+        model = _pruned(parameters, grown, pruner, options, sample, chosen_on)
     return replace(
         model,
         target=target,
         named=named,
-        held_out=None if aside is None else HeldOut.of(aside, model.tree, model.grown),
+        held_out=None if aside is None else _held_out(aside, model, validation is not None),
         rows=rows,
         row_counts=row_counts(model.grown, sample),
         no_certificate=_GROUPED if sample.groups is not None else "",
     )
 
 
+def _held_out(aside: Sample, model: Model, chose: bool) -> HeldOut:
+    """The rows set aside at the nodes of the model, which they may have chosen."""
+    held_out = HeldOut.of(aside, model.tree, model.grown)
+    choice = None if model.pruning is None else model.pruning.choice
+    if not chose or choice is None or choice.rule is None:
+        return held_out
+    # no other tree may be certified by rows that had a part in this one
+    return replace(held_out, choices=len(choice.weights), shown_before=True)
+
+
 def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:
-    """The tree of a sample; in rounds if someone watches."""
-    if watch == Watch():
-        return grow(sample, options)
+    """The tree of a sample; in rounds if there is a checkpoint."""
+    if watch.checkpoint is None:
+        return grow(sample, options, progress=watch.progress)
     bins = make_bins(sample.columns, sample.X.values)
     threads = effective_jobs(options.n_jobs)
     return grow_on_engine(
@@ -223,7 +243,6 @@ def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:
         options,
         factors=sample.factors,
         whole=is_whole(sample.weight),
-        limits=Limits(),
         progress=watch.progress,
         checkpoint=watch.checkpoint,
     )

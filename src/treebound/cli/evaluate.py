@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from treebound.cli.app import app, console
 from treebound.cli.messages import plain_table, print_message, print_result
 from treebound.cli.options import Data, Delta, FileOptions, Json, Model, More, Target, Threshold
+from treebound.cli.overwrite import check_output
 
 if TYPE_CHECKING:
     from treebound.certificate import Certificate
@@ -52,6 +53,7 @@ def evaluate(
     target: Target = None,
     delta: Delta = None,
     threshold: Threshold = None,
+    plot: Path | None = None,
     json: Json = False,
     options: FileOptions = FileOptions(),  # noqa: B008  # frozen
 ) -> None:
@@ -59,14 +61,22 @@ def evaluate(
 
     Prints how many rows are misclassified, every class with its precision and recall, the
     confusion matrix, and what the rows promise of new ones. The table may be larger than memory.
+
+    Parameters
+    ----------
+    plot
+        Where to draw how often answers are right, by their probability (PNG, SVG or PDF).
     """
     from treebound.cli.models import loaded_model, one_leaf, percent, tested_rows
     from treebound.cli.weighting import with_threshold
-    from treebound.show.quality import figures_of, quality_words
+    from treebound.show.quality import calibration_plot, figures_of, quality_words
 
+    check_output(plot, "png", reads=[model, data, *more, options.schema], force=True)
     loaded = with_threshold(loaded_model(model, data), threshold)
     tested = tested_rows(loaded, [data, *more], options, target)
     figures = figures_of(loaded, tested)
+    if plot is not None:
+        calibration_plot(figures).savefig(plot)
     kind: Literal["held-out"] | None = "held-out" if loaded.rows is None else None
     try:
         certificate = loaded.certify_tested(tested, kind and "held-out", delta=delta)

@@ -31,7 +31,7 @@ Pruning = Literal[Pruner, "none"]
 # As the library has them; said here again so that help need not load it.
 Criterion = Literal["entropy", "gini", "misclassification"]
 Thresholds = Literal["decimal", "midpoint", "observed"]
-Size = Literal["accurate", "balanced", "small"]
+Size = Literal["accurate", "balanced", "small", "detailed"]
 Unknown = Literal["other", "majority", "stop", "missing", "error"]
 Certify = Literal["training", "held-out", "folds", "prior"]
 Rules = Annotated[list[str], Parameter(negative="", show_default=False, allow_leading_hyphen=True)]
@@ -98,7 +98,8 @@ def fit(
         How the grown tree is pruned.
     size
         The tree of the least cross-validated error (accurate), or the smallest within half a
-        standard error of it (balanced; the default from 1,000 rows on), or within one (small).
+        standard error of it (balanced; the default from 1,000 rows on), or within one (small), or
+        the largest within one (detailed).
     criterion
         What a split should decrease.
     max_leaves

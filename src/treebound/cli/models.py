@@ -137,26 +137,28 @@ def summary(model: Model) -> str:
         f"misclassified ({percent(tree.errors / total)}; always {majority!r}: "
         f"{percent(constant_error(tree))})."
     )
-    lines += [*rules_in_words(model.options, tree), *_choice(model)]
+    result = model.pruning
+    if result and result.choice and result.choice.rule is not None and model.step is None:
+        lines[-1] += f" {result.choice_in_words}"
+    lines += [*rules_in_words(model.options, tree), *_odd(tree)]
     certificate = model.certificate
     reason = f"No certificate: {model.certificate_reason}"
     return "\n".join([*lines, reason if certificate is None else str(certificate)])
 
 
-def _choice(model: Model) -> list[str]:
-    """The chosen size and its alternatives; what would help where the tree is one leaf."""
-    result = model.pruning
+def _odd(tree: Tree) -> list[str]:
+    """That class weights make rows few; what would help where the tree is one leaf."""
     lines = []
-    if result and result.choice and result.choice.rule is not None and model.step is None:
-        lines.append(result.choice_in_words)
-    tree = model.tree
     if tree.factors is not None and float(tree.mass[0]) < 0.5 * float(tree.weight[0]):
         lines.append(
             f"With these class weights {_number(float(tree.weight[0]))} examples count as "
             f"{tree.mass[0]:,.0f}."
         )
     if tree.n_leaves == 1 and tree.n_classes > 1 and tree.factors is None:
-        lines.append("Hint: --class-weight balanced, or --costs LABEL=COST, if all classes matter.")
+        lines.append(
+            "Hint: --class-weight balanced, or --costs LABEL=COST, if all classes matter; in "
+            "Python, BoundPruner(score='log-loss') for probabilities."
+        )
     return lines
 
 

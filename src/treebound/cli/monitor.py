@@ -12,6 +12,7 @@ from treebound.cli.overwrite import check_output
 
 if TYPE_CHECKING:
     from treebound.certificate.monitor import Monitor
+    from treebound.data.frames import Table
     from treebound.model import Model as FittedModel
 
 _EXAMPLES = """\
@@ -62,12 +63,8 @@ def monitor(
     check_output(plot, "png", reads=reads, force=True)
     loaded = loaded_model(model, data)
     watched = _continued(state, _fresh(loaded, labels, alpha))
-    if labels:
-        columns = _outcomes(loaded, data, options, target)
-        evidence = _watch(watched.update, columns, watched, plot is not None)
-    else:
-        reached = [_leaves(loaded, data, options)]
-        evidence = _watch(watched.update_leaves, reached, watched, plot is not None)
+    rows = _rows(loaded, data, options, target, labels)
+    evidence = _watch(watched, loaded, *rows, in_parts=plot is not None)
     if state is not None:
         write_text(state, watched.to_json() + "\n")
     if plot is not None:
@@ -127,35 +124,35 @@ def _continued(state: Path | None, fresh: Monitor) -> Monitor:
     return kept
 
 
-def _outcomes(model: FittedModel, data: Path, options: FileOptions, target: str | None) -> Any:
-    """The true labels, and the predictions."""
-    from treebound.cli.models import labelled_rows
+def _rows(
+    model: FittedModel, data: Path, options: FileOptions, target: str | None, labels: bool
+) -> tuple[Table, Any]:
+    """The rows, and their labels as the classes of the model."""
+    from treebound.cli.models import labelled_rows, schema_of
+    from treebound.data.files import read_raw
     from treebound.data.targets import read_classes
 
-    rows = labelled_rows(model, data, options, target)
-    return model.classes[read_classes(rows.labels(), model.classes)], model.predict(rows.table())
-
-
-def _leaves(model: FittedModel, data: Path, options: FileOptions) -> Any:
-    """The leaf of each row."""
-    from treebound.cli.models import schema_of
-    from treebound.data.files import read_raw
-
+    if labels:
+        found = labelled_rows(model, data, options, target)
+        return found.table(), model.classes[read_classes(found.labels(), model.classes)]
     rows = read_raw(str(data), schema_of(model, options), unknown="keep")
     if not len(rows):
         raise ValueError(f"{data} has no rows, only the names of its columns.")
-    return model.apply(rows.table())
+    return rows.table(), None
 
 
-def _watch(update: Any, columns: Any, watched: Monitor, in_parts: bool) -> list[list[float]]:
+def _watch(
+    watched: Monitor, model: FittedModel, table: Table, labels: Any, *, in_parts: bool
+) -> list[list[float]]:
     """Add the rows, in parts to draw; the log evidence of each stream after each of them."""
     import numpy as np
 
-    m = len(columns[0])
-    parts = np.array_split(np.arange(m), max(1, min(m, _MOST_PARTS)) if in_parts else 1)
+    m = table.shape[0]
     evidence = []
-    for part in parts:
-        update(*(column[part] for column in columns))
+    for part in np.array_split(np.arange(m), max(1, min(m, _MOST_PARTS)) if in_parts else 1):
+        keep = np.zeros(m, dtype=bool)
+        keep[part] = True
+        watched.update_rows(model, table.rows(keep), None if labels is None else labels[part])
         evidence.append([float(part[-1] + 1), *(one.log_wealth for one in watched.streams)])
     return evidence
 

@@ -57,7 +57,7 @@ class WeightOptions:
 
     def applied(self, sample: Sample, parameters: FitParameters) -> Sample:
         """The weighted sample; the classes are set in the parameters."""
-        from treebound.data.weights import class_factors, class_totals
+        from treebound.data.weights import class_factors, class_totals, relative_weights
         from treebound.pruning import BoundPruner
 
         if self.weight_column is not None:
@@ -69,6 +69,7 @@ class WeightOptions:
             parameters.class_weight = weights
             totals = class_totals(sample.y, sample.weight, sample.n_classes)
             sample = replace(sample, factors=class_factors(weights, sample.classes, totals))
+        sample = replace(sample, weight=relative_weights(sample.weight))  # as Sample.learn does
         if self.costs:
             if parameters.pruning != "bound":
                 raise ValueError(
@@ -135,7 +136,7 @@ def _pairs(texts: Sequence[str], option: str) -> list[tuple[str, float]]:
 def _weighted_by(sample: Sample, name: str) -> Sample:
     """The sample without the column of weights, with these weights; rows of weight 0 go."""
     from treebound.data import Matrix
-    from treebound.data.weights import relative_weights, row_weights
+    from treebound.data.weights import row_weights
 
     names = [column.name for column in sample.columns]
     if name not in names or sample.columns[names.index(name)].kind != "real":
@@ -150,7 +151,7 @@ def _weighted_by(sample: Sample, name: str) -> Sample:
     if weight is None:
         return rest
     keep = weight > 0
-    return replace(rest.part(keep), weight=relative_weights(row_weights(weight[keep], keep.sum())))
+    return replace(rest.part(keep), weight=row_weights(weight[keep], keep.sum()))
 
 
 def with_threshold(model: Model, text: str | None) -> Model:

@@ -31,9 +31,9 @@ class DatasetBatches(Batches):
 
     def _files(self) -> dict[str, Any]:
         """The files, with their size and time."""
-        held = [one for one in self._fragments if getattr(one, "filesystem", None) is not None]
-        found = {one.path: one.filesystem.get_file_info(one.path) for one in held}
-        return {path: (info.size, info.mtime_ns) for path, info in found.items()}
+        held = [own for own in self._fragments if getattr(own, "filesystem", None) is not None]
+        states = {own.path: own.filesystem.get_file_info(own.path) for own in held}
+        return {path: (info.size, info.mtime_ns) for path, info in states.items()}
 
     @property
     def names(self) -> list[str]:
@@ -119,7 +119,7 @@ class DatasetBatches(Batches):
         import pyarrow as pa
         from pyarrow.parquet import ParquetFile
 
-        pieces = [piece for one in self._fragments for piece in one.split_by_row_group()]
+        pieces = [piece for fragment in self._fragments for piece in fragment.split_by_row_group()]
         chosen = np.unique(np.linspace(0, len(pieces) - 1, min(_PIECES, len(pieces))).astype(int))
         target = pa.schema([self._dataset.schema.field(name) for name in columns])
         with self._states.unchanged():
@@ -153,21 +153,21 @@ def _with_common_types(dataset: Any, fragments: list[Any]) -> Any:
     from pyarrow.dataset import get_partition_keys
 
     schema = dataset.schema
-    files = [one for one in fragments if getattr(one, "path", None)]
+    files = [file for file in fragments if getattr(file, "path", None)]
     if not files or not hasattr(dataset, "filesystem"):
         return dataset
     keys = get_partition_keys(files[0].partition_expression)
     inside = [name for name in schema.names if name not in keys]
     if {*inside} != {*files[0].physical_schema.names} - {*keys}:
         return dataset
-    for one in files:
-        own = one.physical_schema
-        file_lacks(one.path, own.names, inside, keys)
+    for file in files:
+        own = file.physical_schema
+        file_lacks(file.path, own.names, inside, keys)
         try:
             schema = pa.unify_schemas([schema, own], promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise ValueError(
-                f"The files of a table must have columns of one type. {one.path}: {error}. "
+                f"The files of a table must have columns of one type. {file.path}: {error}. "
                 "Hint: write it again with the types of the others."
             ) from None
     return dataset if schema.equals(dataset.schema) else _retyped(dataset, files, schema)

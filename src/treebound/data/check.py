@@ -60,7 +60,8 @@ class TableReport:
     def __repr__(self) -> str:
         lines = [f"{self.n_rows:,} rows", "", *aligned([HEADINGS, *self.rows()]), ""]
         lines += [
-            f"{one.subject} {one.what}.\n    {_sentence(one.remedy)}" for one in self.findings
+            f"{finding.subject} {finding.what}.\n    {_sentence(finding.remedy)}"
+            for finding in self.findings
         ]
         return "\n".join(lines if self.findings else [*lines, "Nothing looks suspicious."])
 
@@ -146,7 +147,7 @@ def file_findings(raw: RawTable) -> list[Finding]:
 
     table = raw.native()
     ignored = {*raw.schema.ignored} - {*raw.asked.ignored}
-    found = date_findings([n for n in ignored if pa.types.is_temporal(table.column(n).type)])
+    lost = date_findings([n for n in ignored if pa.types.is_temporal(table.column(n).type)])
     for column in raw.schema.columns if raw.from_text else ():
         texts = table.column(column.name)
         if column.kind == "real" and pc.any(pc.match_substring_regex(texts, r"^\s*0\d")).as_py():
@@ -154,24 +155,24 @@ def file_findings(raw: RawTable) -> list[Finding]:
             if len(padded):
                 what = f"holds codes with leading zeros, such as {padded[0].as_py()!r}"
                 remedy = "if they are codes, make it nominal: as numbers they lose the zeros"
-                found.append(Finding(column.name, what, remedy, note=True))
-    return found
+                lost.append(Finding(column.name, what, remedy, note=True))
+    return lost
 
 
 def _facts(column: Column, values: NDArray[Any]) -> dict[str, Any]:
     """Number of values, of missing ones, and the extent or the commonest categories."""
     facts: dict[str, Any] = {"name": column.name, "kind": column.kind}
     if column.kind == "real":
-        known = values[~np.isnan(values)]
-        low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
-        facts |= {"least": low, "greatest": high, "values": len(np.unique(known))}
+        present = values[~np.isnan(values)]
+        low, high = (float(present.min()), float(present.max())) if len(present) else (None, None)
+        facts |= {"least": low, "greatest": high, "values": len(np.unique(present))}
     else:
-        categories, known = column.categories or (), values[values >= 0]
-        counts = np.bincount(known, minlength=len(categories))
+        categories, present = column.categories or (), values[values >= 0]
+        counts = np.bincount(present, minlength=len(categories))
         order = np.argsort(-counts, kind="stable")[:_SHOWN].tolist()
         facts["commonest"] = {str(categories[at]): int(counts[at]) for at in order}
         facts["values"] = int((counts > 0).sum())
-    return {**facts, "missing": len(values) - len(known)}
+    return {**facts, "missing": len(values) - len(present)}
 
 
 def _content(facts: Mapping[str, Any]) -> str:

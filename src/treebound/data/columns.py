@@ -81,12 +81,12 @@ def landscape_of(columns: Sequence[Column], *, observed: bool = False) -> Landsc
     nominal: list[int | None] = []
     for column in columns:
         copies = 2 if column.missing else 1
-        known = column.declared or observed
+        counted = column.declared or observed
         size = column.n_categories
-        if column.kind == "real" or (column.kind == "ordinal" and not known):
+        if column.kind == "real" or (column.kind == "ordinal" and not counted):
             real += copies
         elif column.kind == "ordinal":
             ordinal += [max(size + column.missing, 1)] * copies
         else:
-            nominal.append(max(size + column.missing, 1) if known else None)
+            nominal.append(max(size + column.missing, 1) if counted else None)
     return Landscape(real, tuple(ordinal), tuple(nominal))

@@ -256,22 +256,22 @@ class Source:
         return FileReader(self.files, self.given)
 
     def _chunk(self, name: str, rows: Any, from_text: bool, first: int) -> RawTable:
-        given = self.given
-        return RawTable(name, rows, from_text, given, first, self.unknown, asked=given)
+        schema = self.given
+        return RawTable(name, rows, from_text, schema, first, self.unknown, asked=schema)
 
     # -- types ---------------------------------------------------------------------------------
 
     def _check(self, chunk: RawTable) -> None:
         """Find the columns of the schema, and those that are not in it."""
-        given, names = self.given, chunk.names
+        schema, names = self.given, chunk.names
         self._infer = set()
         if self._complete:
             # a column that is ignored may be in other files only
             several = self.files is not None and len(self.files) > 1
-            aside = {given.target, *(given.ignored if several else ())}
-            need(names, [name for name in given.order if name not in aside], chunk.name)
-            if given.others == "infer":
-                self._infer = {*names} - {*given.names, *given.ignored, given.target or ""}
+            aside = {schema.target, *(schema.ignored if several else ())}
+            need(names, [name for name in schema.order if name not in aside], chunk.name)
+            if schema.others == "infer":
+                self._infer = {*names} - {*schema.names, *schema.ignored, schema.target or ""}
 
     def _see(self, chunk: RawTable) -> None:
         """Settle the types of columns that are inferred from texts, and of the labels."""
@@ -293,32 +293,32 @@ class Source:
         if kind == "nominal":
             return
         try:
-            found = numbers(chunk.values(name), name, self.given)
+            values = numbers(chunk.values(name), name, self.given)
         except ValueError:
             self._kinds[name] = "nominal"
             self._changed |= kind == "real"
             return
-        if not np.isnan(found).all():
+        if not np.isnan(values).all():
             self._kinds[name] = "real"
-            chunk._read[name] = RawColumn("number", found)
+            chunk._read[name] = RawColumn("number", values)
 
     def _schema(self, chunk: RawTable) -> Schema:
         """The schema with all columns of the table, in the table's order."""
-        given = self.given
+        asked = self.given
         if not self._complete:
             absent = self._optional.difference(chunk.names)
-            kept = tuple(column for column in given.columns if column.name not in absent)
-            return replace(given, columns=kept) if absent else given
-        declared = {column.name: column for column in given.columns}
+            kept = tuple(column for column in asked.columns if column.name not in absent)
+            return replace(asked, columns=kept) if absent else asked
+        declared = {column.name: column for column in asked.columns}
         columns: list[Column] = []
         for name in chunk.names:
             if name in declared:
                 columns.append(declared[name])
             elif name in self.inferred:
                 columns += self._inferred(chunk, name)
-        ignored = {*chunk.names} - {column.name for column in columns} - {given.target}
+        ignored = {*chunk.names} - {column.name for column in columns} - {asked.target}
         return replace(
-            given,
+            asked,
             columns=tuple(columns),
             ignored=tuple(name for name in chunk.names if name in ignored),
             order=tuple(chunk.names),
@@ -332,8 +332,8 @@ class Source:
             column = infer_column(name, chunk.values(name), self.given)
         except ValueError:  # dates, lists and the like
             return []
-        found = column.kind != "real" and not column.declared
-        return [replace(column, categories=None) if found else column]
+        undeclared = column.kind != "real" and not column.declared
+        return [replace(column, categories=None) if undeclared else column]
 
 
 def _label_type(facts: tuple[bool, bool, bool]) -> str:

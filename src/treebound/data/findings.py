@@ -83,11 +83,11 @@ class Finding:
 
 def warn_of_findings(sample: Sample, *, stacklevel: int = 2) -> None:
     """Warn of what is suspicious about a training sample, the first few by name."""
-    found = [one for one in findings(sample) if not one.note]
-    for one in found[:_SHOWN]:
-        warnings.warn(str(one), UserWarning, stacklevel=stacklevel)
-    if len(found) > _SHOWN:
-        more = ", ".join(repr(one.column) for one in found[_SHOWN:][:20] if one.column)
+    serious = [finding for finding in findings(sample) if not finding.note]
+    for finding in serious[:_SHOWN]:
+        warnings.warn(str(finding), UserWarning, stacklevel=stacklevel)
+    if len(serious) > _SHOWN:
+        more = ", ".join(repr(own.column) for own in serious[_SHOWN:][:20] if own.column)
         words = f"Other columns are suspicious too: {more}. Hint: see treebound.check."
         warnings.warn(words, UserWarning, stacklevel=stacklevel)
 
@@ -101,11 +101,11 @@ def findings(sample: Sample) -> list[Finding]:
     """
     if sample.n_rows < _FEW_ROWS:
         return []
-    found = [*_real_columns(sample)]
+    listed = [*_real_columns(sample)]
     for column, codes in zip(sample.columns, sample.X.values, strict=True):
         if column.kind != "real":
-            found += _categories(column, codes)
-    return [*found, *_repeated_rows(sample)]
+            listed += _categories(column, codes)
+    return [*listed, *_repeated_rows(sample)]
 
 
 def target_findings(sample: Sample, target: str) -> list[Finding]:
@@ -122,15 +122,15 @@ def target_findings(sample: Sample, target: str) -> list[Finding]:
         label = labels[0]
         remedy = "a tree has nothing to tell apart; name another target"
         return [Finding(target, f"is {label!r} in every row", remedy)]
-    found = [*_classes(target, counts, labels)]
+    listed = [*_classes(target, counts, labels)]
     if len(sample.columns) > 1 and sample.n_classes <= sample.n_rows // 10:
         step = max(1, sample.n_rows // _TOLD_ROWS)
-        found += [
+        listed += [
             told
             for column, values in zip(sample.columns, sample.X.values, strict=True)
             if (told := _told(column, values, sample, step, target)) is not None
         ]
-    return found
+    return listed
 
 
 def _classes(target: str, counts: NDArray[np.intp], labels: list[Any]) -> Iterator[Finding]:
@@ -249,10 +249,10 @@ def few_whole_values(sample: Sample) -> Iterator[Finding]:
     codes = []
     for column, values in zip(sample.columns, sample.X.values, strict=True):
         if column.kind == "real" and 3 <= _distinct(values[:_FIRST_ROWS]) <= _FEW_CODES + 1:
-            known = np.unique(values[~np.isnan(values)])
-            small = np.abs(known) < _LARGEST_CODE
-            if 3 <= len(known) <= _FEW_CODES and (small & (known == np.rint(known))).all():
-                codes.append((column.name, f"{known[0]:.0f} to {known[-1]:.0f}"))
+            distinct = np.unique(values[~np.isnan(values)])
+            small = np.abs(distinct) < _LARGEST_CODE
+            if 3 <= len(distinct) <= _FEW_CODES and (small & (distinct == np.rint(distinct))).all():
+                codes.append((column.name, f"{distinct[0]:.0f} to {distinct[-1]:.0f}"))
     if codes and sample.n_rows >= _FEW_ROWS:
         (name, extent), more = codes[0], [repr(other) for other, _ in codes[1:]]
         what = f"holds few whole numbers, {extent}"

@@ -129,10 +129,13 @@ class LeftOut:
     def split(self, sample: Sample, first: int = 0) -> tuple[Sample, Sample]:
         """The other rows, and those left out; ``first`` is the number of the first row."""
         numbers = np.arange(first, first + sample.n_rows)
-        if sample.groups is not None:
-            numbers = sample.groups
-        inside = _mixed(numbers.astype(np.uint64) ^ np.uint64(self.key)) % np.uint64(10) == 0
+        inside = self.has(numbers if sample.groups is None else sample.groups)
         return sample.part(~inside), sample.part(inside)
+
+    def has(self, numbers: Ints) -> NDArray[np.bool_]:
+        """Whether rows (or groups) of these numbers are left out."""
+        places = _mixed(numbers.astype(np.uint64) ^ np.uint64(self.key)) % np.uint64(10)
+        return np.asarray(places == 0)
 
 
 def _group_places(sample: Sample, seed: int | None) -> Ints:

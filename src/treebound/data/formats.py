@@ -79,22 +79,22 @@ class TableFile:
 
 def files_of(paths: Sequence[str | os.PathLike[str]]) -> list[TableFile]:
     """The files that some paths name; folders stand for the files in them."""
-    found: list[TableFile] = []
+    files: list[TableFile] = []
     for path in map(Path, paths):
         if str(path) == "-":
-            found.append(_piped())
+            files.append(_piped())
         elif path.is_dir():
             inside = sorted(file for file in path.rglob("*") if _is_table(file))
-            found += [_file(file, _keys(file.relative_to(path))) for file in inside]
+            files += [_file(file, _keys(file.relative_to(path))) for file in inside]
         else:
-            found.append(_file(path, {}))
-    kinds = {file.kind for file in found}
+            files.append(_file(path, {}))
+    kinds = {file.kind for file in files}
     if len(kinds) != 1:
         what = "no file" if not kinds else f"{' and '.join(sorted(kinds))} files together"
         raise ValueError(
             f"A table must be in files of one kind. Got {what} in {', '.join(map(str, paths[:5]))}."
         )
-    return found
+    return files
 
 
 def _piped() -> TableFile:
@@ -226,11 +226,11 @@ class FileReader:
         self._types: dict[str, pa.DataType] = {}
         if not files[0].is_text:
             schemas = [_arrow_schema(file) for file in files]
-            for file, found in zip(files, schemas, strict=True):
-                self._check_names(file, found.names)
+            for file, own in zip(files, schemas, strict=True):
+                self._check_names(file, own.names)
             self._types = {
-                name: _common([(file, found.field(name).type) for file, found in
-                               zip(files, schemas, strict=True) if name in found.names], name)
+                name: _common([(file, own.field(name).type) for file, own in
+                               zip(files, schemas, strict=True) if name in own.names], name)
                 for name in self._names
             }  # fmt: skip
         keys = {name for file in files for name in file.keys}
@@ -403,10 +403,10 @@ def _arrow_tables(file: TableFile, names: list[str], rows: int | None) -> Iterat
             yield pa.Table.from_batches([batch])
 
 
-def _common(found: Sequence[tuple[TableFile, pa.DataType]], name: str) -> pa.DataType:
+def _common(held: Sequence[tuple[TableFile, pa.DataType]], name: str) -> pa.DataType:
     """The type of a column in all files: whole numbers then fractions, nothing then anything."""
     types = pa.types
-    telling = [(file, kind) for file, kind in found if not types.is_null(kind)]
+    telling = [(file, kind) for file, kind in held if not types.is_null(kind)]
     kinds = [kind for _, kind in telling]
     if len(set(kinds)) <= 1:
         return kinds[0] if kinds else pa.null()
@@ -419,10 +419,10 @@ def _common(found: Sequence[tuple[TableFile, pa.DataType]], name: str) -> pa.Dat
         return pa.string()
     families = [(_is_number(kind), _is_text(kind)) for kind in plain]
     other = next((at for at, family in enumerate(families) if family != families[0]), 1)
-    (first, one), (second, two) = telling[0], telling[other]
+    (first, kind), (second, other_kind) = telling[0], telling[other]
     raise ValueError(
-        f"Column {name!r} must be of one type in every file. It is {one} in {first.name} and {two} "
-        f"in {second.name}. Hint: write one of them again."
+        f"Column {name!r} must be of one type in every file. It is {kind} in {first.name} and "
+        f"{other_kind} in {second.name}. Hint: write one of them again."
     )
 
 

@@ -216,16 +216,16 @@ def _read_frame(frame: Any, *, as_matrix: bool = True) -> Table:
     dtypes = list(frame.schema.values())
     strings = all(isinstance(name, str) for name in names)
     labels = tuple(names) if strings else tuple(f"x{i}" for i in range(len(names)))
-    known = tuple(names) if strings else None
+    own_names = tuple(names) if strings else None
     if as_matrix and _is_one_array(frame, dtypes):
         numbers = frame.to_numpy()
         if numbers.dtype in (np.float64, np.float32):
-            return Table(known, frame.shape, numbers)
+            return Table(own_names, frame.shape, numbers)
     raw = tuple(
         read_series(frame.get_column(name), f"Column {label!r}")
         for name, label in zip(names, labels, strict=True)
     )
-    return Table(known, frame.shape, raw=raw)
+    return Table(own_names, frame.shape, raw=raw)
 
 
 def _is_one_array(frame: Any, dtypes: list[Any]) -> bool:
@@ -287,8 +287,8 @@ def _text(series: Any, label: str) -> RawColumn:
     if library.is_pandas_like():
         if getattr(native.dtype, "storage", "") == "pyarrow":
             return _arrow_text(native.array.__arrow_array__(), label)
-        codes, found = native.factorize()
-        return found_column("text", np.asarray(codes), list(found))
+        codes, distinct = native.factorize()
+        return found_column("text", np.asarray(codes), list(distinct))
     return column_of(series.to_list(), label)
 
 
@@ -346,12 +346,12 @@ def _arrow_codes(chunked: Any, label: str) -> RawColumn:
     if hasattr(array, "chunks"):  # no rows in the last of several chunks
         array = array.chunk(0)
     codes = array.indices.fill_null(MISSING).to_numpy(zero_copy_only=False)
-    found = array.dictionary.to_pylist()
-    family = family_of(found)
+    categories = array.dictionary.to_pylist()
+    family = family_of(categories)
     if array.type.ordered:
-        return coded_column(codes, tuple(found), ordered=True)
+        return coded_column(codes, tuple(categories), ordered=True)
     if family == "other":
-        raise ValueError(mixed_types(label, found))
+        raise ValueError(mixed_types(label, categories))
     return _used(family, codes, array.dictionary)
 
 

@@ -1,6 +1,6 @@
 """Learning a table in parts: what each part knows of its columns and classes, put together.
 
-The result is what :meth:`Sample.learn` finds on all rows at once.
+A table in memory is one part: :meth:`Sample.learn` takes the same steps.
 """
 
 from __future__ import annotations
@@ -14,20 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.columns import Column
-from treebound.data.encoding import learn_matrix, read_matrix
+from treebound.data.encoding import read_matrix
 from treebound.data.frames import Table, read_columns, read_table
 from treebound.data.matrix import Matrix
 from treebound.data.raw import family_of, smallest_ints
-from treebound.data.sample import Sample, same_length
+from treebound.data.sample import LearnedRows, Sample, same_length, without_zeros
 from treebound.data.targets import learn_classes, read_classes
 from treebound.data.weights import (
     check_total,
     class_factors,
-    class_totals,
     is_whole,
     row_weights,
     scaled_weights,
-)
+)  # fmt: skip
 
 __all__ = [
     "PartFacts",
@@ -85,46 +84,30 @@ def learn_part(
     sample_rows: int = 4096,
 ) -> PartFacts:
     """Learn from one part of the rows."""
-    found = _kept(X, y, weight)
-    if found is None:
+    if _is_empty_part(y, weight):
         return PartFacts(number, 0)
-    table, labels, weights = found
-    classes, codes = learn_classes(labels)
-    matrix = learn_matrix(
-        table, categorical_features=categorical_features, ordinal_features=ordinal_features
+    rows = LearnedRows.of(
+        X,
+        y,
+        weight,
+        part=True,
+        categorical_features=categorical_features,
+        ordinal_features=ordinal_features,
     )
-    n = len(codes)
+    n, matrix, whole = len(rows.codes), rows.matrix, is_whole(rows.weight)
     some = np.unique(np.linspace(0, n - 1, min(n, max(sample_rows, 1))).astype(np.int64))
     sample = tuple(
         values[some].astype(np.float64) if column.kind == "real" else np.empty(0)
         for column, values in zip(matrix.columns, matrix.values, strict=True)
     )
-    totals = tuple(class_totals(codes, weights, len(classes)))
-    whole = is_whole(weights)
-    return PartFacts(number, n, table.names, matrix.columns, classes, totals, whole, sample)
+    return PartFacts(
+        number, n, rows.names, matrix.columns, rows.classes, rows.totals(), whole, sample
+    )
 
 
-def _kept(X: Any, y: Any, weight: Any) -> tuple[Table, Any, NDArray[np.float64] | None] | None:
-    """The rows whose weight is not zero; None where there is none."""
-    n = len(y)
-    if n == 0:
-        return None
-    if weight is not None and not np.any(np.asarray(weight)):
-        return None
-    table = read_table(X)
-    same_length(table.shape[0], n)
-    weights = row_weights(weight, n, part=True)
-    if weights is None or weights.all():
-        return table, y, weights
-    keep = weights > 0
-    labels = _chosen(y, keep)
-    return table.rows(keep), labels, row_weights(weights[keep], int(keep.sum()), part=True)
-
-
-def _chosen(y: Any, keep: NDArray[np.bool_]) -> NDArray[Any]:
-    classes, codes = learn_classes(y)
-    chosen: NDArray[Any] = classes[codes[keep]]
-    return chosen
+def _is_empty_part(y: Any, weight: Any) -> bool:
+    """Whether no row has a weight above zero."""
+    return len(y) == 0 or (weight is not None and not np.any(np.asarray(weight)))
 
 
 # -- putting together --------------------------------------------------------------------------
@@ -290,11 +273,15 @@ def with_numbers(
 
 def read_part(X: Any, y: Any, weight: Any, schema: Schema) -> Sample:
     """One part of the rows with the columns and classes of all; it may have no rows."""
-    found = _kept(X, y, weight)
-    if found is None:
+    if _is_empty_part(y, weight):
         return empty_sample(schema)
-    table, labels, weights = found
-    codes = read_classes(labels, schema.classes)
+    table = read_table(X)
+    same_length(table.shape[0], len(y))
+    table, weights, keep = without_zeros(table, row_weights(weight, len(y), part=True))
+    if keep is not None:  # labels of the others may be none of the classes
+        labels, which = learn_classes(y)
+        y = labels[which[keep]]
+    codes = read_classes(y, schema.classes)
     if schema.scale is not None:
         weights = scaled_weights(np.ones(len(codes)) if weights is None else weights, schema.scale)
     matrix = read_matrix(table, schema.columns, named=False, unknown="error")

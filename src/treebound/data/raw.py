@@ -43,9 +43,10 @@ class RawColumn:
         if self.categories is None or self.declared:
             return replace(self, values=values, missing=missing)
         used = np.unique(values[values >= 0]).astype(np.intp)
-        found = tuple(self.categories[i] for i in used)
+        categories = tuple(self.categories[i] for i in used)
         codes = np.where(values < 0, MISSING, np.searchsorted(used, values))
-        return RawColumn(self.family if found else "empty", _narrow(codes, len(found)), found)
+        family = self.family if categories else "empty"
+        return RawColumn(family, _narrow(codes, len(categories)), categories)
 
     def take(self, rows: NDArray[Any]) -> RawColumn:
         """Select rows by index; the categories are kept."""
@@ -80,11 +81,11 @@ class RawColumn:
         """The distinct values, and the index of each row's value among them, -1 where missing."""
         if self.categories is not None:
             return list(self.categories), self.values
-        known = self.known
-        found, inverse = np.unique(self.values[known], return_inverse=True)
+        present = self.known
+        values, inverse = np.unique(self.values[present], return_inverse=True)
         codes = np.full(len(self.values), MISSING, dtype=np.int64)
-        codes[known] = inverse
-        return _plain(found), codes
+        codes[present] = inverse
+        return _plain(values), codes
 
 
 def as_float(value: Any) -> float:
@@ -95,13 +96,13 @@ def as_float(value: Any) -> float:
         return inf if value > 0 else -inf
 
 
-def _plain(found: NDArray[Any]) -> list[Any]:
+def _plain(values: NDArray[Any]) -> list[Any]:
     """Distinct numbers as Python numbers; whole floats as ints."""
-    if found.dtype.kind == "f":
-        whole = bool((found == np.round(found)).all() and (np.abs(found) < 2**53).all())
+    if values.dtype.kind == "f":
+        whole = bool((values == np.round(values)).all() and (np.abs(values) < 2**53).all())
         if whole:
-            return list(found.astype(np.int64).tolist())
-    return list(found.tolist())
+            return list(values.astype(np.int64).tolist())
+    return list(values.tolist())
 
 
 def smallest_ints(n_categories: int) -> type[np.signedinteger[Any]]:
@@ -122,18 +123,20 @@ def coded_column(codes: NDArray[Any], categories: tuple[Any, ...], *, ordered: b
     return RawColumn(family_of(categories), values, categories, ordered, declared=True)
 
 
-def found_column(family: Family, codes: NDArray[Any], found: Sequence[Any]) -> RawColumn:
+def found_column(family: Family, codes: NDArray[Any], categories: Sequence[Any]) -> RawColumn:
     """A column with categories found in the data, sorted: row order must not matter."""
-    order = sorted(range(len(found)), key=found.__getitem__)
-    inside = len(codes) == 0 or (codes.min() >= MISSING and codes.max() < len(found))
-    if inside and order == list(range(len(found))):
-        return RawColumn(family if found else "empty", _narrow(codes, len(found)), tuple(found))
-    rank = np.full(len(found) + 1, MISSING, dtype=smallest_ints(len(found)))
-    rank[order] = np.arange(len(found))
+    order = sorted(range(len(categories)), key=categories.__getitem__)
+    inside = len(codes) == 0 or (codes.min() >= MISSING and codes.max() < len(categories))
+    if inside and order == list(range(len(categories))):
+        return RawColumn(
+            family if categories else "empty", _narrow(codes, len(categories)), tuple(categories)
+        )
+    rank = np.full(len(categories) + 1, MISSING, dtype=smallest_ints(len(categories)))
+    rank[order] = np.arange(len(categories))
     if not inside:
-        codes = np.where((codes < 0) | (codes >= len(found)), len(found), codes)
-    categories = tuple(found[i] for i in order)
-    return RawColumn(family if found else "empty", rank[codes], categories)
+        codes = np.where((codes < 0) | (codes >= len(categories)), len(categories), codes)
+    categories = tuple(categories[i] for i in order)
+    return RawColumn(family if categories else "empty", rank[codes], categories)
 
 
 def boolean_column(
@@ -167,9 +170,9 @@ def column_of(values: list[Any], label: str) -> RawColumn:
         return number_column(values)
     if not all(issubclass(t, _TEXT) for t in types):
         raise ValueError(mixed_types(label, [v for v in values if v is not None]))
-    found: dict[str, int] = {}
-    codes = [MISSING if v is None else found.setdefault(v, len(found)) for v in values]
-    return found_column("text", np.array(codes), list(found))
+    places: dict[str, int] = {}
+    codes = [MISSING if v is None else places.setdefault(v, len(places)) for v in values]
+    return found_column("text", np.array(codes), list(places))
 
 
 def number_column(values: list[Any]) -> RawColumn:
@@ -214,10 +217,10 @@ def mixed_types(label: str, values: Iterable[Any]) -> str:
     examples: dict[str, Any] = {}
     for value in values:
         examples.setdefault(type(value).__name__, value)
-    found = ", ".join(f"{name} ({value!r})" for name, value in sorted(examples.items()))
+    listed = ", ".join(f"{name} ({value!r})" for name, value in sorted(examples.items()))
     return (
         f"{label} must hold numbers, text, booleans or categories, of one type only. "
-        f"Got {found} instead. Hint: convert it to one type, for example with astype(str)."
+        f"Got {listed} instead. Hint: convert it to one type, for example with astype(str)."
     )
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.columns import Column, Unknown
 from treebound.data.encoding import learn_matrix, read_matrix
-from treebound.data.frames import read_table
+from treebound.data.frames import Table, read_table
 from treebound.data.matrix import Matrix
 from treebound.data.targets import learn_classes, read_classes
 from treebound.data.weights import (
@@ -180,22 +181,18 @@ class Sample:
         >>> sample.y.tolist(), sample.classes.tolist(), sample.columns[1].categories
         ([0, 1], ['no', 'yes'], ('blue', 'red'))
         """
-        table = read_table(X)
-        classes, codes = learn_classes(y)
-        same_length(table.shape[0], len(codes))
-        weight, members = row_weights(sample_weight, len(codes)), group_codes(groups, len(codes))
-        if weight is not None and not weight.all():
-            keep = weight > 0
-            table, weight = table.rows(keep), row_weights(weight[keep], int(keep.sum()))
-            classes, codes = learn_classes(classes[codes[keep]])
-            members = None if members is None else members[keep]
-        totals = () if class_weight is None else class_totals(codes, weight, len(classes))
-        factors = class_factors(class_weight, classes, totals)
-        weight = relative_weights(weight)
-        matrix = learn_matrix(
-            table, categorical_features=categorical_features, ordinal_features=ordinal_features
+        rows = LearnedRows.of(
+            X,
+            y,
+            sample_weight,
+            groups,
+            categorical_features=categorical_features,
+            ordinal_features=ordinal_features,
         )
-        return cls(matrix, codes, weight, classes, factors, members)
+        totals = () if class_weight is None else rows.totals()
+        factors = class_factors(class_weight, rows.classes, totals)
+        weight = relative_weights(rows.weight)
+        return cls(rows.matrix, rows.codes, weight, rows.classes, factors, rows.groups)
 
     @classmethod
     def read(
@@ -235,13 +232,58 @@ class Sample:
         table = read_table(X)
         codes = read_classes(y, np.asarray(classes))
         same_length(table.shape[0], len(codes))
-        weight = row_weights(sample_weight, len(codes))
-        if weight is not None and not weight.all():
-            keep = weight > 0
-            table, weight = table.rows(keep), row_weights(weight[keep], int(keep.sum()))
-            codes = codes[keep]
+        table, weight, keep = without_zeros(table, row_weights(sample_weight, len(codes)))
+        codes = codes if keep is None else codes[keep]
         matrix = read_matrix(table, columns, named=named, needed=needed, unknown=unknown)
         return cls(matrix, codes, relative_weights(weight), classes, factors)
+
+
+class LearnedRows(NamedTuple):
+    """Rows, those of weight zero left out, and the columns and classes learned of them."""
+
+    matrix: Matrix
+    codes: NDArray[np.int32]
+    weight: NDArray[np.float64] | None  # as it was given
+    classes: NDArray[Any]
+    groups: NDArray[np.int64] | None
+    names: tuple[str, ...] | None  # of the columns, where the table has them
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any = None,
+        *,
+        part: bool = False,
+        **kinds: Any,
+    ) -> LearnedRows:
+        """Of all rows, or of a part of them; ``kinds`` are as in :meth:`Sample.learn`."""
+        table = read_table(X)
+        classes, codes = learn_classes(y)
+        same_length(table.shape[0], len(codes))
+        weight = row_weights(sample_weight, len(codes), part=part)
+        members = group_codes(groups, len(codes))
+        table, weight, keep = without_zeros(table, weight)
+        if keep is not None:
+            classes, codes = learn_classes(classes[codes[keep]])
+            members = None if members is None else members[keep]
+        return cls(learn_matrix(table, **kinds), codes, weight, classes, members, table.names)
+
+    def totals(self) -> tuple[Fraction, ...]:
+        """The weight of each class."""
+        return tuple(class_totals(self.codes, self.weight, len(self.classes)))
+
+
+def without_zeros(
+    table: Table, weight: NDArray[np.float64] | None
+) -> tuple[Table, NDArray[np.float64] | None, NDArray[np.bool_] | None]:
+    """Rows of weight zero left out, and which rows are kept; None where all are."""
+    if weight is None or weight.all():
+        return table, weight, None
+    keep = weight > 0
+    return table.rows(keep), row_weights(weight[keep], int(keep.sum()), part=True), keep
 
 
 def group_codes(groups: Any, rows: int) -> NDArray[np.int64] | None:

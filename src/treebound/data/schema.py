@@ -230,10 +230,10 @@ class Schema:
             lines.append(f"others = {_toml(self.others)}")
         lines += _layout_lines(self.layout)
         lines += ["", "[columns]"]
-        known = {column.name: column for column in self.columns}
+        columns = {column.name: column for column in self.columns}
         for name in self.order:
-            if name in known:
-                lines.append(_column_line(known[name]))
+            if name in columns:
+                lines.append(_column_line(columns[name]))
             elif name == self.target:
                 lines += _target_lines(self, name)
             else:
@@ -248,17 +248,17 @@ class Schema:
         list of tuple
             Name, kind and categories of each column, target and ignored ones included.
         """
-        known = {column.name: column for column in self.columns}
-        found: list[tuple[str, str, str]] = []
+        columns = {column.name: column for column in self.columns}
+        lines: list[tuple[str, str, str]] = []
         for name in self.order:
-            if name in known:
-                column = known[name]
-                found.append((name, column.kind, _categories_text(column)))
+            if name in columns:
+                column = columns[name]
+                lines.append((name, column.kind, _categories_text(column)))
             elif name == self.target:
-                found.append((name, "target", _classes_text(self.classes)))
+                lines.append((name, "target", _classes_text(self.classes)))
             else:
-                found.append((name, "ignored", ""))
-        return found
+                lines.append((name, "ignored", ""))
+        return lines
 
     def __str__(self) -> str:
         rows = [("column", "kind", "categories"), *self.rows()]
@@ -311,8 +311,8 @@ def parse_columns(
 
 
 def _schema_of(document: Mapping[str, Any]) -> Schema:
-    known = ("target", "missing", "others", "read", "columns")
-    _only_known(document, known, "the top level")
+    keys = ("target", "missing", "others", "read", "columns")
+    _only_known(document, keys, "the top level")
     target = document.get("target")
     if target is not None and not isinstance(target, str):
         raise SchemaError(f"'target' must be the name of a column. Got {target!r} instead.")
@@ -392,10 +392,10 @@ def _category_list(name: str, categories: Any) -> tuple[Any, ...]:
     return tuple(categories)
 
 
-def _only_known(table: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+def _only_known(table: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
     for key in table:
-        if key not in known:
-            raise SchemaError(f"{where} has no key {key!r}. Hint: it may have {', '.join(known)}.")
+        if key not in keys:
+            raise SchemaError(f"{where} has no key {key!r}. Hint: it may have {', '.join(keys)}.")
 
 
 # -- writing -------------------------------------------------------------------------------
@@ -448,11 +448,11 @@ def _target_lines(schema: Schema, name: str) -> list[str]:
 def _categories_text(column: Column) -> str:
     if column.kind == "real":
         return ""
-    found = "" if column.declared else "(found in the data)"
+    source = "" if column.declared else "(found in the data)"
     if not column.categories:
-        return found
+        return source
     mark = " < " if column.kind == "ordinal" else ", "
-    return f"{_some(column.categories, mark)} {found}".rstrip()
+    return f"{_some(column.categories, mark)} {source}".rstrip()
 
 
 def _classes_text(classes: Iterable[Any] | None) -> str:

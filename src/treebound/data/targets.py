@@ -72,11 +72,11 @@ def _looked_up(labels: NDArray[Any], low: int, high: int) -> tuple[NDArray[Any],
 
 def read_classes(y: Any, classes: NDArray[Any]) -> NDArray[np.int32]:
     """Encode labels by known classes."""
-    found, codes = learn_classes(y)
+    labels, codes = learn_classes(y)
     code_of = {label: code for code, label in enumerate(classes.tolist())}
-    places = [code_of.get(label, -1) for label in found.tolist()]
+    places = [code_of.get(label, -1) for label in labels.tolist()]
     if -1 in places:
-        strange = found.tolist()[places.index(-1)]
+        strange = labels.tolist()[places.index(-1)]
         raise ValueError(
             f"y must hold classes of the tree, {some_names(classes.tolist())}. "
             f"Got {strange!r} instead."
@@ -131,8 +131,8 @@ def _coded_texts(labels: NDArray[Any]) -> Labels | None:
     """Texts by distinct label; None if not all are texts, or (in an array of texts) too many."""
     if labels.dtype.kind == "U":
         words = np.ascontiguousarray(labels).view(np.uint32).reshape(len(labels), -1)
-        found = factorize_words(words)
-        return None if found is None else Labels(labels[found[0]], found[1])
+        factorized = factorize_words(words)
+        return None if factorized is None else Labels(labels[factorized[0]], factorized[1])
     coded = factorize_objects(labels)
     if coded is None:
         return None

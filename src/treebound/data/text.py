@@ -191,7 +191,7 @@ class _Reader:
             return None
         if table.num_columns != width:
             return None
-        longest = [pc.max(pc.binary_length(one)).as_py() for one in table.columns]
+        longest = [pc.max(pc.binary_length(column)).as_py() for column in table.columns]
         return table if max(longest) <= _FIELD else None
 
     def _by_python(self, block: bytes, width: int) -> Iterator[Any]:

@@ -60,14 +60,14 @@ class TextColumn:
         if decimal != ".":
             kept = pc.replace_substring(kept, decimal, ".")
         try:
-            found = pc.cast(kept, pa.float64())
+            floats = pc.cast(kept, pa.float64())
         except pa.ArrowInvalid:
             return None
-        if not pc.all(pc.is_finite(found)).as_py() and found.null_count < len(found):
+        if not pc.all(pc.is_finite(floats)).as_py() and floats.null_count < len(floats):
             return None
         buffer = pa.py_buffer(np.array([np.nan]).tobytes())
         nan = pa.Array.from_buffers(pa.float64(), 1, [None, buffer])[0]
-        parts = [_as_numpy(chunk, np.float64) for chunk in pc.fill_null(found, nan).chunks]
+        parts = [_as_numpy(chunk, np.float64) for chunk in pc.fill_null(floats, nan).chunks]
         return np.concatenate(parts) if parts else np.empty(0)
 
 

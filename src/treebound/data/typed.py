@@ -78,8 +78,8 @@ def infer_column(name: str, values: Values, schema: Schema) -> Column:
         if values.declared:
             return Column(name, kind, values.categories, declared=True)  # type: ignore[arg-type]
     markers = frozenset(schema.missing)
-    found = (value for value in _by_value(values)[0] if not _gone(value, markers))
-    return Column(name, "nominal", tuple(sorted(found)))
+    present = (value for value in _by_value(values)[0] if not _gone(value, markers))
+    return Column(name, "nominal", tuple(sorted(present)))
 
 
 # -- numbers -----------------------------------------------------------------------------------
@@ -95,16 +95,16 @@ def numbers(values: Values, name: str, schema: Schema, first_row: int = 1) -> ND
         return values.floats().astype(np.float64, copy=False)
     each, codes = _by_value(values)
     markers = frozenset(schema.missing)
-    found = np.full(len(each) + 1, np.nan)
+    floats = np.full(len(each) + 1, np.nan)
     for at, value in enumerate(each):
         try:
-            found[at] = np.nan if _gone(value, markers) else _number(value, schema.layout.decimal)
+            floats[at] = np.nan if _gone(value, markers) else _number(value, schema.layout.decimal)
         except (TypeError, ValueError):
             raise ValueError(
                 f"Column {name!r}, row {first_row + _first(codes, at)}: {value!r} is not a number. "
                 "Hint: call the column nominal, or list the text under 'missing' in the schema."
             ) from None
-    chosen: NDArray[np.float64] = found[codes]
+    chosen: NDArray[np.float64] = floats[codes]
     return chosen
 
 
@@ -178,8 +178,8 @@ def labels_of(
     if schema.classes is not None:
         _check_classes(each, codes, own, name, schema.classes, first_row)
         used = np.unique(np.array(own, dtype=np.int64)[codes])
-        found = [schema.classes[code] for code in used]
-        return Labels(_as_array(found), np.searchsorted(used, np.array([*own, 0])[codes]), name)
+        classes = [schema.classes[code] for code in used]
+        return Labels(_as_array(classes), np.searchsorted(used, np.array([*own, 0])[codes]), name)
     if isinstance(values, TextColumn):
         each = _label_values([text.strip() for text in each], facts or label_facts(values))
     return Labels(_as_array(each), codes, name)

@@ -124,7 +124,7 @@ class ChoiceDocument(_Object):
     """How the weight of the tree was chosen, and the alternatives."""
 
     weight: Weight
-    rule: Literal["accurate", "balanced", "small"] | None = None
+    rule: Literal["accurate", "balanced", "small", "detailed"] | None = None
     reason: str = ""
     unit: str = "error"
     weights: list[Weight] = field(default_factory=list)
@@ -162,6 +162,7 @@ class HeldOutDocument(_Object):
     errors: Annotated[int, Meta(ge=0, le=2**53)]
     counts: list[list[Whole]]
     folds: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
+    choices: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
 
 
 class ProofDocument(_Object):

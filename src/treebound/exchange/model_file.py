@@ -287,7 +287,9 @@ def _held_out(document: doc.HeldOutDocument, grown: Tree) -> HeldOut:
     counts = table_of(document.counts, "held_out.counts", shape, np.int64)
     if counts[0].sum() != document.m or document.errors > document.m:
         raise FormatError("held_out", "must have m rows at the root, and no more errors")
-    return HeldOut(document.m, document.errors, counts, document.folds, shown_before=True)
+    return HeldOut(
+        document.m, document.errors, counts, document.folds, document.choices, shown_before=True
+    )
 
 
 def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:

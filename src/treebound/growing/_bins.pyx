@@ -146,12 +146,10 @@ cdef double best_gain_over_chance(
     const uint64_t* entries, Py_ssize_t n, const Packing* packing, Py_ssize_t n_classes,
     Scratch* scratch,
 ) noexcept nogil:
-    """The gini gain of the best split, relative to its maximum for random labels.
-
-    For random labels the gain is a chi-square variable with one degree of freedom less than
-    classes, times a mean class share; the best of many thresholds is about twelve and three
-    deviations above its mean.
-    """
+    """The gini gain of the best split, relative to its maximum for random labels."""
+    # For random labels the gain is a chi-square variable with one degree of freedom less than
+    # classes, times a mean class share; the best of many thresholds is about twelve and three
+    # deviations above its mean.
     cdef double degrees = <double>(n_classes - 1)
     cdef int64_t* left = scratch.left
     cdef int64_t* right = scratch.right
@@ -324,50 +322,56 @@ cdef void code_block(
     void* codes, Extent* extent,
 ) noexcept nogil:
     """Code the rows from start to stop; ``codes`` points to the code of row 0, stride four."""
-    if width == 1:
-        code_as(coder, source, start, stop, <uint8_t*>codes, extent)
-    else:
-        code_as(coder, source, start, stop, <uint16_t*>codes, extent)
+    cdef double[CHUNK] values
+    cdef Py_ssize_t size
+    while start < stop:
+        size = min(<Py_ssize_t>CHUNK, stop - start)
+        read_values(source, start, size, values)
+        if width == 1:
+            code_values(coder, values, size, <uint8_t*>codes + LANES * start, extent)
+        else:
+            code_values(coder, values, size, <uint16_t*>codes + LANES * start, extent)
+        start += size
 
 
-cdef inline void code_as(
-    const Coder* coder, const Source* source, Py_ssize_t start, Py_ssize_t stop, code_t* codes,
-    Extent* extent,
+cdef void read_values(
+    const Source* source, Py_ssize_t start, Py_ssize_t n, double* values
 ) noexcept nogil:
     cdef const char* first = source.first + start * source.stride
-    cdef Py_ssize_t stride = source.stride, n = stop - start
-    codes += LANES * start
     if source.type == FLOAT64:
-        code_values(coder, first, stride, n, codes, extent, <double>0)
+        read_as(first, source.stride, n, values, <double>0)
     elif source.type == FLOAT32:
-        code_values(coder, first, stride, n, codes, extent, <float>0)
+        read_as(first, source.stride, n, values, <float>0)
     elif source.type == INT8:
-        code_values(coder, first, stride, n, codes, extent, <int8_t>0)
+        read_as(first, source.stride, n, values, <int8_t>0)
     elif source.type == INT16:
-        code_values(coder, first, stride, n, codes, extent, <int16_t>0)
+        read_as(first, source.stride, n, values, <int16_t>0)
     else:
-        code_values(coder, first, stride, n, codes, extent, <int32_t>0)
+        read_as(first, source.stride, n, values, <int32_t>0)
+
+
+cdef inline void read_as(
+    const char* first, Py_ssize_t stride, Py_ssize_t n, double* values, value_t value
+) noexcept nogil:
+    """Values as floats; NaN where they are missing."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        value = (<const value_t*>(first + i * stride))[0]
+        if value_t is double or value_t is float:
+            values[i] = <double>value
+        else:
+            values[i] = <double>value if value >= 0 else NAN
 
 
 cdef inline void code_values(
-    const Coder* coder, const char* first, Py_ssize_t stride, Py_ssize_t n, code_t* codes,
-    Extent* extent, value_t zero,
+    const Coder* coder, const double* values, Py_ssize_t n, code_t* codes, Extent* extent
 ) noexcept nogil:
     if coder.way == BY_CODE:
-        take_codes(coder, first, stride, n, codes, extent, zero)
+        take_codes(coder, values, n, codes, extent)
     elif coder.way == BY_CELL:
-        find_cells(coder, first, stride, n, codes, extent, zero)
+        find_cells(coder, values, n, codes, extent)
     else:
-        find_cuts(coder, first, stride, n, codes, extent, zero)
-
-
-cdef inline double read(const char* place, value_t zero) noexcept nogil:
-    """A value as a float; NaN where it is missing."""
-    cdef value_t value = (<const value_t*>place)[0]
-    if value_t is double or value_t is float:
-        return <double>value
-    else:
-        return <double>value if value >= 0 else NAN
+        find_cuts(coder, values, n, codes, extent)
 
 
 cdef inline void note(Extent* extent, double value) noexcept nogil:
@@ -378,78 +382,57 @@ cdef inline void note(Extent* extent, double value) noexcept nogil:
 
 
 cdef inline void take_codes(
-    const Coder* coder, const char* first, Py_ssize_t stride, Py_ssize_t n, code_t* codes,
-    Extent* extent, value_t zero,
+    const Coder* coder, const double* values, Py_ssize_t n, code_t* codes, Extent* extent
 ) noexcept nogil:
-    cdef Py_ssize_t i
     cdef code_t missing = <code_t>coder.n_bins
     cdef Extent seen = extent[0]
-    cdef double value
+    cdef Py_ssize_t i
     for i in range(n):
-        value = read(first + i * stride, zero)
-        note(&seen, value)
-        codes[LANES * i] = <code_t>value if value == value else missing
+        note(&seen, values[i])
+        codes[LANES * i] = <code_t>values[i] if values[i] == values[i] else missing
     extent[0] = seen
 
 
 cdef inline void find_cells(
-    const Coder* coder, const char* first, Py_ssize_t stride, Py_ssize_t n, code_t* codes,
-    Extent* extent, value_t zero,
+    const Coder* coder, const double* values, Py_ssize_t n, code_t* codes, Extent* extent
 ) noexcept nogil:
-    """Separate loops: gather the values, compute their cells, look up the bins.
-
-    Only values in the first and last cells are compared with the extent: all others lie between
+    """Only values in the first and last cells are compared with the extent: all others lie between
     two values of the sample. Missing values are in the first cell.
     """
-    cdef double[CHUNK] values
     cdef int32_t[CHUNK] places
-    cdef Py_ssize_t i, start = 0, size
-    cdef code_t missing = <code_t>coder.n_bins
     cdef const uint16_t* cells = coder.cells
     cdef uint16_t code
-    while start < n:
-        size = min(CHUNK, n - start)
-        for i in range(size):
-            values[i] = read(first + (start + i) * stride, zero)
-        cells_of(values, size, coder.low, coder.rate, <double>(coder.n_cells - 1), places)
-        for i in range(size):
-            code = cells[places[i]]
-            codes[LANES * (start + i)] = <code_t>(code & <uint16_t>~BEYOND)
-            if code & BEYOND:
-                note(extent, values[i])
-                if values[i] != values[i]:
-                    codes[LANES * (start + i)] = missing
-        start += size
+    cdef Py_ssize_t i
+    cells_of(values, n, coder.low, coder.rate, <double>(coder.n_cells - 1), places)
+    for i in range(n):
+        code = cells[places[i]]
+        codes[LANES * i] = <code_t>(code & <uint16_t>~BEYOND)
+        if code & BEYOND:
+            note(extent, values[i])
+            if values[i] != values[i]:
+                codes[LANES * i] = <code_t>coder.n_bins
 
 
 cdef inline void find_cuts(
-    const Coder* coder, const char* first, Py_ssize_t stride, Py_ssize_t n, code_t* codes,
-    Extent* extent, value_t zero,
+    const Coder* coder, const double* values, Py_ssize_t n, code_t* codes, Extent* extent
 ) noexcept nogil:
-    cdef double[CHUNK] found
     cdef int32_t[CHUNK] bins
-    cdef Py_ssize_t i, bin, start = 0, size
     cdef code_t missing = <code_t>coder.n_bins
-    cdef const double* values = coder.values
     cdef uint8_t* single = <uint8_t*>coder.single
     cdef Extent seen = extent[0]
     cdef double value
-    while start < n:
-        size = min(CHUNK, n - start)
-        for i in range(size):
-            found[i] = read(first + (start + i) * stride, zero)
-        if coder.way == BY_STEP:
-            step_to_bins(coder, found, size, bins)
-        else:
-            search_bins(coder, found, size, bins)
-        for i in range(size):
-            value, bin = found[i], bins[i]
-            note(&seen, value)
-            # Without a branch on the value alone: it would often be mispredicted.
-            if single[bin] & (value != values[bin]) & (value == value):
-                single[bin] = False
-            codes[LANES * (start + i)] = <code_t>bin if value == value else missing
-        start += size
+    cdef Py_ssize_t i, bin
+    if coder.way == BY_STEP:
+        step_to_bins(coder, values, n, bins)
+    else:
+        search_bins(coder, values, n, bins)
+    for i in range(n):
+        value, bin = values[i], bins[i]
+        note(&seen, value)
+        # Without a branch on the value alone: it would often be mispredicted.
+        if single[bin] & (value != coder.values[bin]) & (value == value):
+            single[bin] = False
+        codes[LANES * i] = <code_t>bin if value == value else missing
     extent[0] = seen
 
 
@@ -609,19 +592,9 @@ def keys_of(const double[::1] values):
 
 
 cdef class Bins:
-    """A monotone map from values to bins for every column.
-
-    Parameters
-    ----------
-    samples : sequence of ndarray
-        Values of some rows, a column each, as a ``Matrix`` has them; not read for a column of
-        no more categories than bins.
-    kinds : sequence of int
-        0 real, 1 ordinal, 2 nominal.
-    n_categories : sequence of int
-    most_bins : int
-        Of a real or ordinal column; nominal ones have a bin for each category.
-    """
+    """A monotone map from values to bins for every column."""
+    # samples are values of some rows, a column each; not read for a column of no more categories
+    # than bins. Nominal columns have a bin for each category.
 
     def __init__(self, samples, kinds, n_categories, Py_ssize_t most_bins):
         cdef Scratch scratch
@@ -692,25 +665,9 @@ cdef class Bins:
     # -- coding ------------------------------------------------------------------------------
 
     def code(self, columns, Py_ssize_t n_rows):
-        """The codes of some rows.
-
-        Parameters
-        ----------
-        columns : sequence of ndarray
-            The values, a column each.
-        n_rows : int
-
-        Returns
-        -------
-        panels : list of ndarray
-            Codes of up to four columns, row after row.
-        extents : ndarray of shape (n_columns, 2)
-            The least and the greatest value of these rows and of the sample.
-        missing : list of bool
-            Which columns have a missing value.
-        single : list of ndarray
-            Which bins hold one value only, as far as these rows and the sample tell.
-        """
+        """The codes of some rows, in panels of up to four columns; and what these rows tell."""
+        # The least and the greatest value of every column, of these rows and the sample; whether
+        # values are missing; which bins hold one value only.
         cdef list panels = []
         cdef list single = []
         cdef Source* sources = <Source*>zeros(self.n_columns, sizeof(Source))

@@ -250,9 +250,6 @@ cdef Split best_in_chain(
     for group in range(column.n_groups):
         code = lowest(column, group)
         if code != NONE:
-            try_counts(
-                &home.columns[j], node, &home.problem, column.of_group + group * chain.width, code,
-                &best,
-            )
+            try_counts(&home.columns[j], node, column.of_group + group * chain.width, code, &best)
     scratch.floor = max(scratch.floor, best.score - 4.0 * node.tolerance)
     return best

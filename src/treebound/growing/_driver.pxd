@@ -93,6 +93,7 @@ cdef class Driver:
     cdef int run(self) except -1 nogil
 
     # verbs of an engine
+    cdef int pause(self) except -1 nogil
     cdef int search(self, int32_t index) except -1 nogil
     cdef int expand(self, int32_t index) except -1 nogil
     cdef void find_ends(self, const Node* node, Split* split) noexcept nogil

@@ -94,10 +94,8 @@ cdef class Nodes:
     # -- the frontier ------------------------------------------------------------------------
 
     cdef bint before(self, int32_t a, int32_t b) noexcept nogil:
-        """Whether leaf ``a`` comes before ``b``: the better one, else the older one.
-
-        One whose priority is only a bound comes before all it may tie with.
-        """
+        """Whether leaf ``a`` comes before ``b``: the better one, else the older one."""
+        # One whose priority is only a bound comes before all it may tie with.
         cdef double difference = self.nodes[a].priority - self.nodes[b].priority
         cdef bint a_found = self.nodes[a].state == FOUND, b_found = self.nodes[b].state == FOUND
         if difference > self.tolerance:
@@ -120,10 +118,8 @@ cdef class Nodes:
             i = (i - 1) // 2
 
     cdef int32_t pop(self) noexcept nogil:
-        """Pop the next leaf; without order the last one, whose rows are in the cache.
-
-        The caller must `leave` its sorted rows.
-        """
+        """Pop the next leaf; without order the last one, whose rows are in the cache."""
+        # The caller must `leave` its sorted rows.
         cdef Py_ssize_t i = 0, child = 1
         self.n_frontier -= 1
         if not self.in_order:
@@ -300,7 +296,8 @@ cdef class Driver:
         cdef int32_t index
         cdef Sorted* home
         while self.tree.n_frontier and self.n_leaves != self.max_leaves:
-            look_for_signals(&self.watch)
+            if look_for_signals(&self.watch):
+                self.pause()
             index = self.tree.pop()
             home = self.tree.nodes[index].home
             try:
@@ -315,6 +312,10 @@ cdef class Driver:
         return 0
 
     # -- verbs of an engine ------------------------------------------------------------------
+
+    cdef int pause(self) except -1 nogil:
+        """Called some times a second."""
+        return 0
 
     cdef int search(self, int32_t index) except -1 nogil:
         """Push a leaf with its split, or with a tighter bound on its gain."""
@@ -378,7 +379,7 @@ cdef class Driver:
         cdef Task task
         cdef bint by_value = first.category < 0 and not isinf(first.threshold)
         self.set_task(&task, index, True)
-        if not keeps_order(left, first.column, by_value, &task.view, &self.problem):
+        if not keeps_order(left, first.column, by_value, &task.view):
             with gil:
                 name = self.rules_as_given["names"][first.column]
                 raise ValueError(
@@ -502,6 +503,7 @@ cdef class Driver:
         cdef double tolerance = tolerance_of(node.weight, &self.problem)
         task.index = index
         task.wanted = wanted
+        task.view.problem = &self.problem if node.home == NULL else &node.home.problem
         task.view.start = node.start
         task.view.stop = node.stop
         task.view.weight = node.weight
@@ -543,11 +545,9 @@ cdef class Driver:
         return self.gap_of(node, split) > self.gap_of(node, &node.split)
 
     cdef double gap_of(self, const Node* node, Split* split) noexcept nogil:
-        """Gap between the two sides of a split, relative to the column's range.
-
-        1 for a category, 0 if only missing rows go right. On ties the widest gap wins, so that the
-        order of the columns does not matter.
-        """
+        """Gap between the two sides of a split, relative to the column's range."""
+        # 1 for a category, 0 if only missing rows go right. On ties the widest gap wins, so that
+        # the order of the columns does not matter.
         if self.sources[split.column].kind == NOMINAL:
             return 1.0
         self.find_ends(node, split)

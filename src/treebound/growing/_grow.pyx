@@ -24,7 +24,7 @@ from treebound.growing._layout cimport (
 )
 from treebound.growing._pool cimport Pool
 from treebound.growing._search cimport (
-    Finder, ColumnBounds, best_of_column, free_finder, init_finder, bounds_of_column,
+    ColumnBounds, Finder, all_bounds, best_of_column, bounds_of_column, free_finder, init_finder,
 )
 from treebound.growing._sorted cimport (
     Part, Search, Sorted, Task, enlarge_scratch, enlarge_table, find_neighbours, free_scratch,
@@ -37,6 +37,7 @@ cdef enum:
     BYTES_A_ROW = 8       # of histograms
     LEAST_BYTES = 1 << 25
     THREAD_CELLS = 4096   # fewer counts are searched by one thread
+    TOLD = 50             # pauses of 20 milliseconds
     # chains of splits that each take away a category of few rows:
     FEW = 8               # one row in so many, at least 2, so that the right child is the larger,
     FEWER = 32            # and so many for each other column, where each row is looked up
@@ -50,11 +51,8 @@ cdef enum:
 
 cdef struct Columns:
     # The columns of a large node that threads search.
-    const Binned* data
-    Finder* finders
-    ColumnBounds* column_bounds
-    const void* histogram
-    const NodeView* node
+    Finder* finders         # one per thread
+    ColumnBounds* bounds    # one per column
     Split* splits
 
 
@@ -64,12 +62,13 @@ cdef class Grower(Driver):
     cdef Search sorted
     cdef object arrays          # keeps the memory of the sources alive
     cdef object spans           # of the columns of the whole sample; None: of this one
+    cdef object progress        # called with leaves and open rows; or None
+    cdef Py_ssize_t pauses
     cdef Py_ssize_t root_crossing, crossing, most_bins, n_nominal
     cdef bint sorts_when_needed # False: always use histograms above the crossing
     # large nodes
     cdef Binned* binned         # the coded sample; NULL: all nodes are sorted
-    cdef Finder* finders        # one per thread
-    cdef ColumnBounds* column_bounds         # one per column
+    cdef Columns columns
     cdef void** counters        # one per thread; the first is that of the node
     cdef void** spare           # unused histograms
     cdef Py_ssize_t n_spare, n_histograms, most_histograms
@@ -92,6 +91,19 @@ cdef class Grower(Driver):
         free(self.scratch)
         free(self.sorted.tasks[0].splits)
         free(self.sorted.tasks[1].splits)
+
+    cdef int pause(self) except -1 nogil:
+        """Tell how far it is, about once a second."""
+        cdef Py_ssize_t i, rows = 0
+        self.pauses += 1
+        if self.pauses % TOLD:
+            return 0
+        with gil:
+            if self.progress is not None:
+                for i in range(self.tree.n_frontier):
+                    rows += self.tree.rows_in(self.tree.frontier[i])
+                self.progress(self.n_leaves, rows)
+        return 0
 
     # -- the root ----------------------------------------------------------------------------
 
@@ -129,10 +141,9 @@ cdef class Grower(Driver):
         return 0
 
     cdef bint code(self, Py_ssize_t most_bins) except -1 nogil:
-        """Code the sample and count the root; return whether that beats sorting all rows.
-
-        For random labels bins are not informative: large samples get finer bins, others are sorted.
-        """
+        """Code the sample and count the root; return whether that beats sorting all rows."""
+        # For random labels bins are not informative: large samples get finer bins, others are
+        # sorted.
         cdef Py_ssize_t n = self.problem.n_rows
         cdef size_t size
         cdef int t
@@ -146,11 +157,11 @@ cdef class Grower(Driver):
             return n >= FINE_ROWS and self.code(FINE_BINS)
         code_sample(self.binned, self.pool)
         size = size_of(&self.binned.counted)
-        self.finders = <Finder*>zeros(self.pool.n_threads, sizeof(Finder))
-        self.column_bounds = <ColumnBounds*>allocate(self.n_columns, sizeof(ColumnBounds))
+        self.columns.finders = <Finder*>zeros(self.pool.n_threads, sizeof(Finder))
+        self.columns.bounds = <ColumnBounds*>allocate(self.n_columns, sizeof(ColumnBounds))
         self.counters = <void**>zeros(self.pool.n_threads, sizeof(void*))
         for t in range(self.pool.n_threads):
-            init_finder(&self.finders[t], self.binned, &self.scratch[t])
+            init_finder(&self.columns.finders[t], self.binned, &self.scratch[t])
             if t:
                 self.counters[t] = allocate(size, 1)
         self.most_histograms = 2 + max(
@@ -175,20 +186,20 @@ cdef class Grower(Driver):
             self.give_histogram(self.tree.nodes[0].histogram)
             self.tree.nodes[0].histogram = NULL
         for i in range(self.pool.n_threads):
-            if self.finders != NULL:
-                free_finder(&self.finders[i])
+            if self.columns.finders != NULL:
+                free_finder(&self.columns.finders[i])
             if self.counters != NULL and i:
                 free(self.counters[i])
         for i in range(self.n_spare):
             free(self.spare[i])
         self.n_spare = 0
-        free(self.finders)
-        free(self.column_bounds)
+        free(self.columns.finders)
+        free(self.columns.bounds)
         free(self.counters)
         free(self.spare)
         free_binned(self.binned)
-        self.finders = NULL
-        self.column_bounds = NULL
+        self.columns.finders = NULL
+        self.columns.bounds = NULL
         self.counters = self.spare = NULL
         self.binned = NULL
 
@@ -274,7 +285,6 @@ cdef class Grower(Driver):
         """Search the histogram of a leaf; its bins are searched only when it is popped again."""
         cdef Node* node = &self.tree.nodes[index]
         cdef Task* task = &self.sorted.tasks[0]
-        cdef Columns context
         cdef ColumnBounds bounds
         if self.takes_first(index):
             self.tree.push(index)
@@ -283,12 +293,12 @@ cdef class Grower(Driver):
             node.histogram = self.take_histogram(True)
             self.count(node.start, node.stop, node.histogram)
         self.set_task(task, index, True)
-        bounds = self.bound_columns(&context, task, node.histogram)
+        bounds = self.bound_columns(task, node.histogram)
         if index == 0 and node.state == WAITING and self.tells_little(bounds.live_rows):
             if self.problem.n_rows < FINE_ROWS:
                 return self.sort_all()
             self.code(FINE_BINS)
-            bounds = self.bound_columns(&context, task, node.histogram)
+            bounds = self.bound_columns(task, node.histogram)
         if max(bounds.best, bounds.bound) <= task.least:
             self.drop_histogram(index)
             return 0
@@ -297,65 +307,51 @@ cdef class Grower(Driver):
             node.priority = self.priority_with(node, max(bounds.best, bounds.bound))
             self.tree.push(index)
             return 0
-        self.search_columns(&context)
+        self.search_columns()
         if not self.conclude(task):
             self.drop_histogram(index)
         return 0
 
-    cdef ColumnBounds bound_columns(
-        self, Columns* context, const Task* task, const void* histogram
-    ) noexcept nogil:
+    cdef ColumnBounds bound_columns(self, const Task* task, const void* histogram) noexcept nogil:
         """The best boundary of all columns, and bounds on their bins; sets the floor."""
-        cdef ColumnBounds bounds
+        cdef Finder* finders = self.columns.finders
         cdef Py_ssize_t j
         cdef int t
         cdef double floor = task.least
-        context.data = self.binned
-        context.finders = self.finders
-        context.column_bounds = self.column_bounds
-        context.histogram = histogram
-        context.node = &task.view
-        context.splits = task.splits
+        self.columns.splits = task.splits
         for t in range(self.pool.n_threads):
-            self.finders[t].floor = floor
+            finders[t].node = &task.view
+            finders[t].histogram = histogram
+            finders[t].floor = floor
         if self.binned.counted.n_cells >= THREAD_CELLS:
-            self.pool.run(&bound_column, context, self.n_columns)
+            self.pool.run(&bound_column, &self.columns, self.n_columns)
         else:
             for j in range(self.n_columns):
-                bound_column(context, j, 0)
+                bound_column(&self.columns, j, 0)
         for t in range(self.pool.n_threads):
-            floor = max(floor, self.finders[t].floor)
+            floor = max(floor, finders[t].floor)
         for t in range(self.pool.n_threads):
-            self.finders[t].floor = floor
-        bounds.best = bounds.bound = -INFINITY
-        bounds.live_rows = 0
-        for j in range(self.n_columns):
-            bounds.best = max(bounds.best, self.column_bounds[j].best)
-            if self.column_bounds[j].bound > floor:
-                bounds.bound = max(bounds.bound, self.column_bounds[j].bound)
-                bounds.live_rows += self.column_bounds[j].live_rows
-        return bounds
+            finders[t].floor = floor
+        return all_bounds(self.columns.bounds, self.n_columns, floor)
 
-    cdef int search_columns(self, Columns* context) except -1 nogil:
-        """The best split of every column, after `bound_columns`.
-
-        Threads search a column each, or one after the other together if fewer can hold the best
-        split.
-        """
+    cdef int search_columns(self) except -1 nogil:
+        """The best split of every column, after `bound_columns`."""
+        # Threads search a column each, or one after the other together if fewer can hold the best
+        # split.
         cdef Py_ssize_t j
         cdef int t, n_live = 0
         for j in range(self.n_columns):
-            n_live += is_live(context, j, &self.finders[0])
+            n_live += may_win(&self.columns, j, self.columns.finders)
         if n_live < self.pool.n_threads:
             for j in range(self.n_columns):
-                search_one(context, j, &self.finders[0], self.pool)
+                search_one(&self.columns, j, self.columns.finders, self.pool)
         elif self.binned.counted.n_cells >= THREAD_CELLS:
-            self.pool.run(&search_column, context, self.n_columns)
+            self.pool.run(&search_column, &self.columns, self.n_columns)
         else:
             for j in range(self.n_columns):
-                search_column(context, j, 0)
+                search_column(&self.columns, j, 0)
         for t in range(self.pool.n_threads):
-            if self.finders[t].failed:
+            if self.columns.finders[t].failed:
                 with gil:
                     raise MemoryError
         return 0
@@ -616,29 +612,24 @@ cdef class Grower(Driver):
 
 cdef void bound_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     cdef Columns* columns = <Columns*>context
-    columns.column_bounds[j] = bounds_of_column(
-        columns.data, j, columns.histogram, columns.node, &columns.finders[thread]
-    )
+    columns.bounds[j] = bounds_of_column(&columns.finders[thread], j)
 
 
 cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
-    cdef Columns* columns = <Columns*>context
-    search_one(columns, j, &columns.finders[thread], None)
+    search_one(<Columns*>context, j, &(<Columns*>context).finders[thread], None)
 
 
 cdef inline void search_one(
     const Columns* columns, Py_ssize_t j, Finder* finder, Pool pool
 ) noexcept nogil:
     columns.splits[j].place = -1
-    if is_live(columns, j, finder):
-        columns.splits[j] = best_of_column(
-            columns.data, j, columns.histogram, columns.node, finder, pool
-        )
+    if may_win(columns, j, finder):
+        columns.splits[j] = best_of_column(finder, j, pool)
 
 
-cdef inline bint is_live(const Columns* columns, Py_ssize_t j, const Finder* finder) noexcept nogil:
+cdef inline bint may_win(const Columns* columns, Py_ssize_t j, const Finder* finder) noexcept nogil:
     """Whether a column may hold a split above the floor."""
-    return max(columns.column_bounds[j].best, columns.column_bounds[j].bound) > finder.floor
+    return max(columns.bounds[j].best, columns.bounds[j].bound) > finder.floor
 
 
 # -- from Python ---------------------------------------------------------------------------------
@@ -646,17 +637,15 @@ cdef inline bint is_live(const Columns* columns, Py_ssize_t j, const Finder* fin
 
 def grow(
     columns, y, weights, n_classes, kinds, n_categories, may_miss, *, options, n_threads=1,
-    crossing=None, most_bins=None, whole=0, spans=None, least_priority=-INFINITY,
+    crossing=None, most_bins=None, whole=0, spans=None, least_priority=-INFINITY, progress=None,
 ):
-    """The arrays of the grown tree.
-
-    ``columns`` are one-dimensional arrays of float64, float32, int8, int16 or int32; ``y`` is int32
-    and ``weights`` int64 or None; ``options`` come from ``kernel_options``. ``crossing`` is the
-    least number of rows of a node that is searched by histograms, ``most_bins`` the number of bins.
-    Where the rows are those of a node of a larger sample, ``whole`` is its weight and ``spans``
-    are the spans of its columns: then the tree is what that sample has below the node. If the number
-    of leaves is limited, none is expanded whose priority is below ``least_priority``.
-    """
+    """The arrays of the grown tree."""
+    # columns are one-dimensional arrays of float64, float32, int8, int16 or int32; y is int32 and
+    # weights int64 or None; options come from kernel_options. crossing is the least number of rows
+    # of a node that is searched by histograms, most_bins the number of bins. Where the rows are
+    # those of a node of a larger sample, whole is its weight and spans are the spans of its
+    # columns: then the tree is what that sample has below the node. If the number of leaves is
+    # limited, none is expanded whose priority is below least_priority.
     cdef Py_ssize_t n = len(y), j
     cdef const int32_t[::1] labels = y
     cdef const int64_t[::1] units
@@ -676,6 +665,7 @@ def grow(
         grower.problem.max_weight = weights.max()
     grower.whole = whole
     grower.spans = spans
+    grower.progress = progress
     grower.least_priority = least_priority
     set_crossing(grower, crossing, most_bins, n_categories)
     with nogil:
@@ -685,12 +675,10 @@ def grow(
 
 
 cdef set_crossing(Grower grower, crossing, most_bins, n_categories):
-    """Set the number of bins and the crossing, as measured; see ``benchmarks/growth.py``.
-
-    A bin costs time at every node but narrows the search: a few hundred rows make up for one.
-    Bins take longer to bound with more classes, and with logarithms than with squares. Every
-    category of a nominal column has a bin, and splits on one leave most rows together.
-    """
+    """Set the number of bins and the crossing, as measured; see ``benchmarks/growth.py``."""
+    # A bin costs time at every node but narrows the search: a few hundred rows make up for one.
+    # Bins take longer to bound with more classes, and with logarithms than with squares. Every
+    # category of a nominal column has a bin, and splits on one leave most rows together.
     cdef Py_ssize_t n_classes = grower.problem.n_classes, n_rows = grower.problem.n_rows
     cdef Py_ssize_t rows_a_bin = 240, bins = 31, categories = 0, j
     if grower.problem.criterion == ENTROPY:

@@ -125,10 +125,8 @@ cdef int choose_bins(Binned* data, Py_ssize_t most_bins, Scratch* scratch) excep
 
 
 cdef int set_panels(Binned* data) except -1 nogil:
-    """Group columns of the same width by four; allocate the codes, the rows and the labels.
-
-    They are one block of memory, so that most of it is in large pages.
-    """
+    """Group columns of the same width by four; allocate the codes, the rows and the labels."""
+    # They are one block of memory, so that most of it is in large pages.
     cdef Py_ssize_t j, n = (data.problem.n_rows + 31) // 32 * 32, size = 0
     cdef int width
     cdef Panel* panel
@@ -251,11 +249,9 @@ cdef struct Parting:
 cdef Py_ssize_t part_binned(
     Binned* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, Pool pool
 ) noexcept nogil:
-    """Partition the rows by child, keeping their order; return how many go left.
-
-    Blocks are partitioned independently, left rows in place and right ones in a buffer, then
-    joined.
-    """
+    """Partition the rows by child, keeping their order; return how many go left."""
+    # Blocks are partitioned independently, left rows in place and right ones in a buffer, then
+    # joined.
     cdef Py_ssize_t[64] n_left
     cdef Py_ssize_t n = stop - start, n_blocks = 1, i, block, left = start, right = 0
     cdef Parting parting
@@ -657,11 +653,9 @@ def count_shard(
     Bins bins, list panels, const uint16_t[::1] labels, units, const uint32_t[::1] rows,
     const int64_t[::1] starts, const int32_t[::1] slots, Py_ssize_t n_classes, table,
 ):
-    """Add the rows of some nodes to their histograms, the rows of ``table``.
-
-    Counts are of 32 bits without weights; else of 64, and after the classes of a bin stand its
-    rows.
-    """
+    """Add the rows of some nodes to their histograms, the rows of ``table``."""
+    # Counts are of 32 bits without weights; else of 64, and after the classes of a bin stand its
+    # rows.
     cdef Panel panel
     cdef Counted counted
     cdef const int64_t[::1] weights
@@ -723,13 +717,11 @@ def look_into_shard(
     const uint64_t[::1] high, const uint64_t[::1] guide, const uint8_t[::1] shift,
     const int32_t[::1] place, int64_t[:, :, ::1] slices,
 ):
-    """Rows of intervals of a column: counted by slices of the interval, or with their values.
-
-    The intervals of a node in a bin are those from ``first[node, bin]`` to ``first[node, bin + 1]``,
-    with keys from ``low`` to ``high``. A key is in slice ``(key - guide) >> shift`` of its interval,
-    or in the first or last one; the slices stand at ``place``. A shift of 255 asks for the values:
-    intervals, keys and rows are returned.
-    """
+    """Rows of intervals of a column: counted by slices of the interval, or with their values."""
+    # The intervals of a node in a bin are those from first[node, bin] to first[node, bin + 1], with
+    # keys from low to high. A key is in slice (key - guide) >> shift of its interval, or in the
+    # first or last one; the slices stand at place. A shift of 255 asks for the values: intervals,
+    # keys and rows are returned.
     cdef int width = 1
     cdef const char* codes = codes_of(panels, bins, column, &width)
     cdef Py_ssize_t n_classes = slices.shape[2] - 1, most = 0, found = 0, g, i, code, at, slice
@@ -773,12 +765,10 @@ def look_into_shard(
 def divide_shard(
     Bins bins, list panels, const uint32_t[::1] rows, const int64_t[::1] starts, splits, values,
 ):
-    """The rows and starts of the children of nodes that are split; other nodes' rows are gone.
-
-    A split is (slot, column, sides, edge, keep_left, keep_right). ``sides`` tells for each code
-    where its rows go: 0 right, 1 left, 2 left if the value is at most ``edge``. A child that is
-    kept has the next number as its slot.
-    """
+    """The rows and starts of the children of nodes that are split; other nodes' rows are gone."""
+    # A split is (slot, column, sides, edge, keep_left, keep_right). sides tells for each code where
+    # its rows go: 0 right, 1 left, 2 left if the value is at most edge. A child that is kept has
+    # the next number as its slot.
     cdef Py_ssize_t total = 0, out = 0, aside, i, n_slots = 0, child
     cdef const uint8_t[::1] sides
     cdef Source source

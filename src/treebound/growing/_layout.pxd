@@ -107,6 +107,7 @@ cdef struct Problem:
 
 cdef struct NodeView:
     # The rows of a node and their counts.
+    const Problem* problem
     Py_ssize_t start
     Py_ssize_t stop
     int64_t weight
@@ -240,11 +241,9 @@ cdef inline int64_t xlogx(int64_t count, const Problem* problem) noexcept nogil:
     return <int64_t>(<double>count * log2(<double>count) * problem.xlogx_unit)
 
 
-cdef inline bint may_ask(
-    Py_ssize_t column, const NodeView* node, const Problem* problem
-) noexcept nogil:
+cdef inline bint may_ask(Py_ssize_t column, const NodeView* node) noexcept nogil:
     """Whether a node may be split on a column."""
-    return problem.rules == NULL or (problem.rules.groups[column] & node.groups) != 0
+    return node.problem.rules == NULL or (node.problem.rules.groups[column] & node.groups) != 0
 
 
 cdef inline bint has_order(Py_ssize_t column, const Problem* problem) noexcept nogil:
@@ -254,13 +253,11 @@ cdef inline bint has_order(Py_ssize_t column, const Problem* problem) noexcept n
 
 
 cdef inline bint keeps_order(
-    const int64_t* left, Py_ssize_t column, bint by_value, const NodeView* node,
-    const Problem* problem,
+    const int64_t* left, Py_ssize_t column, bint by_value, const NodeView* node
 ) noexcept nogil:
-    """Whether a split by the values of a column with a sign has its sides in order and in limits.
-
-    Other splits may lead out of the limits of a node: its probabilities are then clipped.
-    """
+    """Whether a split by the values of a column with a sign has its sides in order and in limits."""
+    # Other splits may lead out of the limits of a node: its probabilities are then clipped.
+    cdef const Problem* problem = node.problem
     cdef const Rules* rules = problem.rules
     cdef double weight = 0.0, left_sum = 0.0, right_sum = 0.0, low, high
     cdef Py_ssize_t i, k
@@ -291,11 +288,9 @@ cdef inline int128_t term_of(int64_t count, const Problem* problem) noexcept nog
 cdef inline double purity_of(
     const int64_t* counts, const int64_t* others, const Problem* problem
 ) noexcept nogil:
-    """The score that splits maximise, of the counts without ``others``, if there are any.
-
-    The weighted impurity is a constant minus this. gini: sum of squares / weight; entropy: sum of
-    c log c - weight log weight; misclassification: the largest count.
-    """
+    """The score that splits maximise, of the counts without ``others``, if there are any."""
+    # The weighted impurity is a constant minus this. gini: sum of squares / weight; entropy: sum of
+    # c log c - weight log weight; misclassification: the largest count.
     cdef Py_ssize_t k
     cdef int64_t count, weight = 0, most = 0
     cdef int128_t total = 0
@@ -341,21 +336,17 @@ cdef inline double tolerance_of(int64_t weight, const Problem* problem) noexcept
 
 
 cdef inline double order_tolerance(int64_t whole, bint by_impurity) noexcept nogil:
-    """Priorities closer than this are a tie.
-
-    The paper's priorities are impurities, at most a few units; gains are weights.
-    """
+    """Priorities closer than this are a tie."""
+    # The paper's priorities are impurities, at most a few units; gains are weights.
     return TOLERANCE * (1.0 if by_impurity else <double>whole)
 
 
 cdef inline double least_gain(
     double min_gain, int64_t whole, double tolerance, bint by_impurity, const Problem* problem
 ) noexcept nogil:
-    """What a split must gain, in the unit of scores.
-
-    A split without gain may lead to splits that gain (exclusive or); if impurities are not strictly
-    concave, or leaves are ordered by impurity, it would only delay them.
-    """
+    """What a split must gain, in the unit of scores."""
+    # A split without gain may lead to splits that gain (exclusive or); if impurities are not
+    # strictly concave, or leaves are ordered by impurity, it would only delay them.
     cdef double least = min_gain * <double>whole - tolerance
     if by_impurity or problem.criterion == MISCLASSIFICATION:
         least = max(least, tolerance)

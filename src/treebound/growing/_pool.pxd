@@ -25,15 +25,15 @@ cdef struct Watch:
     long long looked   # time of the last check
 
 
-cdef inline int look_for_signals(Watch* watch) except -1 nogil:
-    """Raise KeyboardInterrupt if it is pending; cheap enough to call at every node."""
+cdef inline bint look_for_signals(Watch* watch) except -1 nogil:
+    """Raise KeyboardInterrupt if it is pending; whether it looked, as it does after every pause."""
     cdef timespec time
     cdef long long now
     timespec_get(&time, TIME_UTC)
     now = <long long>time.tv_sec * 1_000_000_000 + time.tv_nsec
     if 0 <= now - watch.looked < PAUSE:
-        return 0
+        return False
     watch.looked = now
     with gil:
         PyErr_CheckSignals()
-    return 0
+    return True

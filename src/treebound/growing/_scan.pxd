@@ -12,28 +12,21 @@ cdef struct Segment:
 
 
 cdef Split best_split(
-    const Column* column, Py_ssize_t index, const NodeView* node, const Problem* problem,
-    Scratch* scratch,
+    const Column* column, Py_ssize_t index, const NodeView* node, Scratch* scratch
 ) noexcept nogil
 
 cdef Split no_split(Py_ssize_t column) noexcept nogil
 
 cdef void try_counts(
-    const Column* column, const NodeView* node, const Problem* problem, const int64_t* counts,
-    Py_ssize_t code, Split* best,
+    const Column* column, const NodeView* node, const int64_t* counts, Py_ssize_t code, Split* best
 ) noexcept nogil
 
-cdef double score_of(
-    const int64_t* left, const NodeView* node, const Problem* problem
-) noexcept nogil
+cdef double score_of(const int64_t* left, const NodeView* node) noexcept nogil
 
-cdef void keep_heavy(
-    Segment* segment, const NodeView* node, const Problem* problem, int64_t weight
-) noexcept nogil
+cdef void keep_heavy(Segment* segment, const NodeView* node, int64_t weight) noexcept nogil
 
 cdef void scan(
-    const Segment* segment, const NodeView* node, const Problem* problem, Scratch* scratch,
-    Split* best,
+    const Segment* segment, const NodeView* node, Scratch* scratch, Split* best
 ) noexcept nogil
 
 

@@ -31,17 +31,16 @@ cdef enum:
 
 
 cdef Split best_split(
-    const Column* column, Py_ssize_t index, const NodeView* node, const Problem* problem,
-    Scratch* scratch,
+    const Column* column, Py_ssize_t index, const NodeView* node, Scratch* scratch
 ) noexcept nogil:
     """The best split of a column; score -inf if there is none above the floor."""
     cdef Split best = no_split(index)
-    if not may_ask(index, node, problem):
+    if not may_ask(index, node):
         return best
     if column.kind == NOMINAL:
-        search_categories(column, node, problem, scratch, &best)
+        search_categories(column, node, scratch, &best)
     else:
-        search_sorted(column, node, problem, scratch, &best)
+        search_sorted(column, node, scratch, &best)
     # the first column wins ties, but with threads it may be searched last
     scratch.floor = max(scratch.floor, best.score - 4.0 * node.tolerance)
     return best
@@ -68,12 +67,10 @@ cdef void offer(
         best.missing_left = missing_left
 
 
-cdef void start_left(
-    const NodeView* node, const Problem* problem, const int64_t* missing, Scratch* scratch
-) noexcept nogil:
+cdef void start_left(const NodeView* node, const int64_t* missing, Scratch* scratch) noexcept nogil:
     """Start with everything on the right, except missing rows if their counts are given."""
     cdef Py_ssize_t k
-    for k in range(problem.n_classes):
+    for k in range(node.problem.n_classes):
         scratch.left[k] = 0 if missing == NULL else missing[k]
         scratch.right[k] = node.counts[k] - scratch.left[k]
 
@@ -82,10 +79,10 @@ cdef void start_left(
 
 
 cdef void search_sorted(
-    const Column* column, const NodeView* node, const Problem* problem, Scratch* scratch,
-    Split* best,
+    const Column* column, const NodeView* node, Scratch* scratch, Split* best
 ) noexcept nogil:
     """Scan with missing on the right and, if rows are missing, with missing on the left."""
+    cdef const Problem* problem = node.problem
     cdef Packing packing = problem.packing
     cdef Py_ssize_t n_rows = node.stop - node.start
     cdef Py_ssize_t i, missing
@@ -103,9 +100,9 @@ cdef void search_sorted(
         return
     segment.first = problem.min_leaf
     segment.last = min(n_rows - problem.min_leaf, segment.present - (missing == 0))
-    keep_heavy(&segment, node, problem, 0)
-    start_left(node, problem, NULL, scratch)
-    scan(&segment, node, problem, scratch, best)
+    keep_heavy(&segment, node, 0)
+    start_left(node, NULL, scratch)
+    scan(&segment, node, scratch, best)
     if missing == 0:
         return
     memset(scratch.missing, 0, problem.n_classes * sizeof(int64_t))
@@ -115,20 +112,17 @@ cdef void search_sorted(
         missing_weight += weight
     segment.first = max(1, problem.min_leaf - missing)
     segment.last = min(n_rows - problem.min_leaf - missing, segment.present - 1)
-    keep_heavy(&segment, node, problem, missing_weight)
-    start_left(node, problem, scratch.missing, scratch)
-    scan(&segment, node, problem, scratch, &other)
+    keep_heavy(&segment, node, missing_weight)
+    start_left(node, scratch.missing, scratch)
+    scan(&segment, node, scratch, &other)
     if other.place >= 0:
         offer(best, other.score, node.tolerance, other.place, True)
 
 
-cdef void keep_heavy(
-    Segment* segment, const NodeView* node, const Problem* problem, int64_t weight
-) noexcept nogil:
-    """Drop the boundaries with too little weight on a side; ``weight`` is left of the first.
-
-    The weight on the left is monotone, so the remaining ones are contiguous.
-    """
+cdef void keep_heavy(Segment* segment, const NodeView* node, int64_t weight) noexcept nogil:
+    """Drop the boundaries with too little weight on a side; ``weight`` is left of the first."""
+    # The weight on the left is monotone, so the remaining ones are contiguous.
+    cdef const Problem* problem = node.problem
     cdef Packing packing = problem.packing
     cdef Py_ssize_t i
     if problem.min_weight == 0:
@@ -162,13 +156,11 @@ cdef Py_ssize_t present_rows(
 
 
 cdef void search_categories(
-    const Column* column, const NodeView* node, const Problem* problem, Scratch* scratch,
-    Split* best,
+    const Column* column, const NodeView* node, Scratch* scratch, Split* best
 ) noexcept nogil:
-    """``x == category`` for every category that occurs; missing is one more.
-
-    The table has, for each category, the weight of each class and then the number of rows.
-    """
+    """``x == category`` for every category that occurs; missing is one more."""
+    # The table has, for each category, the weight of each class and then the number of rows.
+    cdef const Problem* problem = node.problem
     cdef Py_ssize_t stride = problem.n_classes + 1, n_rows = node.stop - node.start
     cdef Py_ssize_t n_codes = column.n_codes + column.has_missing, i, row
     cdef int64_t* table = scratch.table
@@ -183,33 +175,30 @@ cdef void search_categories(
     # invariant: the cells of categories that were tried are zero again
     for i in range(min(n_codes, n_rows)):
         row = i if n_codes <= n_rows else column.cells[node.rows[node.start + i]] // stride
-        try_cell(column, node, problem, table + row * stride, row, best)
+        try_cell(column, node, table + row * stride, row, best)
 
 
 cdef inline void try_cell(
-    const Column* column, const NodeView* node, const Problem* problem, int64_t* cell,
-    Py_ssize_t code, Split* best,
+    const Column* column, const NodeView* node, int64_t* cell, Py_ssize_t code, Split* best
 ) noexcept nogil:
+    cdef const Problem* problem = node.problem
     cdef Py_ssize_t k
     if problem.weights == NULL:
         for k in range(problem.n_classes):
             cell[problem.n_classes] += cell[k]
     if cell[problem.n_classes]:
-        try_counts(column, node, problem, cell, code, best)
+        try_counts(column, node, cell, code, best)
         memset(cell, 0, (problem.n_classes + 1) * sizeof(int64_t))
 
 
-cdef double score_of(
-    const int64_t* left, const NodeView* node, const Problem* problem
-) noexcept nogil:
+cdef double score_of(const int64_t* left, const NodeView* node) noexcept nogil:
     """Purity of the rows counted on the left plus that of all others."""
-    return purity_of(left, NULL, problem) + purity_of(node.counts, left, problem)
+    return purity_of(left, NULL, node.problem) + purity_of(node.counts, left, node.problem)
 
 
-cdef inline bint is_heavy(
-    const int64_t* left, const NodeView* node, const Problem* problem
-) noexcept nogil:
+cdef inline bint is_heavy(const int64_t* left, const NodeView* node) noexcept nogil:
     """Whether both sides have enough weight."""
+    cdef const Problem* problem = node.problem
     cdef int64_t weight = 0
     cdef Py_ssize_t k
     if problem.min_weight == 0:
@@ -220,15 +209,15 @@ cdef inline bint is_heavy(
 
 
 cdef void try_counts(
-    const Column* column, const NodeView* node, const Problem* problem, const int64_t* counts,
-    Py_ssize_t code, Split* best,
+    const Column* column, const NodeView* node, const int64_t* counts, Py_ssize_t code, Split* best
 ) noexcept nogil:
     """``x == code``; missing is a code too."""
+    cdef const Problem* problem = node.problem
     cdef int64_t rows = counts[problem.n_classes]
     cdef int64_t most = node.stop - node.start - problem.min_leaf
-    if problem.min_leaf <= rows <= most and is_heavy(counts, node, problem):
+    if problem.min_leaf <= rows <= most and is_heavy(counts, node):
         offer(
-            best, score_of(counts, node, problem), node.tolerance, code,
+            best, score_of(counts, node), node.tolerance, code,
             column.has_missing and code == column.n_codes,
         )
 
@@ -237,22 +226,22 @@ cdef void try_counts(
 
 
 cdef void scan(
-    const Segment* segment, const NodeView* node, const Problem* problem, Scratch* scratch,
-    Split* best,
+    const Segment* segment, const NodeView* node, Scratch* scratch, Split* best
 ) noexcept nogil:
     """Try every boundary of a segment; the left side starts with ``scratch.left``."""
+    cdef const Problem* problem = node.problem
     if segment.first > segment.last:
         return
     if problem.criterion == MISCLASSIFICATION:
-        scan_errors(segment, node, problem, scratch, best)
+        scan_errors(segment, node, scratch, best)
     elif problem.n_classes == 2 and problem.weights == NULL:
-        scan_pair(segment, node, problem, scratch, best, False)
+        scan_pair(segment, node, scratch, best, False)
     elif problem.n_classes == 2:
-        scan_pair(segment, node, problem, scratch, best, True)
+        scan_pair(segment, node, scratch, best, True)
     elif problem.wide and problem.criterion == GINI:
-        scan_sums(segment, node, problem, scratch, best, <int128_t>0)
+        scan_sums(segment, node, scratch, best, <int128_t>0)
     else:
-        scan_sums(segment, node, problem, scratch, best, <int64_t>0)
+        scan_sums(segment, node, scratch, best, <int64_t>0)
 
 
 cdef inline Py_ssize_t leap_to(
@@ -269,12 +258,10 @@ cdef inline Py_ssize_t leap_to(
 cdef inline bint may_beat(
     const Pair* node, int64_t left, int64_t ones, int64_t more, double bar, const Problem* problem
 ) noexcept nogil:
-    """Whether rows of weight ``more``, or the first of them, can raise the score above the bar.
-
-    The score is convex in the weights of the left side, so over the reachable weights it is
-    largest in a corner: no more of a class, or all of it. Moving nothing is a corner too, but
-    more of the class with the larger share on the left never lowers the score.
-    """
+    """Whether rows of weight ``more``, or the first of them, can raise the score above the bar."""
+    # The score is convex in the weights of the left side, so over the reachable weights it is
+    # largest in a corner: no more of a class, or all of it. Moving nothing is a corner too, but
+    # more of the class with the larger share on the left never lowers the score.
     cdef int64_t most_ones = min(more, node.ones - ones)
     cdef int64_t most_zeros = min(more, node.weight - left - node.ones + ones)
     return (
@@ -286,10 +273,10 @@ cdef inline bint may_beat(
 
 
 cdef inline void scan_pair(
-    const Segment* segment, const NodeView* node, const Problem* problem, Scratch* scratch,
-    Split* best, bint weighted,
+    const Segment* segment, const NodeView* node, Scratch* scratch, Split* best, bint weighted
 ) noexcept nogil:
     """Double the skip after each success, halve it after a failure, and scan in between."""
+    cdef const Problem* problem = node.problem
     cdef const uint64_t* entries = segment.entries
     cdef Packing packing = problem.packing
     cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1
@@ -320,7 +307,7 @@ cdef inline void scan_pair(
             i += 1
             if entries[i] ^ entries[i - 1] > below_rank and (
                 beats(&pair, left, ones, bar, problem)
-                and pair_keeps_order(left, ones, best.column, i < segment.present, node, problem)
+                and pair_keeps_order(left, ones, best.column, i < segment.present, node)
             ):
                 best.score = left_and_right(&pair, left, ones, problem) / scale(
                     &pair, left, problem
@@ -332,15 +319,14 @@ cdef inline void scan_pair(
 
 
 cdef inline bint pair_keeps_order(
-    int64_t left, int64_t ones, Py_ssize_t column, bint by_value, const NodeView* node,
-    const Problem* problem,
+    int64_t left, int64_t ones, Py_ssize_t column, bint by_value, const NodeView* node
 ) noexcept nogil:
     cdef int64_t[2] counts
-    if problem.rules == NULL:
+    if node.problem.rules == NULL:
         return True
     counts[0] = left - ones
     counts[1] = ones
-    return keeps_order(counts, column, by_value, node, problem)
+    return keeps_order(counts, column, by_value, node)
 
 
 cdef inline void pass_rows(
@@ -385,10 +371,10 @@ cdef inline int64_t count_rows(
 
 
 cdef void scan_sums(
-    const Segment* segment, const NodeView* node, const Problem* problem, Scratch* scratch,
-    Split* best, square_t zero,
+    const Segment* segment, const NodeView* node, Scratch* scratch, Split* best, square_t zero
 ) noexcept nogil:
     """Keeps the sum of squares, or of c log c, of each side: exact integers, of 64 or 128 bits."""
+    cdef const Problem* problem = node.problem
     cdef const uint64_t* entries = segment.entries
     cdef Packing packing = problem.packing
     cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1
@@ -441,7 +427,7 @@ cdef void scan_sums(
                     - xlogx(right_weight, problem)
                 )
             if total > bar * product:
-                if keeps_order(left, best.column, i < segment.present, node, problem):
+                if keeps_order(left, best.column, i < segment.present, node):
                     best.score = total / product
                     best.place = i
                     bar = best.score + node.tolerance
@@ -451,10 +437,10 @@ cdef void scan_sums(
 
 
 cdef void scan_errors(
-    const Segment* segment, const NodeView* node, const Problem* problem, Scratch* scratch,
-    Split* best,
+    const Segment* segment, const NodeView* node, Scratch* scratch, Split* best
 ) noexcept nogil:
     """Misclassification: the largest count of each side, the right one in a backward pass."""
+    cdef const Problem* problem = node.problem
     cdef const uint64_t* entries = segment.entries
     cdef Packing packing = problem.packing
     cdef uint64_t below_rank = (<uint64_t>1 << packing.rank_shift) - 1
@@ -488,7 +474,7 @@ cdef void scan_errors(
         if i < segment.first or entries[i] ^ entries[i - 1] <= below_rank:
             continue
         if <double>(most + right_most[i - 1]) > bar and keeps_order(
-            left, best.column, i < segment.present, node, problem
+            left, best.column, i < segment.present, node
         ):
             best.score = <double>(most + right_most[i - 1])
             best.place = i

@@ -16,6 +16,7 @@ cdef struct Family:
 
 cdef struct Profile:
     # A threshold column at a node: counts left of each bin that holds rows.
+    const NodeView* node
     Py_ssize_t n_bins
     int32_t* bins           # their codes
     int64_t* left           # (n_bins + 1) times class counts, then rows
@@ -35,16 +36,13 @@ cdef void free_profile(Profile* profile) noexcept nogil
 
 cdef void read_profile(
     Profile* profile, Py_ssize_t column, const void* histogram, Py_ssize_t offset,
-    Py_ssize_t n_bins, const Counted* counted, const NodeView* node, const Problem* problem,
+    Py_ssize_t n_bins, const Counted* counted, const NodeView* node,
 ) noexcept nogil
 
-cdef bint may_stand(
-    const int64_t* left, const int64_t* base, const NodeView* node, const Problem* problem
-) noexcept nogil
+cdef bint may_stand(const int64_t* left, const int64_t* base, const NodeView* node) noexcept nogil
 
 cdef double score_left(
-    const int64_t* left, const int64_t* base, const NodeView* node, const Problem* problem,
-    int64_t* total,
+    const int64_t* left, const int64_t* base, const NodeView* node, int64_t* total
 ) noexcept nogil
 
 
@@ -55,19 +53,25 @@ cdef struct ColumnBounds:
     Py_ssize_t live_rows    # in bins that may hold the best split
 
 
-cdef double bound_bin(
-    const Profile* profile, const Family* family, Py_ssize_t t, double bar, const NodeView* node,
-    const Problem* problem,
+cdef bint is_live(
+    const Profile* profile, Py_ssize_t t, const uint8_t* single, double bar
 ) noexcept nogil
 
 cdef ColumnBounds bounds_of(
-    const Profile* profile, const uint8_t* single, double bar, const NodeView* node,
-    const Problem* problem,
+    const Profile* profile, const uint8_t* single, double bar
+) noexcept nogil
+
+
+cdef ColumnBounds all_bounds(
+    const ColumnBounds* columns, Py_ssize_t n_columns, double floor
 ) noexcept nogil
 
 
 cdef struct Finder:
-    # The state of one thread.
+    # The state of one thread, and what it searches: a node and its histogram.
+    const Binned* data
+    const NodeView* node
+    const void* histogram
     Profile profile
     Scratch* scratch
     uint8_t* wanted        # by code
@@ -82,22 +86,16 @@ cdef int init_finder(Finder* finder, const Binned* data, Scratch* scratch) excep
 
 cdef void free_finder(Finder* finder) noexcept nogil
 
-cdef Split best_category(
-    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
-) noexcept nogil
+cdef void read_column(Finder* finder, Py_ssize_t j) noexcept nogil
+
+cdef Split best_category(Finder* finder, Py_ssize_t j) noexcept nogil
 
 cdef Split better_side(const Split* found, const NodeView* node) noexcept nogil
 
 cdef void try_boundary(
-    const Profile* profile, Py_ssize_t t, int side, double floor, const NodeView* node,
-    const Problem* problem, Split* best,
+    const Profile* profile, Py_ssize_t t, int side, double floor, Split* best
 ) noexcept nogil
 
-cdef ColumnBounds bounds_of_column(
-    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
-) noexcept nogil
+cdef ColumnBounds bounds_of_column(Finder* finder, Py_ssize_t j) noexcept nogil
 
-cdef Split best_of_column(
-    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder,
-    Pool pool,
-) noexcept nogil
+cdef Split best_of_column(Finder* finder, Py_ssize_t j, Pool pool) noexcept nogil

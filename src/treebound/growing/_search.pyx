@@ -30,7 +30,7 @@ from libc.stdlib cimport free, malloc
 from treebound.growing._histogram cimport Binned, CodedColumn, Counted, Gathered, gather
 from treebound.growing._layout cimport (
     ENTROPY, GINI, MISCLASSIFICATION, NOMINAL, NodeView, Problem, Scratch, Source, Split,
-    allocate, has_order, keeps_order, may_ask, row_of, value_at, xlogx, zeros,
+    allocate, has_order, keeps_order, may_ask, row_of, value_at, weight_of, xlogx, zeros,
 )
 from treebound.growing._pool cimport Pool
 from treebound.growing._scan cimport (
@@ -94,22 +94,21 @@ cdef void free_profile(Profile* profile) noexcept nogil:
 
 cdef void read_profile(
     Profile* profile, Py_ssize_t column, const void* histogram, Py_ssize_t offset,
-    Py_ssize_t n_bins, const Counted* counted, const NodeView* node, const Problem* problem,
+    Py_ssize_t n_bins, const Counted* counted, const NodeView* node,
 ) noexcept nogil:
-    """Accumulate the counts of a column over its bins, and score the boundaries.
-
-    Empty bins are skipped.
-    """
+    """Accumulate the counts of a column over its bins, and score the boundaries."""
+    # Empty bins are skipped.
     cdef int side
-    profile.ordered = has_order(column, problem)
+    profile.node = node
+    profile.ordered = has_order(column, node.problem)
     if counted.weights == NULL:
         add_bins(profile, <const uint32_t*>histogram + offset, n_bins, counted.n_classes)
     else:
         add_bins(profile, <const int64_t*>histogram + offset, n_bins, counted.n_classes)
     profile.n_families = 2 if profile.missing[counted.n_classes] > 0 else 1
     for side in range(profile.n_families):
-        limit_boundaries(profile, side, node, problem)
-        score_boundaries(profile, &profile.families[side], column, node, problem)
+        limit_boundaries(profile, side)
+        score_boundaries(profile, &profile.families[side], column)
 
 
 cdef inline void add_bins(
@@ -170,6 +169,12 @@ cdef inline int64_t rows_in(const count_t* cell, Py_ssize_t n_classes) noexcept 
     return rows
 
 
+cdef inline int64_t rows_of(const Profile* profile, Py_ssize_t t) noexcept nogil:
+    """The rows of a bin."""
+    cdef Py_ssize_t width = profile.node.problem.n_classes + 1
+    return profile.left[(t + 2) * width - 1] - profile.left[(t + 1) * width - 1]
+
+
 cdef int64_t weight_in(
     const int64_t* left, const int64_t* base, Py_ssize_t n_classes
 ) noexcept nogil:
@@ -183,10 +188,9 @@ cdef int64_t weight_in(
 # -- boundaries ----------------------------------------------------------------------------
 
 
-cdef bint may_stand(
-    const int64_t* left, const int64_t* base, const NodeView* node, const Problem* problem
-) noexcept nogil:
+cdef bint may_stand(const int64_t* left, const int64_t* base, const NodeView* node) noexcept nogil:
     """Whether both sides have enough rows and weight."""
+    cdef const Problem* problem = node.problem
     cdef Py_ssize_t n_classes = problem.n_classes
     cdef int64_t rows = left[n_classes] + base[n_classes], weight
     if not problem.min_leaf <= rows <= node.stop - node.start - problem.min_leaf:
@@ -198,10 +202,10 @@ cdef bint may_stand(
 
 
 cdef double score_left(
-    const int64_t* left, const int64_t* base, const NodeView* node, const Problem* problem,
-    int64_t* total,
+    const int64_t* left, const int64_t* base, const NodeView* node, int64_t* total
 ) noexcept nogil:
     """The score with these counts on the left, with the same arithmetic as the scans."""
+    cdef const Problem* problem = node.problem
     cdef Pair pair
     cdef int64_t ones, weight
     cdef Py_ssize_t k
@@ -218,16 +222,13 @@ cdef double score_left(
         weight += total[k]
     if not 0 < weight < node.weight:
         return node.purity
-    return score_of(total, node, problem)
+    return score_of(total, node)
 
 
-cdef void limit_boundaries(
-    Profile* profile, int side, const NodeView* node, const Problem* problem
-) noexcept nogil:
-    """The range of boundaries with enough on both sides; it is contiguous, as counts only grow.
-
-    After the last bin only missing rows are left, if any.
-    """
+cdef void limit_boundaries(Profile* profile, int side) noexcept nogil:
+    """The range of boundaries with enough on both sides; it is contiguous, as counts only grow."""
+    # After the last bin only missing rows are left, if any.
+    cdef const Problem* problem = profile.node.problem
     cdef Family* family = &profile.families[side]
     cdef Py_ssize_t width = problem.n_classes + 1
     family.first = 0
@@ -237,20 +238,19 @@ cdef void limit_boundaries(
     if problem.min_leaf == 1 and problem.min_weight == 0:
         return
     while family.first <= family.last and not may_stand(
-        profile.left + (family.first + 1) * width, family.base, node, problem
+        profile.left + (family.first + 1) * width, family.base, profile.node
     ):
         family.first += 1
     while family.first <= family.last and not may_stand(
-        profile.left + (family.last + 1) * width, family.base, node, problem
+        profile.left + (family.last + 1) * width, family.base, profile.node
     ):
         family.last -= 1
 
 
-cdef void score_boundaries(
-    Profile* profile, Family* family, Py_ssize_t column, const NodeView* node,
-    const Problem* problem,
-) noexcept nogil:
+cdef void score_boundaries(Profile* profile, Family* family, Py_ssize_t column) noexcept nogil:
     """Scores after each bin, and cheap bounds on the splits inside."""
+    cdef const NodeView* node = profile.node
+    cdef const Problem* problem = profile.node.problem
     cdef Py_ssize_t t
     if problem.n_classes == 2 and problem.criterion == GINI:
         if family.base != profile.none:
@@ -262,42 +262,36 @@ cdef void score_boundaries(
             family.scores, family.bounds,
         )
     elif problem.n_classes == 2 and problem.criterion == ENTROPY:
-        entropy_of_pairs(profile, family, node, problem)
+        entropy_of_pairs(profile, family)
     elif problem.criterion == GINI and <double>node.weight < EXACT:
-        score_gini(profile, family, node, problem)
+        score_gini(profile, family)
     else:
         for t in range(profile.n_bins):
             family.bounds[t] = INFINITY
             family.scores[t] = score_left(
-                profile.left + (t + 1) * (problem.n_classes + 1), family.base, node, problem,
-                profile.scratch,
+                profile.left + (t + 1) * (problem.n_classes + 1), family.base, node, profile.scratch
             )
     if profile.ordered:
-        drop_boundaries(profile, family, column, node, problem)
+        drop_boundaries(profile, family, column)
 
 
-cdef void drop_boundaries(
-    const Profile* profile, Family* family, Py_ssize_t column, const NodeView* node,
-    const Problem* problem,
-) noexcept nogil:
+cdef void drop_boundaries(const Profile* profile, Family* family, Py_ssize_t column) noexcept nogil:
     """Of boundaries that break the order the score is none; the last may part missing rows off."""
     cdef const int64_t* left = profile.left
     cdef Py_ssize_t t, k
     for t in range(profile.n_bins):
-        left += problem.n_classes + 1
+        left += profile.node.problem.n_classes + 1
         if family.first <= t <= family.last:
-            for k in range(problem.n_classes):
+            for k in range(profile.node.problem.n_classes):
                 profile.scratch[k] = left[k] + family.base[k]
-            if not keeps_order(
-                profile.scratch, column, t < profile.n_bins - 1, node, problem
-            ):
+            if not keeps_order(profile.scratch, column, t < profile.n_bins - 1, profile.node):
                 family.scores[t] = -INFINITY
 
 
-cdef void entropy_of_pairs(
-    const Profile* profile, Family* family, const NodeView* node, const Problem* problem
-) noexcept nogil:
+cdef void entropy_of_pairs(const Profile* profile, Family* family) noexcept nogil:
     """The same for two classes and entropy, in fixed point; each logarithm is computed once."""
+    cdef const NodeView* node = profile.node
+    cdef const Problem* problem = profile.node.problem
     cdef const int64_t* left = profile.left
     cdef int64_t a = family.base[0], b = family.base[1], next_a, next_b, weight = node.weight
     cdef int64_t all_a = node.counts[0], all_b = node.counts[1], low, high
@@ -326,15 +320,14 @@ cdef void entropy_of_pairs(
         g_b = next_g_b
 
 
-cdef void score_gini(
-    const Profile* profile, Family* family, const NodeView* node, const Problem* problem
-) noexcept nogil:
+cdef void score_gini(const Profile* profile, Family* family) noexcept nogil:
     """Many classes; a row that changes sides raises the score by at most twice its weight."""
-    cdef Py_ssize_t n_classes = problem.n_classes, t, k
+    cdef const NodeView* node = profile.node
+    cdef Py_ssize_t n_classes = profile.node.problem.n_classes, t, k
     cdef const int64_t* left = profile.left
     cdef double weight, low, high, count, rest, all_weight = <double>node.weight
     cdef double before = <double>weight_in(left, family.base, n_classes)
-    cdef double previous = score_left(left, family.base, node, problem, profile.scratch)
+    cdef double previous = score_left(left, family.base, node, profile.scratch)
     for t in range(profile.n_bins):
         left += n_classes + 1
         weight = low = high = 0.0
@@ -357,13 +350,11 @@ cdef void score_gini(
 
 
 cdef inline int straddles(
-    const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node,
-    const Problem* problem,
+    const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node
 ) noexcept nogil:
-    """-1: no split inside leaves enough on both sides; 1: an end of the bin does not; 0: all do.
-
-    With nothing on one side the score is lowest, so such an end does not matter.
-    """
+    """-1: no split inside leaves enough on both sides; 1: an end of the bin does not; 0: all do."""
+    # With nothing on one side the score is lowest, so such an end does not matter.
+    cdef const Problem* problem = node.problem
     cdef Py_ssize_t n_classes = problem.n_classes
     cdef int64_t first = left[n_classes] + base[n_classes]
     cdef int64_t last = right[n_classes] + base[n_classes]
@@ -381,21 +372,20 @@ cdef inline int straddles(
 
 
 cdef double bound_bin(
-    const Profile* profile, const Family* family, Py_ssize_t t, double bar, const NodeView* node,
-    const Problem* problem,
+    const Profile* profile, const Family* family, Py_ssize_t t, double bar
 ) noexcept nogil:
-    """An upper bound on the splits inside a bin; -inf if none reaches the bar.
-
-    In a bin of one class the score is largest at an end, that is at a boundary, unless that
-    boundary is not allowed.
-    """
+    """An upper bound on the splits inside a bin; -inf if none reaches the bar."""
+    # In a bin of one class the score is largest at an end, that is at a boundary, unless that
+    # boundary is not allowed.
+    cdef const NodeView* node = profile.node
+    cdef const Problem* problem = profile.node.problem
     cdef Py_ssize_t n_classes = problem.n_classes, k, classes = 0
     cdef const int64_t* left = profile.left + t * (n_classes + 1)
     cdef const int64_t* right = left + n_classes + 1
     cdef double bound
     cdef int limits = 0
     if family.first > 0 or family.last < profile.n_bins - 2:
-        limits = straddles(left, right, family.base, node, problem)
+        limits = straddles(left, right, family.base, node)
     if limits < 0:
         return -INFINITY
     if t == 0 and family.base[n_classes] > 0:
@@ -412,19 +402,18 @@ cdef double bound_bin(
         if classes == 1:
             return -INFINITY
     if problem.criterion == GINI:
-        bound = bound_gini(left, right, family.base, node, problem)
+        bound = bound_gini(left, right, family.base, node)
     elif problem.criterion == ENTROPY:
-        bound = bound_entropy(left, right, family.base, node, problem)
+        bound = bound_entropy(left, right, family.base, node)
     else:
-        bound = bound_errors(left, right, family.base, node, problem)
+        bound = bound_errors(left, right, family.base, node)
     return bound if bound > bar else -INFINITY
 
 
 cdef double bound_gini(
-    const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node,
-    const Problem* problem,
+    const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node
 ) noexcept nogil:
-    cdef Py_ssize_t n_classes = problem.n_classes, k
+    cdef Py_ssize_t n_classes = node.problem.n_classes, k
     cdef double before = <double>weight_in(left, base, n_classes)
     cdef double inside = <double>weight_in(right, base, n_classes) - before
     cdef double weight = <double>node.weight, after = before + inside
@@ -468,9 +457,9 @@ cdef inline double gini_part(
 
 
 cdef double bound_entropy(
-    const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node,
-    const Problem* problem,
+    const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node
 ) noexcept nogil:
+    cdef const Problem* problem = node.problem
     cdef Py_ssize_t k, n_classes = problem.n_classes
     cdef double weight = <double>node.weight
     cdef double middle = 0.5 * (
@@ -493,20 +482,18 @@ cdef double bound_entropy(
 
 
 cdef double bound_errors(
-    const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node,
-    const Problem* problem,
+    const int64_t* left, const int64_t* right, const int64_t* base, const NodeView* node
 ) noexcept nogil:
     cdef int64_t most_left = 0, most_right = 0
     cdef Py_ssize_t k
-    for k in range(problem.n_classes):
+    for k in range(node.problem.n_classes):
         most_left = max(most_left, right[k] + base[k])
         most_right = max(most_right, node.counts[k] - left[k] - base[k])
     return <double>(most_left + most_right)
 
 
 cdef ColumnBounds bounds_of(
-    const Profile* profile, const uint8_t* single, double bar, const NodeView* node,
-    const Problem* problem,
+    const Profile* profile, const uint8_t* single, double bar
 ) noexcept nogil:
     """The best boundary of a column, and the bound of its bins above the bar."""
     cdef const Family* family
@@ -521,22 +508,37 @@ cdef ColumnBounds bounds_of(
                 bounds.best,
                 greatest(family.scores + family.first, family.last - family.first + 1),
             )
-    bar = max(bar, bounds.best - 4.0 * node.tolerance)
+    bar = max(bar, bounds.best - 4.0 * profile.node.tolerance)
     for side in range(profile.n_families):
-        bound_bins(profile, &profile.families[side], single, bar, node, problem, &bounds)
+        bound_bins(profile, &profile.families[side], single, bar, &bounds)
+    return bounds
+
+
+cdef ColumnBounds all_bounds(
+    const ColumnBounds* columns, Py_ssize_t n_columns, double floor
+) noexcept nogil:
+    """The best boundary of all columns, and the bound of the bins that may hold a better split."""
+    cdef ColumnBounds bounds
+    cdef Py_ssize_t j
+    bounds.best = bounds.bound = -INFINITY
+    bounds.live_rows = 0
+    for j in range(n_columns):
+        bounds.best = max(bounds.best, columns[j].best)
+        if columns[j].bound > floor:
+            bounds.bound = max(bounds.bound, columns[j].bound)
+            bounds.live_rows += columns[j].live_rows
     return bounds
 
 
 cdef void bound_bins(
     const Profile* profile, const Family* family, const uint8_t* single, double bar,
-    const NodeView* node, const Problem* problem, ColumnBounds* bounds,
+    ColumnBounds* bounds,
 ) noexcept nogil:
-    cdef Py_ssize_t width = problem.n_classes + 1, t
-    cdef const int64_t* rows = profile.left + problem.n_classes
+    cdef Py_ssize_t t
     cdef bint all_may_stand = (
         family.first == 0
         and family.last >= profile.n_bins - 2
-        and family.base[problem.n_classes] == 0
+        and family.base[profile.node.problem.n_classes] == 0
         and not profile.ordered
     )
     cdef double bound
@@ -545,17 +547,31 @@ cdef void bound_bins(
     for t in range(profile.n_bins):
         if all_may_stand and family.bounds[t] <= bar:
             continue
-        if rows[(t + 1) * width] - rows[t * width] > 1 and not single[profile.bins[t]]:
-            bound = bound_bin(profile, family, t, bar, node, problem)
+        if rows_of(profile, t) > 1 and not single[profile.bins[t]]:
+            bound = bound_bin(profile, family, t, bar)
             if bound > -INFINITY:
-                bounds.live_rows += rows[(t + 1) * width] - rows[t * width]
+                bounds.live_rows += rows_of(profile, t)
                 bounds.bound = max(bounds.bound, bound)
+
+
+cdef bint is_live(
+    const Profile* profile, Py_ssize_t t, const uint8_t* single, double bar
+) noexcept nogil:
+    """Whether a bin may hold a split above the bar."""
+    cdef int side
+    if rows_of(profile, t) < 2 or single[profile.bins[t]]:
+        return False
+    for side in range(profile.n_families):
+        if bound_bin(profile, &profile.families[side], t, bar) > -INFINITY:
+            return True
+    return False
 
 
 # -- the search of a column --------------------------------------------------------------------
 
 
 cdef int init_finder(Finder* finder, const Binned* data, Scratch* scratch) except -1 nogil:
+    finder.data = data
     finder.scratch = scratch
     init_profile(&finder.profile, data.most_codes, data.problem.n_classes)
     finder.wanted = <uint8_t*>zeros(data.most_codes + 1, 1)
@@ -572,42 +588,40 @@ cdef void free_finder(Finder* finder) noexcept nogil:
     free(finder.gathered.weights)
 
 
-cdef ColumnBounds bounds_of_column(
-    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
-) noexcept nogil:
+cdef void read_column(Finder* finder, Py_ssize_t j) noexcept nogil:
+    cdef const CodedColumn* column = &finder.data.columns[j]
+    read_profile(
+        &finder.profile, j, finder.histogram, column.offset, column.coder.n_bins,
+        &finder.data.counted, finder.node,
+    )
+
+
+cdef ColumnBounds bounds_of_column(Finder* finder, Py_ssize_t j) noexcept nogil:
     """Best boundary and bounds of a column, from its histogram; raises the floor."""
-    cdef const CodedColumn* column = &data.columns[j]
     cdef ColumnBounds bounds
-    cdef Split split
-    if not may_ask(j, node, data.problem):
-        bounds.best = bounds.bound = -INFINITY
-        bounds.live_rows = 0
-    elif data.sources[j].kind == NOMINAL:
-        split = best_category(data, j, histogram, node, finder)
-        bounds.best = split.score
-        bounds.bound = -INFINITY
-        bounds.live_rows = 0
+    bounds.best = bounds.bound = -INFINITY
+    bounds.live_rows = 0
+    if not may_ask(j, finder.node):
+        return bounds
+    if finder.data.sources[j].kind == NOMINAL:
+        bounds.best = best_category(finder, j).score
     else:
-        read_profile(
-            &finder.profile, j, histogram, column.offset, column.coder.n_bins, &data.counted, node,
-            data.problem,
-        )
+        read_column(finder, j)
         bounds = bounds_of(
-            &finder.profile, column.coder.single, finder.floor, node, data.problem
+            &finder.profile, finder.data.columns[j].coder.single, finder.floor
         )
-    finder.floor = max(finder.floor, bounds.best - 4.0 * node.tolerance)
+    finder.floor = max(finder.floor, bounds.best - 4.0 * finder.node.tolerance)
     return bounds
 
 
-cdef Split best_category(
-    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder
-) noexcept nogil:
+cdef Split best_category(Finder* finder, Py_ssize_t j) noexcept nogil:
     """``x == category`` for every category that occurs; missing is one more."""
-    cdef const CodedColumn* column = &data.columns[j]
-    cdef Py_ssize_t n_classes = data.problem.n_classes, code, k
-    cdef const uint32_t* narrow = <const uint32_t*>histogram + column.offset
-    cdef const int64_t* wide = <const int64_t*>histogram + column.offset
-    cdef bint weighted = data.counted.weights != NULL
+    cdef const CodedColumn* column = &finder.data.columns[j]
+    cdef const NodeView* node = finder.node
+    cdef Py_ssize_t n_classes = node.problem.n_classes, code, k
+    cdef const uint32_t* narrow = <const uint32_t*>finder.histogram + column.offset
+    cdef const int64_t* wide = <const int64_t*>finder.histogram + column.offset
+    cdef bint weighted = finder.data.counted.weights != NULL
     cdef int64_t* counts = finder.counts
     cdef int64_t rows
     cdef double score
@@ -632,10 +646,8 @@ cdef Split best_category(
             known = &scores[counts[0] * RARE + counts[1]]
         if known == NULL or known[0] != known[0]:
             score = -INFINITY
-            if may_stand(counts, finder.profile.none, node, data.problem):
-                score = score_left(
-                    counts, finder.profile.none, node, data.problem, finder.profile.left
-                )
+            if may_stand(counts, finder.profile.none, node):
+                score = score_left(counts, finder.profile.none, node, finder.profile.left)
             if known != NULL:
                 known[0] = score
         else:
@@ -651,28 +663,19 @@ cdef Split best_category(
 # -- inside bins ---------------------------------------------------------------------------
 
 
-cdef Split best_of_column(
-    const Binned* data, Py_ssize_t j, const void* histogram, const NodeView* node, Finder* finder,
-    Pool pool,
-) noexcept nogil:
-    """The best split of a column; score -inf if there is none above the floor.
-
-    ``pool`` has the threads that share the rows; None if each of them searches a column.
-    """
-    cdef const CodedColumn* column = &data.columns[j]
-    cdef Split found[2]
+cdef Split best_of_column(Finder* finder, Py_ssize_t j, Pool pool) noexcept nogil:
+    """The best split of a column; score -inf if there is none above the floor."""
+    # pool has the threads that share the rows; None if each of them searches a column.
+    cdef Split[2] found
     cdef Split best
-    if data.sources[j].kind == NOMINAL:
-        best = best_category(data, j, histogram, node, finder)
+    if finder.data.sources[j].kind == NOMINAL:
+        best = best_category(finder, j)
     else:
         found[0] = found[1] = no_split(j)
-        read_profile(
-            &finder.profile, j, histogram, column.offset, column.coder.n_bins, &data.counted, node,
-            data.problem,
-        )
-        walk_bins(data, j, node, finder, found, pool)
-        best = better_side(found, node)
-    finder.floor = max(finder.floor, best.score - 4.0 * node.tolerance)
+        read_column(finder, j)
+        walk_bins(finder, j, found, pool)
+        best = better_side(found, finder.node)
+    finder.floor = max(finder.floor, best.score - 4.0 * finder.node.tolerance)
     return best
 
 
@@ -686,84 +689,62 @@ cdef Split better_side(const Split* found, const NodeView* node) noexcept nogil:
     return found[0]
 
 
-cdef void walk_bins(
-    const Binned* data, Py_ssize_t j, const NodeView* node, Finder* finder, Split* found,
-    Pool pool,
-) noexcept nogil:
-    """Visit all splits that can be above the floor, in order.
-
-    ``found`` has the best one with missing rows on the right, and on the left. Bins are searched
-    in batches, to limit the number of rows sorted at once.
-    """
+cdef void walk_bins(Finder* finder, Py_ssize_t j, Split* found, Pool pool) noexcept nogil:
+    """Visit all splits that can be above the floor, in order."""
+    # found has the best one with missing rows on the right, and on the left. Bins are searched in
+    # batches, to limit the number of rows sorted at once.
     cdef const Profile* profile = &finder.profile
-    cdef Py_ssize_t n_classes = data.problem.n_classes, width = n_classes + 1
     cdef Py_ssize_t first = 0, t, rows = 0, size
-    cdef const uint8_t* single = data.columns[j].coder.single
+    cdef const uint8_t* single = finder.data.columns[j].coder.single
     # invariant: bins before ``first`` are done; from there to ``t`` the wanted ones are marked
     for t in range(profile.n_bins):
-        size = profile.left[(t + 1) * width + n_classes] - profile.left[t * width + n_classes]
-        if size > 1 and not single[profile.bins[t]] and is_live(data, t, node, finder):
+        if is_live(profile, t, single, finder.floor):
+            size = rows_of(profile, t)
             if rows and rows + size > GATHERED:
-                meet_bins(data, j, first, t, rows, node, finder, found, pool)
+                meet_bins(finder, j, first, t, rows, found, pool)
                 first = t
                 rows = 0
             finder.wanted[profile.bins[t]] = True
             rows += size
-    meet_bins(data, j, first, profile.n_bins, rows, node, finder, found, pool)
-
-
-cdef bint is_live(
-    const Binned* data, Py_ssize_t t, const NodeView* node, Finder* finder
-) noexcept nogil:
-    """Whether a bin may hold a split above the floor."""
-    cdef const Profile* profile = &finder.profile
-    cdef int side
-    for side in range(profile.n_families):
-        if bound_bin(
-            profile, &profile.families[side], t, finder.floor, node, data.problem
-        ) > -INFINITY:
-            return True
-    return False
+    meet_bins(finder, j, first, profile.n_bins, rows, found, pool)
 
 
 cdef void meet_bins(
-    const Binned* data, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t n_rows,
-    const NodeView* node, Finder* finder, Split* found, Pool pool,
+    Finder* finder, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t n_rows,
+    Split* found, Pool pool,
 ) noexcept nogil:
     """Visit the splits of the bins from ``first`` to ``stop``; wanted bins hold ``n_rows``."""
     cdef const Profile* profile = &finder.profile
-    cdef Py_ssize_t n_classes = data.problem.n_classes, width = n_classes + 1, t, size
-    cdef Problem local = data.problem[0]
+    cdef Problem local = finder.data.problem[0]
+    cdef NodeView node = finder.node[0]
     cdef const uint64_t* entries = NULL
+    cdef Py_ssize_t t
     cdef int side
+    node.problem = &local
     if n_rows:
-        entries = gather_entries(data, j, n_rows, node, finder, &local, pool)
+        entries = gather_entries(finder, j, n_rows, &local, pool)
         if entries == NULL:
             finder.failed = True
             return
     for t in range(first, stop):
         if finder.wanted[profile.bins[t]]:
-            size = profile.left[(t + 1) * width + n_classes] - profile.left[t * width + n_classes]
             for side in range(profile.n_families):
-                scan_inside(data, j, t, entries, size, &local, side, node, finder, &found[side])
-            entries += size
+                scan_inside(finder, j, t, entries, side, &node, &found[side])
+            entries += rows_of(profile, t)
             finder.wanted[profile.bins[t]] = False
         for side in range(profile.n_families):
-            try_boundary(
-                profile, t, side, finder.floor, node, data.problem, &found[side]
-            )
+            try_boundary(profile, t, side, finder.floor, &found[side])
 
 
 cdef void try_boundary(
-    const Profile* profile, Py_ssize_t t, int side, double floor, const NodeView* node,
-    const Problem* problem, Split* best,
+    const Profile* profile, Py_ssize_t t, int side, double floor, Split* best
 ) noexcept nogil:
     """The split after a bin."""
     cdef const Family* family = &profile.families[side]
-    cdef Py_ssize_t n_classes = problem.n_classes, k
+    cdef Py_ssize_t n_classes = profile.node.problem.n_classes
     cdef const int64_t* left = profile.left + (t + 1) * (n_classes + 1)
     if family.scores[t] <= floor or not family.first <= t <= family.last or (
-        family.scores[t] <= best.score + node.tolerance
+        family.scores[t] <= best.score + profile.node.tolerance
     ):
         return
     best.score = family.scores[t]
@@ -775,36 +756,34 @@ cdef void try_boundary(
     best.known = not best.bounded
     best.missing_left = side
     best.misses = profile.n_families == 2
-    best.left_weight = 0
-    for k in range(n_classes):
-        best.left_weight += left[k]
+    best.left_weight = weight_in(left, profile.none, n_classes)
 
 
 cdef void scan_inside(
-    const Binned* data, Py_ssize_t j, Py_ssize_t t, const uint64_t* entries, Py_ssize_t n_rows,
-    const Problem* local, int side, const NodeView* node, Finder* finder, Split* best,
+    Finder* finder, Py_ssize_t j, Py_ssize_t t, const uint64_t* entries, int side,
+    const NodeView* node, Split* best,
 ) noexcept nogil:
     """The splits between two values of a bin, with the lower bins on the left."""
     cdef const Profile* profile = &finder.profile
+    cdef const Problem* local = node.problem
     cdef Py_ssize_t n_classes = local.n_classes, k, i, n_node = node.stop - node.start
     cdef const int64_t* left = profile.left + t * (n_classes + 1)
     cdef const int64_t* base = profile.families[side].base
-    cdef int64_t rows = left[n_classes] + base[n_classes], weight = 0
+    cdef int64_t rows = left[n_classes] + base[n_classes]
     cdef Scratch* scratch = finder.scratch
-    cdef const Source* source = &data.sources[j]
+    cdef const Source* source = &finder.data.sources[j]
     cdef Segment segment
     cdef Split found = no_split(j)
     for k in range(n_classes):
         scratch.left[k] = left[k] + base[k]
         scratch.right[k] = node.counts[k] - scratch.left[k]
-        weight += scratch.left[k]
     segment.entries = entries
-    segment.present = n_rows
+    segment.present = rows_of(profile, t)
     segment.first = max(1, local.min_leaf - rows)
-    segment.last = min(n_node - local.min_leaf - rows, n_rows - 1)
-    keep_heavy(&segment, node, local, weight)
+    segment.last = min(n_node - local.min_leaf - rows, segment.present - 1)
+    keep_heavy(&segment, node, weight_in(left, base, n_classes))
     scratch.floor = max(finder.floor, best.score + node.tolerance)
-    scan(&segment, node, local, scratch, &found)
+    scan(&segment, node, scratch, &found)
     if found.place < 0:
         return
     best.score = found.score
@@ -817,24 +796,21 @@ cdef void scan_inside(
     best.low = value_at(source, finder.gathered.rows[k])
     k = row_of(entries[found.place], &local.packing)
     best.high = value_at(source, finder.gathered.rows[k])
-    best.left_weight = 0
-    for k in range(n_classes):
-        best.left_weight += left[k]
+    best.left_weight = weight_in(left, profile.none, n_classes)
     for i in range(found.place):
-        k = row_of(entries[i], &local.packing)
-        best.left_weight += 1 if local.weights == NULL else local.weights[k]
+        best.left_weight += weight_of(row_of(entries[i], &local.packing), local)
 
 
 cdef const uint64_t* gather_entries(
-    const Binned* data, Py_ssize_t j, Py_ssize_t n_rows, const NodeView* node, Finder* finder,
-    Problem* local, Pool pool,
+    Finder* finder, Py_ssize_t j, Py_ssize_t n_rows, Problem* local, Pool pool
 ) noexcept nogil:
     """Entries of the rows of wanted bins, sorted by value; NULL if out of memory."""
     cdef Scratch* scratch = finder.scratch
+    cdef const NodeView* node = finder.node
     if not enlarge_finder(finder, n_rows, local):
         return NULL
     finder.gathered.keys = scratch.keys
-    gather(data, j, node.start, node.stop, finder.wanted, n_rows, &finder.gathered, pool)
+    gather(finder.data, j, node.start, node.stop, finder.wanted, n_rows, &finder.gathered, pool)
     local.labels = finder.gathered.labels
     if local.weights != NULL:
         local.weights = finder.gathered.weights

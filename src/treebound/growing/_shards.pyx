@@ -24,8 +24,9 @@ from treebound.growing._histogram cimport Binned, CodedColumn, Counted, set_side
 from treebound.growing._layout cimport NOMINAL, Split, allocate, may_ask, zeros
 from treebound.growing._scan cimport no_split
 from treebound.growing._search cimport (
-    Finder, Profile, ColumnBounds, best_category, better_side, bound_bin, free_finder, free_profile,
-    init_finder, init_profile, bounds_of, read_profile, score_left, try_boundary,
+    ColumnBounds, Finder, Profile, all_bounds, best_category, better_side, bounds_of,
+    bounds_of_column, free_finder, free_profile, init_finder, init_profile, is_live, read_column,
+    read_profile, score_left, try_boundary,
 )
 from treebound.growing._sorted cimport Task, value_of
 
@@ -328,11 +329,9 @@ cdef class ShardDriver(Driver):
     cdef object left_of_first(
         self, Py_ssize_t j, double threshold, int32_t category, bint missing_left, Split* split
     ):
-        """What goes left: class weights, then rows.
-
-        Values are looked at in the bin of the threshold, and in the one before it: an engine may
-        have bins that begin a little later.
-        """
+        """What goes left: class weights, then rows."""
+        # Values are looked at in the bin of the threshold, and in the one before it: an engine may
+        # have bins that begin a little later.
         mine = self.intervals(self.asked, j)
         split.place = category
         if category >= 0:
@@ -342,7 +341,7 @@ cdef class ShardDriver(Driver):
         if inside:
             group = [(self.asked.slot, mine, inside)]
             question = ask(group, self.ranges[j], 2**62, 2)
-            mine = refined(group, question, self.engine.look({j: question})[j])[0]
+            mine = refined(group, len(inside), self.engine.look({j: question})[j])[0]
             self.passed([self.asked])
         at_most = mine.high <= keys_of(np.array([threshold]))[0]
         below = (mine.code < last - 1) | ((mine.code <= last) & at_most)
@@ -413,7 +412,7 @@ cdef class ShardDriver(Driver):
             questions = {j: ask(some, self.ranges[j], most, bits) for j, some in asked.items()}
             answers = self.engine.look(questions)
             for j, some in groups.items():
-                found = refined(asked[j], questions[j], answers[j])
+                found = refined(asked[j], len(questions[j].low), answers[j])
                 for (leaf, _), intervals in zip(some, found):
                     leaf.refined[j] = intervals
             self.passed(pending)
@@ -471,16 +470,12 @@ cdef class ShardDriver(Driver):
 
     cdef int read(self, Leaf leaf, Py_ssize_t j) except -1:
         """Read the counts of a column with an order."""
-        cdef const CodedColumn* column = &self.binned.columns[j]
         cdef const int64_t[:, ::1] table
         cdef const uint8_t[::1] single
         cdef Py_ssize_t n_bins
         if j not in leaf.refined:
-            self.single = column.coder.single
-            read_profile(
-                &self.finder.profile, j, self.histogram(leaf), column.offset,
-                column.coder.n_bins, &self.binned.counted, &self.task.view, &self.problem,
-            )
+            self.single = self.binned.columns[j].coder.single
+            read_column(&self.finder, j)
             return 0
         table, single = leaf.refined[j].table, leaf.refined[j].single
         n_bins = table.shape[0] - 1
@@ -491,39 +486,28 @@ cdef class ShardDriver(Driver):
             self.room = 2 * (n_bins + 1)
             init_profile(&self.finder.profile, self.room, self.problem.n_classes)
         read_profile(
-            &self.finder.profile, j, &table[0, 0], 0, n_bins, &self.wide, &self.task.view,
-            &self.problem,
+            &self.finder.profile, j, &table[0, 0], 0, n_bins, &self.wide, &self.task.view
         )
         return 0
 
     cdef ColumnBounds bound_columns(self, Leaf leaf) except *:
         """The best split known, and bounds on what is inside intervals; sets the floor."""
-        cdef ColumnBounds bounds
-        cdef Py_ssize_t j
         cdef Finder* finder = &self.finder
+        cdef ColumnBounds* bounds
+        cdef Py_ssize_t j
         self.set_task(&self.task, leaf.node, True)
+        finder.node = &self.task.view
+        finder.histogram = self.histogram(leaf)
         finder.floor = self.task.least
         for j in range(self.n_columns):
-            if self.sources[j].kind == NOMINAL or not may_ask(j, &self.task.view, &self.problem):
-                self.column_bounds[j].best = self.best(leaf, j).score
-                self.column_bounds[j].bound = -INFINITY
-                self.column_bounds[j].live_rows = 0
-            else:
-                self.read(leaf, j)
-                self.column_bounds[j] = bounds_of(
-                    &finder.profile, self.single, finder.floor, &self.task.view, &self.problem
-                )
-            finder.floor = max(
-                finder.floor, self.column_bounds[j].best - 4.0 * self.task.view.tolerance
-            )
-        bounds.best = bounds.bound = -INFINITY
-        bounds.live_rows = 0
-        for j in range(self.n_columns):
-            bounds.best = max(bounds.best, self.column_bounds[j].best)
-            if self.column_bounds[j].bound > finder.floor:
-                bounds.bound = max(bounds.bound, self.column_bounds[j].bound)
-                bounds.live_rows += self.column_bounds[j].live_rows
-        return bounds
+            bounds = &self.column_bounds[j]
+            if j not in leaf.refined:
+                bounds[0] = bounds_of_column(finder, j)
+                continue
+            self.read(leaf, j)
+            bounds[0] = bounds_of(&finder.profile, self.single, finder.floor)
+            finder.floor = max(finder.floor, bounds.best - 4.0 * self.task.view.tolerance)
+        return all_bounds(self.column_bounds, self.n_columns, finder.floor)
 
     cdef Split best(self, Leaf leaf, Py_ssize_t j) except *:
         """The best split between intervals above the floor; its bins are their numbers."""
@@ -531,20 +515,15 @@ cdef class ShardDriver(Driver):
         cdef Split[2] found
         cdef Py_ssize_t t
         cdef int side
-        if not may_ask(j, &self.task.view, &self.problem):
+        if not may_ask(j, &self.task.view):
             return no_split(j)
         if self.sources[j].kind == NOMINAL:
-            return best_category(
-                &self.binned, j, self.histogram(leaf), &self.task.view, &self.finder
-            )
+            return best_category(&self.finder, j)
         self.read(leaf, j)
         found[0] = found[1] = no_split(j)
         for side in range(profile.n_families):
             for t in range(profile.families[side].first, profile.families[side].last + 1):
-                try_boundary(
-                    profile, t, side, self.finder.floor, &self.task.view, &self.problem,
-                    &found[side],
-                )
+                try_boundary(profile, t, side, self.finder.floor, &found[side])
         return better_side(found, &self.task.view)
 
     cdef dict wanted(self, Leaf leaf):
@@ -577,22 +556,13 @@ cdef class ShardDriver(Driver):
     cdef set live(self, Leaf leaf, Py_ssize_t j):
         """The intervals that may hold a split above the floor."""
         cdef const Profile* profile = &self.finder.profile
-        cdef Py_ssize_t width = self.problem.n_classes + 1, t
-        cdef const int64_t* rows
-        cdef int side
-        cdef set found = set()
+        cdef Py_ssize_t t
         self.read(leaf, j)
-        rows = profile.left + self.problem.n_classes
-        for t in range(profile.n_bins):
-            if rows[(t + 1) * width] - rows[t * width] < 2 or self.single[profile.bins[t]]:
-                continue
-            for side in range(profile.n_families):
-                if bound_bin(
-                    profile, &profile.families[side], t, self.finder.floor, &self.task.view,
-                    &self.problem,
-                ) > -INFINITY:
-                    found.add(profile.bins[t])
-        return found
+        return {
+            profile.bins[t]
+            for t in range(profile.n_bins)
+            if is_live(profile, t, self.single, self.finder.floor)
+        }
 
     cdef int take(self, Leaf leaf) except -1:
         """Choose between the columns; note the counts on the left of the split."""
@@ -723,7 +693,7 @@ cdef class ShardDriver(Driver):
         node.state = FOUND
         node.priority = self.priority_with(
             node,
-            score_left(&left[0], profile.none, &self.task.view, &self.problem, profile.scratch),
+            score_left(&left[0], profile.none, &self.task.view, profile.scratch),
         )
         if self.was_first(node):
             node.priority = INFINITY

@@ -402,10 +402,8 @@ cdef void partition(
 
 
 cdef void search_sorted(Search* search, Pool pool) noexcept nogil:
-    """The best split of every column for one or two nodes.
-
-    One column per thread; it is partitioned and searched while it is in the cache.
-    """
+    """The best split of every column for one or two nodes."""
+    # One column per thread; it is partitioned and searched while it is in the cache.
     cdef Py_ssize_t n_rows = 0, j
     cdef int q, t
     for q in range(2):
@@ -435,9 +433,7 @@ cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     for q in range(2):
         if search.tasks[q].wanted:
             scratch.floor = scratch.floors[q]
-            search.tasks[q].splits[j] = best_split(
-                column, j, &search.tasks[q].view, &search.home.problem, scratch
-            )
+            search.tasks[q].splits[j] = best_split(column, j, &search.tasks[q].view, scratch)
             scratch.floors[q] = scratch.floor
 
 
@@ -448,10 +444,9 @@ cdef Presorted presort(
     const uint64_t* keys, Py_ssize_t n_rows, const uint32_t* labels, const Packing* packing,
     uint64_t* buffer, uint64_t* other,
 ) noexcept nogil:
-    """Entries sorted by key, missing last, in one of the two buffers.
-
-    The rank of a value is the number of distinct values below it; missing has the rank after them.
-    """
+    """Entries sorted by key, missing last, in one of the two buffers."""
+    # The rank of a value is the number of distinct values below it; missing has the rank after
+    # them.
     cdef uint32_t starts[PASSES * BUCKETS]
     cdef KeyRange span
     cdef Presorted result
@@ -547,10 +542,8 @@ cdef void pack_keys(
     const uint64_t* keys, Py_ssize_t n_rows, const KeyRange* span, const uint32_t* labels,
     const Packing* packing, uint64_t* entries, uint32_t* starts,
 ) noexcept nogil:
-    """Write cut key, row and label of the present rows, then row and label of the missing ones.
-
-    ``starts`` counts the digits of the cut keys, one table after the other.
-    """
+    """Write cut key, row and label of the present rows, then row and label of the missing ones."""
+    # starts counts the digits of the cut keys, one table after the other.
     cdef Py_ssize_t i, present = 0, missing = span.present
     cdef int row_shift = packing.row_shift, rank_shift = packing.rank_shift, shift = span.shift
     cdef int bits = span.digit_bits
@@ -572,10 +565,8 @@ cdef void pack_keys(
 cdef bint radix_sort(
     uint64_t* entries, uint64_t* other, const KeyRange* span, int shift, uint32_t* starts
 ) noexcept nogil:
-    """Stable sort by the digits above ``shift``; return whether the result is in ``other``.
-
-    A digit that all entries share costs nothing.
-    """
+    """Stable sort by the digits above ``shift``; return whether the result is in ``other``."""
+    # A digit that all entries share costs nothing.
     cdef uint64_t* source = entries
     cdef uint64_t* target = other
     cdef Py_ssize_t n = span.present
@@ -594,10 +585,8 @@ cdef inline void scatter(
     const uint64_t* source, uint64_t* target, Py_ssize_t n, int shift, uint32_t mask,
     uint32_t* starts,
 ) noexcept nogil:
-    """Move entries to the place of their digit.
-
-    From both ends at once, for independent memory accesses.
-    """
+    """Move entries to the place of their digit."""
+    # From both ends at once, for independent memory accesses.
     cdef uint32_t stops[BUCKETS]
     cdef uint32_t total = 0, count, digit, last
     cdef Py_ssize_t i

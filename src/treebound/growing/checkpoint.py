@@ -40,11 +40,10 @@ def _check_kind(path: Path, head: bytes) -> None:
 
 
 class Checkpoint:
-    """A file that is written after every round, and removed when the tree is grown.
+    """A file that is written after every round, and removed when the tree is grown."""
 
-    It begins with a digest of the rest, and of what the tree is grown on and how (``of``): an
-    altered file is refused, and one of something else.
-    """
+    # It begins with a digest of the rest, and of what the tree is grown on and how (of): an altered
+    # file is refused, and one of something else.
 
     def __init__(self, path: str | os.PathLike[str], of: Sequence[Any]) -> None:
         check_checkpoint(path)

@@ -51,6 +51,7 @@ def grow(
     *,
     crossing: int | None = None,
     limits: Sequence[float] | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Tree:
     """Grow a tree on a sample.
 
@@ -66,6 +67,8 @@ def grow(
     limits : sequence of float, optional
         With ``monotonic_cst``, between which numbers the share of the highest class must stay, then
         that of the two highest, and so on, as below a node of a larger tree.
+    progress : callable, optional
+        Called with a :class:`Progress` about every second, and when the tree is grown.
 
     Returns
     -------
@@ -118,6 +121,11 @@ def grow(
     columns = sample.columns
     monotone = monotone_of(options, columns, sample.classes)
     rules = kernel_rules(options, columns, monotone, limits)
+
+    def tell(leaves: int, open_rows: int) -> None:
+        if progress is not None:
+            progress(Progress(1, 1, leaves, open_rows, sample.n_rows))
+
     arrays = grow_arrays(
         sample.X.values,
         np.ascontiguousarray(sample.y, dtype=np.int32),
@@ -129,6 +137,7 @@ def grow(
         options=kernel_options(options, whole, rules, weighted=units is not None),
         n_threads=effective_jobs(options.n_jobs),
         crossing=crossing,
+        progress=tell,
     )
     masses_of_nodes = arrays["counts"] * total.unit
     arrays["counts"] = sample_sums(masses_of_nodes, sample.factors, is_whole(sample.weight))
@@ -140,6 +149,7 @@ def grow(
         factors=sample.factors,
         monotone=monotone,
     )
+    tell(tree.n_leaves, 0)
     if options.thresholds == "observed":
         return replace(tree, names=naming_rows(tree, sample))
     return tree
@@ -193,10 +203,7 @@ def grow_on_engine(
     from treebound.growing.checkpoint import Checkpoint
 
     if engine.sample is not None and limits is None and checkpoint is None:
-        tree = grow(engine.sample, options)
-        if progress is not None:
-            progress(Progress(1, 1, tree.n_leaves, 0, engine.sample.n_rows))
-        return tree
+        return grow(engine.sample, options, progress=progress)
     facts = engine.facts
     columns = tuple(
         column.with_missing(column.missing or bool(missing))

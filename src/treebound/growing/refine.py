@@ -8,7 +8,6 @@ compared by their keys: the bits of floats as integers in the same order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,17 +19,19 @@ from treebound.growing._bins import Bins, keys_of
 if TYPE_CHECKING:
     from treebound.growing.shard import Facts
 
-__all__ = ["EXACT", "Answer", "Intervals", "Question", "add_answers", "ask", "distinct", "refined"]
+__all__ = [
+    "EXACT", "Answer", "Intervals", "KeyRanges", "Question", "add_answers", "added",
+    "answer_of", "ask", "refined",
+]  # fmt: skip
 
 # An interval with this shift is asked for its values.
 EXACT = 255
 
 
 class Intervals(NamedTuple):
-    """What a node has of a column, in order: class weights and rows, and missing ones last.
+    """What a node has of a column, in order: class weights and rows, and missing ones last."""
 
-    No value of an interval has a key outside ``low`` and ``high``; ``code`` is its bin.
-    """
+    # No value of an interval has a key outside low and high; code is its bin.
 
     table: NDArray[np.int64]
     single: NDArray[np.uint8]
@@ -53,22 +54,12 @@ class Intervals(NamedTuple):
 
 
 class KeyRanges(NamedTuple):
-    """Where the bins of a column lie, at every node.
+    """Where the bins of a column lie, at every node."""
 
-    Attributes
-    ----------
-    single : ndarray of uint8
-        Which bins hold one value only.
-    low, high : ndarray of uint64
-        No value of a bin has a key outside; exact for a single one.
-    guide : ndarray of uint64
-        About where each bin begins, and where the last one ends.
-    """
-
-    single: NDArray[np.uint8]
-    low: NDArray[np.uint64]
-    high: NDArray[np.uint64]
-    guide: NDArray[np.uint64]
+    single: NDArray[np.uint8]  # which bins hold one value only
+    low: NDArray[np.uint64]  # no value of a bin has a key outside low and high,
+    high: NDArray[np.uint64]  # which are exact for a single one
+    guide: NDArray[np.uint64]  # about where each bin begins, and where the last one ends
 
     @classmethod
     def of(cls, bins: Bins, facts: Facts, j: int) -> KeyRanges:
@@ -106,46 +97,30 @@ class Question(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Class weights and rows: of slices, and of the distinct values of other intervals.
+    """What is inside intervals, in order: ranges of keys, and their class weights and rows."""
 
-    With ``highs`` there are no slices: every interval is answered by values or ranges of them,
-    ``keys`` to ``highs``, in order. Most slices and values have few rows, so that tables are sent
-    without their zeros.
-    """
+    # A range is a value, or a slice that holds rows. Most have few rows, so that tables are sent
+    # without their zeros.
 
-    slices: NDArray[np.int64]
     intervals: NDArray[np.int32]
-    keys: NDArray[np.uint64]
+    low: NDArray[np.uint64]
+    high: NDArray[np.uint64]
     counts: NDArray[np.int64]
-    highs: NDArray[np.uint64] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        slices, counts = _packed(self.slices), _packed(self.counts)
-        return _unpacked_answer, (slices, self.intervals, self.keys, counts, self.highs)
+        places = np.flatnonzero(self.counts)
+        values = self.counts.ravel()[places]
+        small = np.min_scalar_type(int(values.max(initial=0)))
+        places = places.astype(np.min_scalar_type(self.counts.size))
+        return _unpacked, (*self[:3], self.counts.shape, places, values.astype(small))
 
 
-# The shape of a table, where it is not zero, and what it is there.
-_Packed = tuple[tuple[int, ...], NDArray[Any], NDArray[Any]]
-
-
-def _packed(table: NDArray[np.int64]) -> _Packed:
-    places = np.flatnonzero(table)
-    values = table.ravel()[places]
-    small = np.min_scalar_type(int(values.max(initial=0)))
-    return table.shape, places.astype(np.min_scalar_type(table.size)), values.astype(small)
-
-
-def _unpacked(packed: _Packed) -> NDArray[np.int64]:
-    shape, places, values = packed
-    table = np.zeros(shape, dtype=np.int64)
-    table.ravel()[places] = values
-    return table
-
-
-def _unpacked_answer(
-    slices: _Packed, intervals: Any, keys: Any, counts: _Packed, highs: Any
+def _unpacked(
+    intervals: Any, low: Any, high: Any, shape: tuple[int, ...], places: Any, values: Any
 ) -> Answer:
-    return Answer(_unpacked(slices), intervals, keys, _unpacked(counts), highs)
+    counts = np.zeros(shape, dtype=np.int64)
+    counts.ravel()[places] = values
+    return Answer(intervals, low, high, counts)
 
 
 def ask(groups: Sequence[Asked], ranges: KeyRanges, most: int, bits: int) -> Question:
@@ -179,19 +154,15 @@ def ask(groups: Sequence[Asked], ranges: KeyRanges, most: int, bits: int) -> Que
     )
 
 
-def refined(groups: Sequence[Asked], question: Question, answer: Answer) -> list[Intervals]:
+def refined(groups: Sequence[Asked], n_asked: int, answer: Answer) -> list[Intervals]:
     """The intervals of each node, with the answer in place of those that were asked for."""
-    bounds = np.searchsorted(answer.intervals, np.arange(len(question.low) + 1))
-    highs = answer.keys if answer.highs is None else answer.highs
+    bounds = np.searchsorted(answer.intervals, np.arange(n_asked + 1))
     found, i = [], 0
     for _, mine, ats in groups:
         parts = {}
         for at in ats:
-            if question.shift[i] == EXACT or answer.highs is not None:
-                values = slice(bounds[i], bounds[i + 1])
-                counts, low, high = answer.counts[values], answer.keys[values], highs[values]
-            else:
-                counts, low, high = _slices(question, i, answer.slices[question.place[i]])
+            inside = slice(bounds[i], bounds[i + 1])
+            counts, low, high = answer.counts[inside], answer.low[inside], answer.high[inside]
             code = np.full(len(low), mine.code[at], dtype=np.int32)
             parts[at] = Intervals(counts, (low == high).astype(np.uint8), code, low, high)
             i += 1
@@ -199,32 +170,18 @@ def refined(groups: Sequence[Asked], question: Question, answer: Answer) -> list
     return found
 
 
-def _slices(
-    question: Question, i: int, counts: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]:
-    """The slices that hold rows; the first and the last one reach to the ends of the interval."""
-    shift = question.shift[i].astype(np.uint64)
-    used = np.flatnonzero(counts[:, -1]).astype(np.uint64)
-    low = question.guide[i] + (used << shift)
-    width = (np.uint64(1) << shift) - np.uint64(1)
-    # a slice that reaches past the interval ends with it; no sum is past 64 bits
-    high = np.where(question.high[i] - low > width, low + width, question.high[i])
-    low[used == 0] = question.low[i]
-    high[used == question.n_slices - 1] = question.high[i]
-    return counts[used.astype(np.intp)], low, high
-
-
 # -- answers -----------------------------------------------------------------------------------
 
 
-def distinct(
+def answer_of(
+    question: Question,
     slices: NDArray[np.int64],
     intervals: NDArray[np.int32],
     keys: NDArray[np.uint64],
     labels: NDArray[np.uint16],
     units: NDArray[np.int64] | None,
 ) -> Answer:
-    """Rows of equal values together."""
+    """From the counts of slices, and rows with the intervals and keys of their values."""
     n_classes = slices.shape[2] - 1
     order, new = _in_order(intervals, keys)
     value = np.cumsum(new) - 1
@@ -235,26 +192,41 @@ def distinct(
     cells = value * n_classes + labels[order]
     counts[:, :n_classes] = np.bincount(cells, weights, n * n_classes).reshape(n, n_classes)
     counts[:, n_classes] = np.bincount(value, minlength=n)
-    return Answer(slices, intervals[order][new], keys[order][new], counts)
+    keys = keys[order][new]
+    by_value = Answer(intervals[order][new], keys, keys, counts)
+    return added([by_value, _sliced(question, slices)]) if len(slices) else by_value
+
+
+def _sliced(question: Question, slices: NDArray[np.int64]) -> Answer:
+    """The slices that hold rows; the first and the last one reach to the ends of the interval."""
+    place, used = np.nonzero(slices[:, :, -1])
+    at = np.flatnonzero(question.shift != EXACT)[place]
+    shift, highest = question.shift[at].astype(np.uint64), question.high[at]
+    low = question.guide[at] + (used.astype(np.uint64) << shift)
+    width = (np.uint64(1) << shift) - np.uint64(1)
+    # a slice that reaches past the interval ends with it; no sum is past 64 bits
+    high = np.where(highest - low > width, low + width, highest)
+    low = np.where(used == 0, question.low[at], low)
+    high = np.where(used == question.n_slices - 1, highest, high)
+    return Answer(at.astype(np.int32), low, high, slices[place, used])
 
 
 def add_answers(many: Sequence[dict[int, Answer]]) -> dict[int, Answer]:
     """Several answers to the same questions as one."""
     if len(many) == 1:
         return many[0]
-    return {j: _added([answers[j] for answers in many]) for j in many[0]}
+    return {j: added([answers[j] for answers in many]) for j in many[0]}
 
 
-def _added(answers: Sequence[Answer]) -> Answer:
-    slices = reduce(np.add, [answer.slices for answer in answers])
-    intervals = np.concatenate([answer.intervals for answer in answers])
-    keys = np.concatenate([answer.keys for answer in answers])
-    counts = np.concatenate([answer.counts for answer in answers])
-    order, new = _in_order(intervals, keys)
+def added(answers: Sequence[Answer]) -> Answer:
+    """Equal ranges together."""
+    intervals, low, high, counts = (np.concatenate(arrays) for arrays in zip(*answers, strict=True))
+    order, new = _in_order(intervals, low)
     starts = np.flatnonzero(new)
     if len(starts):
         counts = np.add.reduceat(counts[order], starts, axis=0)
-    return Answer(slices, intervals[order][new], keys[order][new], counts)
+    order = order[new]
+    return Answer(intervals[order], low[order], high[order], counts)
 
 
 def _in_order(

@@ -29,10 +29,8 @@ def kernel_rules(
     monotone: Monotone | None,
     limits: Sequence[float] | None = None,
 ) -> dict[str, Any] | None:
-    """The rules as the kernels take them; None if there are none.
-
-    ``limits`` are the least and the greatest of each upper sum at the root.
-    """
+    """The rules as the kernels take them; None if there are none."""
+    # limits are the least and the greatest of each upper sum at the root.
     if monotone is None and not any(vars(options)[name] for name in GROWING_RULES[1:]):
         return None
     never = {_place(name, columns, "forbidden") for name in _listed(options.forbidden, "forbidden")}

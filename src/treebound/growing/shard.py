@@ -21,39 +21,18 @@ from treebound.data.weights import WeightTotal
 from treebound.growing._bins import Bins, keys_of
 from treebound.growing._grow import grow as grow_arrays
 from treebound.growing._histogram import count_shard, divide_shard, look_into_shard
-from treebound.growing.refine import Answer, Question, distinct
+from treebound.growing.refine import Answer, Question, answer_of
 from treebound.growing.spill import ArrayValues, SpillFile, Values
 from treebound.tree.model import Tree
 from treebound.tree.naming import naming_rows_of_part, row_keys
 from treebound.tree.node_sums import WeightTotals, class_sums
 
 __all__ = [
-    "Aside",
-    "Bundle",
-    "Coded",
-    "Facts",
-    "Names",
-    "Piece",
-    "Rows",
-    "Shard",
-    "ShardSplit",
-    "Subtree",
-    "code_part",
-    "code_sample",
-    "count_classes",
-    "count_rows",
-    "digest_of",
-    "divide_rows",
-    "gather_rows",
-    "grow_subtree",
-    "join_pieces",
-    "last_names",
-    "look_into",
-    "make_bundle",
-    "name_splits",
-    "recode",
-    "sum_aside",
-]
+    "Aside", "Bundle", "Coded", "Facts", "Names", "Piece", "Rows", "Shard", "ShardSplit",
+    "Subtree", "code_part", "code_sample", "count_classes", "count_rows", "digest_of",
+    "divide_rows", "gather_rows", "grow_subtree", "join_pieces", "last_names", "look_into",
+    "make_bundle", "name_splits", "recode", "sum_aside",
+]  # fmt: skip
 
 
 # -- shards --------------------------------------------------------------------------------------
@@ -61,26 +40,13 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Shard:
-    """Rows as codes: a byte or two a value, two bytes a row for the label, eight for a weight.
+    """Rows as codes: a byte or two a value, two bytes a row for the label, eight for a weight."""
 
-    Attributes
-    ----------
-    panels : list of ndarray
-        The codes, as :meth:`Bins.code` gives them.
-    labels : ndarray of uint16
-    units : ndarray of int64 or None
-        Weights as integers; None if every weight is one.
-    values : Values
-        The values of columns whose codes do not tell them.
-    start : int
-        The number of its first row in the table.
-    """
-
-    panels: list[NDArray[Any]]
+    panels: list[NDArray[Any]]  # as :meth:`Bins.code` gives them
     labels: NDArray[np.uint16]
-    units: NDArray[np.int64] | None
-    values: Values
-    start: int = 0
+    units: NDArray[np.int64] | None  # weights as integers; None if every weight is one
+    values: Values  # of columns whose codes do not tell them
+    start: int = 0  # the number of its first row in the table
 
     def column(self, j: int, bins: Bins) -> NDArray[Any]:
         """The values of a column, as a ``Matrix`` has them."""
@@ -110,28 +76,14 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of some rows once they are coded; those of several shards can be added.
-
-    Attributes
-    ----------
-    n_rows : int
-    total : WeightTotal
-    extents : ndarray of shape (n_columns, 2)
-        The least and the greatest value of every column.
-    missing : ndarray of bool
-        Which columns have missing values.
-    single : list of ndarray
-        Which bins hold one value only.
-    aside : WeightTotals
-        Of the rows that are left out.
-    """
+    """What is known of some rows once they are coded; those of several shards can be added."""
 
     n_rows: int
     total: WeightTotal
-    extents: NDArray[np.float64]
-    missing: NDArray[np.bool_]
-    single: list[NDArray[np.uint8]]
-    aside: WeightTotals = field(default_factory=WeightTotals)
+    extents: NDArray[np.float64]  # the least and the greatest value of every column
+    missing: NDArray[np.bool_]  # which columns have missing values
+    single: list[NDArray[np.uint8]]  # which bins hold one value only
+    aside: WeightTotals = field(default_factory=WeightTotals)  # of the rows that are left out
 
     def __add__(self, other: Facts) -> Facts:
         ends = (
@@ -247,11 +199,9 @@ def digest_of(bundle: Bundle) -> NDArray[np.uint64]:
 
 
 def count_rows(bundle: Bundle, slots: NDArray[np.int32], wide: bool) -> NDArray[Any]:
-    """The histograms of some nodes: weight by bin and class, one node a row.
-
-    Without weights they are numbers of rows; else the rows of a bin stand after its classes.
-    ``wide`` tells that 32 bits may be too few for the rows of all shards, of these or of others.
-    """
+    """The histograms of some nodes: weight by bin and class, one node a row."""
+    # Without weights they are numbers of rows; else the rows of a bin stand after its classes. wide
+    # tells that 32 bits may be too few for the rows of all shards, of these or of others.
     n_classes, bins = len(bundle.counts), bundle.bins
     weighted = any(shard.units is not None for shard in bundle.shards)
     size = sum((n + 1) * (n_classes + weighted) for n in bins.n_bins)
@@ -264,10 +214,8 @@ def count_rows(bundle: Bundle, slots: NDArray[np.int32], wide: bool) -> NDArray[
 
 
 def look_into(bundle: Bundle, questions: Mapping[int, Question]) -> dict[int, Answer]:
-    """What is inside some intervals of columns.
-
-    Slices are counted in one table, and equal values put together once for all shards.
-    """
+    """What is inside some intervals of columns."""
+    # Slices are counted in one table, and equal values put together once for all shards.
     n_classes, answers = len(bundle.counts), {}
     intervals: Any
     keys: Any
@@ -289,7 +237,7 @@ def look_into(bundle: Bundle, questions: Mapping[int, Question]) -> dict[int, An
         intervals, keys, labels, weights = (
             None if arrays[0] is None else np.concatenate(arrays) for arrays in found
         )
-        answers[j] = distinct(slices, intervals, keys, labels, weights)
+        answers[j] = answer_of(question, slices, intervals, keys, labels, weights)
     return answers
 
 
@@ -357,7 +305,8 @@ def join_pieces(many: Sequence[Sequence[Piece]]) -> list[Piece]:
 def grow_subtree(pieces: Sequence[Piece], kernel: Mapping[str, Any]) -> dict[str, Any]:
     """The arrays of the tree below a node, of which bundles have these rows."""
     piece = _joined(pieces)
-    return grow_arrays(piece.columns, piece.labels, piece.units, **kernel)
+    arrays: dict[str, Any] = grow_arrays(piece.columns, piece.labels, piece.units, **kernel)
+    return arrays
 
 
 def _joined(pieces: Sequence[Piece]) -> Piece:

@@ -118,11 +118,10 @@ class SpillFile:
 
 
 class ColumnFile:
-    """A sample that is collected batch by batch: its values are in a temporary file.
+    """A sample that is collected batch by batch: its values are in a temporary file."""
 
-    They stand there a column after the other, with room for ``n_rows``. The file goes when nothing
-    refers to its values any more.
-    """
+    # They stand there a column after the other, with room for n_rows. The file goes when nothing
+    # refers to its values any more.
 
     def __init__(self, first: Sample, n_rows: int, folder: str | None) -> None:
         self._first, self._folder = first, folder or tempfile.gettempdir()

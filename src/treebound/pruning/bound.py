@@ -31,11 +31,11 @@ from treebound.pruning.optimal import best_sizes, optimal
 from treebound.pruning.scores import GROWTHS, SCORES, SIZE_PRIORS, Objective, leaf_code
 from treebound.pruning.validation import PrunedSums, losses_on
 from treebound.pruning.weight import (
-    DEFAULT_WEIGHT,
     RULES,
     WEIGHTS,
     WeightChoice,
     choose_weight,
+    default_weight,
 )
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
@@ -82,12 +82,13 @@ class BoundPruner(BasePruner):
     weight : float or "auto"
         Weight of the tree term in the scores ``"code-length"`` and ``"log-loss"``. ``"auto"``
         chooses it from 1,000 rows on by cross-validation, or on ``validation`` rows; without
-        them, or without a way to grow trees, it is 0.6.
-    rule : {"accurate", "balanced", "small"} or None
+        them, or without a way to grow trees, it is 0.6 (0.45 for log-loss).
+    rule : {"accurate", "balanced", "small", "detailed"} or None
         Which weight ``"auto"`` takes: that of the least validated loss, or the largest within half
-        a standard error, or within one. A tree of one leaf is chosen only if it has the least loss
-        itself. None: ``"balanced"`` (``"accurate"`` for log-loss) from 1,000 rows on, and the
-        weight 0.6 below.
+        a standard error, or within one, or the smallest within one. A tree of one leaf is chosen
+        only if it has the least loss itself. None: ``"balanced"`` from 1,000 rows on
+        (``"detailed"`` for log-loss: more leaves rank better), and the weight of ``"auto"``
+        without rows below.
     folds : int or splitter
         Number of folds, which are the same for any order of the rows or names of the classes; or a
         cross-validation splitter of scikit-learn.
@@ -254,14 +255,14 @@ class BoundPruner(BasePruner):
         Returns
         -------
         Objective
-            The score as a function of leaves and errors; with the weight 0.6 for ``"auto"``.
+            The score as a function of leaves and errors; ``"auto"`` as without rows.
         """
         return self._objective(tree, Costs.of(tree, self.costs), self._weight)
 
     @property
     def _weight(self) -> float:
         """The weight, if it is not chosen by the rows."""
-        return DEFAULT_WEIGHT if self.weight == "auto" else float(self.weight)
+        return default_weight(self.score) if self.weight == "auto" else float(self.weight)
 
     def _objective(self, tree: Tree, costs: Costs, weight: float) -> Objective:
         return Objective(
@@ -305,9 +306,9 @@ class BoundPruner(BasePruner):
             parts = [(sizes.tree, validation)]
         elif sample is None or grow is None:
             reason = "to choose it takes the rows and a way to grow trees on parts of them"
-            return WeightChoice(DEFAULT_WEIGHT, None, reason)
+            return WeightChoice(self._weight, None, reason)
         elif against := self._reason_against(sizes.tree, sample):
-            return WeightChoice(DEFAULT_WEIGHT, None, against)
+            return WeightChoice(self._weight, None, against)
         else:
             parts = folds(sample, self.folds, self.random_state)
 
@@ -319,17 +320,17 @@ class BoundPruner(BasePruner):
             sums = inside if isinstance(inside, NodeSums) else NodeSums.of(tree, inside)
             return self._measured(tree, sums, costs, objective)
 
-        objective = self._objective(sizes.tree, costs, DEFAULT_WEIGHT)
+        objective = self._objective(sizes.tree, costs, self._weight)
         choice = choose_weight(
             parts,
             measure,
             best_sizes(sizes, objective, WEIGHTS),
-            rule=self.rule or ("accurate" if self.score == "log-loss" else "balanced"),
+            rule=self.rule or ("detailed" if self.score == "log-loss" else "balanced"),
             unit=self._unit(sizes.tree),
             reason="cross-validated" if validation is None else "left-out",
             n_jobs=effective_jobs(self.n_jobs),
         )
-        return choice or WeightChoice(DEFAULT_WEIGHT, None, "there are too few rows for folds")
+        return choice or WeightChoice(self._weight, None, "there are too few rows for folds")
 
     def _reason_against(self, tree: Tree, sample: Sample) -> str:
         """Why the weight is not cross-validated; empty if it is."""

@@ -117,11 +117,12 @@ class CostComplexityPruner(BasePruner):
     alpha : float or None
         Price of a leaf, in units of risk. None chooses it by cross-validation, for which ``prune``
         needs ``sample`` and ``grow``.
-    rule : {"accurate", "balanced", "small", "paper"}
+    rule : {"accurate", "balanced", "small", "detailed", "paper"}
         How cross-validation chooses. ``"accurate"``: for each tree on the path, the geometric mean
         of its interval of alphas is tried in every fold, and the one with the fewest errors wins.
         ``"balanced"``: the smallest tree within half a standard error of that, ``"small"``: within
-        one. ``"paper"``: the mean of the best alphas of the folds.
+        one, ``"detailed"``: the largest within one. ``"paper"``: the mean of the best alphas of the
+        folds.
     measure : {"error", "impurity"}
         Risk of a leaf: its error rate, or its impurity as in scikit-learn.
     criterion : {"gini", "entropy", "misclassification"}
@@ -201,7 +202,7 @@ class CostComplexityPruner(BasePruner):
         path.validated = errors / (tested or sample.mass)
         if self.rule == "paper":
             return float(np.mean(best))
-        return float(tried[_least(path.validated, tested, RULES[self.rule])])
+        return float(tried[_within(path.validated, tested, RULES[self.rule])])
 
 
 def _middles(alphas: Floats) -> Floats:
@@ -210,8 +211,8 @@ def _middles(alphas: Floats) -> Floats:
     return np.concatenate([np.sqrt(floor[:-1] * floor[1:]), [np.inf]])
 
 
-def _least(shares: Floats, total: float, errors: float) -> int:
-    """The last step within some standard errors of the lowest error rate."""
+def _within(shares: Floats, total: float, errors: float) -> int:
+    """The last step within some standard errors of the lowest rate; the first if they are minus."""
     least = float(shares.min())
-    allowed = least + errors * np.sqrt(least * (1.0 - least) / max(total, 1.0))
-    return int(np.flatnonzero(shares <= allowed)[-1])
+    allowed = least + abs(errors) * np.sqrt(least * (1.0 - least) / max(total, 1.0))
+    return int(np.flatnonzero(shares <= allowed)[0 if errors < 0.0 else -1])

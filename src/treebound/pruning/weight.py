@@ -12,15 +12,21 @@ from numpy.typing import NDArray
 
 from treebound.pruning.path import count
 
-__all__ = ["DEFAULT_WEIGHT", "RULES", "WEIGHTS", "WeightChoice", "choose_weight", "in_threads"]
+__all__ = ["RULES", "WEIGHTS", "WeightChoice", "choose_weight", "default_weight", "in_threads"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 WEIGHTS = np.array([0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 3.0])
 DEFAULT_WEIGHT = 0.6
-# How many standard errors above the least loss a smaller tree may have.
-RULES = {"accurate": 0.0, "balanced": 0.5, "small": 1.0}
+LOG_LOSS_WEIGHT = 0.45  # of the score "log-loss"
+# How many standard errors above the least loss a smaller tree may have; minus: a larger one.
+RULES = {"accurate": 0.0, "balanced": 0.5, "small": 1.0, "detailed": -1.0}
+
+
+def default_weight(score: Any) -> float:
+    """The weight where there are no rows to choose it by, or too few."""
+    return LOG_LOSS_WEIGHT if score == "log-loss" else DEFAULT_WEIGHT
 
 
 @dataclass(frozen=True)
@@ -32,8 +38,8 @@ class WeightChoice:
     weight : float
         The chosen weight.
     rule : str or None
-        The rule that chose it: ``"accurate"``, ``"balanced"`` or ``"small"``; None if there was
-        no choice.
+        The rule that chose it: ``"accurate"``, ``"balanced"``, ``"small"`` or ``"detailed"``; None
+        if there was no choice.
     reason : str
         Why there was no choice; else how losses were measured.
     unit : str
@@ -72,9 +78,10 @@ class WeightChoice:
         """The place in ``weights`` that a rule chooses."""
         best = min(self.losses)
         slack = 1e-12 * abs(best)  # rounding of weighted sums
-        fitting = np.flatnonzero(
-            np.array(self.losses) <= best + RULES[rule] * self.standard_error + slack
-        )
+        within = best + abs(RULES[rule]) * self.standard_error + slack
+        fitting = np.flatnonzero(np.array(self.losses) <= within)
+        if RULES[rule] < 0.0:
+            return int(fitting[0])
         informative = np.flatnonzero(np.array(self.leaves) > 1)
         if self.constant <= best + slack or not len(informative):
             return int(fitting[-1])
@@ -94,11 +101,11 @@ class WeightChoice:
         place = self.index
         here = self.leaves[place]
         words = f"{count(here, 'leaf')} ({self.reason} {self.unit} {self._figure(place)})"
-        others = []
+        others, best = [], self.at("accurate")
         for rule, claim in (("accurate", "the least"), ("small", "within one standard error")):
             other = self.at(rule)
             size = self.leaves[other]
-            if size != here and (size > here) == (rule == "accurate"):
+            if size != here and (rule == "accurate" or size < min(here, self.leaves[best])):
                 verb = "has" if size == 1 else "have"
                 verb = verb if rule == "accurate" else "is" if size == 1 else "are"
                 others.append(f"{count(size, 'leaf')} ({self._figure(other)}) {verb} {claim}")

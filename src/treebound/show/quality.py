@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treebound._extras import require
+from treebound.show.display import CHOSEN, LINE
+
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from treebound.model import Model
     from treebound.model_rows import Tested
 
@@ -120,3 +125,21 @@ def quality_words(figures: dict[str, Any]) -> str:
         f"{word} {figures[name]:.3f}" for name, word in names.items() if figures[name] is not None
     ]
     return ", ".join(parts) + "."
+
+
+def calibration_plot(figures: dict[str, Any]) -> Figure:
+    """The share of right answers against the probability that was given, with the rows."""
+    pyplot = require("matplotlib.pyplot", extra="plot", why="A plot of the calibration")
+    figure: Figure = pyplot.figure(layout="constrained", figsize=(5.0, 5.0))
+    ax = figure.subplots()
+    parts = figures["calibration"]
+    given, right = ([part[name] for part in parts] for name in ("probability", "right"))
+    ax.plot([0, 1], [0, 1], color=CHOSEN, ls=":", label="as right as it says")
+    ax.plot(given, right, marker="o", color=LINE, label="this tree")
+    for part in parts:
+        place = (part["probability"], part["right"])
+        ax.annotate(f"{part['rows']:,}", place, (4, -12), textcoords="offset points", fontsize=8)
+    ax.set(xlabel="probability of the answer", ylabel="share of right answers",
+           xlim=(0, 1.02), ylim=(0, 1.02))  # fmt: skip
+    ax.legend(frameon=False)
+    return figure

@@ -247,9 +247,8 @@ class SqlEngine:
         low, high = mine["low"] + 0.0, mine["high"] + 0.0  # no negative zero
         if len(starts):
             low, high = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
-        nothing = np.empty((0, 0, self._n_classes + 1), dtype=np.int64)
         intervals = mine["i"][starts].astype(np.int32)
-        return Answer(nothing, intervals, keys_of(low), counts, keys_of(high))
+        return Answer(intervals, keys_of(low), keys_of(high), counts)
 
     # -- dividing ------------------------------------------------------------------------------
 

@@ -245,6 +245,7 @@ const goTo = (step) => {
   state.step = step;
   state.lit = null;
   at("slider").value = String(placeOf(step));
+  if (data.frontier) tellPromise(data.steps[step].certificate);
   at("explanation").replaceChildren();
   tellStep();
   tellHead();
@@ -276,6 +277,24 @@ at("slider").addEventListener("keydown", (event) => {
   goTo(Math.min(last, Math.max(0, to)));
 });
 at("chosen").addEventListener("click", () => goTo(data.chosen));
+
+// -- the second slider: the most accurate tree that is certified at a limit or below -------------------
+
+const limits = data.frontier ? data.steps.map((step) => step.certificate) : [];
+const certifiedAt = (limit) => {
+  let best = limits.indexOf(Math.min(...limits));
+  data.steps.forEach((step, k) => { if (limits[k] <= limit * (1 + 1e-9) && trainingShares.get(step) < trainingShares.get(data.steps[best])) best = k; });
+  return best;
+};
+const tellPromise = (limit) => {
+  at("promise").value = String(limit);
+  at("promised").textContent = `${percent(limit)}: ${many(data.steps[state.step].leaves, "leaf", "leaves")}, ${percent(trainingShares.get(data.steps[state.step]))} training errors`;
+};
+at("promise").addEventListener("input", (event) => {
+  const limit = Number(event.target.value), step = certifiedAt(limit);
+  if (step !== state.step) goTo(step);
+  tellPromise(limit);
+});
 
 // -- explaining ----------------------------------------------------------------------------------------
 
@@ -400,6 +419,8 @@ at("h-edits").textContent = `Edited by hand: ${many(data.edits.length, "step", "
 at("edit-steps").replaceChildren(...data.edits.map((step) => made("li", {}, step)));
 at("made").textContent = `Made by ${data.made_by}.`;
 at("path").hidden = at("sizing").hidden = data.steps.length < 2;
+at("promising").hidden = !data.frontier;
+if (data.frontier) Object.assign(at("promise"), { min: String(Math.min(...limits)), max: String(limits[certifiedAt(Infinity)]) });
 const [few, lots] = at("ends").children;
 few.textContent = many(fewest, "leaf", "leaves");
 lots.textContent = many(mostLeaves, "leaf", "leaves");

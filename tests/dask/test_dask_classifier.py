@@ -59,6 +59,7 @@ OPTIONS = [
     {"thresholds": "observed", "max_leaves": 6},
     {"class_weight": "balanced", "pruning": "mdl"},
     {"criterion": "gini", "pruning": None, "max_leaves": 9, "growth_order": "impurity"},
+    {"monotonic_cst": {"a": -1, "size": 1}, "first": ["flag = False"], "pruning": None},
 ]
 
 
@@ -83,6 +84,18 @@ def test_frames_give_the_model_of_memory(request, options, with_client, weight):
     assert_same(model, expected)
     assert model.target_name_ == "label"
     assert model.feature_names_in_.tolist() == rows.columns.tolist()
+
+
+def test_probabilities_learned_on_dask_keep_their_order(client):
+    table = frame()
+    rules = {"monotonic_cst": {"a": -1}, "forbidden": ["weight"], "pruning": None}
+    lazy = dd.from_pandas(table, npartitions=5, sort=False)
+    model = DaskBoundTreeClassifier(client=client, **rules).fit(lazy, "label")
+    rows, steps = table.drop(columns="label"), np.linspace(-3.0, 3.0, 25)
+    for at in range(0, len(rows), 60):
+        same = rows.iloc[[at] * len(steps)].assign(a=steps)
+        assert (np.diff(model.predict_proba(same)[:, 1]) <= 1e-12).all()
+    assert model.n_leaves_ > 20
 
 
 def test_arrays_give_the_model_of_memory(client):

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,15 +10,14 @@ import pandas as pd
 import pytest
 from browser import chromium
 from edit.editor_case import passengers
+from edit.window import Window, served, until
 
 import treebound as tb
 from treebound.edit import Editor
 from treebound.edit.page import EditorPage
-from treebound.edit.server import application
-from treebound.exchange import load, save
+from treebound.exchange import load
 
 pytestmark = pytest.mark.browser
-RESTS = "return !busy && chosen.node !== null && document.querySelector(arguments[0]) !== null"
 HISTORY = "return data.history.length"
 HOSTILE = '<img src=x onerror="document.title=1">"\\'
 
@@ -39,87 +32,6 @@ def driver():
 @pytest.fixture(scope="module")
 def case():
     return passengers()
-
-
-@contextmanager
-def served(editor: Editor, folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
-    """The address of the page of an editor, and what stops its server."""
-    import uvicorn
-
-    def write(command: str, model: Any) -> str:
-        if command == "save":
-            save(model, folder / "edited.json")
-        return f"{command} done"
-
-    page = EditorPage(editor, title="Edit", save=write)
-    listening = socket.create_server(("127.0.0.1", 0))
-    port = listening.getsockname()[1]
-    config = uvicorn.Config(application(page, "secret", port), log_level="error", lifespan="off")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-
-    def stop() -> None:
-        server.should_exit = server.force_exit = True
-        thread.join(10)
-
-    try:
-        yield f"http://127.0.0.1:{port}/?token=secret", stop
-    finally:
-        stop()
-        listening.close()
-
-
-def until(true: Callable[[], Any], what: str = "") -> Any:
-    """What a condition gives as soon as it is true."""
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
-        value = true()
-        if value:
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"the page never shows it: {what}")
-
-
-class Window:
-    """The page in a browser."""
-
-    def __init__(self, driver: Any) -> None:
-        self.driver = driver
-
-    def text(self, name: str) -> str:
-        return self.driver.execute_script(
-            "return document.getElementById(arguments[0]).textContent", name
-        )
-
-    def press(self, selector: str, *keys: str) -> None:
-        """Click an element, or type keys into it, when the page has come to rest."""
-        until(lambda: self.driver.execute_script(RESTS, selector), selector)
-        element = self.driver.find_element("css selector", selector)
-        self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
-        if keys:
-            element.send_keys(*keys)
-        else:
-            element.click()
-
-    def choose(self, key: str) -> None:
-        """Click a node and wait for its alternatives."""
-        self.press(f'.node[data-key="{key or "root"}"]')
-        self.ready(key)
-
-    def ready(self, key: str) -> None:
-        until(
-            lambda: self.driver.execute_script(
-                "return chosen.key === arguments[0] && chosen.node?.key === arguments[0]", key
-            ),
-            f"node {key!r}",
-        )
-
-    def says(self, words: str) -> None:
-        until(lambda: words in self.text("message"), words)
-
-    def errors(self) -> list[str]:
-        return [entry["message"] for entry in self.driver.get_log("browser")]
 
 
 @pytest.fixture
@@ -353,6 +265,13 @@ def test_the_widget_passes_commands_and_answers(driver, case, tmp_path) -> None:
     driver.switch_to.frame(0)
     window = Window(driver)
     window.says("collapsed")
+    for button, name in (("save", "model.json"), ("report", "report.html")):
+        until(lambda: not driver.execute_script("return busy"))
+        driver.find_element("id", button).click()
+        driver.switch_to.default_content()
+        until(pump)
+        driver.switch_to.frame(0)
+        window.says(f"{name} is downloaded")
     driver.switch_to.default_content()
 
 

@@ -308,14 +308,11 @@ class Editor(ShownTree):
         if self._steps.number or self._steps.undone:
             raise ValueError("The editor has steps already. Hint: recover in a new one.")
         steps, undone = read_steps(file, self._steps.key)
-        self._steps.autosave = None  # the file stays whole until all are taken
-        try:
+        with self._steps.unwritten():  # the file stays whole until all are taken
             for step in steps:
                 self.take(step)
             for _ in range(undone):
                 self.undo()
-        finally:
-            self._steps.autosave = file
         return self.history
 
     def take(self, step: dict[str, Any]) -> Step:

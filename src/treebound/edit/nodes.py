@@ -170,10 +170,11 @@ def stump(test: SplitTest, sample: Sample, like: Tree) -> tuple[Tree, NDArray[np
     """A split with two leaves, counted on some rows, and which of them go left."""
     bare = _bare_tree(Nodes.split(test, Nodes.leaf(), Nodes.leaf()), like)
     left = _sides(bare, sample)
-    cells = np.where(left, 0, like.n_classes) + sample.y
-    counts = np.bincount(cells, sample.weight, minlength=2 * like.n_classes).reshape(2, -1)
-    rows = np.array([len(left), np.count_nonzero(left), len(left) - np.count_nonzero(left)])
+    cells = left.view(np.int8) * np.int32(like.n_classes) + sample.y
+    counts = np.bincount(cells, sample.weight, minlength=2 * like.n_classes).reshape(2, -1)[::-1]
     counts = np.concatenate([counts.sum(axis=0, keepdims=True), counts])
+    n_left = np.count_nonzero(left)
+    rows = np.array([len(left), n_left, len(left) - n_left])
     return replace(bare, counts=counts, rows=rows, label=None), left  # type: ignore[arg-type]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,6 +110,15 @@ class Steps:
         self._at += 1
         self.write()
         return Step(f"Done again: {self.now.sentence}", before, self.now.figures)
+
+    @contextmanager
+    def unwritten(self) -> Iterator[None]:
+        """Leave the autosave file as it is for a while."""
+        file, self.autosave = self.autosave, None
+        try:
+            yield
+        finally:
+            self.autosave = file
 
     def write(self) -> None:
         """Keep all steps in the autosave file."""

@@ -101,6 +101,7 @@ const accept = (value) => {
 const resized = () => markChosen();
 const choose = (item) => {
   chosen.open = null;
+  hideCard(); // its facts stand at the side
   showNode(item.key);
   if (window.innerWidth <= 900) at("h-node").scrollIntoView({ block: "start" });
 };

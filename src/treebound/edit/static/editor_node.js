@@ -170,7 +170,7 @@ const candidateBox = (candidate) => {
   const facts = [`gain ${number(Number(candidate.gain.toPrecision(3)))}`, many(candidate.errors, "error"), `rows ${number(candidate.rows[0])} | ${number(candidate.rows[1])}`];
   if (candidate.agreement !== null) facts.push(`agrees ${percent(candidate.agreement)}`);
   const head = button("", () => { chosen.open = open ? null : candidate.column; tellCandidates(candidate.column); }, { "aria-expanded": String(open), "data-column": candidate.column });
-  head.append(made("b", {}, `${candidate.name} ${candidate.words}`), made("div", { class: "facts" }, facts.join(" · ")));
+  head.append(made("b", {}, `${candidate.name} ${candidate.words}`), made("div", { class: "facts" }, facts.map((fact) => fact.replaceAll(" ", "\u00a0")).join(" · ")));
   const ends = candidate.edges.length ? candidate.ends : candidate.ends.slice(0, 8);
   return made("div", { class: `candidate${open ? " open" : ""}` }, head, histogramOf(candidate),
     made("p", { class: candidate.edges.length ? "ends" : "ends names" }, ...ends.map((name) => made("span", { title: name }, name))), ...(open ? openCandidate(candidate) : []));

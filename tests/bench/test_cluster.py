@@ -10,10 +10,10 @@ import pytest
 import stand_ins
 
 from treebound.bench import Store
-from treebound.bench.display import Quiet
+from treebound.bench.runner import Observer
 
 
-class KillsAWorker(Quiet):
+class KillsAWorker(Observer):
     """Kills one worker process when the first result arrives."""
 
     def __init__(self, pids):

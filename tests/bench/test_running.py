@@ -24,8 +24,8 @@ from treebound.bench import (
     processes,
     seeds_of,
 )
-from treebound.bench.display import Quiet
 from treebound.bench.models import encoded_frame
+from treebound.bench.runner import Observer
 from treebound.data import Sample
 
 
@@ -127,7 +127,7 @@ def test_models_of_a_notebook_take_part():
 def test_stopping_a_study_ends_its_processes():
     psutil = pytest.importorskip("psutil")
 
-    class Stops(Quiet):
+    class Stops(Observer):
         def result(self, row):
             raise KeyboardInterrupt
 

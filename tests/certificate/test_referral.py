@@ -5,7 +5,14 @@ import pytest
 from scipy.stats import binom
 
 from treebound.certificate.prior import Prior, limit, log_labels, search_trees
-from treebound.certificate.referral import REFER, refer_by_prior, refer_by_rows
+from treebound.certificate.referral import (
+    REFER,
+    Referral,
+    _merged,
+    _ranked,
+    refer_by_prior,
+    refer_by_rows,
+)
 from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions, grow
 
@@ -75,7 +82,42 @@ def test_refer_is_a_label_of_the_prior():
     price = own.proof.log_prior - sum(labels)
     price += sum(np.log(1 - REFER) + label for label, kept in zip(labels, answering, strict=True)
                  if kept) + np.log(REFER) * (~answering).sum()  # fmt: skip
-    assert limit(found.answered, found.errors, np.log(0.05) + price) <= 0.12
+    assert price <= slow_price(prior, found) + 1e-9
+    assert limit(found.answered, found.errors, np.log(0.05) + slow_price(prior, found)) <= 0.12
+
+
+def slow_price(prior, found):
+    """Log probability of the tree whose subtrees that refer are one leaf, node by node."""
+    tree, answers = found.tree, found.answers
+    refers = [~answers[k : k + tree.size[k]] | ~tree.is_leaf[k : k + tree.size[k]]
+              for k in range(tree.n_nodes)]  # fmt: skip
+    whole = np.array([part.all() for part in refers])
+    pruned = tree.collapsed(np.flatnonzero(whole & ~tree.is_leaf))
+    total = prior.log_probability(pruned)
+    on_a, reached = pruned.counts_on(prior.a)[0], pruned.apply(prior.sample.X)
+    old = tree.apply(prior.sample.X)
+    for leaf in pruned.leaves:
+        label = log_labels(on_a[leaf])[pruned.label[leaf]]
+        answer = answers[old[reached == leaf]].any()
+        total += np.log(1 - REFER) if answer else np.log(REFER) - label
+    return total
+
+
+def test_every_prefix_of_leaves_has_the_price_of_its_tree():
+    prior = Prior(draw(np.random.default_rng(3), 900), 0)
+    certified = max(search_trees(prior), key=lambda one: one.leaves)
+    tree, proof = certified.tree, certified.proof
+    order = _ranked(tree)
+    assert len(order) > 4
+    labels = log_labels(proof.counts_a[order])[np.arange(len(order)), tree.label[order]]
+    saved = _merged(tree, proof, order)
+    for j in range(len(order)):
+        answers = np.zeros(tree.n_nodes, dtype=bool)
+        answers[order[: j + 1]] = True
+        price = proof.log_prior - labels[j + 1 :].sum() + (j + 1) * np.log(1 - REFER)
+        price += (len(order) - j - 1) * np.log(REFER) + saved[j]
+        found = Referral(tree, answers, 0.1, 0.05, 0, 0, 0)
+        assert price == pytest.approx(slow_price(prior, found), abs=1e-8)
 
 
 @pytest.mark.parametrize("draws", [300, pytest.param(3000, marks=pytest.mark.heavy)])

@@ -17,17 +17,7 @@ if TYPE_CHECKING:
     from treebound.bench.runner import Study
 
 
-class Quiet:
-    """Shows nothing."""
-
-    def start(self, study: Study, rows: list[dict[str, Any]]) -> None:
-        """The run begins."""
-
-    def result(self, row: dict[str, Any]) -> None:
-        """A result was stored."""
-
-
-class _Tally(Quiet):
+class _Tally:
     """Counts the results per data set and model, and their speed."""
 
     def start(self, study: Study, rows: list[dict[str, Any]]) -> None:

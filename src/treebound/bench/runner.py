@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -227,7 +227,7 @@ def _computed(
     import joblib
 
     with ExitStack() as stack:
-        settings = stack.enter_context(_Connection(backend, scheduler, jobs))
+        settings = stack.enter_context(_connected(backend, scheduler, jobs))
         local = backend == "local"
         measure = stack.enter_context(Children()).measure if local else measure_draw
         stack.enter_context(joblib.parallel_config(**settings))  # read where Parallel is made
@@ -237,44 +237,34 @@ def _computed(
         yield from parallel(joblib.delayed(measure)(task) for task in tasks)
 
 
-class _Connection(ExitStack):
-    """The joblib settings of a backend, as a context manager."""
-
-    def __init__(self, backend: Backend, scheduler: str | None, jobs: int) -> None:
-        super().__init__()
-        self._backend, self._scheduler, self._jobs = backend, scheduler, jobs
-
-    def __enter__(self) -> dict[str, Any]:  # type: ignore[override]
-        super().__enter__()
-        if self._backend == "dask":
-            return self._dask()
-        if self._backend == "ray":
-            return self._ray()
-        if self._scheduler is not None:
-            raise ValueError("The local backend has no scheduler. Hint: use --backend dask or ray.")
-        return {"backend": "threading"}  # each thread waits for a child process
-
-    def _dask(self) -> dict[str, Any]:
+@contextmanager
+def _connected(backend: Backend, scheduler: str | None, jobs: int) -> Iterator[dict[str, Any]]:
+    """The settings of joblib while a backend is connected."""
+    if backend == "dask":
         distributed = require("distributed", extra="dask", why="The dask backend")
-        address = self._scheduler
-        if address is None:
-            cluster = distributed.LocalCluster(
-                n_workers=max(self._jobs, 1), threads_per_worker=1, dashboard_address=None
-            )
-            address = self.enter_context(cluster).scheduler_address
-        client = self.enter_context(distributed.Client(address, set_as_default=False))
-        return {"backend": "dask", "client": client}
-
-    def _ray(self) -> dict[str, Any]:
+        with ExitStack() as stack:
+            if scheduler is None:
+                cluster = distributed.LocalCluster(
+                    n_workers=max(jobs, 1), threads_per_worker=1, dashboard_address=None
+                )
+                scheduler = stack.enter_context(cluster).scheduler_address
+            client = stack.enter_context(distributed.Client(scheduler, set_as_default=False))
+            yield {"backend": "dask", "client": client}
+    elif backend == "ray":
         ray = require("ray", extra="ray", why="The ray backend")
         from ray.util.joblib import register_ray
 
-        if not ray.is_initialized():
-            cpus = max(self._jobs, 1) if self._scheduler is None else None
-            ray.init(address=self._scheduler, num_cpus=cpus, include_dashboard=False)
-            self.callback(ray.shutdown)
-        register_ray()
-        return {"backend": "ray"}
+        with ExitStack() as stack:
+            if not ray.is_initialized():
+                cpus = max(jobs, 1) if scheduler is None else None
+                ray.init(address=scheduler, num_cpus=cpus, include_dashboard=False)
+                stack.callback(ray.shutdown)
+            register_ray()
+            yield {"backend": "ray"}
+    elif scheduler is not None:
+        raise ValueError("The local backend has no scheduler. Hint: use --backend dask or ray.")
+    else:
+        yield {"backend": "threading"}  # each thread waits for a child process
 
 
 def _worker_losses() -> tuple[type[BaseException], ...]:

@@ -40,13 +40,23 @@ def chain_sums(
     last: int,
 ) -> Scaled:
     """The chain lemma, categorical tests included, for sample sizes ``first`` to ``last``."""
+    sums = Scaled.zeros(last + 1)
+    if features.real:
+        sums = chain_counts(left, right, equal, n_classes, features.real, first, last)
     if features.is_real:
-        return chain_counts(left, right, equal, n_classes, features.real, first, last)
-    categorical = _categorical(left, right, equal, n_classes, features, first, last)
-    if not features.real:
-        return categorical
-    chains = chain_counts(left, right, equal, n_classes, features.real, first, last)
-    return chains.plus(categorical)
+        return sums
+    left = _steady(left, n_classes)
+    right = left if equal else _steady(right, n_classes)
+    heaviest, tests = Scaled.zeros(last + 1), _categorical_pairs(features, last)
+    _chains.heaviest(*left, *right, *heaviest, first, last)
+    sums = sums.plus(heaviest.times(tests * 0.5 if equal else tests))
+    if features.real:
+        return sums
+    rows = np.arange(last + 1)
+    one_sided = left.at(rows)
+    if not equal:
+        one_sided = one_sided.plus(right.at(rows)).minus(float(n_classes))
+    return sums.plus(one_sided)
 
 
 def chain_counts(
@@ -57,31 +67,6 @@ def chain_counts(
     count = float(thresholds if equal else 2 * thresholds)
     _chains.chains(*left, *right, equal, count, float(n_classes), *sums, first, last)
     return sums
-
-
-def _categorical(
-    left: Scaled,
-    right: Scaled,
-    equal: bool,
-    n_classes: int,
-    features: Features,
-    first: int,
-    last: int,
-) -> Scaled:
-    """What categorical tests add, and without real features the tests to one side too."""
-    sums = Scaled.constant(0.0, last + 1)
-    left = _steady(left, n_classes)
-    right = left if equal else _steady(right, n_classes)
-    _chains.heaviest(*left, *right, *sums, first, last)
-    tests = _categorical_pairs(features, last)
-    sums = sums.times(tests * 0.5 if equal else tests)
-    if features.real:
-        return sums
-    rows = np.arange(last + 1)
-    one_sided = left.at(rows)
-    if not equal:
-        one_sided = one_sided.plus(right.at(rows)).minus(float(n_classes))
-    return sums.plus(one_sided)
 
 
 @lru_cache(maxsize=64)

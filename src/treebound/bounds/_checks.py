@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from treebound._validation import as_int
+from typing import TypeVar
+
+from treebound._validation import as_int, invalid
 from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 
+T = TypeVar("T")
 # Products of three such numbers are in the range of a double.
 _LARGEST = 10**100
 
@@ -38,19 +41,16 @@ def check_at_most(
 
 def check_shape(shape: object, where: str) -> TreeShape:
     """``shape`` itself, or a TypeError that says how to make one."""
-    if not isinstance(shape, TreeShape):
-        raise TypeError(
-            f"The 'shape' parameter of {where} must be a TreeShape. Got {shape!r} instead. "
-            "Hint: TreeShape.parse('((..).)') reads one."
-        )
-    return shape
+    return _of_type("shape", shape, TreeShape, where, "TreeShape.parse('((..).)') reads one.")
 
 
 def check_landscape(landscape: object, where: str) -> Landscape:
     """``landscape`` itself, or a TypeError that says how to make one."""
-    if not isinstance(landscape, Landscape):
-        raise TypeError(
-            f"The 'landscape' parameter of {where} must be a Landscape. Got {landscape!r} instead. "
-            "Hint: Landscape(real=10) has ten real features."
-        )
-    return landscape
+    hint = "Landscape(real=10) has ten real features."
+    return _of_type("landscape", landscape, Landscape, where, hint)
+
+
+def _of_type(name: str, value: object, kind: type[T], where: str, hint: str) -> T:
+    if isinstance(value, kind):
+        return value
+    raise TypeError(str(invalid(name, where, f"a {kind.__name__}", value, hint)))

@@ -647,9 +647,11 @@ cdef class PriorSearch:
         counts_a = np.empty((size, n), dtype=np.int64)
         counts_b = np.empty((size, n), dtype=np.int64)
         label = np.empty(size, dtype=np.int32)
+        log_splits, log_stops = np.zeros(size), np.empty(size)
         for at in range(size):
             node = chosen[at]
             label[at] = labels[node]
+            log_stops[at] = -self.nodes[node].stop
             for k in range(n):
                 counts_a[at, k] = self.count_a[node * n + k]
                 counts_b[at, k] = self.count_b[node * n + k]
@@ -657,11 +659,13 @@ cdef class PriorSearch:
                 split = &self.pool[choice[node]]
                 feature[at], category[at] = split.column, split.category
                 threshold[at], missing_left[at] = split.threshold, split.missing_left
+                log_splits[at] = -self.nodes[node].go - split.price
         return {
             "feature": feature, "threshold": threshold, "category": category,
             "missing_left": missing_left, "left": np.array(left, np.int32),
             "right": np.array(right, np.int32), "label": label, "counts_a": counts_a,
-            "counts_b": counts_b, "log_prior": -price,
+            "counts_b": counts_b, "log_prior": -price, "log_splits": log_splits,
+            "log_stops": log_stops,
         }
 
     @property

@@ -82,8 +82,8 @@ class Frontier(Sequence[CertifiedTree]):
          2           8.1 %           13.9 %
          3           4.9 %           12.0 %
          4           4.0 %           11.9 %
-         6           3.2 %           13.5 % <
-        10           1.9 %           16.0 %
+         6           2.8 %           13.3 % <
+         9           2.5 %           16.0 %
     """
 
     trees: tuple[CertifiedTree, ...]

@@ -88,6 +88,9 @@ class PriorProof:
         Rows B of each class that the tree misclassifies.
     training_error : float
         Share of all rows, A and B, that it misclassifies.
+    log_splits, log_stops : ndarray of float or None
+        Log probability of the split of each node, 0 at leaves, and of being a leaf there; None if
+        not known.
     """
 
     log_prior: float
@@ -95,15 +98,24 @@ class PriorProof:
     counts_b: NDArray[np.int64]
     errors: tuple[int, ...]
     training_error: float
+    log_splits: NDArray[np.float64] | None = None
+    log_stops: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
-        cls, tree: Tree, log_prior: float, counts_a: NDArray[Any], counts_b: NDArray[Any]
+        cls,
+        tree: Tree,
+        log_prior: float,
+        counts_a: NDArray[Any],
+        counts_b: NDArray[Any],
+        log_splits: NDArray[np.float64] | None = None,
+        log_stops: NDArray[np.float64] | None = None,
     ) -> PriorProof:
         """The proof of a tree, from the rows of A and B at its nodes."""
         on_a, on_b = (errors_by_class(tree, counts)[1] for counts in (counts_a, counts_b))
         share = float(on_a.sum() + on_b.sum()) / max(int(counts_a[0].sum() + counts_b[0].sum()), 1)
-        return cls(log_prior, counts_a, counts_b, tuple(on_b.tolist()), share)
+        errors = tuple(on_b.tolist())
+        return cls(log_prior, counts_a, counts_b, errors, share, log_splits, log_stops)
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -193,20 +205,24 @@ class Prior:
         -------
         float
         """
-        reached = tree.apply(self.a.X)
-        total = 0.0
+        return self._log_prices(tree)[0]
+
+    def _log_prices(self, tree: Tree) -> tuple[float, NDArray[Any], NDArray[Any]]:
+        """The log probability of a tree, of the split of each node, and of being a leaf there."""
+        reached, total = tree.apply(self.a.X), 0.0
+        log_splits, log_stops = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
         for node in range(tree.n_nodes):
             inside = (reached >= node) & (reached < node + tree.size[node])
             found = self.kernel.candidates(inside.view(np.uint8), int(tree.node_depth[node]))
-            *splits, log_go, log_stop = found
+            *splits, log_go, log_stops[node] = found
             if tree.left[node] < 0:
                 counts = np.bincount(self.a.y[inside], minlength=self.a.n_classes)
-                total += log_stop + float(
-                    log_labels(counts, self.options.label_power)[tree.label[node]]
-                )
+                label = log_labels(counts, self.options.label_power)[tree.label[node]]
+                total += float(log_stops[node] + label)
             else:
-                total += self._log_split(tree, node, splits, log_go)
-        return total
+                log_splits[node] = self._log_split(tree, node, splits, log_go)
+                total += float(log_splits[node])
+        return total, log_splits, log_stops
 
     def _log_split(self, tree: Tree, node: int, splits: list[Any], log_go: float) -> float:
         feature, threshold, category, missing_left, log_p = splits
@@ -236,34 +252,29 @@ class Prior:
         -------
         CertifiedTree
         """
-        log_prior = self.log_probability(tree)
+        log_prior, *prices = self._log_prices(tree)
         counts_a, counts_b = (
             tree.counts_on(replace(part, weight=None))[0].astype(np.int64)
             for part in (self.a, self.b)
         )
-        return self._certified(tree, log_prior, counts_a, counts_b, delta)
+        proof = PriorProof.of(tree, log_prior, counts_a, counts_b, *prices)
+        return self._certified(tree, proof, delta)
 
-    def _certified(
-        self,
-        tree: Tree,
-        log_prior: float,
-        counts_a: NDArray[Any],
-        counts_b: NDArray[Any],
-        delta: float,
-    ) -> CertifiedTree:
-        proof = PriorProof.of(tree, log_prior, counts_a, counts_b)
+    def _certified(self, tree: Tree, proof: PriorProof, delta: float) -> CertifiedTree:
         costs, score = Costs.of(tree, self.costs), proof.risk(delta)
         cost = float(costs.losses(tree)[tree.leaves].sum())
         if costs.given or tree.weighted:
             share = cost / max(costs.m, 1.0)
-            score = limit(proof.m, round(min(share, 1.0) * proof.m), log(delta) + log_prior)
+            errors = round(min(share, 1.0) * proof.m)
+            score = limit(proof.m, errors, log(delta) + proof.log_prior)
         return CertifiedTree(tree, proof, proof.risk(delta), cost, score)
 
     def tree_of(self, arrays: dict[str, Any], delta: float) -> CertifiedTree:
         """A tree of the search, with the counts of all rows."""
         sample = self.sample
-        counts_a, counts_b = arrays.pop("counts_a"), arrays.pop("counts_b")
-        log_prior = arrays.pop("log_prior")
+        names = ("log_prior", "counts_a", "counts_b", "log_splits", "log_stops")
+        grounds = [arrays.pop(name) for name in names]
+        _, counts_a, counts_b, *_ = grounds
         tree = Tree(
             **arrays,
             counts=counts_a + counts_b,
@@ -274,7 +285,7 @@ class Prior:
         if sample.weight is not None or sample.factors is not None:
             weights, _ = tree.counts_on(sample)
             tree = replace(tree, counts=weights, weighted=True, factors=sample.factors)
-        return self._certified(tree, log_prior, counts_a, counts_b, delta)
+        return self._certified(tree, PriorProof.of(tree, *grounds), delta)
 
 
 def log_labels(counts: NDArray[Any], power: float = PriorOptions.label_power) -> NDArray[Any]:
@@ -313,7 +324,7 @@ def search_trees(
     delta : float
         Probability that the limit of some tree is wrong.
     restarts : int, optional
-        Number of runs after the first; by default as many as `most_work` allows, 1 to 100.
+        Number of runs after the first; by default as many as `most_work` allows, at most 100.
     seed : int
         Seed of the noise; it changes the trees, not the guarantee.
 
@@ -327,7 +338,7 @@ def search_trees(
     seeds = np.random.default_rng(seed).integers(0, 2**63, size=runs).tolist()
     most = most_work(prior.sample) if restarts is None else inf
     for at, own in enumerate(seeds):
-        if at > 1 and kernel.work > most:
+        if at and kernel.work * (1.0 + 1.0 / at) > most:  # as much for another run as for each
             break
         kernel.run(TRUST, NOISE if at else 0.0, own, prices[-1])
     trees: dict[bytes, CertifiedTree] = {}
@@ -345,8 +356,7 @@ def search_trees(
 
 def most_work(sample: Sample) -> float:
     """How many values the search may look at: about 20 times the time of growing and pruning."""
-    values = float(sample.n_rows * len(sample.columns))
-    return 3e6 + min(60.0 * values, 1.2e7 + 8.0 * values)
+    return 1.2e6 + 25.0 * sample.n_rows * len(sample.columns)
 
 
 def error_prices(m: int) -> list[float]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from treebound._validation import Constraint, Number, check
 from treebound.certificate.certificate import rows_at_rest
 from treebound.certificate.monitor import Monitor, error_monitor
-from treebound.certificate.prior import CertifiedTree, limit, log_labels
+from treebound.certificate.prior import CertifiedTree, PriorProof, limit, log_labels
 from treebound.certificate.row_record import same_rows
 from treebound.data.row_hashes import RowSketch
 from treebound.tree.model import Tree
@@ -281,12 +281,38 @@ def _referred(certified: CertifiedTree, max_risk: float, delta: float) -> Referr
     # the price of the labels is replaced: 1 - REFER for the classes, REFER for ``refer``
     price = proof.log_prior - float(labels.sum()) + (labels + log(1.0 - REFER)).cumsum()
     price += log(REFER) * (len(order) - 1 - np.arange(len(order)))
+    price += _merged(tree, proof, order)
     levels, answered = log(delta) + price, rows.cumsum()
     limits = [
         limit(int(n), int(k), level) for n, k, level in zip(answered, wrong, levels, strict=True)
     ]
     kept = 1 + max((j for j, own in enumerate(limits) if own <= max_risk), default=-1)
     return _of_prefix(tree, order, kept, answered, wrong, max_risk, delta, proof.m)
+
+
+def _merged(tree: Tree, proof: PriorProof, order: NDArray[np.intp]) -> NDArray[np.float64]:
+    """What is saved if subtrees that refer are one leaf, after each leaf that answers."""
+    saved = np.zeros(len(order))
+    if proof.log_splits is None or proof.log_stops is None:
+        return saved
+    gain, below = np.zeros(tree.n_nodes), proof.log_stops + log(REFER)
+    for node in np.flatnonzero(~tree.is_leaf)[::-1].tolist():
+        whole = proof.log_splits[node] + below[tree.left[node]] + below[tree.right[node]]
+        gain[node], below[node] = below[node] - whole, whole
+    refers, total = np.ones(tree.n_nodes, dtype=bool), float(gain[0])
+    for j, leaf in enumerate(order.tolist()):
+        node = 0
+        while True:  # from the root: a node that refers is the largest such subtree
+            if refers[node]:
+                refers[node] = False
+                total -= gain[node]
+                if node != leaf:
+                    total += gain[tree.left[node]] + gain[tree.right[node]]
+            if node == leaf:
+                break
+            node = int(tree.left[node] if leaf < tree.right[node] else tree.right[node])
+        saved[j] = total
+    return saved
 
 
 def _of_prefix(

@@ -3,8 +3,7 @@
 from treebound.exchange import c_code, onnx_model, python_code, sql_code
 from treebound.exchange.answers import write_predictions
 from treebound.exchange.c_code import to_c
-from treebound.exchange.document import json_schema
-from treebound.exchange.errors import FormatError
+from treebound.exchange.document import FormatError, json_schema
 from treebound.exchange.imports import from_lightgbm, from_spark, from_xgboost
 from treebound.exchange.indicators import Indicators
 from treebound.exchange.model_file import dumps, load, loads, save

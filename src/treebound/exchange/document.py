@@ -17,7 +17,6 @@ from msgspec.json import schema
 
 from treebound.certificate.row_record import Role
 from treebound.data.columns import Kind, Unknown
-from treebound.exchange.errors import FormatError
 from treebound.tree.smoothing import Smoothing
 
 FORMAT, VERSION = "treebound-model", 1
@@ -171,6 +170,8 @@ class ProofDocument(_Object):
     log_prior: Annotated[float, Meta(ge=-_MOST, le=0.0)]
     counts_a: list[list[Whole]]
     counts_b: list[list[Whole]]
+    log_splits: list[Finite] | None = None
+    log_stops: list[Finite] | None = None
 
 
 class CertifiedDocument(_Object):
@@ -258,6 +259,23 @@ def json_schema() -> dict[str, Any]:
 
 
 # -- parsing --------------------------------------------------------------------------------------
+
+
+class FormatError(ValueError):
+    """A model file does not follow the format; ``path`` locates the problem.
+
+    Parameters
+    ----------
+    path : str
+        Location in the document, e.g. ``"nodes.threshold[3]"``; empty for the whole document.
+    problem : str
+        What was expected there and what was found.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        super().__init__(f"Not a valid treebound model: {path or 'the document'} {problem}.")
 
 
 def parse(text: str | bytes) -> ModelDocument:

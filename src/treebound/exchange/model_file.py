@@ -29,7 +29,7 @@ from treebound.certificate.referral import Promise, Promised, Referral
 from treebound.data.columns import Column
 from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc
-from treebound.exchange.errors import FormatError
+from treebound.exchange.document import FormatError
 from treebound.exchange.nodes import document_of, nodes_of, same_size, table_of, tree_of
 from treebound.exchange.stored_columns import (
     classes_document,
@@ -298,7 +298,11 @@ def _proof(document: doc.ProofDocument, tree: Tree, where: str) -> PriorProof:
     counts_b = table_of(document.counts_b, f"{where}.counts_b", shape, np.int64)
     if ((counts_a + counts_b).sum(axis=1) != tree.rows).any():
         raise FormatError(where, "must have counts that add up to the rows of each node")
-    return PriorProof.of(tree, document.log_prior, counts_a, counts_b)
+    prices = (document.log_splits, document.log_stops)
+    for each in filter(None, prices):
+        same_size(each, tree.n_nodes, where)
+    arrays = (_optional(np.array, each) for each in prices)
+    return PriorProof.of(tree, document.log_prior, counts_a, counts_b, *arrays)
 
 
 def _frontier_document(frontier: Frontier, step: int | None) -> doc.FrontierDocument:

@@ -16,8 +16,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from treebound.data import Column
-from treebound.exchange.document import MonotoneDocument, NodesDocument
-from treebound.exchange.errors import FormatError
+from treebound.exchange.document import FormatError, MonotoneDocument, NodesDocument
 from treebound.tree import Tree
 from treebound.tree.monotone import Monotone
 

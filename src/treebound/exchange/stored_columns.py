@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treebound.data.columns import Column
 from treebound.exchange import document as doc
-from treebound.exchange.errors import FormatError
+from treebound.exchange.document import FormatError
 
 _DTYPES = {"O": "object", "U": "str"}
 _VALUES: dict[type, Any] = {

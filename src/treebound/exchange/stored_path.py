@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Column
-from treebound.exchange.document import NodesDocument, PathDocument
-from treebound.exchange.errors import FormatError
+from treebound.exchange.document import FormatError, NodesDocument, PathDocument
 from treebound.exchange.nodes import nodes_of, refuse, same_size, tree_of
 from treebound.pruning import PruningPath
 from treebound.pruning.path import ListedPath

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@dataclass(eq=False, repr=False)
 class TreeDisplay:
     """A decision tree drawn with matplotlib.
 
@@ -64,29 +66,20 @@ class TreeDisplay:
     5
     """
 
-    ax_: Axes
-    figure_: Figure
-    places_: dict[int, tuple[float, float]]
+    tree: Tree
+    _: KW_ONLY
+    max_depth: int | None = None
+    digits: int | None = None
+    unknown: Unknown = "other"
+    target: str | None = None
+    sample: Sample | None = None
+    swapped: Collection[int] = ()
+    ax_: Axes = field(init=False)
+    figure_: Figure = field(init=False)
+    places_: dict[int, tuple[float, float]] = field(init=False)
 
-    def __init__(
-        self,
-        tree: Tree,
-        *,
-        max_depth: int | None = None,
-        digits: int | None = None,
-        unknown: Unknown = "other",
-        target: str | None = None,
-        sample: Sample | None = None,
-        swapped: Collection[int] = (),
-    ) -> None:
-        check("TreeDisplay", {"max_depth": max_depth}, {"max_depth": Whole(0, optional=True)})
-        self.tree = tree
-        self.max_depth = max_depth
-        self.digits = digits
-        self.unknown = unknown
-        self.target = target
-        self.sample = sample
-        self.swapped = swapped
+    def __post_init__(self) -> None:
+        check("TreeDisplay", vars(self), {"max_depth": Whole(0, optional=True)})
 
     @classmethod
     def from_estimator(

@@ -1,11 +1,13 @@
 """The default tree beside a fixed weight, cost-complexity pruning and scikit-learn.
 
-    python benchmarks/default.py [--data FOLDER] [--draws 5] [--most 400000]
+    python benchmarks/default.py [--data FOLDER] [--draws 5] [--most 400000] [--only PART]
 
 On the paper's 25 data sets (85/15, some draws), on noise with a little signal at 2,000 to 400,000
-rows, and on three unbalanced simulations with balanced class weights: error, leaves, balanced
-accuracy, AUC (of two classes) and processor time to fit, as one table. The 25 data sets had a part
-in choosing the weight 0.6, the grid of weights and the smoothing; the simulations in the grid.
+rows, on three unbalanced simulations and on unbalanced tables (one class of some of the 25 against
+the others, 5 folds), both with and without balanced class weights: error, leaves, balanced
+accuracy, AUC and log-loss (of two classes) and processor time to fit, as one table. The 25 data
+sets had a part in choosing the weight 0.6, the grid of weights and the smoothing; the simulations
+in the grid.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
-from sklearn.metrics import balanced_accuracy_score, roc_auc_score
-from sklearn.model_selection import GridSearchCV
+from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 import treebound as tb
@@ -36,6 +38,7 @@ SIZES = (2_000, 10_000, 50_000, 200_000, 400_000)
 TESTED = 100_000
 # Above this, the search over the path of scikit-learn takes long.
 MOST_FOR_GRID = 600
+PARTS = ("sets", "noise", "simulations", "tables")
 
 
 class Case(NamedTuple):
@@ -104,6 +107,9 @@ def measured(name: str, make: Callable[[], Any], case: Case) -> dict[str, float]
         "AUC": float(roc_auc_score(case.test_y, model.predict_proba(test_X)[:, 1]))
         if two
         else np.nan,
+        "log-loss": float(log_loss(case.test_y, model.predict_proba(test_X).clip(1e-9, 1.0)))
+        if two
+        else np.nan,
         "milliseconds": 1000 * seconds,
     }
 
@@ -125,6 +131,31 @@ def data_sets(folder: Path | None, draws: int) -> Iterator[Case]:
             rows = "1,000 rows and more" if len(train) >= 1000 else "fewer rows"
             yield Case(f"25 sets, {rows}", frame.iloc[train], y[train], frame.iloc[test], y[test],
                        (wide[train], wide[test]))  # fmt: skip
+
+
+# A class against the others.
+RARE = {
+    "yeast, ME2": ("yeast", "ME2"),
+    "yeast, MIT": ("yeast", "MIT"),
+    "cardiotocography, 8": ("cardiotocography10", "8"),
+    "cardiotocography, 9": ("cardiotocography10", "9"),
+    "robot, slight left": ("wall_following_robot24", "Slight-Left-Turn"),
+}
+
+
+def rare_classes(folder: Path | None, draws: int) -> Iterator[Case]:
+    """Unbalanced tables of two classes, 5 folds."""
+    for name, (of, label) in RARE.items():
+        data = tb.datasets.load(of, data=folder)
+        frame, X = data.frame, data.frame.to_numpy(dtype=float)
+        y = (np.asarray(data.target).astype(str) == label).astype(np.int64)
+        for weight in ("balanced", None):
+            group = f"{name}: {100 * y.mean():.0f} % of {len(y):,}{', balanced' * bool(weight)}"
+            for seed in range(draws):
+                folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+                for train, test in folds.split(X, y):
+                    yield Case(group, frame.iloc[train], y[train], frame.iloc[test], y[test],
+                               (X[train], X[test]), weight)  # fmt: skip
 
 
 SIGNALS: dict[str, Callable[[Floats], Floats]] = {
@@ -151,17 +182,21 @@ def simulated(
     return Case(group, X, y, test_X, test_y, (X, test_X), class_weight)
 
 
-def cases(folder: Path | None, draws: int, most: int) -> Iterator[Case]:
-    """All tables, one after the other."""
-    yield from data_sets(folder, draws)
+def noise(draws: int, most: int) -> Iterator[Case]:
+    """Noise with a little signal."""
     for rows in SIZES:
-        repeats = max(1, min(draws, 100_000 // rows))
-        for seed in range(repeats if rows <= most else 0):
+        for seed in range(max(1, min(draws, 100_000 // rows)) if rows <= most else 0):
             yield simulated("noise", rows, seed, None)
+
+
+def unbalanced(draws: int, most: int) -> Iterator[Case]:
+    """Simulations with a rare class."""
     for signal in list(SIGNALS)[1:]:
         for rows in (2_000, 10_000, 50_000):
-            for seed in range(max(1, min(draws, 50_000 // rows)) if rows <= most else 0):
-                yield simulated(signal, rows, seed, "balanced")
+            for weight in ("balanced", None):
+                repeats = draws if rows <= 10_000 else min(draws, 2)
+                for seed in range(repeats if rows <= most else 0):
+                    yield simulated(signal, rows, seed, weight, tested=20_000)
 
 
 def main() -> None:
@@ -170,25 +205,33 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with the raw files")
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--most", type=int, default=400_000, help="rows of the largest table")
+    parser.add_argument("--only", choices=PARTS, help="one part; the results of others are kept")
     options = parser.parse_args()
     warnings.filterwarnings("ignore", category=UserWarning)  # odd columns are what these data have
-    results: dict[str, dict[str, list[dict[str, float]]]] = {}
-    for case in cases(options.data, options.draws, options.most):
-        for name, make in models(case).items():
-            figures = measured(name, make, case)
-            results.setdefault(case.group, {}).setdefault(name, []).append(figures)
-    means = {
-        group: {name: _means(rows) for name, rows in found.items()}
-        for group, found in results.items()
+    parts: dict[str, Callable[[], Iterator[Case]]] = {
+        "sets": lambda: data_sets(options.data, options.draws),
+        "noise": lambda: noise(options.draws, options.most),
+        "simulations": lambda: unbalanced(options.draws, options.most),
+        "tables": lambda: rare_classes(options.data, options.draws),
     }
-    Console(width=120).print(_table(means))
-    document = {"draws": options.draws, "means": means}
-    write_text(RESULTS, json.dumps(document, indent=1) + "\n")
+    means: dict[str, dict[str, Any]] = {}
+    if options.only and RESULTS.exists():
+        means = json.loads(RESULTS.read_text())["means"]
+    for part in [options.only] if options.only else PARTS:
+        results: dict[str, dict[str, list[dict[str, float]]]] = {}
+        for case in parts[part]():
+            for name, make in models(case).items():
+                figures = measured(name, make, case)
+                results.setdefault(case.group, {}).setdefault(name, []).append(figures)
+        for group, found in results.items():
+            means[group] = {name: _means(rows) for name, rows in found.items()}
+    Console(width=130).print(_table(means))
+    write_text(RESULTS, json.dumps({"means": means}, indent=1) + "\n")
 
 
 def _means(rows: list[dict[str, float]]) -> dict[str, float | None]:
     """Means over draws and tables; geometric for leaves and times."""
-    found: dict[str, float | None] = {}
+    found: dict[str, float | None] = {"fits": len(rows)}
     for name in rows[0]:
         values = np.array([row[name] for row in rows])
         values = values[~np.isnan(values)]
@@ -202,13 +245,17 @@ def _means(rows: list[dict[str, float]]) -> dict[str, float | None]:
 
 
 def _table(means: dict[str, dict[str, dict[str, float | None]]]) -> Table:
-    table = Table("table", "tree", "error %", "leaves", "bal. acc.", "AUC", "ms", box=None)
+    names = ("table", "tree", "error %", "leaves", "bal. acc.", "AUC", "log-loss", "ms")
+    table = Table(*names, box=None)
     for group, found in means.items():
         for at, (name, row) in enumerate(found.items()):
-            auc = "" if row["AUC"] is None else f"{row['AUC']:.3f}"
+            auc, loss = (
+                "" if row.get(name) is None else f"{row[name]:.3f}" for name in ("AUC", "log-loss")
+            )
             table.add_row(
                 group if at == 0 else "", name, f"{row['error']:.2f}", f"{row['leaves']:.1f}",
-                f"{row['balanced accuracy']:.3f}", auc, f"{row['milliseconds']:.1f}",
+                f"{row['balanced accuracy']:.3f}", auc, loss,
+                f"{row['milliseconds']:.1f}",
             )  # fmt: skip
     return table
 

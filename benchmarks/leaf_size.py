@@ -90,7 +90,7 @@ def main() -> None:
         sizes = groups.setdefault(group, {}).setdefault(unit, {size: [] for size in SIZES})
         for least in SIZES:
             sizes[least].append(measured(case, least))
-    results = {group: summary(units) for group, units in groups.items()}
+    results: dict[str, Any] = {group: summary(units) for group, units in groups.items()}
     table = Table(
         "table", "rows", "error %", "leaves", "log-loss", "leaves of few rows %", box=None
     )
@@ -103,9 +103,10 @@ def main() -> None:
             cells.insert(1, f"{row['leaves'][0]:.1f} (x {np.exp(row['leaves'][1]):.2f})")
             table.add_row(group if least == 1 else "", str(least), *cells)
     Console(width=140).print(table)
+    results = {group: {"draws": options.draws, "sizes": row} for group, row in results.items()}
     if options.only and RESULTS.exists():
-        results = {**json.loads(RESULTS.read_text())["results"], **results}
-    write_text(RESULTS, json.dumps({"draws": options.draws, "results": results}, indent=1) + "\n")
+        results = {**json.loads(RESULTS.read_text()), **results}
+    write_text(RESULTS, json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

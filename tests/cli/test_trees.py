@@ -514,3 +514,13 @@ def test_a_column_of_maps_is_kept_in_parquet_and_refused_in_csv(model, table, tm
     code, _, err = run(capsys, "predict", model, path, "--keep", "-o", kept)
     assert code == 0, err
     assert pq.read_table(kept).column("pairs").to_pylist() == pairs.to_pylist()
+
+
+def test_a_column_that_no_tree_can_split_on_is_named(tmp_path, capsys):
+    maps = pa.array([[("k", 1)]] * 40, type=pa.map_(pa.string(), pa.int64()))
+    table = pa.table({"a": np.arange(40.0) % 7, "tags": maps, "y": ["no", "yes"] * 20})
+    pq.write_table(table, tmp_path / "table.parquet")
+    words = run(capsys, "fit", tmp_path / "table.parquet", "--target", "y")[2]
+    assert "Warning: Column 'tags' is left out" in words
+    asked = run(capsys, "fit", tmp_path / "table.parquet", "--target", "y", "--ignore", "tags")[2]
+    assert "left out" not in asked

@@ -305,6 +305,12 @@ def _fit_in_memory(
             f"{paths[0]}: {sample.n_rows:,} rows, {names}, target {table.schema.target!r} with "
             f"{sample.n_classes:,} classes."
         )
+        for column in table.raw.schema.ignored:
+            if column not in options.checked_schema(target).ignored:
+                print_message(
+                    f"Warning: Column {column!r} is left out: a tree cannot split on its type "
+                    "(a date, a list, a map). Hint: make columns of the parts that matter."
+                )
         for line in brief_lines(sample, str(table.schema.target)):
             print_message(line)
     name = table.schema.target

@@ -1,22 +1,24 @@
 """What trees on data larger than memory cost: in memory, streamed, and on Dask, beside peers.
 
-    python benchmarks/scale.py [--quick] [--huge] [--only NAME ...]
+    python benchmarks/scale.py [--quick] [--huge] [--growth] [--rows N] [--only NAME ...]
 
-Prints a table and keeps it as benchmarks/results/scale.json. Every side reads the same Parquet
-files (20 real columns, two classes, row groups of 125,000 rows), in a process of its own, and grows
-one tree of 75 leaves. Counted are processor seconds of all processes of that side, reading and
-imports included, and the peak of their memory in all, what pages of files they map apart.
+Prints a table and keeps it as benchmarks/results/scale.json. Every side reads the same files (20
+real columns, two classes, row groups of 125,000 rows), in a process of its own, and grows one tree
+of 75 leaves. Counted are processor seconds of all processes of that side: in all, imports and the
+start of workers included, and of the work alone, reading included, after a small fit; and the peak
+of their memory in all, what pages of files they map apart.
 
-- reading: pyarrow alone reads the files as a table;
+- reading, reading csv: pyarrow alone reads the files as a table;
 - in memory: ``BoundTreeClassifier.fit`` on the table that pyarrow reads;
-- streamed: ``BoundTreeClassifier.fit`` on the ``pyarrow.dataset``;
+- streamed, streamed csv: ``BoundTreeClassifier.fit`` on the ``pyarrow.dataset``;
+- predict, evaluate: the commands of the shell on the files;
 - duckdb: ``BoundTreeClassifier.fit`` on a relation of DuckDB, which reads the files;
 - Dask with one and two workers of one thread: ``DaskBoundTreeClassifier``;
 - ``lightgbm.dask`` and ``xgboost.dask`` with one tree, two workers: approximate trees, 256 bins.
 
 The trees of treebound must be one tree: their nodes are compared. ``--quick`` is 10^5 rows,
 ``--huge`` adds 10^7. How cost grows with rows, columns, classes, leaves and workers is measured on
-the streamed side and on Dask.
+the streamed side and on Dask (``--growth``), with the driver's part of the processor time.
 """
 
 from __future__ import annotations
@@ -40,9 +42,10 @@ LEAVES = 75
 FILE_ROWS = 250_000
 GROUP_ROWS = 125_000
 SIDES = (
-    "reading", "memory", "streamed", "duckdb", "dask-1", "dask-2", "lightgbm.dask", "xgboost.dask",
+    "reading", "memory", "streamed", "reading csv", "streamed csv", "predict", "evaluate", "duckdb",
+    "dask-1", "dask-2", "lightgbm.dask", "xgboost.dask",
 )  # fmt: skip
-OURS = ("memory", "streamed", "duckdb", "dask-1", "dask-2")
+OURS = ("memory", "streamed", "streamed csv", "duckdb", "dask-1", "dask-2")
 
 
 # -- data ----------------------------------------------------------------------------------
@@ -64,35 +67,64 @@ def write_files(folder: Path, rows: int, columns: int = 20, classes: int = 2) ->
         pyarrow.parquet.write_table(pyarrow.table(table), path, row_group_size=GROUP_ROWS)
 
 
+def write_csv(folder: Path, parquet: Path) -> None:
+    """The same rows as CSV files."""
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    for path in sorted(parquet.glob("*.parquet")):
+        pyarrow.csv.write_csv(pyarrow.parquet.read_table(path), folder / f"{path.stem}.csv")
+
+
 # -- sides, each in a process of its own ---------------------------------------------------
 
 
+def spent(client: Any = None) -> tuple[float, float]:
+    """Processor seconds of this process, and of the workers of a cluster."""
+    workers = 0.0 if client is None else sum(client.run(time.process_time).values())
+    return time.process_time(), workers
+
+
+def timed(call: Any, client: Any = None) -> str:
+    """Which tree it was, and the processor seconds here and on workers."""
+    before = spent(client)
+    tree = call()
+    here, there = (b - a for a, b in zip(before, spent(client), strict=True))
+    return f"{tree} {here:.3f} {there:.3f}"
+
+
 def fit_side(side: str, folder: str, leaves: int) -> str:
-    """Fit, and tell which tree it was; nothing for peers."""
+    """Fit, and tell which tree it was (- for peers), and the processor seconds of the work."""
+    import pyarrow.dataset
+
     options = {"criterion": "gini", "pruning": None, "max_leaves": leaves}
-    if side == "reading":
-        import pyarrow.dataset
+    form = "csv" if side.endswith("csv") else "parquet"
+    if side.startswith("reading"):
+        return timed(lambda: pyarrow.dataset.dataset(folder, format=form).to_table() and "-")
+    import treebound as tb
 
-        pyarrow.dataset.dataset(folder).to_table()
-        return ""
+    small = np.random.default_rng(0).normal(size=(500, 3))
+    tb.BoundTreeClassifier(**options).fit(small, small[:, 0] > 0)  # what is imported on first use
     if side == "memory":
-        return fingerprint(fit_in_memory(folder, options))
-    if side == "streamed":
-        import pyarrow.dataset
-
-        import treebound as tb
-
-        dataset = pyarrow.dataset.dataset(folder)
-        return fingerprint(tb.BoundTreeClassifier(n_jobs=2, **options).fit(dataset, "y").tree_)
+        return timed(lambda: fingerprint(fit_in_memory(folder, options)))
+    if side.startswith("streamed"):
+        dataset, model = (
+            pyarrow.dataset.dataset(folder, format=form),
+            tb.BoundTreeClassifier(n_jobs=2, **options),
+        )
+        return timed(lambda: fingerprint(model.fit(dataset, "y").tree_))
+    if side in ("predict", "evaluate"):
+        return timed(lambda: run_shell(side, folder, options))
     if side == "duckdb":
         import duckdb
 
-        import treebound as tb
         from treebound.sql import Relation
 
         with duckdb.connect(config={"threads": 2}) as connection:
             rows = Relation(connection.read_parquet(f"{folder}/*.parquet"))
-            return fingerprint(tb.BoundTreeClassifier(**options).fit(rows, "y").tree_)
+            return timed(
+                lambda: fingerprint(tb.BoundTreeClassifier(**options).fit(rows, "y").tree_)
+            )
     import dask
     from distributed import Client, LocalCluster
 
@@ -104,7 +136,43 @@ def fit_side(side: str, folder: str, leaves: int) -> str:
         ) as cluster,
         Client(cluster) as client,
     ):
-        return fit_on_dask(side, folder, leaves, options, client)
+        warm_workers(client, options)
+        return timed(lambda: fit_on_dask(side, folder, leaves, options, client) or "-", client)
+
+
+def warm_workers(client: Any, options: dict[str, Any]) -> None:
+    """A small fit, for what workers import on first use."""
+    import dask.dataframe as dd
+    import pandas as pd
+
+    from treebound.dask import DaskBoundTreeClassifier
+
+    small = pd.DataFrame(np.random.default_rng(0).normal(size=(800, 2)), columns=["a", "b"])
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/small.parquet"
+        small.assign(y=(small.a > 0).astype(int)).to_parquet(path, row_group_size=50)
+        lazy = dd.read_parquet(path, split_row_groups=True)
+        DaskBoundTreeClassifier(client=client, **options).fit(lazy, "y")
+
+
+def run_shell(command: str, folder: str, options: dict[str, Any]) -> str:
+    """``treebound predict`` or ``evaluate`` on the files, with a tree of the first of them."""
+    import pyarrow.dataset
+
+    import treebound as tb
+    from treebound.cli import main as shell
+
+    first = pyarrow.dataset.dataset(sorted(Path(folder).glob("*.parquet"))[0])
+    with tempfile.TemporaryDirectory() as name:
+        path = f"{name}/model.json"
+        tb.BoundTreeClassifier(**options).fit(first, "y").save(path)
+        rest = ["-o", f"{name}/answers.parquet", "--quiet"] if command == "predict" else ["--json"]
+        try:
+            shell([command, path, folder, *rest])
+        except SystemExit as end:
+            if end.code:
+                raise
+    return "-"
 
 
 def fit_in_memory(folder: str, options: dict[str, Any]) -> Any:
@@ -214,23 +282,28 @@ def measure(side: str, folder: Path, leaves: int = LEAVES) -> dict[str, Any]:
     watch.join()
     if process.returncode:
         return {"failed": (err.strip().splitlines() or ["?"])[-1][:200]}
-    return {
+    tree, here, there = out.strip().splitlines()[-1].removeprefix("tree").split()
+    found = {
         "cpu_s": round(watch.seconds, 2),
+        "work_s": round(float(here) + float(there), 2),
         "clock_s": round(time.perf_counter() - start, 2),
         "peak_mb": round(watch.peak),
-        "tree": out.strip().splitlines()[-1].removeprefix("tree").strip(),
+        "tree": tree.strip("-"),
     }
+    return found | ({"driver_s": round(float(here), 2)} if "dask" in side else {})
 
 
 def compare(rows: int, sides: list[str]) -> dict[str, dict[str, Any]]:
     """All sides on the same files."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as text:
         write_files(Path(name), rows)
+        if any(side.endswith("csv") for side in sides):
+            write_csv(Path(text), Path(name))
         found = {}
         for side in sides:
-            found[side] = measure(side, Path(name))
+            found[side] = measure(side, Path(text if side.endswith("csv") else name))
             print(f"{rows:>10,} rows  {side:<14} {line(found[side])}", flush=True)
-    trees = {found[side]["tree"] for side in OURS if "tree" in found.get(side, {})}
+    trees = {found[side]["tree"] for side in OURS if found.get(side, {}).get("tree")}
     if len(trees) > 1:
         raise AssertionError(f"treebound grew different trees: {trees}")
     return found
@@ -240,8 +313,8 @@ def line(result: dict[str, Any]) -> str:
     if "failed" in result:
         return f"failed: {result['failed']}"
     return (
-        f"{result['cpu_s']:8.1f} cpu s {result['clock_s']:8.1f} s {result['peak_mb']:8,} MB"
-        f"  {result['tree']}"
+        f"{result['cpu_s']:8.1f} cpu s {result['work_s']:8.2f} of work {result['clock_s']:8.1f} s "
+        f"{result['peak_mb']:8,} MB  {result.get('driver_s', '')} {result['tree']}"
     )
 
 
@@ -267,6 +340,11 @@ def growth_of_cost(base: int) -> dict[str, dict[str, Any]]:
             name = f"Dask, workers: {workers}"
             found[name] = measure(f"dask-{workers}", Path(folder))
             print(f"{name:<24} {line(found[name])}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(Path(folder), base, classes=20)
+        name = "Dask, classes: 20"
+        found[name] = measure("dask-2", Path(folder))
+        print(f"{name:<24} {line(found[name])}", flush=True)
     return found
 
 
@@ -275,6 +353,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--huge", action="store_true")
+    parser.add_argument("--rows", type=float, help="instead of 10^6")
+    parser.add_argument("--growth", action="store_true")
     parser.add_argument("--only", nargs="*", default=list(SIDES), choices=SIDES)
     parser.add_argument("--side", help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
@@ -283,15 +363,16 @@ def main() -> None:
     if options.side:
         print("tree", fit_side(options.side, options.folder, options.leaves))
         return
-    sizes = [100_000] if options.quick else [1_000_000]
-    sizes += [10_000_000] if options.huge else []
-    results: dict[str, Any] = {str(rows): compare(rows, options.only) for rows in sizes}
-    if set(options.only) == set(SIDES):
-        results["growth of cost"] = growth_of_cost(sizes[0])
-        RESULTS.mkdir(exist_ok=True)
-        path = RESULTS / "scale.json"
-        known = json.loads(path.read_text()) if path.exists() else {}
-        path.write_text(json.dumps(known | results, indent=1) + "\n")
+    base = int(options.rows or (1e5 if options.quick else 1e6))
+    sizes = [base, 10_000_000] if options.huge else [base]
+    path = RESULTS / "scale.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    for rows in sizes:
+        known[str(rows)] = known.get(str(rows), {}) | compare(rows, options.only)
+    if options.growth:
+        known["growth of cost"] = growth_of_cost(base)
+    RESULTS.mkdir(exist_ok=True)
+    path.write_text(json.dumps(known, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -9,11 +9,13 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+import pyarrow.dataset
 import pytest
 from random_samples import ARRAYS
 from sklearn.base import clone
 
 from treebound import BoundTreeClassifier
+from treebound.data import streams
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -134,6 +136,31 @@ def test_answers_for_frames_are_lazy_and_keep_the_index(client):
     weight = dd.from_pandas(table["weight"], npartitions=3)
     label = dd.from_pandas(table["label"], npartitions=3)
     assert model.score(lazy, label, weight) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_uneven_weights_and_unused_categories_are_the_same_everywhere(client, monkeypatch, seed):
+    """Weights as exp(8 z), and rows of no weight with categories that no other row has."""
+    rng = np.random.default_rng(seed)
+    n, used = 400, rng.random(400) < 0.8
+    table = pd.DataFrame({"x": rng.normal(size=n), "y": rng.normal(size=n)})
+    table["name"] = np.where(
+        used, rng.choice(["a", "b", "c"], n), rng.integers(0, 40, n).astype(str)
+    )
+    table["label"] = (table.x + (table.name == "a") + rng.normal(size=n) > 0).astype(int)
+    table["weight"] = np.where(used, np.exp(8 * rng.normal(size=n)), 0.0)
+    options = {"max_grown_leaves": 30, "class_weight": [None, "balanced"][seed % 2]}
+    rows = table.drop(columns=["label", "weight"])
+    expected = BoundTreeClassifier(**options).fit(rows, table["label"], table["weight"])
+    assert expected.columns_[2].categories == ("a", "b", "c")
+    monkeypatch.setattr(streams, "BATCH_ROWS", 64)
+    dataset = pyarrow.dataset.dataset(pyarrow.Table.from_pandas(table))
+    streamed = BoundTreeClassifier(**options).fit(dataset, "label", "weight")
+    lazy = dd.from_pandas(table, npartitions=5, sort=False)
+    model = DaskBoundTreeClassifier(client=client, **options).fit(lazy, "label", "weight")
+    for found in (streamed, model):
+        assert_same(found, expected)
+        assert found.columns_ == expected.columns_
 
 
 def test_odd_partitions(client):

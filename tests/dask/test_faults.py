@@ -249,7 +249,7 @@ def test_values_read_again_are_on_one_worker_for_each_bundle(sample, expected):
                 client.run(lose_files)
             elif state.passes > 6:
                 bundles = client.gather(engine._bundles)
-                found.append([{os.path.dirname(s.values.file) for s in b[0]} for b in bundles])
+                found.append([{os.path.dirname(s.values.path) for s in b[0]} for b in bundles])
 
         assert_same(grown(engine, sample, progress), expected)
     assert {len(folders) for folders in found[-1]} == {1}
@@ -279,6 +279,34 @@ def test_a_cluster_without_workers_is_said(monkeypatch, sample, expected):
         timer = threading.Timer(2.0, cluster.scale, [1])
         timer.start()
         with pytest.warns(UserWarning, match=r"no worker for .* s; waiting for one"):
+            engine = engine_of(client, sample)
+        timer.join()
+        assert_same(grown(engine, sample), expected)
+
+
+def paused(dask_worker=None):
+    dask_worker.memory_manager.memory_pause_fraction = False  # its monitor would go on at once
+    dask_worker.status = distributed.Status.paused
+
+
+def running(dask_worker=None):
+    dask_worker.status = distributed.Status.running
+
+
+def test_paused_workers_are_said(monkeypatch, sample, expected):
+    from treebound.dask import waiting
+
+    monkeypatch.setattr(waiting, "PATIENCE", 0.5)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.run(paused)
+        timer = threading.Timer(2.0, client.run, [running])
+        timer.start()
+        with pytest.warns(UserWarning, match=r"All 1 workers are paused.* nothing happened for"):
             engine = engine_of(client, sample)
         timer.join()
         assert_same(grown(engine, sample), expected)

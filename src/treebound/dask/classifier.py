@@ -16,7 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from treebound._extras import require
 from treebound._jobs import effective_jobs
 from treebound.classifier import BoundTreeClassifier
-from treebound.classifier.fitting import fit_parts, refuse_groups, refuse_what_needs_a_table
+from treebound.classifier.fitting import (
+    MOST_GROWN_LEAVES,
+    fit_parts,
+    refuse_groups,
+    refuse_what_needs_a_table,
+)
 from treebound.dask import tasks
 from treebound.dask.collections import (
     Partitions,
@@ -40,7 +45,9 @@ from treebound.parameters import with_parameters
 # Values of real columns that bins are chosen from, in all partitions.
 _SAMPLE_ROWS = 1 << 17
 # Partitions that are read for these where nothing else must be learned.
-_SAMPLED = 16
+_SAMPLED = 4
+# Smaller nodes are always finished in one place.
+_FEW_ROWS = 1 << 11
 
 
 def _lazy(name: str) -> Any:
@@ -153,6 +160,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
                     found = DaskEngine(
                         client, raw.pieces, raw.taken(read), bins, len(schema.classes), rows,
                         None if rows is None else _first_rows(client, raw, schema),
+                        gather_rows=self._gather_rows(schema.n_rows),
                     )  # fmt: skip
                     stack.callback(found.close)
                     return found
@@ -163,6 +171,14 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
                 )  # fmt: skip
             self._set_model(model)
         return self
+
+    def _gather_rows(self, n_rows: int) -> int:
+        """Rows of a node that is finished in one place, where its subtree may get too large.
+
+        Few of its leaves are kept where the limit of leaves makes them large.
+        """
+        rows = n_rows // (4 * (self.checked()[1].max_leaves or MOST_GROWN_LEAVES))
+        return min(rows, DaskEngine.gather_rows) if rows >= _FEW_ROWS else DaskEngine.gather_rows
 
     def _client(self) -> Any:
         """The client given, or the current one; None where there is no cluster."""

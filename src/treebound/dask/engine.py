@@ -96,19 +96,8 @@ def _on(worker: str) -> dict[str, Any]:
 class DaskEngine(ShardEngine):
     """Bundles of shards as futures of a cluster.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    raw : sequence of tuple
-        What ``read`` takes, for each partition: delayed objects.
-    read : callable
-        Makes a ``Sample`` of a partition; it is sent to the workers.
-    bins : Bins
-    n_classes : int
-    rows : LeftOut, optional
-        Rows that are left out of growing.
-    first : sequence of int, optional
-        The number of the first row of each partition, for these.
+    ``read`` makes a ``Sample`` of the delayed objects of a partition in ``raw``, on a worker.
+    ``rows`` are left out of growing; ``first`` has the number of the first row of each partition.
     """
 
     def __init__(
@@ -120,10 +109,12 @@ class DaskEngine(ShardEngine):
         n_classes: int,
         rows: LeftOut | None = None,
         first: Sequence[int] | None = None,
+        gather_rows: int = ShardEngine.gather_rows,
     ) -> None:
         from treebound.dask.plugin import FitFiles
 
         super().__init__(bins, n_classes)
+        self.gather_rows = gather_rows
         self._client, self._raw = client, raw
         self._rows, self._first = rows, first or [0] * len(raw)
         self._token, self._number = uuid.uuid4().hex, count()

@@ -22,9 +22,6 @@ from treebound.data.raw import (
     some_names,
 )
 
-__all__ = ["chosen_columns", "learn_matrix", "read_matrix"]
-
-
 # -- training ----------------------------------------------------------------------------------
 
 

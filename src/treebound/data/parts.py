@@ -28,18 +28,6 @@ from treebound.data.weights import (
     scaled_weights,
 )  # fmt: skip
 
-__all__ = [
-    "PartFacts",
-    "Schema",
-    "join_samples",
-    "learn_part",
-    "nothing_but_rows",
-    "put_together",
-    "read_part",
-    "some_numbers",
-    "with_numbers",
-]
-
 
 @dataclass(frozen=True)
 class PartFacts:

@@ -22,8 +22,6 @@ from treebound.data.weights import (
     row_weights,
 )
 
-__all__ = ["ClassWeight", "Sample"]
-
 ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
 
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from treebound._files import check_writable, write_bytes
 from treebound.tree._structure import sizes_and_depths
 
-__all__ = ["Checkpoint", "check_checkpoint"]
-
 _MAGIC = b"treebound checkpoint "
 _KINDS = {
     "counts": "i", "rows": "i", "left": "i", "right": "i", "feature": "i", "threshold": "f",

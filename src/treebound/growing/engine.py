@@ -45,8 +45,6 @@ from treebound.growing.spill import ColumnFile
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums, WeightTotals, class_sums, summed_up
 
-__all__ = ["Engine", "LocalEngine", "ShardEngine", "stream_engine"]
-
 
 class Engine(Protocol):
     """The rows in shards, as codes, and the operations that growing needs.

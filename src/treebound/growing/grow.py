@@ -32,7 +32,6 @@ from treebound.tree.naming import naming_rows
 if TYPE_CHECKING:
     from treebound.growing.engine import Engine
 
-__all__ = ["FINE_BINS", "grow", "grow_on_engine", "make_bins"]
 
 _CRITERIA = {"gini": 0, "entropy": 1, "misclassification": 2}
 KINDS = {"real": 0, "ordinal": 1, "nominal": 2}

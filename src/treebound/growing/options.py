@@ -9,17 +9,6 @@ from typing import Any, Literal, Self, get_args
 from treebound._validation import Constraint, Jobs, Number, OneOf, Whole, check
 from treebound.tree.impurity import CRITERIA, Criterion
 
-__all__ = [
-    "GROWTH_ORDERS",
-    "GROWING_RULES",
-    "THRESHOLDS",
-    "GrowOptions",
-    "GrowthOrder",
-    "Limits",
-    "Progress",
-    "Thresholds",
-]
-
 GrowthOrder = Literal["gain", "impurity"]
 GROWTH_ORDERS: tuple[GrowthOrder, ...] = get_args(GrowthOrder)
 Thresholds = Literal["decimal", "midpoint", "observed"]

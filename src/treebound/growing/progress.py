@@ -10,8 +10,6 @@ from typing import NamedTuple
 from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.options import Progress
 
-__all__ = ["ProgressLines", "Watch"]
-
 
 class Watch(NamedTuple):
     """Who is told how far a fit is, and the file that keeps the unfinished tree."""

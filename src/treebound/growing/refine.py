@@ -19,10 +19,6 @@ from treebound.growing._bins import Bins, keys_of
 if TYPE_CHECKING:
     from treebound.growing.shard import Facts
 
-__all__ = [
-    "EXACT", "Answer", "Intervals", "KeyRanges", "Question", "add_answers", "added",
-    "answer_of", "ask", "refined",
-]  # fmt: skip
 
 # An interval with this shift is asked for its values.
 EXACT = 255

@@ -17,8 +17,6 @@ from treebound.tree.monotone import Monotone
 from treebound.tree.parsing import SplitTest, parse_split
 from treebound.tree.split import one_line
 
-__all__ = ["column_groups", "first_splits", "kernel_rules", "monotone_of", "rules_in_words"]
-
 # The kernel has a bit for each group of columns.
 _MOST_GROUPS = 64
 

@@ -27,14 +27,6 @@ from treebound.tree.model import Tree
 from treebound.tree.naming import naming_rows_of_part, row_keys
 from treebound.tree.node_sums import WeightTotals, class_sums
 
-__all__ = [
-    "Aside", "Bundle", "Coded", "Facts", "Names", "Piece", "Rows", "Shard", "ShardSplit",
-    "Subtree", "code_part", "code_sample", "count_classes", "count_rows", "digest_of",
-    "divide_rows", "gather_rows", "grow_subtree", "join_pieces", "last_names", "look_into",
-    "make_bundle", "name_splits", "recode", "sum_aside",
-]  # fmt: skip
-
-
 # -- shards --------------------------------------------------------------------------------------
 
 

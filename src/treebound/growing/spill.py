@@ -17,8 +17,6 @@ from treebound.data import Matrix, Sample
 from treebound.data.raw import smallest_ints
 from treebound.growing._bins import Bins
 
-__all__ = ["ArrayValues", "ColumnFile", "FileValues", "SpillFile", "Values", "ValuesLost"]
-
 _ALIGNMENT = 8  # bytes: of the values in a file, as of arrays in memory
 
 

@@ -1,6 +1,6 @@
 """SqlEngine: growing where every question about the rows is a query of counts.
 
-Rows are counted by slot, cell and label. What is inside a cell is asked in cells of half the width,
+Rows are counted by slot, cell and label. What is inside a cell is asked in slices of equal width,
 again and again, each with its least and greatest value; at last value by value. Any map that keeps
 the order of values gives the same tree.
 """
@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 from treebound.data import Sample
 from treebound.growing._bins import Bins, keys_of
 from treebound.growing.grow import KINDS
-from treebound.growing.refine import EXACT, Answer, Question, added
+from treebound.growing.refine import EXACT, Answer, Question
 from treebound.growing.shard import Facts, Piece, ShardSplit, Subtree, grow_subtree
 from treebound.sql.relation import CELLS, Coding
 from treebound.sql.rows import CodedRows, RelationRows
 from treebound.sql.stores import one_of, pick
 from treebound.tree.model import Tree
 
-# Cells are not halved more often than this: their numbers and slots share 63 bits.
-_MOST_LEVEL = 36
 # Columns that are counted in one query.
 _AT_ONCE = 64
 # From so many rows on, what is counted is copied first.
 _MANY_ROWS = 1 << 17
+# Results that are not whole numbers.
+_FLOATS = {"low": np.float64, "high": np.float64, "part": np.float64}
 _LOOK = 2  # the value tells the side of a row
 
 
@@ -70,10 +70,11 @@ class SqlEngine:
         found = self._counted([0], ends=True)
         if found["n"][found["j"] == 0].sum() != self._rows.schema.n_rows:
             raise _changed()
-        self._to_bin, least, singles, extents = [], [], [], []
+        self._to_bin, self._cells, self._ends, least, singles, extents = [], [], [], [], [], []
         for j, coding in enumerate(self._rows.codings):
             mine = {name: array[found["j"] == j] for name, array in found.items()}
             code = mine["code"]
+            cells, ends_of = np.empty(0, np.int64), (np.empty(0), np.empty(0))
             if coding.codes is not None:
                 places = np.append(coding.codes, -1)[code]
                 self._to_bin.append(_by_category(coding))
@@ -83,12 +84,16 @@ class SqlEngine:
                 singles.append(np.ones(len(coding.column.categories or ()), dtype=np.uint8))
             else:
                 to_bin, low, high = _used_cells(coding, code, mine["low"], mine["high"])
-                self._check_ends(coding, low, high)
+                if len(low) and (low[0] < coding.low or high[-1] > coding.high):
+                    raise _changed()
                 self._to_bin.append(to_bin)
+                cells, ends_of = np.unique(code[code >= 0]), (low, high)
                 ends = (low[0], high[-1]) if len(low) else (np.inf, -np.inf)
                 least.append(low if len(low) else np.zeros(1))
                 singles.append((low == high).astype(np.uint8) if len(low) else np.ones(1, np.uint8))
             extents.append(ends)
+            self._cells.append(cells)
+            self._ends.append(ends_of)
         columns = self._rows.schema.columns
         sizes = [len(column.categories or ()) for column in columns]
         kinds = [KINDS[column.kind] for column in columns]
@@ -104,11 +109,6 @@ class SqlEngine:
             np.array(missing, dtype=bool),
             singles,
         )
-        self._levels: list[dict[tuple[int, int, int], tuple[int, int]]] = [{} for _ in columns]
-
-    def _check_ends(self, coding: Coding, low: NDArray[Any], high: NDArray[Any]) -> None:
-        if len(low) and (low[0] < coding.low or high[-1] > coding.high):
-            raise _changed()
 
     @property
     def _stride(self) -> int:
@@ -138,17 +138,17 @@ class SqlEngine:
         source = self._store.keep(query) if copied else f"({query})"
         parts = []
         for j, coding in enumerate(codings):
-            part = f"place * {coding.width} + c{j} + 1"
-            wanted = [f"{j} AS j, {part} AS part", *self._sums]
+            at = f"place * {coding.width} + c{j} + 1"
+            wanted = [f"{j} AS j, {at} AS at", *self._sums]
             if ends:
                 value = f"v{j}" if coding.codes is None else self._store.number(0.0)
                 wanted += [f"MIN({value}) AS low", f"MAX({value}) AS high"]
-            parts.append(f"SELECT {', '.join(wanted)} FROM {source} AS s GROUP BY {part}")
+            parts.append(f"SELECT {', '.join(wanted)} FROM {source} AS s GROUP BY {at}")
         found = self._fetch(parts)
         if copied:
             self._store.drop(source)
         widths = np.array([coding.width for coding in codings])
-        found["row"], found["code"] = np.divmod(found["part"], widths[found["j"]])
+        found["row"], found["code"] = np.divmod(found["at"], widths[found["j"]])
         found["code"] -= 1
         return found
 
@@ -165,8 +165,7 @@ class SqlEngine:
             for start in range(0, len(parts), _AT_ONCE)
         ]
         joined = {name: np.concatenate([some[name] for some in found]) for name in found[0]}
-        ends = ("low", "high")
-        return {k: v.astype(np.float64 if k in ends else np.int64) for k, v in joined.items()}
+        return {k: v.astype(_FLOATS.get(k, np.int64)) for k, v in joined.items()}
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
         """Count the rows of some nodes, by bin and class; one histogram for each node."""
@@ -201,92 +200,55 @@ class SqlEngine:
 
     def look(self, questions: Mapping[int, Question]) -> dict[int, Answer]:
         """Count what is inside some intervals of columns, by the number of the column."""
-        parts: list[str] = []
-        about: list[tuple[int, int, int, NDArray[np.int64]]] = []
-        for j, question in questions.items():
-            asked = self._asked(j, question)
-            for level, bits in np.unique(asked[:, 2:4], axis=0).tolist():
-                some = asked[(asked[:, 2:4] == (level, bits)).all(axis=1)]
-                parts.append(self._inside(j, level, bits, some, len(about)))
-                about.append((j, level, bits, some))
-        found = self._fetch(parts)
-        answers: dict[int, list[Answer]] = {j: [] for j in questions}
-        for number, (j, level, bits, some) in enumerate(about):
-            mine = {name: array[found["j"] == number] for name, array in found.items()}
-            answers[j].append(self._answer(j, level, bits, some, mine))
-        return {j: added(parts) for j, parts in answers.items()}
+        found = self._fetch([self._inside(j, question) for j, question in questions.items()])
+        return {j: self._answer(found, found["j"] == j) for j in questions}
 
-    def _asked(self, j: int, question: Question) -> NDArray[np.int64]:
-        """Of every interval: its number, its slot, its level, bits to add, its cell, its bin."""
-        coding = self._rows.codings[j]
+    def _inside(self, j: int, question: Question) -> str:
+        """A query of the rows of some intervals, by slices of equal width or by value."""
         each = np.diff(question.first, axis=1)
         slots = np.repeat(question.slots, each.sum(axis=1)).astype(np.int64)
         bins = np.concatenate([np.repeat(np.arange(len(row)), row) for row in each])
-        cells = np.flatnonzero(self._to_bin[j] < self.bins.n_bins[j]) - 1
-        cells = cells[self._to_bin[j][cells + 1] >= 0]
-        bits = question.n_slices.bit_length() - 1
-        rows = []
-        for i, (slot, at) in enumerate(zip(slots.tolist(), bins.tolist(), strict=True)):
-            known = (slot, at, int(question.low[i]))
-            level, cell = self._levels[j].get(known, (0, int(cells[at])))
-            by_value = question.shift[i] == EXACT or level + bits > _MOST_LEVEL or not coding.rate
-            rows.append((i, slot, level, 0 if by_value else bits, cell, at))
-        return np.array(rows, dtype=np.int64).reshape(-1, 6)
-
-    def _inside(self, j: int, level: int, bits: int, asked: NDArray[np.int64], number: int) -> str:
-        """A query of the rows of some cells, by smaller cells or, without bits, by value."""
-        coding, units = self._rows.codings[j], ", units" if self._weighted else ""
-        slots, cells = asked[:, 1], asked[:, 4]
-
-        def key(level: int) -> str:
-            cell = coding.cell("value", level, self._store)
-            return f"slot * CAST({CELLS << level} AS BIGINT) + {cell}"
-
-        wide = slots * (CELLS + 1) + (cells >> level) + 1
-        query = (
-            f"SELECT CAST(slot AS BIGINT) AS slot, label, v{j} AS value{units} FROM {self._table} "
-            f"AS t WHERE c{j} BETWEEN {(cells >> level).min()} AND {(cells >> level).max()} "
-            f"AND slot * {CELLS + 1} + c{j} + 1 {one_of(np.unique(wide))}"
+        low = np.maximum(question.low, keys_of(self._ends[j][0])[bins])
+        high = np.minimum(question.high, keys_of(self._ends[j][1])[bins])
+        ends = values_of(low), values_of(high)
+        with np.errstate(all="ignore"):
+            rates = question.n_slices * (1.0 - 2.0**-40) / (ends[1] - ends[0])
+        rates[(question.shift == EXACT) | ~np.isfinite(rates)] = 0.0  # by value
+        places = slots * (CELLS + 1) + self._cells[j][bins] + 1
+        number = self._store.number
+        intervals = ", ".join(
+            f"({i}, {place}, {number(least)}, {number(most)}, {number(rate)})"
+            for i, (place, least, most, rate) in enumerate(
+                zip(places.tolist(), *(a.tolist() for a in (*ends, rates)), strict=True)
+            )
         )
-        if level:
-            narrow = one_of(slots * (CELLS << level) + cells)
-            query = f"SELECT * FROM ({query}) AS a WHERE {key(level)} {narrow}"
-        by = "part, label" if bits else "part, label, value"
+        units = ", t.units AS units" if self._weighted else ""
+        part = f"CASE WHEN q.rate = 0 THEN t.v{j} ELSE FLOOR((t.v{j} - q.least) * q.rate) END"
         return (
-            f"SELECT {number} AS j, part, label, {', '.join(self._sums)}, MIN(value) AS low, "
-            f"MAX(value) AS high FROM (SELECT {key(level + bits)} AS part, label, value{units} "
-            f"FROM ({query}) AS b) AS c GROUP BY {by}"
+            f"SELECT {j} AS j, i, part, label, {', '.join(self._sums)}, MIN(value) AS low, "
+            f"MAX(value) AS high FROM (SELECT q.i AS i, {part} AS part, t.label AS label, t.v{j} "
+            f"AS value{units} FROM {self._table} AS t JOIN (VALUES {intervals}) AS q(i, place, "
+            f"least, most, rate) ON CAST(t.slot AS BIGINT) * {CELLS + 1} + t.c{j} + 1 = q.place "
+            f"AND t.v{j} BETWEEN q.least AND q.most) AS s GROUP BY i, part, label"
         )
 
-    def _answer(
-        self, j: int, level: int, bits: int, asked: NDArray[np.int64], found: Mapping[str, Any]
-    ) -> Answer:
+    def _answer(self, found: Mapping[str, Any], of: NDArray[np.bool_]) -> Answer:
         """Intervals, their least and greatest keys, and counts, in order."""
-        numbers, slots, _, _, cells, bins = asked.T
-        packed = slots * (CELLS << level) + cells
-        order = np.argsort(packed)
-        at = order[np.searchsorted(packed[order], found["part"] >> bits)]
-        low, high = keys_of(found["low"]), keys_of(found["high"])
-        ident = found["part"].astype(np.uint64) if bits else low
-        by = np.lexsort((ident, numbers[at]))
-        at, ident, low, high = at[by], ident[by], low[by], high[by]
-        new = np.ones(len(at), dtype=bool)
-        new[1:] = (at[1:] != at[:-1]) | (ident[1:] != ident[:-1])
-        group = np.cumsum(new) - 1
-        counts = np.zeros((int(new.sum()), self._n_classes + 1), dtype=np.int64)
-        label = self._rows.classes_of[found["label"][by]]
-        np.add.at(counts, (group, label), found["units" if self._weighted else "n"][by])
-        np.add.at(counts[:, self._n_classes], group, found["n"][by])
-        starts = np.flatnonzero(new)
+        mine = {name: array[of] for name, array in found.items()}
+        by = np.lexsort((mine["part"], mine["i"]))
+        mine = {name: array[by] for name, array in mine.items()}
+        new = np.ones(len(by), dtype=bool)
+        new[1:] = (np.diff(mine["i"]) != 0) | (np.diff(mine["part"]) != 0)
+        group, starts = np.cumsum(new) - 1, np.flatnonzero(new)
+        counts = np.zeros((len(starts), self._n_classes + 1), dtype=np.int64)
+        label = self._rows.classes_of[mine["label"]]
+        np.add.at(counts, (group, label), mine["units" if self._weighted else "n"])
+        np.add.at(counts[:, self._n_classes], group, mine["n"])
+        low, high = mine["low"] + 0.0, mine["high"] + 0.0  # no negative zero
         if len(starts):
             low, high = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
-        at = at[starts]
-        if bits:
-            cell = (found["part"][by][starts] - slots[at] * (CELLS << (level + bits))).tolist()
-            known = zip(slots[at].tolist(), bins[at].tolist(), low.tolist(), strict=True)
-            for place, mine in zip(known, cell, strict=True):
-                self._levels[j][place] = (level + bits, mine)
-        return Answer(numbers[at].astype(np.int32), low, high, counts)
+        intervals = mine["i"][starts].astype(np.int32)
+        return Answer(intervals, keys_of(low), keys_of(high), counts)
 
     # -- dividing ------------------------------------------------------------------------------
 
@@ -307,7 +269,6 @@ class SqlEngine:
         ]
         self._table = self._store.update(self._table, pick("slot", sides, "-1"), self._others)
         self._at_root = False
-        self._levels = [{} for _ in self._levels]
 
     @property
     def _others(self) -> list[str]:
@@ -427,3 +388,9 @@ def _changed() -> ValueError:
         "The relation changed while it was read. Hint: grow on a table that stays as it is, such "
         "as a copy."
     )
+
+
+def values_of(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """The floats of some keys."""
+    top = np.uint64(1) << np.uint64(63)
+    return np.where(keys >= top, keys ^ top, ~keys).view(np.float64)

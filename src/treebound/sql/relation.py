@@ -107,15 +107,12 @@ class Coding(NamedTuple):
         """How many stored codes there are, with that of missing values, which is -1."""
         return 1 + (CELLS if self.codes is None else len(self.codes))
 
-    def cell(self, value: str, level: int, store: Store) -> str:
-        """SQL of the cell of a number, where each cell is divided in 2^level.
-
-        Differences and products are rounded alike everywhere, and keep the order of values.
-        """
+    def cell(self, value: str, store: Store) -> str:
+        """SQL of the cell of a number; rounding keeps the order of values."""
         if not self.rate:
-            return f"CAST({value} * 0 AS BIGINT)"
-        low, rate = store.number(self.low), store.number(self.rate * 2.0**level)
-        return f"CAST(FLOOR(({value} - {low}) * {rate}) AS BIGINT)"
+            return f"CAST({value} * 0 AS SMALLINT)"
+        low, rate = store.number(self.low), store.number(self.rate)
+        return f"CAST(FLOOR(({value} - {low}) * {rate}) AS SMALLINT)"
 
 
 def is_number(dtype: Any, name: str) -> bool:

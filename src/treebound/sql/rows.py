@@ -279,5 +279,4 @@ def _stored(j: int, coding: Coding, store: Store) -> list[str]:
     """SQL of the stored code of a column, -1 where it is missing, and of its number."""
     if coding.codes is not None:
         return [f"COALESCE(CAST(t{j}.code AS INTEGER), -1) AS c{j}"]
-    cell = coding.cell(f"x{j}", 0, store)
-    return [f"COALESCE(CAST({cell} AS SMALLINT), -1) AS c{j}", f"x{j} AS v{j}"]
+    return [f"COALESCE({coding.cell(f'x{j}', store)}, -1) AS c{j}", f"x{j} AS v{j}"]

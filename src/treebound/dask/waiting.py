@@ -24,13 +24,15 @@ def waited(client: Any, futures: Sequence[Any], name: Callable[[int], str]) -> S
         try:
             with client.as_current():
                 distributed.wait(list(futures), timeout=PATIENCE)
-            break
+            # Lost after it was there, as its worker died: Dask is computing it again.
+            if not any(future.status == "lost" for future in futures):
+                break
         except TimeoutError:
             _tell_of_workers(client)
         except CancelledError:
             break
     for i, future in enumerate(futures):
-        if future.status in ("cancelled", "lost"):
+        if future.status == "cancelled":
             raise PartitionError(
                 f"{name(i)} were lost with their worker, and Dask cannot compute them again. Hint: "
                 "fit on a collection that is read from files or kept with persist(), not on data "

@@ -37,7 +37,7 @@ theory = Group("Theory", sort_key=1)
 # `--help` and `--version` load none of them, and a command loads its own module alone.
 COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("check", "Show what the columns of a table look like, and what is suspicious."),
-    "fit": ("fit", "Fit a tree to a table: a CSV or Parquet file, or '-' for standard input."),
+    "fit": ("fit", "Fit a tree to a table: a file, a table of DuckDB, or '-' for standard input."),
     "predict": ("predict", "Answer for every row of a table, chunk by chunk."),
     "explain": (
         "explain",

@@ -83,7 +83,7 @@ def fit(
     weights: WeightOptions = WeightOptions(),  # noqa: B008  # frozen
     options: TableOptions = TableOptions(),  # noqa: B008  # frozen
 ) -> None:
-    """Fit a tree to a table: a CSV or Parquet file, a table of DuckDB, or '-' for standard input.
+    """Fit a tree to a table: a file, a table of DuckDB, or '-' for standard input.
 
     Several files and folders may be parts of one table. What does not fit in memory is read batch
     by batch.

@@ -2,7 +2,10 @@
 
 import json
 import pickle
+import re
+import shutil
 import sqlite3
+import subprocess
 from dataclasses import replace
 from math import log
 
@@ -254,6 +257,32 @@ def test_referral_answers_as_the_classifier_or_refers(cancer):
         some.score(X, y)
     with pytest.raises(ValueError, match="answers every case"):
         some.to_sklearn()
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_referral_in_c_answers_as_predict(cancer, tmp_path):
+    X, y = cancer
+    some = tb.BoundTreeClassifier(certify="held-out").fit(X, y).refer(max_risk=0.07)
+    code = some.to_c()
+    fields = re.findall(r"double (\w+); /\* '(.*)', real", code)
+    scan = " && ".join(f'scanf("%lf", &row.{field}) == 1' for field, _ in fields)
+    main = f"""
+    #include <stdio.h>
+    int main(void)
+    {{
+        struct predict_row row;
+        while ({scan})
+            puts(predict_classes[predict(&row)]);
+        return 0;
+    }}
+    """
+    (tmp_path / "tree.c").write_text(code + main)
+    subprocess.run(["cc", "tree.c", "-o", "tree", "-lm"], cwd=tmp_path, check=True)
+    rows = X[[name for _, name in fields]].to_csv(sep=" ", header=False, index=False)
+    ran = subprocess.run(
+        [tmp_path / "tree"], input=rows, capture_output=True, text=True, check=True
+    )
+    np.testing.assert_array_equal(ran.stdout.split(), some.predict(X))
 
 
 @pytest.mark.parametrize("unknown", ["stop", "other"])

@@ -32,9 +32,9 @@ class MeanCost:
     cost : float
         The limit.
     mean : float
-        The mean on the held-out rows.
+        The mean on the rows that were counted: held-out rows, or those beside a prior.
     m : int
-        Number of held-out rows.
+        Number of these rows.
     most : float
         The largest cost that can occur.
     delta : float
@@ -53,7 +53,7 @@ class MeanCost:
     def __str__(self) -> str:
         return (
             f"With probability {100 * (1 - self.delta):.6g} %, a new example costs at most "
-            f"{self.cost:.4g} on average ({self.mean:.4g} on {self.m:,} test examples)."
+            f"{self.cost:.4g} on average ({self.mean:.4g} on the {self.m:,} counted here)."
         )
 
 

@@ -650,7 +650,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         >>> clf = tb.BoundTreeClassifier(certify="held-out").fit(X, y)
         >>> print(clf.certify_cost(costs={0: 5.0, 1: 1.0}))
         With probability 95 %, a new example costs at most 0.6325 on average
-        (0.2933 on 150 test examples).
+        (0.2933 on the 150 counted here).
         """
         from treebound.promises import certify_cost
 

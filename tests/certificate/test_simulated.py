@@ -139,6 +139,6 @@ def violations(name, kind, draws):
 @pytest.mark.parametrize("kind", FITS)
 @pytest.mark.parametrize("name", WORLDS)
 def test_promises_are_wrong_at_most_delta(name, kind, draws):
-    most = binom.ppf(0.9999, draws, DELTA)  # some 300 promises are simulated
+    most = binom.ppf(0.999, draws, DELTA)
     wrong = violations(name, kind, draws)
     assert {promise: count for promise, count in wrong.items() if count > most} == {}

@@ -201,8 +201,6 @@ def test_rows_held_out_of_a_large_table(options, weight):
 @pytest.mark.parametrize("certify", ["held-out", "folds", "prior"])
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_certificates_of_a_small_table_are_those_of_memory(certify, weight):
-    if certify == "prior" and weight:
-        pytest.skip("a prior takes no weights")
     rows = rare_categories(900)
     given = rows if weight else rows.drop_columns("weight")
     X = rows.drop_columns(["label", "weight"])
@@ -221,7 +219,7 @@ def test_certificates_of_a_small_table_are_those_of_memory(certify, weight):
 @pytest.mark.parametrize("certify", ["folds", "prior"])
 def test_what_needs_all_rows_of_a_large_table_is_refused(certify):
     with pytest.raises(ValueError, match=rf"'certify' .* 'held-out' .* Got '{certify}'"):
-        BoundTreeClassifier(certify=certify).fit(pds.dataset(table(300)), "label")
+        BoundTreeClassifier(certify=certify).fit(pds.dataset(table(1500)), "label")
 
 
 @pytest.mark.usefixtures("small", "few_values")

@@ -3,8 +3,8 @@
 ``_driver`` has the best-first loop, the nodes and the rules. Engines of it know the rows: ``_grow``
 those in memory, ``_shards`` those of an ``engine``, which are in parts. Two kernels search a node.
 Small nodes: ``_sorted`` keeps the rows sorted by every column, ``_scan`` finds the best split of a
-column. Large nodes: ``_bins`` maps values to bins, ``_histogram`` counts them, ``_search`` bounds the
-scores of splits inside a bin and searches the bins that matter.
+column. Large nodes: ``_bins`` maps values to bins, ``_histogram`` counts them, ``_search`` bounds
+the scores of splits inside a bin and searches the bins that matter.
 """
 
 from __future__ import annotations

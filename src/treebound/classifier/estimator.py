@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from treebound.data.parts import Schema
     from treebound.growing.engine import Engine
 
-__all__ = ["BoundTreeClassifier"]
-
 
 class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstimator, FitParameters):
     """A decision tree that prunes itself with a generalization bound.

@@ -52,18 +52,6 @@ from treebound.pruning.bound import MOST_VALUES, is_large
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 
-__all__ = [
-    "MOST_GROWN_LEAVES",
-    "Fold",
-    "cross_validated",
-    "fit_engine",
-    "fit_relation",
-    "fit_sample",
-    "fit_stream",
-    "fit_table",
-    "fit_parts",
-]
-
 # Without another limit: labels that are noise would be grown to a leaf for nearly every row.
 MOST_GROWN_LEAVES = 1 << 16
 _GROUPED = (

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treebound._extras import require
 from treebound._jobs import effective_jobs
+from treebound._validation import with_parameters
 from treebound.classifier import BoundTreeClassifier
 from treebound.classifier.fitting import (
     MOST_GROWN_LEAVES,
@@ -46,7 +47,6 @@ from treebound.growing._bins import Bins
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.options import Progress
 from treebound.growing.progress import Watch
-from treebound.parameters import with_parameters
 
 # Values of real columns that bins are chosen from, in all partitions.
 _SAMPLE_ROWS = 1 << 17

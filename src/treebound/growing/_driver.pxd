@@ -1,6 +1,5 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from treebound.growing._categories cimport Chain
 from treebound.growing._layout cimport Problem, Rules, Source, Split
 from treebound.growing._pool cimport Watch
 from treebound.growing._sorted cimport Sorted, Task
@@ -29,8 +28,6 @@ cdef struct Node:
     bint expanded         # whether it is an inner node
     Sorted* home          # the sorted rows it is in; NULL: it has none
     void* histogram       # of a node in the coded sample; or NULL
-    Chain* chain          # the counts of its categories, if it is in a chain; or NULL
-    int32_t chained       # how many of the last splits above it took few rows away
     int32_t n_first       # of the splits that come first, how many are above it or do not part it
     uint64_t groups       # of columns that it may ask; see `Rules`
 

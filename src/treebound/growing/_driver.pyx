@@ -13,7 +13,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from treebound.growing._categories cimport free_chain
 from treebound.growing._layout cimport (
     ENTROPY, GINI, NOMINAL, REAL, Problem, Source, Split, allocate, enlarged, keeps_order,
     least_gain, left_is_heavier, most_priority, order_tolerance, priority_of, purity_of, set_scale, tolerance_of, xlogx, zeros,
@@ -43,7 +42,6 @@ cdef class Nodes:
     def __dealloc__(self):
         cdef Py_ssize_t i
         for i in range(self.n_nodes):
-            free_chain(self.nodes[i].chain)
             free(self.nodes[i].histogram)
         for i in range(self.n_frontier):
             leave(self.nodes[self.frontier[i]].home)

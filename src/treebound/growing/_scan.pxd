@@ -18,7 +18,7 @@ cdef Split best_split(
 cdef Split no_split(Py_ssize_t column) noexcept nogil
 
 cdef void try_counts(
-    const Column* column, const NodeView* node, const int64_t* counts, Py_ssize_t code, Split* best
+    const NodeView* node, const int64_t* counts, Py_ssize_t code, bint missing, Split* best
 ) noexcept nogil
 
 cdef double score_of(const int64_t* left, const NodeView* node) noexcept nogil

@@ -187,7 +187,7 @@ cdef inline void try_cell(
         for k in range(problem.n_classes):
             cell[problem.n_classes] += cell[k]
     if cell[problem.n_classes]:
-        try_counts(column, node, cell, code, best)
+        try_counts(node, cell, code, code == column.n_codes, best)
         memset(cell, 0, (problem.n_classes + 1) * sizeof(int64_t))
 
 
@@ -209,17 +209,14 @@ cdef inline bint is_heavy(const int64_t* left, const NodeView* node) noexcept no
 
 
 cdef void try_counts(
-    const Column* column, const NodeView* node, const int64_t* counts, Py_ssize_t code, Split* best
+    const NodeView* node, const int64_t* counts, Py_ssize_t code, bint missing, Split* best
 ) noexcept nogil:
     """``x == code``; missing is a code too."""
     cdef const Problem* problem = node.problem
     cdef int64_t rows = counts[problem.n_classes]
     cdef int64_t most = node.stop - node.start - problem.min_leaf
     if problem.min_leaf <= rows <= most and is_heavy(counts, node):
-        offer(
-            best, score_of(counts, node), node.tolerance, code,
-            column.has_missing and code == column.n_codes,
-        )
+        offer(best, score_of(counts, node), node.tolerance, code, missing)
 
 
 # -- scans ---------------------------------------------------------------------------------

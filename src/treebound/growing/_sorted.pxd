@@ -12,7 +12,7 @@ cdef struct Sorted:
     Column* columns
     Py_ssize_t n_columns
     const uint32_t* ids     # index of each row in the sample; NULL: the same
-    uint32_t* rows          # grouped by node; ascending within a node that was in no chain
+    uint32_t* rows          # grouped by node, ascending within a node
     uint8_t* goes_left      # by row, for the node that is being split
     uint32_t* labels
     int64_t* weights

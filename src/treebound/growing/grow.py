@@ -3,9 +3,8 @@
 ``_driver`` has the best-first loop, the nodes and the rules. Engines of it know the rows: ``_grow``
 those in memory, ``_shards`` those of an ``engine``, which are in parts. Two kernels search a node.
 Small nodes: ``_sorted`` keeps the rows sorted by every column, ``_scan`` finds the best split of a
-column, ``_categories`` shortens chains of splits on a column of very many categories. Large nodes:
-``_bins`` maps values to bins, ``_histogram`` counts them, ``_search`` bounds the scores of splits
-inside a bin and searches the bins that matter.
+column. Large nodes: ``_bins`` maps values to bins, ``_histogram`` counts them, ``_search`` bounds
+the scores of splits inside a bin and searches the bins that matter.
 """
 
 from __future__ import annotations
@@ -98,10 +97,8 @@ def grow(
     search of all rows. Memory in addition to the sample: one or two bytes per value, 10 bytes per
     row, and up to 8 bytes per row for histograms. Small nodes are sorted: 8 bytes per value.
 
-    Where each split takes away one category of few rows, as in a nominal column of very many, it
-    moves only these rows and scores only one category of each distinct vector of class counts, if
-    all columns are nominal. Memory: 12 bytes more per nominal value, and 24 bytes and the counts
-    per category.
+    A single nominal column gives a chain of splits that each take away one category. They move no
+    rows and score one category of each distinct vector of class counts.
 
     Examples
     --------

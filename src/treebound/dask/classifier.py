@@ -173,7 +173,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
 
                 model = fit_parts(
                     self, learn, lambda reader: raw.each(client, _reading(reader)), engine,
-                    target=_name_of(y), progress=watch.progress, checkpoint=watch.checkpoint,
+                    target=_name_of(y), watch=watch,
                 )  # fmt: skip
             self._set_model(model)
         return self

@@ -122,6 +122,11 @@ class FitParameters(Parameters):
         hint = "it chooses the weight of the bound pruner: use pruning='bound', with weight='auto'."
         raise invalid("size", owner, "None with this pruner", self.size, hint)
 
+    def of_columns(self) -> dict[str, Any]:
+        """The parameters that say what columns and classes are, and how much classes weigh."""
+        names = ("categorical_features", "ordinal_features", "class_weight")
+        return {name: vars(self)[name] for name in names}
+
     def values(self) -> dict[str, Any]:
         """The parameters by name."""
         return {item.name: vars(self)[item.name] for item in fields(FitParameters)}

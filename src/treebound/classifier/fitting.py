@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -45,7 +44,7 @@ from treebound.growing.grow import FINE_BINS
 from treebound.growing.progress import Watch
 from treebound.model import Model, row_counts
 from treebound.parameters import FitParameters
-from treebound.pruning import PRUNERS, BoundPruner, Pruner, PruningResult, make_pruner
+from treebound.pruning import PRUNERS, BoundPruner, Pruner, PruningResult
 from treebound.pruning.base import BasePruner
 from treebound.pruning.bound import is_large
 from treebound.tree.model import Tree
@@ -53,6 +52,7 @@ from treebound.tree.node_sums import NodeSums
 
 # Without another limit: labels that are noise would be grown to a leaf for nearly every row.
 MOST_GROWN_LEAVES = 1 << 16
+UNWATCHED = Watch()
 _GROUPED = (
     "Rows of one group are not independent, and certificates count independent rows. Hint: "
     "certify='held-out' holds out groups and counts one row of each."
@@ -69,51 +69,35 @@ def fit_table(
     sample_weight: Any = None,
     groups: Any = None,
     columns: Any = None,
-    watch: Watch | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Model:
     """Grow a tree on a table and prune it; a dataset or lazy frame is read in batches."""
-    watch = watch or Watch()
     batches = open_stream(X)
     stored = batches is None and in_database(X)
     if groups is not None:
         refuse_groups(parameters, in_memory=batches is None and not stored)
     if stored:
-        return fit_relation(parameters, X, y, sample_weight, columns=columns, watch=watch)
+        return fit_relation(parameters, X, y, sample_weight, columns, watch)
     if batches is not None:
-        return fit_stream(
-            parameters,
-            batches,
-            y,
-            sample_weight,
-            columns=columns,
-            progress=watch.progress,
-            checkpoint=watch.checkpoint,
-        )
+        return fit_stream(parameters, batches, y, sample_weight, columns, watch)
     if columns is not None:
         hint = "choose them before: X[columns]."
         raise invalid("columns", "fit", "None for a table in memory", columns, hint)
     parameters.checked()
     table = read_table(X)
-    learn = partial(
-        Sample.learn,
-        class_weight=parameters.class_weight,
-        categorical_features=parameters.categorical_features,
-        ordinal_features=parameters.ordinal_features,
-    )
-    name = getattr(y, "name", None)
+    name = y.name if hasattr(y, "name") else None
     target = name if isinstance(name, str) and name else None
-    named = table.names is not None
     if parameters.certify in ("held-out", "folds"):
-        return _fit_apart(parameters, learn, table, y, sample_weight, groups, target)
-    sample = learn(table, y, sample_weight, groups=groups)
+        return _fit_apart(parameters, table, y, sample_weight, groups, target)
+    sample = Sample.learn(table, y, sample_weight, groups=groups, **parameters.of_columns())
     warn_of_findings(sample, stacklevel=4)
+    named = table.names is not None
     rows = RowRecord.of(sample, named)
     return fit_sample(parameters, sample, target=target, named=named, rows=rows, watch=watch)
 
 
 def _fit_apart(
     parameters: FitParameters,
-    learn: Callable[..., Sample],
     table: Table,
     y: Any,
     sample_weight: Any,
@@ -121,30 +105,28 @@ def _fit_apart(
     target: str | None,
 ) -> Model:
     """Fit without one fold, or without each of several, and keep the tree of the least limit."""
-    n_rows, named = table.shape[0], table.names is not None
+    n_rows, named, seed = table.shape[0], table.names is not None, parameters.random_state
     weight, members = row_weights(sample_weight, n_rows), group_codes(groups, n_rows)
-    m = n_rows if weight is None else int(np.count_nonzero(weight))
+    rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
+    place = np.arange(len(rows))  # of the row, or of its group, among those that are independent
     if members is not None:
-        held = members if weight is None else members[weight > 0]
-        group = np.unique(held, return_inverse=True)[1]
-        m = int(group.max()) + 1
+        place = np.unique(members[rows], return_inverse=True)[1]
+    m = int(place.max(initial=-1)) + 1
     if m < 2:
         what = "rows" if members is None else "groups"
         raise ValueError(
             f"certify={parameters.certify!r} needs at least 2 {what} to set some aside. "
             f"Got {m} instead."
         )
-    seed = parameters.random_state
     several = parameters.certify == "folds"
-    folds = draw_folds(m, default_folds(m), seed) if several else draw_tenth(m, seed)
-    if members is not None:
-        folds = [np.flatnonzero(np.isin(group, fold)) for fold in folds]
-    pruner, rows = parameters.checked()[0], np.arange(n_rows)
-    rows, chooses = rows if weight is None else rows[weight > 0], None
+    drawn = draw_folds(m, default_folds(m), seed) if several else draw_tenth(m, seed)
+    folds = [np.flatnonzero(np.isin(place, fold)) for fold in drawn]
+    pruner, chooses = parameters.checked()[0], None
     if isinstance(pruner, BasePruner) and not several:
         chooses = pruner.leaves_out(len(rows), table.shape[1])
     if chooses is not None:  # the rows that choose the weight of a large table certify it too
-        folds = [np.flatnonzero(chooses.has(rows if members is None else group))]
+        folds = [np.flatnonzero(chooses.has(rows if members is None else place))]
+    learn = partial(Sample.learn, **parameters.of_columns())
 
     def fit(fold: NDArray[np.intp]) -> tuple[Model, int]:
         sample, aside, hashes = learn_apart(
@@ -152,7 +134,7 @@ def _fit_apart(
         )
         validation = None if chooses is None else aside
         if members is not None:  # what is counted must be independent
-            aside = aside.part(_one_of_each(group[fold], seed))
+            aside = aside.part(_one_of_each(place[fold], seed))
         if fold is folds[0]:
             warn_of_findings(sample, stacklevel=7)
         record = RowRecord.of(sample, named).with_rows("held-out", hashes)
@@ -182,7 +164,7 @@ def fit_sample(
     target: str | None = None,
     named: bool = True,
     rows: RowRecord | None = None,
-    watch: Watch | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Model:
     """Grow a tree on a sample and prune it; rows set aside are counted."""
     pruner, options = parameters.checked()
@@ -194,7 +176,7 @@ def fit_sample(
         chosen_on = validation
         if chosen_on is None and isinstance(pruner, BasePruner):
             sample, chosen_on = pruner.hold_out(sample)
-        grown = _grown(sample, options, watch or Watch())
+        grown = _grown(sample, options, watch)
         model = _pruned(parameters, grown, pruner, options, sample, chosen_on)
     return replace(
         model,
@@ -230,8 +212,7 @@ def _grown(sample: Sample, options: GrowOptions, watch: Watch) -> Tree:
         options,
         factors=sample.factors,
         whole=is_whole(sample.weight),
-        progress=watch.progress,
-        checkpoint=watch.checkpoint,
+        **watch._asdict(),
     )
 
 
@@ -323,10 +304,15 @@ def cross_validated(parameters: FitParameters, sample: Sample, k: int) -> list[F
 # -- rows that are not in memory at once -----------------------------------------------------------
 
 
-def refuse_what_needs_rows(parameters: FitParameters, pruner: Pruner | None) -> None:
-    """Raise a ValueError for parameters that need the rows again, in a table of many values."""
-    if getattr(pruner, "needs_rows", False):
-        able = [name for name in PRUNERS if not getattr(make_pruner(name), "needs_rows", False)]
+def _needs_rows(pruner: Pruner | None) -> bool:
+    """Whether a pruner looks at the rows again."""
+    return isinstance(pruner, BasePruner) and pruner.needs_rows
+
+
+def refuse_what_needs_rows(pruner: Pruner | None) -> None:
+    """Raise a ValueError for a pruner that needs the rows again, in a table of many values."""
+    if _needs_rows(pruner):
+        able = [name for name, kind in PRUNERS.items() if not kind().needs_rows]
         raise ValueError(
             f"The pruner {pruner!r} looks at the rows again, and they are not in memory. "
             f"Hint: these need only the counts in the tree: {', '.join(map(repr, able))}, None; "
@@ -348,49 +334,30 @@ def fit_stream(
     batches: Batches,
     y: Any,
     sample_weight: Any = None,
-    *,
     columns: Any = None,
-    progress: Callable[[Progress], None] | None = None,
-    limits: Limits | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Model:
-    """Fit on a table that is read batch by batch; y and sample_weight name columns.
-
-    ``progress`` is called after every batch and every pass of growing. Growing goes on from a
-    checkpoint that exists.
-    """
+    """Fit on a table that is read batch by batch; y and sample_weight name columns."""
     parameters.checked()
     refuse_what_needs_a_table(parameters)
-    check_checkpoint(checkpoint)
-    phase = ["learning"]
+    check_checkpoint(watch.checkpoint)
+    phase = "learning"
 
     def read(rows: int) -> None:
-        if progress is not None:
-            progress(Progress.of_reading(phase[0], rows))
+        if watch.progress is not None:
+            watch.progress(Progress.of_reading(phase, rows))
 
     stream = TableStream(batches, y, sample_weight, columns=columns, tell=read)
-    schema = stream.learn(
-        categorical_features=parameters.categorical_features,
-        ordinal_features=parameters.ordinal_features,
-        class_weight=parameters.class_weight,
-    )
-    phase[0] = "coding"
+    schema = stream.learn(**parameters.of_columns())
+    phase = "coding"
     threads, sketches = effective_jobs(parameters.n_jobs), list[RowSketch]()
+
+    def engine(bins: Bins, rows: LeftOut | None) -> Engine:
+        samples = _noted(stream.samples(schema), sketches)
+        return stream_engine(samples, bins, schema.n_rows, n_threads=threads, rows=rows)
+
     model = fit_parts(
-        parameters,
-        schema,
-        lambda: stream.samples(schema),
-        lambda bins, rows: stream_engine(
-            _noted(stream.samples(schema), sketches),
-            bins,
-            schema.n_rows,
-            n_threads=threads,
-            rows=rows,
-        ),
-        target=y,
-        progress=progress,
-        limits=limits,
-        checkpoint=checkpoint,
+        parameters, schema, lambda: stream.samples(schema), engine, target=y, watch=watch
     )
     return replace(model, rows=RowRecord({"training": sketches[0]})) if sketches else model
 
@@ -412,27 +379,27 @@ def fit_parts(
     make_engine: Callable[[Bins, LeftOut | None], Engine],
     *,
     target: str | None = None,
-    **options: Any,
+    watch: Watch = UNWATCHED,
 ) -> Model:
     """Fit on rows in parts, by the method that the same table has in memory.
 
     Pruners that look at rows again get those of a small table in memory. Of a large one, a tenth
-    may be left out and counted at the nodes of the tree. ``options`` are those of ``fit_engine``.
+    may be left out and counted at the nodes of the tree.
     """
     pruner, _ = parameters.checked()
     size = schema.n_rows, len(schema.columns)
     aside = pruner.leaves_out(*size) if isinstance(pruner, BasePruner) else None
     folds = isinstance(pruner, BoundPruner) and pruner.chooses and aside is None
-    again = getattr(pruner, "needs_rows", False)
+    again = _needs_rows(pruner)
     if (again and not is_large(*size)) or (folds and not again):
         sample = join_samples(list(samples()), schema)
         warn_of_findings(sample, stacklevel=6)
         named = schema.names is not None
         rows = RowRecord.of(sample, named)
         return fit_sample(parameters, sample, target=target, named=named, rows=rows)
-    refuse_what_needs_rows(parameters, pruner)
+    refuse_what_needs_rows(pruner)
     engine = make_engine(make_bins(schema.columns, schema.sample), aside)
-    return fit_engine(parameters, engine, schema, target=target, **options)
+    return fit_engine(parameters, engine, schema, target=target, watch=watch)
 
 
 def fit_relation(
@@ -440,9 +407,8 @@ def fit_relation(
     X: Any,
     y: Any,
     sample_weight: Any = None,
-    *,
     columns: Any = None,
-    watch: Watch | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Model:
     """Fit inside a database; y and sample_weight name columns.
 
@@ -456,7 +422,7 @@ def fit_relation(
     with RelationRows(relation, y, sample_weight, columns) as rows:
         if rows.n_rows <= relation.max_fetched_rows:
             return replace(fit_table(parameters, *rows.fetched()), target=y)
-        refuse_what_needs_rows(parameters, pruner)
+        refuse_what_needs_rows(pruner)
         held_out = parameters.certify == "held-out"
         if not held_out:
             refuse_what_needs_a_table(parameters)
@@ -466,16 +432,11 @@ def fit_relation(
         chooses = isinstance(pruner, BoundPruner) and pruner.validates(rows.n_rows)
         chooses = chooses and sample_weight is None  # rows that are set aside are counted
         rows.set_aside(parameters.random_state, certify=held_out, choose=chooses)
-        coded = rows.code(
-            categorical_features=parameters.categorical_features,
-            ordinal_features=parameters.ordinal_features,
-            class_weight=parameters.class_weight,
-        )
+        coded = rows.code(**parameters.of_columns())
         # cells are divided where it matters: finer ones for all rows are of no use
         limits = Limits(most_live=inf)
         with SqlEngine(coded, relation.max_fetched_rows, rows) as engine:
-            told = {} if watch is None else watch._asdict()
-            model = fit_engine(parameters, engine, coded.schema, target=y, limits=limits, **told)
+            model = fit_engine(parameters, engine, coded.schema, y, watch, limits)
             engine.check_unchanged()
         if held_out:
             counted = partial(rows.count_aside, unknown=parameters.unknown)
@@ -487,11 +448,9 @@ def fit_engine(
     parameters: FitParameters,
     engine: Engine,
     schema: Schema,
-    *,
     target: str | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    watch: Watch = UNWATCHED,
     limits: Limits | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Model:
     """Grow on the rows of an engine, and prune by the counts alone."""
     pruner, options = parameters.checked()
@@ -506,8 +465,7 @@ def fit_engine(
         factors=schema.factors,
         whole=schema.scale is None,
         limits=limits,
-        progress=progress,
-        checkpoint=checkpoint,
+        **watch._asdict(),
         finer=lambda: make_bins(schema.columns, schema.sample, FINE_BINS),
     )
     if unlimited and grown.n_leaves >= MOST_GROWN_LEAVES:

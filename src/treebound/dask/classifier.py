@@ -167,7 +167,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
 
                 model = fit_parts(
                     self, schema, lambda: raw.each(client, read), engine,
-                    target=_name_of(y), progress=watch.progress, checkpoint=watch.checkpoint,
+                    target=_name_of(y), watch=watch,
                 )  # fmt: skip
             self._set_model(model)
         return self

@@ -43,7 +43,7 @@ from treebound.data.parts import (
     put_together,
     with_numbers,
 )
-from treebound.growing._bins import Bins
+from treebound.growing._kernels import Bins
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.options import Progress
 from treebound.growing.progress import Watch

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from treebound.data.parts import Schema
     from treebound.growing.engine import Engine
 
-__all__ = ["BoundTreeClassifier"]
-
 
 class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstimator, FitParameters):
     """A decision tree that prunes itself with a generalization bound.
@@ -279,15 +277,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         """
         with self._unchanged_on_error():
             watch = Watch.of(verbose, callback, checkpoint)
-            model = fit_engine(
-                self,
-                engine,
-                schema,
-                target=target,
-                progress=watch.progress,
-                checkpoint=watch.checkpoint,
-            )
-            self._set_model(model)
+            self._set_model(fit_engine(self, engine, schema, target, watch))
         return self
 
     def _set_model(self, model: Model) -> None:

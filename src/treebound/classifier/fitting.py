@@ -37,7 +37,7 @@ from treebound.data.sample import group_codes
 from treebound.data.streams import Batches, TableStream, in_database, open_stream
 from treebound.data.weights import is_whole, row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, Limits, Progress, grow, grow_on_engine, make_bins
-from treebound.growing._bins import Bins
+from treebound.growing._kernels import Bins
 from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, LocalEngine, stream_engine
 from treebound.growing.grow import FINE_BINS

@@ -37,7 +37,7 @@ from treebound.dask.engine import DaskEngine
 from treebound.dask.tasks import PartitionError
 from treebound.data.folds import LeftOut
 from treebound.data.parts import PartFacts, Schema, put_together, with_numbers
-from treebound.growing._bins import Bins
+from treebound.growing._kernels import Bins
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.options import Progress
 from treebound.growing.progress import Watch

@@ -18,12 +18,12 @@ from treebound.dask.tasks import PartitionError, in_partition
 from treebound.dask.waiting import gathered, waited
 from treebound.data import Sample
 from treebound.data.folds import LeftOut
-from treebound.growing._bins import Bins
+from treebound.growing._kernels import Bins
 from treebound.growing.engine import ShardEngine
+from treebound.growing.questions import Subtree
 from treebound.growing.shard import (
     Coded,
     Facts,
-    Subtree,
     code_part,
     gather_rows,
     grow_subtree,

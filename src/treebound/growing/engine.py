@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 
 from treebound.data import Sample
 from treebound.data.folds import LeftOut
-from treebound.growing._bins import Bins
-from treebound.growing.refine import Answer, Question, add_answers
+from treebound.growing._kernels import Bins
+from treebound.growing.questions import Answer, Question, ShardSplit, Subtree, add_answers
 from treebound.growing.shard import (
     Facts,
-    ShardSplit,
-    Subtree,
     code_sample,
     count_classes,
     count_rows,

@@ -1,10 +1,7 @@
 """Growing a tree: exact best-first CART.
 
-``_driver`` has the best-first loop, the nodes and the rules. Engines of it know the rows: ``_grow``
-those in memory, ``_shards`` those of an ``engine``, which are in parts. Two kernels search a node.
-Small nodes: ``_sorted`` keeps the rows sorted by every column, ``_scan`` finds the best split of a
-column. Large nodes: ``_bins`` maps values to bins, ``_histogram`` counts them, ``_search`` bounds
-the scores of splits inside a bin and searches the bins that matter.
+The loop, the search of a node and the division of its rows are compiled: see ``_kernels.pyx``. Here
+samples and engines become what the kernels take, and arrays become a tree.
 """
 
 from __future__ import annotations
@@ -21,8 +18,7 @@ from numpy.typing import NDArray
 from treebound._jobs import effective_jobs
 from treebound.data import Column, Sample
 from treebound.data.weights import WeightTotal, is_whole, sample_sums
-from treebound.growing._bins import Bins
-from treebound.growing._grow import grow as grow_arrays
+from treebound.growing._kernels import Bins, grow_arrays, grow_on_shards
 from treebound.growing.options import GrowOptions, Limits, Progress
 from treebound.growing.rules import kernel_rules, monotone_of
 from treebound.tree.model import Tree
@@ -195,7 +191,6 @@ def grow_on_engine(
     -------
     Tree
     """
-    from treebound.growing._shards import grow as grow_on_shards
     from treebound.growing.checkpoint import Checkpoint
 
     if engine.sample is not None and limits is None and checkpoint is None:

@@ -18,10 +18,15 @@ from numpy.typing import NDArray
 from treebound.data import Matrix, Sample
 from treebound.data.folds import LeftOut
 from treebound.data.weights import WeightTotal
-from treebound.growing._bins import Bins, keys_of
-from treebound.growing._grow import grow as grow_arrays
-from treebound.growing._histogram import count_shard, divide_shard, look_into_shard
-from treebound.growing.refine import Answer, Question, answer_of
+from treebound.growing._kernels import (
+    Bins,
+    count_shard,
+    divide_shard,
+    grow_arrays,
+    keys_of,
+    look_into_shard,
+)
+from treebound.growing.questions import Answer, Question, ShardSplit, answer_of
 from treebound.growing.spill import ArrayValues, SpillFile, Values
 from treebound.tree.model import Tree
 from treebound.tree.naming import naming_rows_of_part, row_keys
@@ -233,17 +238,6 @@ def look_into(bundle: Bundle, questions: Mapping[int, Question]) -> dict[int, An
     return answers
 
 
-class ShardSplit(NamedTuple):
-    """Where the rows of a node go; see :func:`treebound.growing._histogram.divide_shard`."""
-
-    slot: int
-    column: int
-    sides: NDArray[np.uint8]
-    edge: float
-    keep_left: bool
-    keep_right: bool
-
-
 def divide_rows(bundle: Bundle, splits: Sequence[ShardSplit]) -> Bundle:
     """The rows of the children that are kept, which are numbered in the order of the splits."""
     looks = {split.column for split in splits if (split.sides == 2).any()}
@@ -265,13 +259,6 @@ class Piece(NamedTuple):
     columns: list[NDArray[Any]]
     labels: NDArray[np.int32]
     units: NDArray[np.int64] | None
-
-
-class Subtree(NamedTuple):
-    """What is grown below a small node: its slot, and what the in-memory kernel takes."""
-
-    slot: int
-    kernel: dict[str, Any]
 
 
 def gather_rows(bundle: Bundle, slots: Sequence[int]) -> list[Piece]:

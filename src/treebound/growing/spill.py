@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
 from treebound.data.raw import smallest_ints
-from treebound.growing._bins import Bins
+from treebound.growing._kernels import Bins
 
 _ALIGNMENT = 8  # bytes: of the values in a file, as of arrays in memory
 

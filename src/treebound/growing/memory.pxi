@@ -1,35 +1,9 @@
 """Growing in memory: the engine of `Driver` whose rows are arrays of this process.
 
-Large nodes are searched by histograms (`_search`), smaller ones by sorting (`_sorted`). The tree
+Large nodes are searched by histograms (`search`), smaller ones by sorting (`sorted`). The tree
 does not depend on the crossing. Histograms are kept while useful, in up to eight bytes per row, or
 32 MB; a node without memory for its histogram is counted when it is searched.
 """
-
-import numpy as np
-
-from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint32_t
-from libc.stdlib cimport free
-
-from treebound.growing._bins cimport BY_CODE, bin_of, sample_size, source_of
-from treebound.growing._driver cimport BOUNDED, WAITING, Driver, FirstSplit, Node, leave
-from treebound.growing._histogram cimport (
-    Binned, add_counts, code_sample, count_classes, count_node, discount_node, find_bounds,
-    free_binned, new_binned, part_binned, size_of,
-)
-from treebound.growing._layout cimport (
-    ENTROPY, NOMINAL, NodeView, Problem, Scratch, Source,
-    Split, allocate, may_ask, value_at, weight_of, zeros,
-)
-from treebound.growing._pool cimport Pool
-from treebound.growing._scan cimport no_split, try_counts
-from treebound.growing._search cimport (
-    ColumnBounds, Finder, all_bounds, best_of_column, bounds_of_column, free_finder, init_finder,
-)
-from treebound.growing._sorted cimport (
-    Part, Search, Sorted, Task, enlarge_scratch, enlarge_table, find_neighbours, free_scratch,
-    left_weight, mark, new_sorted, search_sorted,
-)
 
 cdef enum:
     FINE_ROWS = 400_000   # larger samples get finer bins if the first ones are not informative
@@ -618,7 +592,7 @@ cdef inline bint may_win(const Columns* columns, Py_ssize_t j, const Finder* fin
 # -- from Python ---------------------------------------------------------------------------------
 
 
-def grow(
+def grow_arrays(
     columns, y, weights, n_classes, kinds, n_categories, may_miss, *, options, n_threads=1,
     crossing=None, most_bins=None, whole=0, spans=None, least_priority=-INFINITY, progress=None,
 ):

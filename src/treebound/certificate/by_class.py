@@ -61,7 +61,7 @@ def by_class_on_rows(
 ) -> tuple[ClassLimit, ...]:
     """Limits from rows that the tree does not depend on, or from the rows B of a prior.
 
-    ``log_level``: ``ln delta``, of K folds ``ln(delta / K)``, of a prior ``ln delta + ln pi(tree)``.
+    ``log_level``: ``ln delta``, of K folds ``ln(delta / K)``, of a prior ``ln delta + ln pi(h)``.
     """
     level = log_level - log(len(classes))
     return tuple(

@@ -33,7 +33,6 @@ cdef struct Coder:
     uint8_t* single     # whether it is the only one; cleared while values are coded
     double least        # of the sample
     double most
-    double signal       # gain of a split of the sample, relative to chance
 
 
 cdef struct Extent:
@@ -62,7 +61,7 @@ cdef enum:
     LEAST_CELLS = 2048
     VALUES_A_BIN = 16    # in the sample
     FEW_VALUES = 255     # so few values get a bin each, even beyond the limit of bins
-    LABEL_BITS = 16      # of an entry of the sample, and as many for its row
+    MOST_SAMPLED = 65535
     CHUNK = 512          # values coded together
     BLOCK = 512          # rows coded at a time: a C-ordered matrix is read once, not once a column
 
@@ -82,11 +81,9 @@ ctypedef fused value_t:
 
 
 cdef int make_coder(
-    Coder* coder, const Source* source, const Problem* problem, Py_ssize_t most_bins,
-    Scratch* scratch,
+    Coder* coder, const Source* source, Py_ssize_t n_rows, Py_ssize_t most_bins, Scratch* scratch
 ) except -1 nogil:
     """Choose the bins of a column; ``scratch`` has room for `sample_size` values."""
-    cdef Py_ssize_t n_rows = problem.n_rows
     cdef Py_ssize_t n_sample = sample_size(n_rows, most_bins), n = 0, i
     cdef Py_ssize_t most_values = max(most_bins, <Py_ssize_t>FEW_VALUES), distinct
     cdef double* values
@@ -103,7 +100,7 @@ cdef int make_coder(
         return 0
     values = <double*>allocate(n_sample, sizeof(double))
     try:
-        n = sorted_sample(coder, source, problem, n_sample, values, scratch)
+        n = sorted_sample(source, n_rows, n_sample, values, scratch)
         coder.least = values[0] if n else INFINITY
         coder.most = values[n - 1] if n else -INFINITY
         coder.cuts = <double*>allocate(2 * most_values + 2, sizeof(double))
@@ -127,7 +124,7 @@ cdef int make_coder(
 cdef Py_ssize_t sample_size(Py_ssize_t n_rows, Py_ssize_t most_bins) noexcept nogil:
     """Size of the sample that bins are chosen from: a few values per bin, more for many rows."""
     cdef Py_ssize_t size = max(512, 2 * most_bins, min(VALUES_A_BIN * most_bins, n_rows // 64))
-    return min(n_rows, size, (1 << LABEL_BITS) - 1)
+    return min(n_rows, size, MOST_SAMPLED)
 
 
 cdef void free_coder(Coder* coder) noexcept nogil:
@@ -138,72 +135,22 @@ cdef void free_coder(Coder* coder) noexcept nogil:
 
 
 cdef Py_ssize_t sorted_sample(
-    Coder* coder, const Source* source, const Problem* problem, Py_ssize_t n_sample,
-    double* values, Scratch* scratch,
+    const Source* source, Py_ssize_t n_rows, Py_ssize_t n_sample, double* values, Scratch* scratch
 ) noexcept nogil:
     """Values of equally spaced rows, sorted, without missing ones."""
-    cdef uint32_t* labels = <uint32_t*>values  # needed until values are set
-    cdef Packing packing
+    cdef Packing packing = packing_of(n_sample, 1)
+    cdef const uint32_t* labels = <const uint32_t*>values  # all of them 0, until values are set
     cdef Presorted result
-    cdef Py_ssize_t n_rows = problem.n_rows, i
-    packing.row_shift = LABEL_BITS
-    packing.rank_shift = 2 * LABEL_BITS
-    packing.label_mask = packing.row_mask = (<uint64_t>1 << LABEL_BITS) - 1
+    cdef Py_ssize_t i
+    memset(values, 0, n_sample * sizeof(double))
     for i in range(n_sample):
-        labels[i] = problem.labels[sampled_row(i, n_rows, n_sample)]
-        scratch.keys[i] = key_of(value_at(source, sampled_row(i, n_rows, n_sample)))
-    result = presort(scratch.keys, n_sample, labels, &packing, scratch.entries, scratch.other)
-    coder.signal = best_gain_over_chance(
-        result.entries, result.n_present, &packing, problem.n_classes, scratch
-    )
-    for i in range(result.n_present):
-        values[i] = value_at(
-            source, sampled_row(row_of(result.entries[i], &packing), n_rows, n_sample)
+        scratch.keys[i] = key_of(
+            value_at(source, <Py_ssize_t>(<double>i * (<double>n_rows / <double>n_sample)))
         )
+    result = presort(scratch.keys, n_sample, labels, &packing, scratch.entries, scratch.other)
+    for i in range(result.n_present):
+        values[i] = value_of(scratch.keys[row_of(result.entries[i], &packing)])
     return result.n_present
-
-
-cdef double best_gain_over_chance(
-    const uint64_t* entries, Py_ssize_t n, const Packing* packing, Py_ssize_t n_classes,
-    Scratch* scratch,
-) noexcept nogil:
-    """The gini gain of the best split, relative to its maximum for random labels."""
-    # For random labels the gain is a chi-square variable with one degree of freedom less than
-    # classes, times a mean class share; the best of many thresholds is about twelve and three
-    # deviations above its mean.
-    cdef double degrees = <double>(n_classes - 1)
-    cdef int64_t* left = scratch.left
-    cdef int64_t* right = scratch.right
-    cdef int64_t low = 0, high = 0
-    cdef double best = 0.0, score
-    cdef Py_ssize_t i, label
-    for label in range(n_classes):
-        left[label] = right[label] = 0
-    for i in range(n):
-        right[label_of(entries[i], packing)] += 1
-    for label in range(n_classes):
-        high += right[label] * right[label]
-    score = best = <double>high / <double>max(n, 1)
-    if score >= <double>n:
-        return 0.0
-    # invariant: low and high are the sums of squares of left and right
-    for i in range(n - 1):
-        label = label_of(entries[i], packing)
-        low += 2 * left[label] + 1
-        high -= 2 * right[label] - 1
-        left[label] += 1
-        right[label] -= 1
-        if rank_of(entries[i], packing) != rank_of(entries[i + 1], packing):
-            best = max(best, <double>low / <double>(i + 1) + <double>high / <double>(n - i - 1))
-    return (best - score) / (
-        (degrees + 3.0 * sqrt(2.0 * degrees) + 12.0) * (1.0 - score / <double>n) / degrees
-    )
-
-
-cdef inline Py_ssize_t sampled_row(
-    Py_ssize_t i, Py_ssize_t n_rows, Py_ssize_t n_sample
-) noexcept nogil:
-    return <Py_ssize_t>(<double>i * (<double>n_rows / <double>n_sample))
 
 
 cdef inline Py_ssize_t cell_of(const Coder* coder, double value) noexcept nogil:
@@ -626,16 +573,9 @@ cdef class Bins:
 
     def __init__(self, samples, kinds, n_categories, Py_ssize_t most_bins):
         cdef Scratch scratch
-        cdef Problem problem
         cdef Source source
         cdef Py_ssize_t j, most
-        cdef uint32_t[::1] labels
         memset(&scratch, 0, sizeof(Scratch))
-        memset(&problem, 0, sizeof(Problem))
-        most = max([len(values) for values in samples], default=0)
-        labels = np.zeros(max(most, 1), dtype=np.uint32)
-        problem.n_classes = 1  # labels are not used
-        problem.labels = &labels[0]
         self.n_columns = len(kinds)
         self.kinds = list(kinds)
         self.coders = <Coder*>zeros(self.n_columns, sizeof(Coder))
@@ -644,9 +584,8 @@ cdef class Bins:
                 most = max(most_bins, n_categories[j]) if kinds[j] == NOMINAL else most_bins
                 source = source_of(values, kinds[j])
                 source.n_categories = n_categories[j]
-                enlarge_scratch(&scratch, &problem, max(sample_size(len(values), most), 1))
-                problem.n_rows = len(values)
-                make_coder(&self.coders[j], &source, &problem, most, &scratch)
+                enlarge_scratch(&scratch, sample_size(len(values), most))
+                make_coder(&self.coders[j], &source, len(values), most, &scratch)
         finally:
             free_scratch(&scratch)
         self.arrange()

@@ -49,7 +49,6 @@ cdef struct Binned:
     uint8_t* sides          # by code, for the node that is being split
     Extent* extents         # by thread and column
     Py_ssize_t most_codes   # of a column, missing included
-    double signal           # gain of a split in a sample of rows, relative to chance
 
 
 cdef struct Gathered:
@@ -71,8 +70,6 @@ cdef enum:
     COUNTING_ROWS = 16384
     SHARED_ROWS = 65536  # of fewer, threads count a panel of columns each
     ALONE_ROWS = 1024    # so few are counted by one thread
-    GATHERED_ROWS = 16384   # so many are gathered by several threads, in
-    GATHERED_BLOCKS = 16
     RIGHT = 0
     LEFT = 1
     LOOK = 2             # the side depends on the value
@@ -145,8 +142,7 @@ cdef int choose_bins(Binned* data, Py_ssize_t most_bins, Scratch* scratch) excep
         most = most_bins
         if data.sources[j].kind == NOMINAL:
             most = max(most, data.sources[j].n_categories)
-        make_coder(&data.columns[j].coder, &data.sources[j], data.problem, most, scratch)
-        data.signal = max(data.signal, data.columns[j].coder.signal)
+        make_coder(&data.columns[j].coder, &data.sources[j], data.problem.n_rows, most, scratch)
         data.columns[j].width = 1 if data.columns[j].coder.n_bins < 256 else 2
         data.columns[j].offset = counted.n_cells
         counted.n_cells += (data.columns[j].coder.n_bins + 1) * counted.stride
@@ -440,98 +436,27 @@ cdef void count_block(void* context, Py_ssize_t item, int thread) noexcept nogil
 # -- rows of some bins -----------------------------------------------------------------------
 
 
-cdef struct Gathering:
-    const Binned* data
-    const Source* source
-    const CodedColumn* column
-    const uint8_t* wanted
-    Py_ssize_t start
-    Py_ssize_t stop
-    Py_ssize_t size           # of a block
-    uint32_t* found           # rows, block by block
-    Py_ssize_t* n_found       # by block
-    const Gathered* to
-
-
 cdef void gather(
     const Binned* data, Py_ssize_t j, Py_ssize_t start, Py_ssize_t stop, const uint8_t* wanted,
-    Py_ssize_t n_rows, const Gathered* to, Pool pool,
+    Py_ssize_t n_rows, const Gathered* to,
 ) noexcept nogil:
-    """The ``n_rows`` rows of wanted bins; ``pool`` is None if threads do not share the work."""
-    cdef Gathering gathering
-    cdef Py_ssize_t[GATHERED_BLOCKS] n_found
-    cdef Py_ssize_t n_blocks = 1, block, total = 0
-    gathering.data = data
-    gathering.source = &data.sources[j]
-    gathering.column = &data.columns[j]
-    gathering.wanted = wanted
-    gathering.start = start
-    gathering.stop = stop
-    gathering.to = to
-    gathering.n_found = n_found
-    if pool is not None and stop - start >= GATHERED_ROWS:
-        n_blocks = GATHERED_BLOCKS
-    gathering.size = (stop - start + n_blocks - 1) // n_blocks
-    if n_blocks == 1:
-        gathering.found = to.rows
-        gather_block(&gathering, 0, 0)
-        gathering.size = n_rows
-        read_block(&gathering, 0, 0)
-        return
-    gathering.found = data.other
-    pool.run(&gather_block, &gathering, n_blocks)
-    for block in range(n_blocks):
-        memcpy(
-            to.rows + total, data.other + block * gathering.size,
-            n_found[block] * sizeof(uint32_t),
-        )
-        total += n_found[block]
-    gathering.size = (n_rows + n_blocks - 1) // n_blocks
-    gathering.stop = gathering.start + n_rows
-    pool.run(&read_block, &gathering, n_blocks)
-
-
-cdef void gather_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
-    """Gather the rows with wanted codes, without branches; needs one extra element."""
-    cdef const Gathering* gathering = <const Gathering*>context
-    cdef const CodedColumn* column = gathering.column
-    cdef const void* codes = gathering.data.panels[column.panel].codes
-    cdef const uint8_t* narrow = <const uint8_t*>codes + column.lane
-    cdef const uint16_t* wide = <const uint16_t*>codes + column.lane
-    cdef const uint8_t* wanted = gathering.wanted
-    cdef const uint32_t* rows = gathering.data.rows
-    cdef uint32_t* gathered = gathering.found + block * gathering.size
-    cdef Py_ssize_t start = min(gathering.start + block * gathering.size, gathering.stop)
-    cdef Py_ssize_t stop = min(start + gathering.size, gathering.stop)
-    cdef Py_ssize_t i, found = 0, last = stop - 1
+    """The ``n_rows`` rows of wanted bins; ``to.rows`` needs room for one more."""
+    cdef const CodedColumn* column = &data.columns[j]
+    cdef const Source* source = &data.sources[j]
+    cdef const Problem* problem = data.problem
+    cdef const uint8_t* narrow = <const uint8_t*>data.panels[column.panel].codes + column.lane
+    cdef const uint16_t* wide = <const uint16_t*>data.panels[column.panel].codes + column.lane
+    cdef const uint32_t* rows = data.rows
+    cdef Py_ssize_t i, found = 0
+    cdef bint is_narrow = column.width == 1
     cdef size_t row
-    if column.width == 1:
-        for i in range(start, stop):
-            prefetch(narrow + LANES * <size_t>rows[min(i + AHEAD, last)])
-            row = rows[i]
-            gathered[found] = <uint32_t>row
-            found += wanted[narrow[LANES * row]]
-    else:
-        for i in range(start, stop):
-            prefetch(wide + LANES * <size_t>rows[min(i + AHEAD, last)])
-            row = rows[i]
-            gathered[found] = <uint32_t>row
-            found += wanted[wide[LANES * row]]
-    gathering.n_found[block] = found
-
-
-cdef void read_block(void* context, Py_ssize_t block, int thread) noexcept nogil:
-    """Read the values, labels and weights of gathered rows."""
-    cdef const Gathering* gathering = <const Gathering*>context
-    cdef const Source* source = gathering.source
-    cdef const Problem* problem = gathering.data.problem
-    cdef const Gathered* to = gathering.to
-    cdef Py_ssize_t n_rows = gathering.stop - gathering.start
-    cdef Py_ssize_t start = min(block * gathering.size, n_rows), i
-    cdef Py_ssize_t stop = min(start + gathering.size, n_rows)
-    cdef uint32_t row
     for i in range(start, stop):
-        prefetch(source.first + to.rows[min(i + AHEAD, stop - 1)] * source.stride)
+        prefetch(narrow + LANES * column.width * <size_t>rows[min(i + AHEAD, stop - 1)])
+        row = rows[i]
+        to.rows[found] = <uint32_t>row
+        found += wanted[narrow[LANES * row] if is_narrow else wide[LANES * row]]
+    for i in range(n_rows):
+        prefetch(source.first + to.rows[min(i + AHEAD, n_rows - 1)] * source.stride)
         row = to.rows[i]
         to.keys[i] = key_of(value_at(source, row))
         to.labels[i] = problem.labels[row]

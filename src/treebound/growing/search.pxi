@@ -695,9 +695,8 @@ cdef Split best_category(Finder* finder, Py_ssize_t j) noexcept nogil:
 # -- inside bins ---------------------------------------------------------------------------
 
 
-cdef Split best_of_column(Finder* finder, Py_ssize_t j, Pool pool) noexcept nogil:
+cdef Split best_of_column(Finder* finder, Py_ssize_t j) noexcept nogil:
     """The best split of a column; score -inf if there is none above the floor."""
-    # pool has the threads that share the rows; None if each of them searches a column.
     cdef Split[2] found
     cdef Split best
     if finder.data.sources[j].kind == NOMINAL:
@@ -705,7 +704,7 @@ cdef Split best_of_column(Finder* finder, Py_ssize_t j, Pool pool) noexcept nogi
     else:
         found[0] = found[1] = no_split(j)
         read_column(finder, j)
-        walk_bins(finder, j, found, pool)
+        walk_bins(finder, j, found)
         best = better_side(found, finder.node)
     finder.floor = max(finder.floor, best.score - 4.0 * finder.node.tolerance)
     return best
@@ -721,7 +720,7 @@ cdef Split better_side(const Split* found, const NodeView* node) noexcept nogil:
     return found[0]
 
 
-cdef void walk_bins(Finder* finder, Py_ssize_t j, Split* found, Pool pool) noexcept nogil:
+cdef void walk_bins(Finder* finder, Py_ssize_t j, Split* found) noexcept nogil:
     """Visit all splits that can be above the floor, in order."""
     # found has the best one with missing rows on the right, and on the left. Bins are searched in
     # batches, to limit the number of rows sorted at once.
@@ -733,17 +732,16 @@ cdef void walk_bins(Finder* finder, Py_ssize_t j, Split* found, Pool pool) noexc
         if is_live(profile, t, single, finder.floor):
             size = rows_of(profile, t)
             if rows and rows + size > GATHERED:
-                meet_bins(finder, j, first, t, rows, found, pool)
+                meet_bins(finder, j, first, t, rows, found)
                 first = t
                 rows = 0
             finder.wanted[profile.bins[t]] = True
             rows += size
-    meet_bins(finder, j, first, profile.n_bins, rows, found, pool)
+    meet_bins(finder, j, first, profile.n_bins, rows, found)
 
 
 cdef void meet_bins(
-    Finder* finder, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t n_rows,
-    Split* found, Pool pool,
+    Finder* finder, Py_ssize_t j, Py_ssize_t first, Py_ssize_t stop, Py_ssize_t n_rows, Split* found
 ) noexcept nogil:
     """Visit the splits of the bins from ``first`` to ``stop``; wanted bins hold ``n_rows``."""
     cdef const Profile* profile = &finder.profile
@@ -754,7 +752,7 @@ cdef void meet_bins(
     cdef int side
     node.problem = &local
     if n_rows:
-        entries = gather_entries(finder, j, n_rows, &local, pool)
+        entries = gather_entries(finder, j, n_rows, &local)
         if entries == NULL:
             finder.failed = True
             return
@@ -834,7 +832,7 @@ cdef void scan_inside(
 
 
 cdef const uint64_t* gather_entries(
-    Finder* finder, Py_ssize_t j, Py_ssize_t n_rows, Problem* local, Pool pool
+    Finder* finder, Py_ssize_t j, Py_ssize_t n_rows, Problem* local
 ) noexcept nogil:
     """Entries of the rows of wanted bins, sorted by value; NULL if out of memory."""
     cdef Scratch* scratch = finder.scratch
@@ -842,7 +840,7 @@ cdef const uint64_t* gather_entries(
     if not enlarge_finder(finder, n_rows, local):
         return NULL
     finder.gathered.keys = scratch.keys
-    gather(finder.data, j, node.start, node.stop, finder.wanted, n_rows, &finder.gathered, pool)
+    gather(finder.data, j, node.start, node.stop, finder.wanted, n_rows, &finder.gathered)
     local.labels = finder.gathered.labels
     if local.weights != NULL:
         local.weights = finder.gathered.weights

@@ -127,7 +127,7 @@ cdef Sorted* new_sorted(
     data.ids = ids
     try:
         set_packing(&data.problem)
-        enlarge_scratch(scratch, problem, n_rows)
+        enlarge_scratch(scratch, n_rows)
         data.columns = <Column*>zeros(n_columns, sizeof(Column))
         data.rows = <uint32_t*>allocate(n_rows, sizeof(uint32_t))
         data.goes_left = <uint8_t*>allocate(n_rows, 1)
@@ -309,14 +309,8 @@ cdef int enlarge_table(Scratch* scratch, Py_ssize_t n_cells) except -1 nogil:
     return 0
 
 
-cdef int enlarge_scratch(
-    Scratch* scratch, const Problem* problem, Py_ssize_t n_rows
-) except -1 nogil:
-    """Allocate entries; the first call also allocates class counts."""
-    if scratch.left == NULL:
-        scratch.left = <int64_t*>allocate(problem.n_classes, sizeof(int64_t))
-        scratch.right = <int64_t*>allocate(problem.n_classes, sizeof(int64_t))
-        scratch.missing = <int64_t*>allocate(problem.n_classes + 1, sizeof(int64_t))
+cdef int enlarge_scratch(Scratch* scratch, Py_ssize_t n_rows) except -1 nogil:
+    """Allocate entries."""
     if scratch.n_entries >= n_rows:
         return 0
     free(scratch.keys)

@@ -327,11 +327,6 @@ cdef class Grower(Driver):
             find_bounds(self.binned, node.start, node.stop, split)
         split.known = True
 
-    cdef int64_t weight_left(self, const Node* node, const Split* split) noexcept nogil:
-        if node.home == NULL:
-            return split.left_weight
-        return left_weight(node.home, node.start, node.stop, split)
-
     cdef int part_first(
         self, int32_t index, const FirstSplit* first, Split* split, int64_t* left
     ) except -1 nogil:

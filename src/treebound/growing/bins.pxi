@@ -83,11 +83,11 @@ ctypedef fused value_t:
 cdef int make_coder(
     Coder* coder, const Source* source, Py_ssize_t n_rows, Py_ssize_t most_bins, Scratch* scratch
 ) except -1 nogil:
-    """Choose the bins of a column; ``scratch`` has room for `sample_size` values."""
+    """Choose the bins of a column from values of some rows. Nominal categories have one each."""
     cdef Py_ssize_t n_sample = sample_size(n_rows, most_bins), n = 0, i
     cdef Py_ssize_t most_values = max(most_bins, <Py_ssize_t>FEW_VALUES), distinct
     cdef double* values
-    if source.kind != REAL and source.n_categories <= most_bins:
+    if source.kind == NOMINAL or (source.kind != REAL and source.n_categories <= most_bins):
         coder.way = BY_CODE
         coder.n_bins = source.n_categories
         coder.least = INFINITY
@@ -98,6 +98,7 @@ cdef int make_coder(
             coder.single[i] = True
             coder.values[i] = <double>i
         return 0
+    enlarge_scratch(scratch, n_sample)
     values = <double*>allocate(n_sample, sizeof(double))
     try:
         n = sorted_sample(source, n_rows, n_sample, values, scratch)
@@ -569,26 +570,23 @@ cdef class Bins:
     cdef readonly list kinds         # of the columns: 0 real, 1 ordinal, 2 nominal
     cdef readonly list n_bins        # missing values have the bin after them
     cdef readonly list by_code       # columns whose codes are their values
-    cdef readonly list panels        # the columns of each panel, at most four of one width
 
     def __init__(self, samples, kinds, n_categories, Py_ssize_t most_bins):
         cdef Scratch scratch
         cdef Source source
-        cdef Py_ssize_t j, most
+        cdef Py_ssize_t j
         memset(&scratch, 0, sizeof(Scratch))
         self.n_columns = len(kinds)
         self.kinds = list(kinds)
         self.coders = <Coder*>zeros(self.n_columns, sizeof(Coder))
         try:
             for j, values in enumerate(samples):
-                most = max(most_bins, n_categories[j]) if kinds[j] == NOMINAL else most_bins
                 source = source_of(values, kinds[j])
                 source.n_categories = n_categories[j]
-                enlarge_scratch(&scratch, sample_size(len(values), most))
-                make_coder(&self.coders[j], &source, len(values), most, &scratch)
+                make_coder(&self.coders[j], &source, len(values), most_bins, &scratch)
         finally:
             free_scratch(&scratch)
-        self.arrange()
+        self.set_lists()
 
     def __dealloc__(self):
         cdef Py_ssize_t j
@@ -597,14 +595,9 @@ cdef class Bins:
                 free_coder(&self.coders[j])
         free(self.coders)
 
-    cdef void arrange(self):
-        """Four columns of one width stand side by side."""
+    cdef void set_lists(self):
         self.n_bins = [self.coders[j].n_bins for j in range(self.n_columns)]
         self.by_code = [self.coders[j].way == BY_CODE for j in range(self.n_columns)]
-        self.panels = []
-        for narrow in (True, False):
-            columns = [j for j in range(self.n_columns) if (self.n_bins[j] < 256) == narrow]
-            self.panels += [columns[i : i + LANES] for i in range(0, len(columns), LANES)]
 
     # -- to other processes ------------------------------------------------------------------
 
@@ -629,56 +622,13 @@ cdef class Bins:
     def __reduce__(self):
         return _restored, self.__getstate__()
 
-    # -- coding ------------------------------------------------------------------------------
-
-    def code(self, columns, Py_ssize_t n_rows):
-        """The codes of some rows, in panels of up to four columns; and what these rows tell."""
-        # The least and the greatest value of every column, of these rows and the sample; whether
-        # values are missing; which bins hold one value only.
-        cdef list panels = []
-        cdef list single = []
-        cdef Source* sources = <Source*>zeros(self.n_columns, sizeof(Source))
-        cdef Coder* coders = <Coder*>zeros(self.n_columns, sizeof(Coder))
-        cdef char** first = <char**>zeros(self.n_columns, sizeof(char*))
-        cdef Extent* extents = <Extent*>zeros(self.n_columns, sizeof(Extent))
-        cdef Py_ssize_t j, lane, start = 0, stop
-        cdef size_t place
-        cdef int width
-        try:
-            for group in self.panels:
-                width = 1 if self.n_bins[group[0]] < 256 else 2
-                panel = np.zeros((n_rows, LANES), dtype=np.uint8 if width == 1 else np.uint16)
-                panels.append(panel)
-                place = panel.ctypes.data
-                for lane, j in enumerate(group):
-                    first[j] = <char*>place + lane * width
-            for j in range(self.n_columns):
-                sources[j] = source_of(columns[j], self.kinds[j])
-                coders[j] = self.coders[j]
-                kept = np.frombuffer(
-                    self.bytes_of(self.coders[j].single, self.n_bins[j]), dtype=np.uint8
-                ).copy()
-                single.append(kept)
-                coders[j].single = <uint8_t*><size_t>kept.ctypes.data
-                extents[j].least = coders[j].least
-                extents[j].most = coders[j].most
-            with nogil:
-                while start < n_rows:
-                    stop = min(start + BLOCK, n_rows)
-                    for j in range(self.n_columns):
-                        code_block(
-                            &coders[j], &sources[j], start, stop,
-                            1 if coders[j].n_bins < 256 else 2, first[j], &extents[j],
-                        )
-                    start = stop
-            ends = np.array([[extents[j].least, extents[j].most] for j in range(self.n_columns)])
-            missing = [bool(extents[j].missing) for j in range(self.n_columns)]
-        finally:
-            free(sources)
-            free(coders)
-            free(first)
-            free(extents)
-        return panels, ends.reshape(-1, 2), missing, single
+    def single(self, Py_ssize_t j):
+        """Which bins of a column hold one value only, as far as the sample tells."""
+        flags = np.zeros(self.coders[j].n_bins + 1, dtype=np.uint8)
+        flags[:-1] = np.frombuffer(
+            self.bytes_of(self.coders[j].single, self.coders[j].n_bins), dtype=np.uint8
+        )
+        return flags[:-1]
 
     def bin_of(self, Py_ssize_t j, double value):
         """The bin of a number in a column."""
@@ -720,7 +670,7 @@ def _restored(kinds, coders):
         c.cuts = <double*>copied(memory[1])
         c.values = <double*>copied(memory[2])
         c.single = <uint8_t*>copied(memory[3])
-    bins.arrange()
+    bins.set_lists()
     return bins
 
 

@@ -121,7 +121,6 @@ cdef class Grower(Driver):
         cdef size_t size
         cdef int t
         self.forget_codes()
-        enlarge_scratch(self.scratch, sample_size(n, most_bins))
         self.binned = new_binned(
             &self.problem, self.sources, self.n_columns, most_bins, self.scratch
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from math import inf
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from treebound.certificate import (
     HeldOut,
     Prior,
     PriorOptions,
+    Role,
     RowRecord,
     best_of_folds,
     default_folds,
@@ -27,11 +28,11 @@ from treebound.certificate import (
     learn_apart,
     search_trees,
 )
-from treebound.data import Sample
+from treebound.data import Matrix, Sample
 from treebound.data.findings import warn_of_findings
 from treebound.data.folds import LeftOut, folds
 from treebound.data.frames import Table, read_table
-from treebound.data.parts import Schema, join_samples
+from treebound.data.parts import PartReader, PartRows, Schema, as_table, join_samples
 from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.sample import group_codes
 from treebound.data.streams import Batches, TableStream, in_database, open_stream
@@ -46,7 +47,7 @@ from treebound.model import Model, row_counts
 from treebound.parameters import FitParameters
 from treebound.pruning import PRUNERS, BoundPruner, Pruner, PruningResult
 from treebound.pruning.base import BasePruner
-from treebound.pruning.bound import is_large
+from treebound.pruning.bound import MOST_VALUES, is_large
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 
@@ -121,18 +122,18 @@ def _fit_apart(
     several = parameters.certify == "folds"
     drawn = draw_folds(m, default_folds(m), seed) if several else draw_tenth(m, seed)
     folds = [np.flatnonzero(np.isin(place, fold)) for fold in drawn]
-    pruner, chooses = parameters.checked()[0], None
-    if isinstance(pruner, BasePruner) and not several:
-        chooses = pruner.leaves_out(len(rows), table.shape[1])
-    if chooses is not None:  # the rows that choose the weight of a large table certify it too
-        folds = [np.flatnonzero(chooses.has(rows if members is None else place))]
+    size = len(rows), table.shape[1]
+    large = is_large(*size) and not several
+    if large:  # by the rule of tables that are not in memory
+        folds = [np.flatnonzero(LeftOut.draw(seed).has(place))]
+    chooses = large and _chooses_on_aside(parameters, size)
     learn = partial(Sample.learn, **parameters.of_columns())
 
     def fit(fold: NDArray[np.intp]) -> tuple[Model, int]:
         sample, aside, hashes = learn_apart(
             learn, table, y, sample_weight, fold, parameters.unknown, members
         )
-        validation = None if chooses is None else aside
+        validation = aside if chooses else None
         if members is not None:  # what is counted must be independent
             aside = aside.part(_one_of_each(place[fold], seed))
         if fold is folds[0]:
@@ -147,6 +148,12 @@ def _fit_apart(
     model = best_of_folds(fit, folds, parameters.delta).fitted
     assert model.held_out is not None
     return replace(model, held_out=replace(model.held_out, folds=len(folds)))
+
+
+def _chooses_on_aside(parameters: FitParameters, size: tuple[int, int]) -> bool:
+    """Whether rows that are held out of a large table choose the weight of the pruner too."""
+    pruner, _ = parameters.checked()
+    return isinstance(pruner, BasePruner) and pruner.leaves_out(*size) is not None
 
 
 def _one_of_each(groups: NDArray[np.intp], seed: int | None) -> NDArray[np.intp]:
@@ -182,16 +189,17 @@ def fit_sample(
         model,
         target=target,
         named=named,
-        held_out=None if aside is None else _held_out(aside, model, validation is not None),
+        held_out=None
+        if aside is None
+        else _held_out(HeldOut.of(aside, model.tree, model.grown), model, validation is not None),
         rows=rows,
         row_counts=row_counts(model.grown, sample),
         no_certificate=_GROUPED if sample.groups is not None else "",
     )
 
 
-def _held_out(aside: Sample, model: Model, chose: bool) -> HeldOut:
-    """The rows set aside at the nodes of the model, which they may have chosen."""
-    held_out = HeldOut.of(aside, model.tree, model.grown)
+def _held_out(held_out: HeldOut, model: Model, chose: bool) -> HeldOut:
+    """The counts of rows set aside, which may have chosen the model."""
     choice = None if model.pruning is None else model.pruning.choice
     if not chose or choice is None or choice.rule is None:
         return held_out
@@ -320,12 +328,14 @@ def refuse_what_needs_rows(pruner: Pruner | None) -> None:
         )
 
 
-def refuse_what_needs_a_table(parameters: FitParameters) -> None:
-    """Raise a ValueError for parameters that need a table in memory before anything is read."""
-    if parameters.certify != "training":
+def _refuse_what_needs_a_table(parameters: FitParameters) -> None:
+    """Raise a ValueError for certificates that need the rows of a table in memory."""
+    if parameters.certify not in ("training", "held-out"):
         raise ValueError(
-            "The 'certify' parameter must be 'training' for rows that are not in memory. Got "
-            f"{parameters.certify!r} instead. Hint: certify the fitted classifier with other rows."
+            "The 'certify' parameter must be 'training' or 'held-out' for rows that are not in "
+            f"memory, as those of a table of more than {MOST_VALUES:,} values. Got "
+            f"{parameters.certify!r} instead. Hint: 'held-out' has nearly the limit of 'folds' "
+            "with so many rows."
         )
 
 
@@ -339,7 +349,6 @@ def fit_stream(
 ) -> Model:
     """Fit on a table that is read batch by batch; y and sample_weight name columns."""
     parameters.checked()
-    refuse_what_needs_a_table(parameters)
     check_checkpoint(watch.checkpoint)
     phase = "learning"
 
@@ -348,58 +357,112 @@ def fit_stream(
             watch.progress(Progress.of_reading(phase, rows))
 
     stream = TableStream(batches, y, sample_weight, columns=columns, tell=read)
-    schema = stream.learn(**parameters.of_columns())
-    phase = "coding"
-    threads, sketches = effective_jobs(parameters.n_jobs), list[RowSketch]()
+    threads, record = effective_jobs(parameters.n_jobs), _Record()
 
-    def engine(bins: Bins, rows: LeftOut | None) -> Engine:
-        samples = _noted(stream.samples(schema), sketches)
-        return stream_engine(samples, bins, schema.n_rows, n_threads=threads, rows=rows)
+    def learn(held_out: LeftOut | None) -> Schema:
+        return stream.learn(held_out=held_out, **parameters.of_columns())
 
-    model = fit_parts(
-        parameters, schema, lambda: stream.samples(schema), engine, target=y, watch=watch
-    )
-    return replace(model, rows=RowRecord({"training": sketches[0]})) if sketches else model
+    def rows(reader: PartReader) -> Iterator[PartRows]:
+        nonlocal phase
+        phase = "coding"
+        return stream.rows(reader)
+
+    def engine(reader: PartReader, bins: Bins) -> Engine:
+        schema, held_out = reader.schema, parameters.certify == "held-out"
+        parts = record.noted(rows(reader), held_out=held_out)
+        return stream_engine(parts, bins, schema.n_rows + schema.held_out, n_threads=threads)
+
+    model = fit_parts(parameters, learn, rows, engine, target=y, watch=watch)
+    return replace(model, rows=RowRecord(record.sketches)) if record.sketches else model
 
 
-def _noted(samples: Iterator[Sample], sketches: list[RowSketch]) -> Iterator[Sample]:
-    """The samples; a sketch of each is kept."""
-    for sample in samples:
+class _Record:
+    """Sketches of rows that are read in parts."""
+
+    def __init__(self) -> None:
+        self.sketches: dict[Role, RowSketch] = {}
+
+    def noted(self, parts: Iterable[PartRows], *, held_out: bool) -> Iterator[PartRows]:
+        """The parts; the rows of each are noted."""
+        for part in parts:
+            self._add("training", part.kept.X, part.kept)
+            if part.aside is not None and part.table is not None:
+                self._add("held-out" if held_out else "training", part.table, part.aside)
+            yield part
+
+    def _add(self, role: Role, rows: Matrix | Table, sample: Sample) -> None:
         if sample.n_rows:
             names = [column.name for column in sample.columns]
-            hashes = row_hashes(sample.X, sample.classes, sample.y, names=names)
-            sketches[:] = [reduce(RowSketch.merge, [*sketches, RowSketch.of(hashes)])]
-        yield sample
+            sketch = RowSketch.of(row_hashes(rows, sample.classes, sample.y, names=names))
+            before = self.sketches.get(role)
+            self.sketches[role] = sketch if before is None else before.merge(sketch)
 
 
 def fit_parts(
     parameters: FitParameters,
-    schema: Schema,
-    samples: Callable[[], Iterable[Sample]],
-    make_engine: Callable[[Bins, LeftOut | None], Engine],
+    learn: Callable[[LeftOut | None], Schema],
+    rows: Callable[[PartReader], Iterable[PartRows]],
+    make_engine: Callable[[PartReader, Bins], Engine],
     *,
     target: str | None = None,
     watch: Watch = UNWATCHED,
 ) -> Model:
     """Fit on rows in parts, by the method that the same table has in memory.
 
-    Pruners that look at rows again get those of a small table in memory. Of a large one, a tenth
-    may be left out and counted at the nodes of the tree.
+    Columns are learned without rows that are held out. What looks at rows again gets those of a
+    small table in memory. Of a large one, a tenth may be left out and counted at the nodes of the
+    tree.
     """
     pruner, _ = parameters.checked()
-    size = schema.n_rows, len(schema.columns)
-    aside = pruner.leaves_out(*size) if isinstance(pruner, BasePruner) else None
-    folds = isinstance(pruner, BoundPruner) and pruner.chooses and aside is None
-    again = _needs_rows(pruner)
-    if (again and not is_large(*size)) or (folds and not again):
-        sample = join_samples(list(samples()), schema)
-        warn_of_findings(sample, stacklevel=6)
-        named = schema.names is not None
-        rows = RowRecord.of(sample, named)
-        return fit_sample(parameters, sample, target=target, named=named, rows=rows)
+    held_out = LeftOut.draw(parameters.random_state) if parameters.certify == "held-out" else None
+    schema = learn(held_out)
+    size = schema.n_rows + schema.held_out, len(schema.columns)
+    rows_again = not is_large(*size) and parameters.certify != "training"
+    if rows_again or _looks_again(pruner, *size):
+        schema = schema if held_out is None else learn(None)
+        return _fit_joined(parameters, schema, rows, target)
+    _refuse_what_needs_a_table(parameters)
     refuse_what_needs_rows(pruner)
-    engine = make_engine(make_bins(schema.columns, schema.sample), aside)
-    return fit_engine(parameters, engine, schema, target=target, watch=watch)
+    bins = make_bins(schema.columns, schema.sample)
+    if held_out is None:
+        aside = pruner.leaves_out(*size) if isinstance(pruner, BasePruner) else None
+        engine = make_engine(PartReader(schema, aside), bins)
+        return fit_engine(parameters, engine, schema, target=target, watch=watch)
+    unknown = "other" if parameters.unknown == "error" else parameters.unknown
+    engine = make_engine(PartReader(schema, held_out, unknown), bins)
+    chooses = _chooses_on_aside(parameters, size)
+    model = fit_engine(parameters, engine, schema, target=target, watch=watch, validate=chooses)
+    counts = HeldOut.by_counts(engine.left_out_rows, model.tree, model.grown)
+    return replace(model, held_out=_held_out(counts, model, chooses))
+
+
+def _looks_again(pruner: Pruner | None, rows: int, columns: int) -> bool:
+    """Whether pruning looks at the rows again, and they are few enough to be read into memory."""
+    if _needs_rows(pruner):
+        return not is_large(rows, columns)
+    if not isinstance(pruner, BoundPruner):
+        return False
+    return pruner.chooses and pruner.leaves_out(rows, columns) is None
+
+
+def _fit_joined(
+    parameters: FitParameters,
+    schema: Schema,
+    rows: Callable[[PartReader], Iterable[PartRows]],
+    target: str | None,
+) -> Model:
+    """Fit on rows in parts that are read into memory."""
+    apart = parameters.certify in ("held-out", "folds")
+    own = replace(schema, scale=None, factors=None) if apart else schema  # weights as they are
+    sample = join_samples([part.kept for part in rows(PartReader(own))], own)
+    named = schema.names is not None
+    if apart:  # columns are learned again, without some rows
+        labels = sample.classes[sample.y]
+        model = fit_table(parameters, as_table(sample, schema), labels, sample.weight)
+        return replace(model, target=target, named=named)
+    warn_of_findings(sample, stacklevel=7)
+    record = RowRecord.of(sample, named)
+    return fit_sample(parameters, sample, target=target, named=named, rows=record)
 
 
 def fit_relation(
@@ -423,9 +486,8 @@ def fit_relation(
         if rows.n_rows <= relation.max_fetched_rows:
             return replace(fit_table(parameters, *rows.fetched()), target=y)
         refuse_what_needs_rows(pruner)
+        _refuse_what_needs_a_table(parameters)
         held_out = parameters.certify == "held-out"
-        if not held_out:
-            refuse_what_needs_a_table(parameters)
         if options.thresholds == "observed":
             must = "'decimal' or 'midpoint' in a database, whose rows have no numbers"
             raise invalid("thresholds", "BoundTreeClassifier", must, options.thresholds)
@@ -451,8 +513,12 @@ def fit_engine(
     target: str | None = None,
     watch: Watch = UNWATCHED,
     limits: Limits | None = None,
+    validate: bool = True,
 ) -> Model:
-    """Grow on the rows of an engine, and prune by the counts alone."""
+    """Grow on the rows of an engine, and prune by the counts alone.
+
+    Rows that are left out may choose the weight of the pruner (``validate``).
+    """
     pruner, options = parameters.checked()
     unlimited = options.max_leaves is None
     if unlimited:
@@ -475,7 +541,7 @@ def fit_engine(
             UserWarning,
             stacklevel=4,
         )
-    aside = engine.left_out(grown)
+    aside = engine.left_out(grown) if validate else None
     return replace(
         _pruned(parameters, grown, pruner, options, validation=aside),
         target=target,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
-from treebound.data.folds import LeftOut
+from treebound.data.parts import PartRows
 from treebound.data.weights import WeightTotal
 from treebound.growing._kernels import (
     Bins,
@@ -102,6 +102,7 @@ class Aside(NamedTuple):
     values: Values
     labels: NDArray[np.uint16]
     weight: NDArray[np.float64] | None
+    unknown: str  # as a ``Matrix`` has it
 
 
 class Coded(NamedTuple):
@@ -124,15 +125,13 @@ class Bundle(NamedTuple):
     aside: list[Aside]
 
 
-def code_part(
-    sample: Sample, bins: Bins, file: SpillFile, rows: LeftOut | None = None, first: int = 0
-) -> Coded:
-    """Code some rows whose values are kept in a file; some rows may be left out by number."""
-    if rows is None:
-        return code_sample(sample, bins, file.write(sample, bins))
-    sample, others = rows.split(sample, first)
-    coded = code_sample(sample, bins, file.write(sample, bins))
-    aside = Aside(file.write(others), others.y.astype(np.uint16), others.weight)
+def code_part(part: PartRows, bins: Bins, file: SpillFile) -> Coded:
+    """Code some rows whose values are kept in a file, and those that are left out."""
+    coded = code_sample(part.kept, bins, file.write(part.kept, bins))
+    others = part.aside
+    if others is None:
+        return coded
+    aside = Aside(file.write(others), others.y.astype(np.uint16), others.weight, others.X.unknown)
     facts = replace(coded.facts, aside=WeightTotals.of(others.weight, others.n_rows))
     return coded._replace(facts=facts, aside=aside)
 
@@ -310,12 +309,14 @@ def count_classes(bundle: Bundle, tree: Tree) -> NDArray[np.float64]:
     return reduce(add, tables)
 
 
-def sum_aside(bundle: Bundle, tree: Tree, totals: WeightTotals) -> NDArray[np.float64]:
-    """The :func:`class_sums` of rows that are left out."""
+def sum_aside(bundle: Bundle, tree: Tree, totals: WeightTotals | None) -> NDArray[np.float64]:
+    """The :func:`class_sums` of rows that are left out; without totals each counts once."""
     tables = [np.zeros((2, tree.n_nodes, tree.n_classes))]
-    for values, labels, weight in bundle.aside:
-        X = _matrix(tree, [values.column(j) for j in range(len(tree.columns))])
-        tables.append(class_sums(tree, X, labels, weight, totals))
+    for values, labels, weight, unknown in bundle.aside:
+        columns = tuple(values.column(j) for j in range(len(tree.columns)))
+        X = Matrix(tree.columns, columns, unknown=unknown)
+        own = None if totals is None else weight
+        tables.append(class_sums(tree, X, labels, own, totals or WeightTotals()))
     return reduce(add, tables)
 
 

@@ -49,6 +49,7 @@ class SqlEngine:
         self.gather_rows = max_fetched_rows
         self._source = source
         self.left_out, self.class_rows = source.left_out, source.class_rows
+        self.left_out_rows = source.count_aside
         self._at_root = True
         try:
             self._start()

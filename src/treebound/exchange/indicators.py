@@ -69,12 +69,10 @@ class Indicators:
         """The tree on the new columns: rows with ``= c`` have a one, and go right."""
         inner = ~tree.is_leaf
         nominal = inner & np.array([c.kind == "nominal" for c in tree.columns])[tree.feature]
-        left = np.where(nominal, tree.right, tree.left)
-        right = np.where(nominal, tree.left, tree.right)
         first = np.where(inner, self._first[tree.feature], -1)
-        order = preorder(left, right)
-        place = np.empty(tree.n_nodes, dtype=np.int64)
-        place[order] = np.arange(tree.n_nodes)
+        order, left, right = preorder(
+            np.where(nominal, tree.right, tree.left), np.where(nominal, tree.left, tree.right)
+        )
         columns = tuple(
             replace(tree.columns[at], name=name)
             if tree.columns[at].kind != "nominal"
@@ -87,8 +85,8 @@ class Indicators:
             threshold=np.where(nominal, 0.5, tree.threshold)[order],
             category=np.full(tree.n_nodes, -1),
             missing_left=np.where(nominal, ~tree.missing_left, tree.missing_left)[order],
-            left=np.where(inner, place[left], -1)[order],
-            right=np.where(inner, place[right], -1)[order],
+            left=left,
+            right=right,
             counts=tree.counts[order],
             rows=tree.rows[order],
             label=tree.label[order],

@@ -12,7 +12,7 @@ from treebound.data import Column
 from treebound.data.raw import MISSING, UNKNOWN
 from treebound.exchange.foreign import preorder
 from treebound.model_methods import as_model
-from treebound.tree.model import Tree
+from treebound.tree.model import Tree, arranged
 
 
 class Indicators:
@@ -79,22 +79,14 @@ class Indicators:
             else Column(name)
             for name, at in zip(self.names, self.source.tolist(), strict=True)
         )
-        return replace(
-            tree,
-            feature=np.where(nominal, first + tree.category, first)[order],
-            threshold=np.where(nominal, 0.5, tree.threshold)[order],
+        return arranged(
+            tree, order, left, right,
+            feature=np.where(nominal, first + tree.category, first),
+            threshold=np.where(nominal, 0.5, tree.threshold),
             category=np.full(tree.n_nodes, -1),
-            missing_left=np.where(nominal, ~tree.missing_left, tree.missing_left)[order],
-            left=left,
-            right=right,
-            counts=tree.counts[order],
-            rows=tree.rows[order],
-            label=tree.label[order],
-            columns=columns,
-            names=None,
-            factors=None,
-            monotone=None,
-        )
+            missing_left=np.where(nominal, ~tree.missing_left, tree.missing_left),
+            columns=columns, names=None, factors=None, monotone=None,
+        )  # fmt: skip
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Encode a table in the new columns.

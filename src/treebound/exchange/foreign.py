@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 def preorder(
     left: NDArray[Any], right: NDArray[Any]
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]:
     """The nodes below node 0 in pre-order, and the links to children in that order; -1 is none."""
     order = []
     stack = [0]
@@ -20,7 +20,7 @@ def preorder(
         order.append(node)
         if lefts[node] >= 0:
             stack += [rights[node], lefts[node]]
-    place = np.full(len(lefts) + 1, -1)  # -1 indexes the last entry
+    place = np.full(len(lefts) + 1, -1, dtype=np.int32)  # -1 indexes the last entry
     place[order] = np.arange(len(order))
     return np.array(order), place[left[order]], place[right[order]]
 

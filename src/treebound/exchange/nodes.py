@@ -58,7 +58,7 @@ def tree_of(
 ) -> Tree:
     """The tree of a document; a FormatError names the place of the first problem."""
     size, most = len(nodes.feature), len(columns) - 1
-    fields = {
+    fields: dict[str, Any] = {
         name: np.array(value) if isinstance(value, list) else value
         for name, value in structs.asdict(nodes).items()
         if name not in ("threshold", "counts", "monotone")

@@ -201,9 +201,10 @@ class _Graph:
     def _encode(self, at: int, listed: Sequence[Any], side: float, missing: float) -> str:
         """Add the encoding of a column; return the name of its (rows, 1) double tensor."""
         column = self.tree.columns[at]
-        categories, absent, dtype = column.categories or (), math.nan, np.float64
+        categories: Sequence[Any] = column.categories or ()
+        absent: Any = math.nan
         if _holds_text(column):
-            absent, dtype = self.missing_text, object
+            absent = self.missing_text
             if absent in categories:
                 must = f"a text that is not a category, as it is of column {column.name!r}"
                 raise invalid("missing_text", "to_onnx", must, absent)
@@ -219,7 +220,7 @@ class _Graph:
             [self.inputs[at]],
             [name],
             domain=_ML,
-            keys_tensor=tensor(np.array([*listed, absent], dtype=dtype), "keys"),
+            keys_tensor=tensor(np.array([*listed, absent], dtype=type(absent)), "keys"),
             values_tensor=tensor(sides, "sides"),
             default_tensor=tensor(np.array([_LEFT + _RIGHT - side]), "others"),
         )

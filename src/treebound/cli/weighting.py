@@ -94,7 +94,7 @@ class WeightOptions:
         if self.costs and (model.proof is not None or model.held_out_counts() is not None):
             from treebound.promises import certify_cost
 
-            yield str(certify_cost(model, by_class(self.costs, model.classes.tolist())))
+            yield str(certify_cost(model, costs=by_class(self.costs, model.classes.tolist())))
 
     def _by_class(self, texts: Sequence[str], sample: Sample) -> Any:
         option = "costs" if texts is self.costs else "class-weight"

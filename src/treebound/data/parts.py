@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound.data.columns import Column
+from treebound.data.columns import Column, Unknown
 from treebound.data.encoding import read_matrix
+from treebound.data.folds import LeftOut
 from treebound.data.frames import Table, read_columns, read_table
 from treebound.data.matrix import Matrix
-from treebound.data.raw import family_of, smallest_ints
+from treebound.data.raw import RawColumn, family_of, smallest_ints
 from treebound.data.sample import LearnedRows, Sample, same_length, without_zeros
 from treebound.data.targets import learn_classes, read_classes
 from treebound.data.weights import (
@@ -41,6 +42,8 @@ class PartFacts:
     totals: tuple[Fraction, ...] = ()  # the weight of each of them
     whole: bool = True  # whether all weights are whole numbers
     sample: tuple[NDArray[Any], ...] = ()  # values of some rows of each real column
+    held_out: int = 0  # rows that nothing was learned from
+    held_out_classes: NDArray[Any] | None = None  # but their labels
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Schema:
     scale: float | None  # what weights are multiplied by to have mean 1; None for whole numbers
     sample: tuple[NDArray[Any], ...]  # values of some rows of each real column
     part_rows: tuple[int, ...]  # the rows of every part
+    held_out: int = 0  # further rows, that nothing was learned from
 
     @property
     def n_rows(self) -> int:
@@ -70,8 +74,24 @@ def learn_part(
     categorical_features: Any = "from_dtype",
     ordinal_features: Any = None,
     sample_rows: int = 4096,
+    held_out: LeftOut | None = None,
+    first: int = 0,
 ) -> PartFacts:
-    """Learn from one part of the rows."""
+    """Learn from one part of the rows; of those held out only the labels."""
+    if held_out is not None and len(y):
+        held = _left_out(held_out, len(y), weight, first)
+        classes, codes = learn_classes(y)
+        facts = learn_part(
+            X,
+            y,
+            np.where(held, 0.0, 1.0 if weight is None else weight),
+            number=number,
+            categorical_features=categorical_features,
+            ordinal_features=ordinal_features,
+            sample_rows=sample_rows,
+        )
+        labels = classes[np.unique(codes[held])]
+        return replace(facts, held_out=int(held.sum()), held_out_classes=labels)
     if _is_empty_part(y, weight):
         return PartFacts(number, 0)
     rows = LearnedRows.of(
@@ -96,6 +116,12 @@ def learn_part(
 def _is_empty_part(y: Any, weight: Any) -> bool:
     """Whether no row has a weight above zero."""
     return len(y) == 0 or (weight is not None and not np.any(np.asarray(weight)))
+
+
+def _left_out(rows: LeftOut, n: int, weight: Any, first: int) -> NDArray[np.bool_]:
+    """Which of n rows are left out; only those of a weight above zero have numbers."""
+    counted = np.ones(n, dtype=bool) if weight is None else np.asarray(weight) > 0
+    return counted & rows.has(first + np.cumsum(counted) - counted)
 
 
 # -- putting together --------------------------------------------------------------------------
@@ -123,7 +149,7 @@ def put_together(
         _one_column([(part.number, part.columns[j]) for part in full])
         for j in range(len(first.columns))
     )
-    classes = _all_classes(full)
+    classes = _all_classes(parts)
     rows = tuple(part.n_rows for part in parts)
     n_rows = sum(rows)
     sample = _samples(full, columns, n_rows, sample_rows)
@@ -132,7 +158,8 @@ def put_together(
     check_total(float(total))
     scale = None if all(part.whole for part in full) else float(n_rows / total)
     factors = class_factors(class_weight, classes, totals)
-    return Schema(columns, first.names, classes, factors, scale, sample, rows)
+    held_out = sum(part.held_out for part in parts)
+    return Schema(columns, first.names, classes, factors, scale, sample, rows, held_out)
 
 
 def _one_column(found: Sequence[tuple[int, Column]]) -> Column:
@@ -180,7 +207,8 @@ def _in_order(values: set[Any]) -> tuple[Any, ...]:
 
 
 def _all_classes(parts: Sequence[PartFacts]) -> NDArray[Any]:
-    found = [part.classes for part in parts if part.classes is not None]
+    labels = [labels for part in parts for labels in (part.classes, part.held_out_classes)]
+    found = [some for some in labels if some is not None and len(some)]
     kinds = {"number" if one.dtype.kind in "iuf" else one.dtype.kind for one in found}
     if len(kinds) > 1:
         raise ValueError(
@@ -259,7 +287,47 @@ def with_numbers(
 # -- reading -----------------------------------------------------------------------------------
 
 
-def read_part(X: Any, y: Any, weight: Any, schema: Schema) -> Sample:
+class PartRows(NamedTuple):
+    """One part of the rows: those to grow on, and those left out, also as they were read."""
+
+    kept: Sample
+    aside: Sample | None = None
+    table: Table | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows have a number."""
+        return self.kept.n_rows + (0 if self.aside is None else self.aside.n_rows)
+
+
+@dataclass(frozen=True)
+class PartReader:
+    """Reads parts of the rows with the columns and classes of all."""
+
+    schema: Schema
+    rows: LeftOut | None = None  # which are left out
+    unknown: Unknown = "error"  # how categories are read that only these have
+
+    def read(self, X: Any, y: Any, weight: Any, first: int = 0) -> PartRows:
+        """One part; ``first`` is the number of its first row."""
+        if self.rows is None:
+            return PartRows(read_part(X, y, weight, self.schema))
+        if _is_empty_part(y, weight):
+            return PartRows(empty_sample(self.schema), empty_sample(self.schema))
+        table = read_table(X)
+        classes, codes = learn_classes(y)
+        weights = row_weights(weight, len(codes), part=True)
+        held = _left_out(self.rows, len(codes), weights, first)
+
+        def part(chosen: NDArray[np.bool_], unknown: Unknown) -> Sample:
+            own = None if weights is None else weights[chosen]
+            labels = classes[codes[chosen]]
+            return read_part(table.rows(chosen), labels, own, self.schema, unknown=unknown)
+
+        return PartRows(part(~held, "error"), part(held, self.unknown), table.rows(held))
+
+
+def read_part(X: Any, y: Any, weight: Any, schema: Schema, *, unknown: Unknown = "error") -> Sample:
     """One part of the rows with the columns and classes of all; it may have no rows."""
     if _is_empty_part(y, weight):
         return empty_sample(schema)
@@ -272,7 +340,7 @@ def read_part(X: Any, y: Any, weight: Any, schema: Schema) -> Sample:
     codes = read_classes(y, schema.classes)
     if schema.scale is not None:
         weights = scaled_weights(np.ones(len(codes)) if weights is None else weights, schema.scale)
-    matrix = read_matrix(table, schema.columns, named=False, unknown="error")
+    matrix = read_matrix(table, schema.columns, named=False, unknown=unknown)
     return Sample(matrix, codes, weights, schema.classes, schema.factors)
 
 
@@ -284,6 +352,23 @@ def join_samples(samples: Sequence[Sample], schema: Schema) -> Sample:
     X = Matrix.stacked([sample.X for sample in samples])
     y = np.concatenate([sample.y for sample in samples])
     return Sample(X, y, weight, schema.classes, schema.factors)
+
+
+def as_table(sample: Sample, schema: Schema) -> Table:
+    """The rows of a sample as if they were read in memory; its columns can be learned again."""
+    columns = [
+        RawColumn("number", values)
+        if column.kind == "real"
+        else RawColumn(
+            family_of(column.categories or ()),
+            values,
+            column.categories,
+            ordered=column.kind == "ordinal",
+            declared=column.declared,
+        )
+        for column, values in zip(sample.columns, sample.X.values, strict=True)
+    ]
+    return Table(schema.names, (sample.n_rows, len(columns)), raw=tuple(columns))
 
 
 def empty_sample(schema: Schema) -> Sample:

@@ -32,9 +32,9 @@ from treebound.data import Sample
 from treebound.data.findings import warn_of_findings
 from treebound.data.folds import LeftOut, folds
 from treebound.data.frames import Table, read_table
-from treebound.data.parts import Schema, join_samples
+from treebound.data.parts import Schema
 from treebound.data.row_hashes import RowSketch, row_hashes
-from treebound.data.sample import group_codes
+from treebound.data.sample import group_codes, join_samples
 from treebound.data.streams import Batches, TableStream, in_database, open_stream
 from treebound.data.weights import is_whole, row_weights, warn_of_common_factor
 from treebound.growing import GrowOptions, Limits, Progress, grow, grow_on_engine, make_bins

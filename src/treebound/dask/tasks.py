@@ -11,14 +11,8 @@ from typing import Any
 import numpy as np
 
 from treebound.data import Sample
-from treebound.data.parts import (
-    PartFacts,
-    Schema,
-    learn_part,
-    nothing_but_rows,
-    read_part,
-    some_numbers,
-)
+from treebound.data.parts import PartFacts, Schema, nothing_but_rows, some_numbers
+from treebound.data.sample import learn_part, read_part
 
 
 class PartitionError(RuntimeError):

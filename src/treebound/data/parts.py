@@ -1,12 +1,12 @@
-"""Learning a table in parts: what each part knows of its columns and classes, put together.
+"""What parts of a table tell of its columns and classes, put together.
 
-A table in memory is one part: :meth:`Sample.learn` takes the same steps.
+A table in memory is one part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,19 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data.columns import Column
-from treebound.data.encoding import read_matrix
-from treebound.data.frames import Table, read_columns, read_table
-from treebound.data.matrix import Matrix
-from treebound.data.raw import family_of, smallest_ints
-from treebound.data.sample import LearnedRows, Sample, same_length, without_zeros
-from treebound.data.targets import learn_classes, read_classes
-from treebound.data.weights import (
-    check_total,
-    class_factors,
-    is_whole,
-    row_weights,
-    scaled_weights,
-)  # fmt: skip
+from treebound.data.frames import Table, read_columns
+from treebound.data.raw import family_of
+from treebound.data.targets import learn_classes
+from treebound.data.weights import check_total, class_factors
 
 
 @dataclass(frozen=True)
@@ -37,7 +28,7 @@ class PartFacts:
     n_rows: int
     names: tuple[str, ...] | None = None  # the names of the columns, where the table has them
     columns: tuple[Column, ...] = ()  # as far as this part tells
-    classes: NDArray[Any] | None = None  # labels that occur
+    classes: NDArray[Any] = field(default_factory=lambda: np.empty(0))  # labels that occur
     totals: tuple[Fraction, ...] = ()  # the weight of each of them
     whole: bool = True  # whether all weights are whole numbers
     sample: tuple[NDArray[Any], ...] = ()  # values of some rows of each real column
@@ -61,46 +52,6 @@ class Schema:
         return sum(self.part_rows)
 
 
-def learn_part(
-    X: Any,
-    y: Any,
-    weight: Any = None,
-    *,
-    number: int = 0,
-    categorical_features: Any = "from_dtype",
-    ordinal_features: Any = None,
-    sample_rows: int = 4096,
-) -> PartFacts:
-    """Learn from one part of the rows."""
-    if _is_empty_part(y, weight):
-        return PartFacts(number, 0)
-    rows = LearnedRows.of(
-        X,
-        y,
-        weight,
-        part=True,
-        categorical_features=categorical_features,
-        ordinal_features=ordinal_features,
-    )
-    n, matrix, whole = len(rows.codes), rows.matrix, is_whole(rows.weight)
-    some = np.unique(np.linspace(0, n - 1, min(n, max(sample_rows, 1))).astype(np.int64))
-    sample = tuple(
-        values[some].astype(np.float64) if column.kind == "real" else np.empty(0)
-        for column, values in zip(matrix.columns, matrix.values, strict=True)
-    )
-    return PartFacts(
-        number, n, rows.names, matrix.columns, rows.classes, rows.totals(), whole, sample
-    )
-
-
-def _is_empty_part(y: Any, weight: Any) -> bool:
-    """Whether no row has a weight above zero."""
-    return len(y) == 0 or (weight is not None and not np.any(np.asarray(weight)))
-
-
-# -- putting together --------------------------------------------------------------------------
-
-
 def put_together(
     parts: Sequence[PartFacts], *, class_weight: Any = None, sample_rows: int = 65536
 ) -> Schema:
@@ -119,15 +70,16 @@ def put_together(
                 f"{[c.name for c in first.columns]}, part {part.number} has "
                 f"{[c.name for c in part.columns]}."
             )
-    columns = tuple(
-        _one_column([(part.number, part.columns[j]) for part in full])
-        for j in range(len(first.columns))
-    )
-    classes = _all_classes(full)
+    columns, classes, totals = first.columns, first.classes, first.totals
+    if len(full) > 1:
+        each = zip(*(part.columns for part in full), strict=True)
+        numbers = [part.number for part in full]
+        columns = tuple(_one_column(list(zip(numbers, same, strict=True))) for same in each)
+        classes = _all_classes(full)
+        totals = _totals(classes, full)
     rows = tuple(part.n_rows for part in parts)
     n_rows = sum(rows)
-    sample = _samples(full, columns, n_rows, sample_rows)
-    totals = _totals(classes, full)
+    sample = _samples(full, n_rows, sample_rows)
     total = sum(totals, Fraction(0))
     check_total(float(total))
     scale = None if all(part.whole for part in full) else float(n_rows / total)
@@ -180,39 +132,34 @@ def _in_order(values: set[Any]) -> tuple[Any, ...]:
 
 
 def _all_classes(parts: Sequence[PartFacts]) -> NDArray[Any]:
-    found = [part.classes for part in parts if part.classes is not None]
-    kinds = {"number" if one.dtype.kind in "iuf" else one.dtype.kind for one in found}
+    each = [part.classes for part in parts]
+    kinds = {"number" if own.dtype.kind in "iuf" else own.dtype.kind for own in each}
     if len(kinds) > 1:
         raise ValueError(
             "Unknown label type: y must hold labels of one type in every part. Got arrays of "
-            f"{', '.join(sorted({str(one.dtype) for one in found}))} instead. "
+            f"{', '.join(sorted({str(own.dtype) for own in each}))} instead. "
             "Hint: convert y with astype(str)."
         )
-    classes, _ = learn_classes(np.concatenate(found))
-    return classes
+    return learn_classes(np.concatenate(each))[0]
 
 
-def _samples(
-    parts: Sequence[PartFacts], columns: Sequence[Column], n_rows: int, most: int
-) -> tuple[NDArray[Any], ...]:
+def _samples(parts: Sequence[PartFacts], n_rows: int, most: int) -> tuple[NDArray[Any], ...]:
     """Values of real columns, from every part in proportion to its rows."""
-    chosen: list[list[NDArray[Any]]] = [[] for _ in columns]
+    chosen = []
     for part in parts:
         share = int(np.ceil(most * (part.n_rows / n_rows)))
-        for j, values in enumerate(part.sample):
-            at = np.linspace(0, len(values) - 1, min(share, len(values))).astype(np.int64)
-            chosen[j].append(values[at])
-    return tuple(np.concatenate(some) for some in chosen)
+        at = [np.linspace(0, len(own) - 1, min(share, len(own))).astype(int) for own in part.sample]
+        chosen.append([values[rows] for values, rows in zip(part.sample, at, strict=True)])
+    return tuple(np.concatenate(values) for values in zip(*chosen, strict=True))
 
 
-def _totals(classes: NDArray[Any], parts: Sequence[PartFacts]) -> list[Fraction]:
+def _totals(classes: NDArray[Any], parts: Sequence[PartFacts]) -> tuple[Fraction, ...]:
     """The weight of every class."""
     totals = dict.fromkeys(classes.tolist(), Fraction(0))
     for part in parts:
-        assert part.classes is not None
         for label, total in zip(part.classes.tolist(), part.totals, strict=True):
             totals[label] += total
-    return list(totals.values())
+    return tuple(totals.values())
 
 
 # -- columns of numbers ------------------------------------------------------------------------
@@ -254,44 +201,3 @@ def with_numbers(
         sample=tuple(found[name][1] for name in names),
         names=tuple(names),
     )
-
-
-# -- reading -----------------------------------------------------------------------------------
-
-
-def read_part(X: Any, y: Any, weight: Any, schema: Schema) -> Sample:
-    """One part of the rows with the columns and classes of all; it may have no rows."""
-    if _is_empty_part(y, weight):
-        return empty_sample(schema)
-    table = read_table(X)
-    same_length(table.shape[0], len(y))
-    table, weights, keep = without_zeros(table, row_weights(weight, len(y), part=True))
-    if keep is not None:  # labels of the others may be none of the classes
-        labels, which = learn_classes(y)
-        y = labels[which[keep]]
-    codes = read_classes(y, schema.classes)
-    if schema.scale is not None:
-        weights = scaled_weights(np.ones(len(codes)) if weights is None else weights, schema.scale)
-    matrix = read_matrix(table, schema.columns, named=False, unknown="error")
-    return Sample(matrix, codes, weights, schema.classes, schema.factors)
-
-
-def join_samples(samples: Sequence[Sample], schema: Schema) -> Sample:
-    """All rows in memory."""
-    weight = None
-    if any(sample.weight is not None for sample in samples):
-        weight = np.concatenate([sample.weights for sample in samples])
-    X = Matrix.stacked([sample.X for sample in samples])
-    y = np.concatenate([sample.y for sample in samples])
-    return Sample(X, y, weight, schema.classes, schema.factors)
-
-
-def empty_sample(schema: Schema) -> Sample:
-    """No rows."""
-    values = tuple(
-        np.empty(
-            0, dtype=np.float64 if c.kind == "real" else smallest_ints(len(c.categories or ()))
-        )
-        for c in schema.columns
-    )
-    return Sample(Matrix(schema.columns, values), np.empty(0, dtype=np.int32), None, schema.classes)

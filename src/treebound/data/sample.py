@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,12 +13,15 @@ from treebound.data.columns import Column, Unknown
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table, read_table
 from treebound.data.matrix import Matrix
-from treebound.data.targets import learn_classes, read_classes
+from treebound.data.parts import PartFacts, Schema, put_together
+from treebound.data.raw import smallest_ints
+from treebound.data.targets import Labels, learn_classes, read_classes
 from treebound.data.weights import (
-    class_factors,
     class_totals,
+    is_whole,
     relative_weights,
     row_weights,
+    scaled_weights,
 )
 
 ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
@@ -127,10 +129,6 @@ class Sample:
         ----------
         rows : index array, slice or mask
             The rows to keep.
-
-        Returns
-        -------
-        Sample
         """
         weight = None if self.weight is None else self.weight[rows]
         groups = None if self.groups is None else self.groups[rows]
@@ -168,10 +166,6 @@ class Sample:
         categorical_features, ordinal_features
             See :func:`treebound.data.learn_matrix`.
 
-        Returns
-        -------
-        Sample
-
         Examples
         --------
         >>> from treebound.data import Sample
@@ -179,18 +173,11 @@ class Sample:
         >>> sample.y.tolist(), sample.classes.tolist(), sample.columns[1].categories
         ([0, 1], ['no', 'yes'], ('blue', 'red'))
         """
-        rows = LearnedRows.of(
-            X,
-            y,
-            sample_weight,
-            groups,
-            categorical_features=categorical_features,
-            ordinal_features=ordinal_features,
-        )
-        totals = () if class_weight is None else rows.totals()
-        factors = class_factors(class_weight, rows.classes, totals)
-        weight = relative_weights(rows.weight)
-        return cls(rows.matrix, rows.codes, weight, rows.classes, factors, rows.groups)
+        rows = _Rows.of(X, y, sample_weight, groups)
+        kinds = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
+        matrix = learn_matrix(rows.table, **kinds)
+        schema = put_together([rows.facts(matrix)], class_weight=class_weight)
+        return rows.sample(matrix, schema)
 
     @classmethod
     def read(
@@ -222,66 +209,110 @@ class Sample:
             See :func:`treebound.data.read_matrix`.
         factors : ndarray of float, optional
             What the weights of each class are multiplied by.
-
-        Returns
-        -------
-        Sample
         """
-        table = read_table(X)
-        codes = read_classes(y, np.asarray(classes))
-        same_length(table.shape[0], len(codes))
-        table, weight, keep = without_zeros(table, row_weights(sample_weight, len(codes)))
-        codes = codes if keep is None else codes[keep]
-        matrix = read_matrix(table, columns, named=named, needed=needed, unknown=unknown)
-        return cls(matrix, codes, relative_weights(weight), classes, factors)
+        rows = _Rows.of(X, y, sample_weight)
+        codes = read_classes(Labels(rows.classes, rows.codes), np.asarray(classes))
+        matrix = read_matrix(rows.table, columns, named=named, needed=needed, unknown=unknown)
+        return cls(matrix, codes, relative_weights(rows.weight), classes, factors)
 
 
-class LearnedRows(NamedTuple):
-    """Rows, those of weight zero left out, and the columns and classes learned of them."""
+class _Rows(NamedTuple):
+    """Rows, those of weight zero left out."""
 
-    matrix: Matrix
-    codes: NDArray[np.int32]
+    table: Table
+    classes: NDArray[Any]  # labels that occur
+    codes: NDArray[np.int32]  # which of them every row has
     weight: NDArray[np.float64] | None  # as it was given
-    classes: NDArray[Any]
     groups: NDArray[np.int64] | None
-    names: tuple[str, ...] | None  # of the columns, where the table has them
 
     @classmethod
     def of(
-        cls,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        groups: Any = None,
-        *,
-        part: bool = False,
-        **kinds: Any,
-    ) -> LearnedRows:
-        """Of all rows, or of a part of them; ``kinds`` are as in :meth:`Sample.learn`."""
+        cls, X: Any, y: Any, sample_weight: Any, groups: Any = None, *, part: bool = False
+    ) -> _Rows:
+        """All rows, or a part of them."""
         table = read_table(X)
         classes, codes = learn_classes(y)
         same_length(table.shape[0], len(codes))
         weight = row_weights(sample_weight, len(codes), part=part)
         members = group_codes(groups, len(codes))
-        table, weight, keep = without_zeros(table, weight)
-        if keep is not None:
+        if weight is not None and not weight.all():
+            keep = weight > 0
+            table, weight = table.rows(keep), row_weights(weight[keep], keep.sum(), part=True)
             classes, codes = learn_classes(classes[codes[keep]])
             members = None if members is None else members[keep]
-        return cls(learn_matrix(table, **kinds), codes, weight, classes, members, table.names)
+        return cls(table, classes, codes, weight, members)
 
-    def totals(self) -> tuple[Fraction, ...]:
-        """The weight of each class."""
-        return tuple(class_totals(self.codes, self.weight, len(self.classes)))
+    def facts(self, matrix: Matrix, number: int = 0, sample_rows: int = 0) -> PartFacts:
+        """What the rows tell, with values of some of them."""
+        n = len(self.codes)
+        sample: tuple[NDArray[Any], ...] = ()
+        if sample_rows:
+            some = np.unique(np.linspace(0, n - 1, min(n, sample_rows)).astype(np.int64))
+            sample = tuple(
+                values[some].astype(np.float64) if column.kind == "real" else np.empty(0)
+                for column, values in zip(matrix.columns, matrix.values, strict=True)
+            )
+        totals = tuple(class_totals(self.codes, self.weight, len(self.classes)))
+        names, whole = self.table.names, is_whole(self.weight)
+        return PartFacts(number, n, names, matrix.columns, self.classes, totals, whole, sample)
+
+    def sample(self, matrix: Matrix, schema: Schema) -> Sample:
+        """The rows with the columns, classes and weights of all parts."""
+        codes, weight = self.codes, self.weight
+        if schema.classes is not self.classes:
+            codes = read_classes(Labels(self.classes, codes), schema.classes)
+        if schema.scale is not None:
+            weight = scaled_weights(np.ones(len(codes)) if weight is None else weight, schema.scale)
+            weight = None if bool((weight == 1.0).all()) else weight
+        return Sample(matrix, codes, weight, schema.classes, schema.factors, self.groups)
 
 
-def without_zeros(
-    table: Table, weight: NDArray[np.float64] | None
-) -> tuple[Table, NDArray[np.float64] | None, NDArray[np.bool_] | None]:
-    """Rows of weight zero left out, and which rows are kept; None where all are."""
-    if weight is None or weight.all():
-        return table, weight, None
-    keep = weight > 0
-    return table.rows(keep), row_weights(weight[keep], int(keep.sum()), part=True), keep
+# -- parts of a table --------------------------------------------------------------------------
+
+
+def learn_part(
+    X: Any, y: Any, weight: Any = None, *, number: int = 0, sample_rows: int = 4096, **kinds: Any
+) -> PartFacts:
+    """Learn from one part of the rows; ``kinds`` are as in :func:`learn_matrix`."""
+    if _is_empty_part(y, weight):
+        return PartFacts(number, 0)
+    rows = _Rows.of(X, y, weight, part=True)
+    return rows.facts(learn_matrix(rows.table, **kinds), number, sample_rows)
+
+
+def read_part(X: Any, y: Any, weight: Any, schema: Schema) -> Sample:
+    """One part of the rows with the columns and classes of all; it may have no rows."""
+    if _is_empty_part(y, weight):
+        return _empty_sample(schema)
+    rows = _Rows.of(X, y, weight, part=True)
+    return rows.sample(
+        read_matrix(rows.table, schema.columns, named=False, unknown="error"), schema
+    )
+
+
+def _is_empty_part(y: Any, weight: Any) -> bool:
+    """Whether no row has a weight above zero."""
+    return len(y) == 0 or (weight is not None and not np.any(np.asarray(weight)))
+
+
+def _empty_sample(schema: Schema) -> Sample:
+    values = tuple(
+        np.empty(
+            0, dtype=np.float64 if c.kind == "real" else smallest_ints(len(c.categories or ()))
+        )
+        for c in schema.columns
+    )
+    return Sample(Matrix(schema.columns, values), np.empty(0, dtype=np.int32), None, schema.classes)
+
+
+def join_samples(samples: Sequence[Sample], schema: Schema) -> Sample:
+    """All rows in memory."""
+    weight = None
+    if any(sample.weight is not None for sample in samples):
+        weight = np.concatenate([sample.weights for sample in samples])
+    X = Matrix.stacked([sample.X for sample in samples])
+    y = np.concatenate([sample.y for sample in samples])
+    return Sample(X, y, weight, schema.classes, schema.factors)
 
 
 def group_codes(groups: Any, rows: int) -> NDArray[np.int64] | None:

@@ -15,15 +15,13 @@ from treebound._validation import invalid
 from treebound.data.frames import Table, read_columns
 from treebound.data.parts import (
     Schema,
-    learn_part,
     nothing_but_rows,
     put_together,
-    read_part,
     some_numbers,
     with_numbers,
-)
+)  # fmt: skip
 from treebound.data.raw import some_names
-from treebound.data.sample import Sample
+from treebound.data.sample import Sample, learn_part, read_part
 
 T = TypeVar("T")
 # Columns (None without rows), labels and weights of some rows.

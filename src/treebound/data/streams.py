@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from treebound._validation import invalid
+from treebound._validation import invalid, said_of
 from treebound.data.frames import Table, read_columns
 from treebound.data.parts import (
     Schema,
@@ -179,7 +178,7 @@ class TableStream:
         rest = [name for name in self.columns if name not in plain]
         facts = []
         for number, frame in self._numbered([*rest, *self._others()]):
-            with _in_batch(number):
+            with said_of(f"Batch {number} of the table"):
                 table, labels, weights = self._apart(frame, rest)
                 rows = nothing_but_rows(len(labels)) if table is None else table
                 facts.append(
@@ -218,19 +217,10 @@ class TableStream:
     def samples(self, schema: Schema) -> Iterator[Sample]:
         """The rows, batch by batch."""
         for number, frame in self._numbered([*self.columns, *self._others()]):
-            with _in_batch(number):
+            with said_of(f"Batch {number} of the table"):
                 sample = read_part(*self._apart(frame, self.columns), schema)
             del frame
             yield sample
 
     def _others(self) -> list[str]:
         return [name for name in (self.target, self.weight) if name is not None]
-
-
-@contextmanager
-def _in_batch(number: int) -> Iterator[None]:
-    """An error tells the number of the batch."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"Batch {number} of the table: {error}") from error

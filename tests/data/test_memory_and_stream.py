@@ -11,6 +11,7 @@ from pyarrow import feather, parquet
 import treebound as tb
 from treebound.data import Column, Sample, files
 from treebound.data.files import Source, read_raw
+from treebound.data.parts import PartReader
 from treebound.data.schema import Schema
 from treebound.data.streams import TableStream
 
@@ -26,7 +27,7 @@ def streamed(paths, schema, rows, monkeypatch):
     monkeypatch.setattr(files, "BATCH_ROWS", rows)
     stream = TableStream(Source(paths, schema), schema.target)
     learned = stream.learn()
-    parts = list(stream.samples(learned))
+    parts = [part.kept for part in stream.rows(PartReader(learned))]
     return learned, parts
 
 

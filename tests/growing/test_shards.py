@@ -11,12 +11,11 @@ from random_samples import KINDS, random_bins, random_parts, random_sample
 
 from treebound.data import Column, Matrix, Sample
 from treebound.growing import GrowOptions, Limits, grow_on_engine, make_bins
-from treebound.growing._bins import Bins, keys_of
+from treebound.growing._kernels import Bins, key_ranges, keys_of
 from treebound.growing.engine import LocalEngine, sum_of
-from treebound.growing.refine import EXACT, Answer, KeyRanges, Question, add_answers
+from treebound.growing.questions import EXACT, Answer, Question, ShardSplit, add_answers
 from treebound.growing.shard import (
     Rows,
-    ShardSplit,
     code_sample,
     count_rows,
     digest_of,
@@ -61,7 +60,7 @@ def random_questions(rng, bins, facts):
     for j in range(bins.n_columns):
         if bins.by_code[j]:
             continue
-        ranges, n = KeyRanges.of(bins, facts, j), bins.n_bins[j]
+        ranges, n = key_ranges(bins, facts, j), bins.n_bins[j]
         shift = np.full(n, EXACT, dtype=np.uint8)
         shift[::2] = rng.integers(0, 60, len(shift[::2]))
         place = np.where(shift == EXACT, -1, np.cumsum(shift != EXACT) - 1).astype(np.int32)

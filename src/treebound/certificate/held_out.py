@@ -27,7 +27,7 @@ from treebound.data.frames import Table
 from treebound.data.row_hashes import row_hashes
 from treebound.data.sample import same_length
 from treebound.data.targets import learn_classes
-from treebound.data.weights import row_weights
+from treebound.data.weights import relative_weights, row_weights
 from treebound.pruning import PruningPath
 from treebound.tree.model import Tree
 
@@ -68,12 +68,12 @@ def learn_apart(
     aside = Sample.read(
         held,
         labels,
-        weights,
         columns=sample.columns,
         classes=sample.classes,
         named=False,
         unknown="other" if unknown == "error" else unknown,
     )
+    aside = replace(aside, weight=relative_weights(weights, outside[2]))
     names = None if table.names is None else [column.name for column in sample.columns]
     return sample, aside, row_hashes(held, sample.classes, aside.y, names=names)
 

@@ -36,10 +36,8 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from treebound.classifier.referring import ReferringClassifier
-    from treebound.data.parts import Schema
+    from treebound.data.learned import Schema
     from treebound.growing.engine import Engine
-
-__all__ = ["BoundTreeClassifier"]
 
 
 class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstimator, FitParameters):
@@ -267,7 +265,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         engine : Engine
             The rows, wherever they are.
         schema : Schema
-            Columns and classes, as :func:`treebound.data.parts.put_together` makes them.
+            Columns and classes, as :func:`treebound.data.learned.put_together` makes them.
         target : str, optional
             The name of the target.
         verbose, callback, checkpoint
@@ -279,15 +277,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         """
         with self._unchanged_on_error():
             watch = Watch.of(verbose, callback, checkpoint)
-            model = fit_engine(
-                self,
-                engine,
-                schema,
-                target=target,
-                progress=watch.progress,
-                checkpoint=watch.checkpoint,
-            )
-            self._set_model(model)
+            self._set_model(fit_engine(self, engine, schema, target, watch))
         return self
 
     def _set_model(self, model: Model) -> None:

@@ -17,8 +17,6 @@ from treebound.show import Explanation, Forms, TreeDisplay, explain, to_notebook
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FrameOutput", "ModelMethods"]
-
 Container = Literal["default", "pandas", "polars"]
 _CONTAINERS = ("default", "pandas", "polars", None)
 

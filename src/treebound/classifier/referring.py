@@ -13,8 +13,6 @@ from treebound.classifier.methods import ModelMethods
 from treebound.exchange import load
 from treebound.model import Model
 
-__all__ = ["Answered", "ReferringClassifier"]
-
 
 class Answered(NamedTuple):
     """Risk of the answered rows, and the share of rows that are answered."""

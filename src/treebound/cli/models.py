@@ -62,7 +62,7 @@ def labelled_rows(
     model: Model, data: Path, options: FileOptions, target: str | None, also: str | None = None
 ) -> RawTable:
     """Rows with their labels, in the columns and classes of a model; perhaps one more column."""
-    rows = next(_labelled(model, [data], options, target, also).read(rows=None))
+    rows = next(_labelled(model, [data], options, target, also).chunks(None))
     if not len(rows):
         raise ValueError(f"{data} has no rows, only the names of its columns.")
     return rows

@@ -79,7 +79,7 @@ def predict(
     source = Source(paths, columns, unknown="keep", complete=False)
     with table_writer(output) as writer, progress(f"reading {data}", quiet) as tell:
         done = 0
-        for chunk in source.read(None if keep else columns.names, rows=chunk_rows):
+        for chunk in source.chunks(chunk_rows, None if keep else columns.names):
             table = chunk.table()  # says what is wrong with the columns, even without rows
             nodes = loaded.apply(table) if len(chunk) else None
             beside = chunk.names if keep else ()

@@ -12,6 +12,7 @@ from treebound._extras import require
 from treebound._validation import invalid
 from treebound.dask.tasks import PartitionError, in_partition
 from treebound.dask.waiting import gathered
+from treebound.data.parts import PartRows
 
 
 def is_frame(X: Any) -> bool:
@@ -43,21 +44,28 @@ class Partitions:
     def __len__(self) -> int:
         return len(self.pieces)
 
-    def taken(self, function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    def taken(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function of rows, labels and weights as one of the pieces of a partition."""
-        return partial(_on_rows, self._split, partial(function, **options))
+        return partial(_on_rows, self._split, function)
 
     def each(
         self,
         client: Any,
         function: Callable[..., Any],
         numbers: Iterable[int] | None = None,
+        first: Sequence[int] | None = None,
     ) -> list[Any]:
-        """What a function of rows, labels and weights gives, by the cluster or here."""
+        """What a function of rows, labels and weights gives, by the cluster or here.
+
+        With ``first``, it also takes the number of the first row.
+        """
         made = _dask().delayed(in_partition, pure=False)
         taken = self.taken(function)
         numbers = list(range(len(self)) if numbers is None else numbers)
-        asked = [made(k, taken, *self.pieces[k]) for k in numbers]
+        more = [{} if first is None else {"first": first[k]} for k in numbers]
+        asked = [
+            made(k, taken, *self.pieces[k], **own) for k, own in zip(numbers, more, strict=True)
+        ]
         if client is None:
             return [in_partition(k, one.compute) for k, one in zip(numbers, asked, strict=True)]
         futures = client.compute(asked)
@@ -71,15 +79,21 @@ class Partitions:
                     in_partition(number, future.result)
             raise
 
-    def here(self, read: Callable[..., Any]) -> Iterator[Any]:
-        """What a function gives, one partition after the other, by the local scheduler."""
+    def here(self, read: Callable[..., PartRows]) -> Iterator[PartRows]:
+        """The rows, one partition after the other, by the local scheduler."""
         made = _dask().delayed(in_partition, pure=False)
+        first = 0
         for number, pieces in enumerate(self.pieces):
-            yield in_partition(number, made(number, self.taken(read), *pieces).compute)
+            task = made(number, self.taken(read), *pieces, first=first)
+            part = in_partition(number, task.compute)
+            first += part.n_rows
+            yield part
 
 
-def _on_rows(split: Callable[..., Any], function: Callable[..., Any], *pieces: Any) -> Any:
-    return function(*split(*pieces))
+def _on_rows(
+    split: Callable[..., Any], function: Callable[..., Any], *pieces: Any, **options: Any
+) -> Any:
+    return function(*split(*pieces), **options)
 
 
 def _dask() -> Any:

@@ -138,7 +138,7 @@ def read_raw(
 ) -> RawTable:
     """Read a whole table; its schema has all columns, with the categories that are found."""
     source = Source(table, as_schema(schema).with_target(target), unknown=unknown)
-    whole = next(source.read(rows=None))
+    whole = next(source.chunks(None))
     columns = tuple(
         infer_column(column.name, whole.values(column.name), whole.schema)
         if column.kind == "nominal" and column.name in (source.inferred or ())
@@ -152,8 +152,7 @@ def iter_raw(
     table: Any, schema: Any, chunk_rows: int | None, *, unknown: str = "keep"
 ) -> Iterator[RawTable]:
     """Read a table, whole or in chunks, with a schema that has all columns that are asked for."""
-    source = Source(table, as_schema(schema), unknown=unknown, complete=False)
-    return source.read(rows=chunk_rows)
+    return Source(table, as_schema(schema), unknown=unknown, complete=False).chunks(chunk_rows)
 
 
 def as_schema(schema: Any) -> Schema:
@@ -211,7 +210,7 @@ class Source(Batches):
         """The names of the columns to learn from, in the order of the first file."""
         if not self._complete:
             return self.given.names
-        chunk = next(self._chunks(1))
+        chunk = next(self._tables(1))
         self._check(chunk)
         return self._schema(chunk).names
 
@@ -220,11 +219,13 @@ class Source(Batches):
         """The names of the columns to learn from, and of the target."""
         return [*self.columns, str(self.given.target)]
 
-    def read(
-        self, columns: Sequence[str] | None = None, *, rows: int | None = BATCH_ROWS
-    ) -> Iterator[RawTable]:
+    def read(self, columns: list[str] | None = None) -> Iterator[RawTable]:
+        """Some of the rows each."""
+        return self.chunks(BATCH_ROWS, columns)
+
+    def chunks(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
         """The rows, ``rows`` at a time (None: all); at least one chunk."""
-        for chunk in self._chunks(rows, columns):
+        for chunk in self._tables(rows, columns):
             if columns is None or self.inferred is None:
                 self._check(chunk)
             self._see(chunk)
@@ -253,7 +254,7 @@ class Source(Batches):
         """The first rows of some row groups."""
         return self.reader.some_rows(columns)
 
-    def _chunks(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
+    def _tables(self, rows: int | None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
         if self.files is None:
             frame = _frame(self.native)
             step = rows or max(len(frame), 1)

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from treebound.data.columns import Column, Unknown
 from treebound.data.encoding import learn_matrix, read_matrix
 from treebound.data.frames import Table, read_table
+from treebound.data.learned import PartFacts, Schema, put_together
 from treebound.data.matrix import Matrix
-from treebound.data.parts import PartFacts, Schema, put_together
-from treebound.data.raw import smallest_ints
 from treebound.data.targets import Labels, learn_classes, read_classes
 from treebound.data.weights import (
     class_totals,
@@ -173,7 +172,7 @@ class Sample:
         >>> sample.y.tolist(), sample.classes.tolist(), sample.columns[1].categories
         ([0, 1], ['no', 'yes'], ('blue', 'red'))
         """
-        rows = _Rows.of(X, y, sample_weight, groups)
+        rows = Rows.of(X, y, sample_weight, groups)
         kinds = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
         matrix = learn_matrix(rows.table, **kinds)
         schema = put_together([rows.facts(matrix)], class_weight=class_weight)
@@ -210,13 +209,13 @@ class Sample:
         factors : ndarray of float, optional
             What the weights of each class are multiplied by.
         """
-        rows = _Rows.of(X, y, sample_weight)
+        rows = Rows.of(X, y, sample_weight)
         codes = read_classes(Labels(rows.classes, rows.codes), np.asarray(classes))
         matrix = read_matrix(rows.table, columns, named=named, needed=needed, unknown=unknown)
         return cls(matrix, codes, relative_weights(rows.weight), classes, factors)
 
 
-class _Rows(NamedTuple):
+class Rows(NamedTuple):
     """Rows, those of weight zero left out."""
 
     table: Table
@@ -228,7 +227,7 @@ class _Rows(NamedTuple):
     @classmethod
     def of(
         cls, X: Any, y: Any, sample_weight: Any, groups: Any = None, *, part: bool = False
-    ) -> _Rows:
+    ) -> Rows:
         """All rows, or a part of them."""
         table = read_table(X)
         classes, codes = learn_classes(y)
@@ -265,54 +264,6 @@ class _Rows(NamedTuple):
             weight = scaled_weights(np.ones(len(codes)) if weight is None else weight, schema.scale)
             weight = None if bool((weight == 1.0).all()) else weight
         return Sample(matrix, codes, weight, schema.classes, schema.factors, self.groups)
-
-
-# -- parts of a table --------------------------------------------------------------------------
-
-
-def learn_part(
-    X: Any, y: Any, weight: Any = None, *, number: int = 0, sample_rows: int = 4096, **kinds: Any
-) -> PartFacts:
-    """Learn from one part of the rows; ``kinds`` are as in :func:`learn_matrix`."""
-    if _is_empty_part(y, weight):
-        return PartFacts(number, 0)
-    rows = _Rows.of(X, y, weight, part=True)
-    return rows.facts(learn_matrix(rows.table, **kinds), number, sample_rows)
-
-
-def read_part(X: Any, y: Any, weight: Any, schema: Schema) -> Sample:
-    """One part of the rows with the columns and classes of all; it may have no rows."""
-    if _is_empty_part(y, weight):
-        return _empty_sample(schema)
-    rows = _Rows.of(X, y, weight, part=True)
-    return rows.sample(
-        read_matrix(rows.table, schema.columns, named=False, unknown="error"), schema
-    )
-
-
-def _is_empty_part(y: Any, weight: Any) -> bool:
-    """Whether no row has a weight above zero."""
-    return len(y) == 0 or (weight is not None and not np.any(np.asarray(weight)))
-
-
-def _empty_sample(schema: Schema) -> Sample:
-    values = tuple(
-        np.empty(
-            0, dtype=np.float64 if c.kind == "real" else smallest_ints(len(c.categories or ()))
-        )
-        for c in schema.columns
-    )
-    return Sample(Matrix(schema.columns, values), np.empty(0, dtype=np.int32), None, schema.classes)
-
-
-def join_samples(samples: Sequence[Sample], schema: Schema) -> Sample:
-    """All rows in memory."""
-    weight = None
-    if any(sample.weight is not None for sample in samples):
-        weight = np.concatenate([sample.weights for sample in samples])
-    X = Matrix.stacked([sample.X for sample in samples])
-    y = np.concatenate([sample.y for sample in samples])
-    return Sample(X, y, weight, schema.classes, schema.factors)
 
 
 def group_codes(groups: Any, rows: int) -> NDArray[np.int64] | None:

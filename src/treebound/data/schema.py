@@ -384,7 +384,11 @@ def _key(name: str) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Texts, numbers, booleans and lists of them are written as in JSON."""
+    """Texts, whole numbers and booleans are written as in JSON."""
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -92,11 +92,17 @@ def class_totals(
     return totals
 
 
-def relative_weights(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-    """Whole weights as they are: rows repeated. Others scaled to mean 1, so only ratios matter."""
-    if weight is None or is_whole(weight):
+def relative_weights(
+    weight: NDArray[np.float64] | None, beside: NDArray[np.float64] | None = None
+) -> NDArray[np.float64] | None:
+    """Whole weights as they are: rows repeated. Others scaled to mean 1, so only ratios matter.
+
+    Those of other rows are scaled as the weights of the rows that they are ``beside``.
+    """
+    scale = weight if beside is None else beside
+    if weight is None or scale is None or is_whole(scale):
         return weight
-    scaled = scaled_weights(weight, float(len(weight) / exact_sum(weight)))
+    scaled = scaled_weights(weight, float(len(scale) / exact_sum(scale)))
     return None if bool((scaled == 1.0).all()) else scaled
 
 

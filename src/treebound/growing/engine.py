@@ -19,13 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Sample
-from treebound.data.folds import LeftOut
-from treebound.growing._bins import Bins
-from treebound.growing.refine import Answer, Question, add_answers
+from treebound.data.parts import PartRows
+from treebound.growing._kernels import Bins
+from treebound.growing.questions import Answer, Question, ShardSplit, Subtree, add_answers
 from treebound.growing.shard import (
     Facts,
-    ShardSplit,
-    Subtree,
     code_sample,
     count_classes,
     count_rows,
@@ -113,6 +111,10 @@ class Engine(Protocol):
 
     def left_out(self, tree: Tree) -> NodeSums | None:
         """The rows that were left out of growing, at the nodes of a tree; None without any."""
+        ...
+
+    def left_out_rows(self, tree: Tree) -> NDArray[np.int64]:
+        """How many of the rows that were left out come to rest at each node, by class."""
         ...
 
     def digest(self) -> list[int]:
@@ -268,6 +270,12 @@ class ShardEngine:
         sums = self.reduce(sum_of, self.map(sum_aside, self.bundles, sent, totals))
         return NodeSums.put_together(tree, sums, totals)
 
+    def left_out_rows(self, tree: Tree) -> NDArray[np.int64]:
+        """How many of the rows that were left out come to rest at each node, by class."""
+        sent = self.broadcast(tree)
+        counts = self.reduce(sum_of, self.map(sum_aside, self.bundles, sent, None))
+        return np.asarray(counts[0], dtype=np.int64)
+
     def digest(self) -> list[int]:
         """A number for every column that depends on its values and labels, not on their order."""
         numbers: list[int] = self.reduce(sum_of, self.map(digest_of, self.bundles)).tolist()
@@ -367,6 +375,12 @@ class LocalEngine(ShardEngine):
             return None
         return NodeSums.of(tree, self._aside)
 
+    def left_out_rows(self, tree: Tree) -> NDArray[np.int64]:
+        """How many of the rows that were left out come to rest at each node, by class."""
+        assert self._aside is not None
+        counts = class_sums(tree, self._aside.X, self._aside.y, None, WeightTotals())
+        return np.asarray(counts[0], dtype=np.int64)
+
     def map(self, function: Callable[..., Any], items: Sequence[Any], *args: Any) -> list[Any]:
         """Call a function with each item, in threads."""
         if self._n_threads == 1 or len(items) == 1:
@@ -376,19 +390,18 @@ class LocalEngine(ShardEngine):
 
 
 def stream_engine(
-    samples: Iterable[Sample],
+    parts: Iterable[PartRows],
     bins: Bins,
     n_rows: int,
     *,
     n_threads: int = 1,
     folder: str | None = None,
-    rows: LeftOut | None = None,
 ) -> LocalEngine:
     """An engine for rows that are read in batches: codes in memory, values in a temporary file.
 
     Parameters
     ----------
-    samples : iterable of Sample
+    parts : iterable of PartRows
         All rows, in their order.
     bins : Bins
         As made by :func:`treebound.growing.make_bins`.
@@ -398,25 +411,21 @@ def stream_engine(
         Maximum number of threads.
     folder : str, optional
         The folder of the temporary file with the values; by default that of the system.
-    rows : LeftOut, optional
-        Rows that are left out of growing.
 
     Returns
     -------
     LocalEngine
     """
     files: list[ColumnFile] = []
-    first = 0
     with ExitStack() as stack:
-        for sample in samples:
-            batches = [sample] if rows is None else rows.split(sample, first)
-            first += sample.n_rows
+        for kept, aside, _ in parts:
+            batches = [kept] if aside is None else [kept, aside]
             if not files:
-                files = [ColumnFile(sample, n_rows, folder) for _ in batches]
+                files = [ColumnFile(batch, n_rows, folder) for batch in batches]
                 for file in files:
                     stack.callback(file.close)
             for file, batch in zip(files, batches, strict=True):
                 file.add(batch)
-        kept, *others = [file.sample() for file in files]
-    aside = others[0] if others else None
-    return LocalEngine([kept], bins, kept.n_classes, n_threads=n_threads, aside=aside)
+        rows, *others = [file.sample() for file in files]
+    left_out = others[0] if others else None
+    return LocalEngine([rows], bins, rows.n_classes, n_threads=n_threads, aside=left_out)

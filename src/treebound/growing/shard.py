@@ -16,12 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
-from treebound.data.folds import LeftOut
+from treebound.data.parts import PartRows
 from treebound.data.weights import WeightTotal
-from treebound.growing._bins import Bins, keys_of
-from treebound.growing._grow import grow as grow_arrays
-from treebound.growing._histogram import count_shard, divide_shard, look_into_shard
-from treebound.growing.refine import Answer, Question, answer_of
+from treebound.growing._kernels import (
+    Bins,
+    count_shard,
+    divide_shard,
+    grow_arrays,
+    keys_of,
+    look_into_shard,
+)
+from treebound.growing.questions import Answer, Question, ShardSplit, answer_of
 from treebound.growing.spill import ArrayValues, SpillFile, Values
 from treebound.tree.model import Tree
 from treebound.tree.naming import naming_rows_of_part, row_keys
@@ -98,6 +103,7 @@ class Aside(NamedTuple):
     values: Values
     labels: NDArray[np.uint16]
     weight: NDArray[np.float64] | None
+    unknown: str  # as a ``Matrix`` has it
 
 
 class Coded(NamedTuple):
@@ -120,15 +126,13 @@ class Bundle(NamedTuple):
     aside: list[Aside]
 
 
-def code_part(
-    sample: Sample, bins: Bins, file: SpillFile, rows: LeftOut | None = None, first: int = 0
-) -> Coded:
-    """Code some rows whose values are kept in a file; some rows may be left out by number."""
-    if rows is None:
-        return code_sample(sample, bins, file.write(sample, bins))
-    sample, others = rows.split(sample, first)
-    coded = code_sample(sample, bins, file.write(sample, bins))
-    aside = Aside(file.write(others), others.y.astype(np.uint16), others.weight)
+def code_part(part: PartRows, bins: Bins, file: SpillFile) -> Coded:
+    """Code some rows whose values are kept in a file, and those that are left out."""
+    coded = code_sample(part.kept, bins, file.write(part.kept, bins))
+    others = part.aside
+    if others is None:
+        return coded
+    aside = Aside(file.write(others), others.y.astype(np.uint16), others.weight, others.X.unknown)
     facts = replace(coded.facts, aside=WeightTotals.of(others.weight, others.n_rows))
     return coded._replace(facts=facts, aside=aside)
 
@@ -233,17 +237,6 @@ def look_into(bundle: Bundle, questions: Mapping[int, Question]) -> dict[int, An
     return answers
 
 
-class ShardSplit(NamedTuple):
-    """Where the rows of a node go; see :func:`treebound.growing._histogram.divide_shard`."""
-
-    slot: int
-    column: int
-    sides: NDArray[np.uint8]
-    edge: float
-    keep_left: bool
-    keep_right: bool
-
-
 def divide_rows(bundle: Bundle, splits: Sequence[ShardSplit]) -> Bundle:
     """The rows of the children that are kept, which are numbered in the order of the splits."""
     looks = {split.column for split in splits if (split.sides == 2).any()}
@@ -265,13 +258,6 @@ class Piece(NamedTuple):
     columns: list[NDArray[Any]]
     labels: NDArray[np.int32]
     units: NDArray[np.int64] | None
-
-
-class Subtree(NamedTuple):
-    """What is grown below a small node: its slot, and what the in-memory kernel takes."""
-
-    slot: int
-    kernel: dict[str, Any]
 
 
 def gather_rows(bundle: Bundle, slots: Sequence[int]) -> list[Piece]:
@@ -326,12 +312,14 @@ def count_classes(bundle: Bundle, tree: Tree) -> NDArray[np.float64]:
     return reduce(add, tables)
 
 
-def sum_aside(bundle: Bundle, tree: Tree, totals: WeightTotals) -> NDArray[np.float64]:
-    """The :func:`class_sums` of rows that are left out."""
+def sum_aside(bundle: Bundle, tree: Tree, totals: WeightTotals | None) -> NDArray[np.float64]:
+    """The :func:`class_sums` of rows that are left out; without totals each counts once."""
     tables = [np.zeros((2, tree.n_nodes, tree.n_classes))]
-    for values, labels, weight in bundle.aside:
-        X = _matrix(tree, [values.column(j) for j in range(len(tree.columns))])
-        tables.append(class_sums(tree, X, labels, weight, totals))
+    for values, labels, weight, unknown in bundle.aside:
+        columns = tuple(values.column(j) for j in range(len(tree.columns)))
+        X = Matrix(tree.columns, columns, unknown=unknown)
+        own = None if totals is None else weight
+        tables.append(class_sums(tree, X, labels, own, totals or WeightTotals()))
     return reduce(add, tables)
 
 

@@ -13,8 +13,6 @@ import treebound.pruning._dp as _dp
 from treebound.pruning.path import NestedPath, weakest_link_steps
 from treebound.tree.model import Tree
 
-__all__ = ["BestBySize"]
-
 Floats = NDArray[np.float64]
 # Fractional errors are rounded to their sum divided by 2 to this power: coarser than their
 # rounding errors, finer than any score can resolve.

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treebound._validation import Constraint, Folds, Number, OneOf, Whole
+from treebound._validation import Folds, Number, OneOf, Whole, parameter, with_parameters
 from treebound.data import Sample
 from treebound.data.folds import Splitter
 from treebound.pruning.base import BasePruner, Grow, PruningResult, Rows
@@ -18,8 +18,6 @@ from treebound.pruning.validation import errors_on, fold_trees
 from treebound.pruning.weight import RULES
 from treebound.tree.impurity import CRITERIA, Criterion, impurity
 from treebound.tree.model import Tree
-
-__all__ = ["CostComplexityPath", "CostComplexityPruner", "weakest_link_path"]
 
 Floats = NDArray[np.float64]
 
@@ -109,6 +107,7 @@ def weakest_link_path(
     return path.choose(float(path.alphas[0]))
 
 
+@with_parameters
 class CostComplexityPruner(BasePruner):
     """Cost-complexity pruning of Breiman, Friedman, Olshen and Stone (1984).
 
@@ -144,35 +143,15 @@ class CostComplexityPruner(BasePruner):
     """
 
     name: ClassVar[str] = "cost-complexity"
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "alpha": Number(-inf, optional=True, infinite=True),
-        "rule": OneOf((*RULES, "paper")),
-        "measure": OneOf(("error", "impurity")),
-        "criterion": OneOf(CRITERIA),
-        "folds": Folds(),
-        "random_state": Whole(0, optional=True),
-    }
-
-    def __init__(
-        self,
-        *,
-        alpha: float | None = None,
-        rule: str = "accurate",
-        measure: str = "error",
-        criterion: Criterion = "gini",
-        folds: int | Splitter = 5,
-        random_state: int | None = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.rule = rule
-        self.measure = measure
-        self.criterion = criterion
-        self.folds = folds
-        self.random_state = random_state
+    alpha: float | None = parameter(Number(-inf, optional=True, infinite=True), default=None)
+    rule: str = parameter(OneOf((*RULES, "paper")), default="accurate")
+    measure: str = parameter(OneOf(("error", "impurity")), default="error")
+    criterion: Criterion = parameter(OneOf(CRITERIA), default="gini")
+    folds: int | Splitter = parameter(Folds(), default=5)
+    random_state: int | None = parameter(Whole(0, optional=True), default=0)
 
     @property
     def needs_rows(self) -> bool:
-        """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return self.alpha is None
 
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:

@@ -8,8 +8,6 @@ import numpy as np
 
 from treebound.tree.model import Tree
 
-__all__ = ["merge_equal_leaves"]
-
 
 def merge_equal_leaves(tree: Tree) -> Tree:
     """Merge sibling leaves with the same class, repeatedly.

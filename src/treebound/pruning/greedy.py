@@ -19,8 +19,6 @@ from treebound.pruning.shape_growth import fast_prices, uncut
 from treebound.shapes import TreeShape
 from treebound.tree.model import Tree
 
-__all__ = ["BoundScorer", "greedy", "greedy_on", "search"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

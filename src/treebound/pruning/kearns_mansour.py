@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treebound.pruning._dp as _dp
-from treebound._validation import Constraint, Folds, Number, OneOf, Whole, invalid
+from treebound._validation import Folds, Number, OneOf, Whole, invalid, parameter, with_parameters
 from treebound.bounds import log_growth
 from treebound.data import landscape_of
 from treebound.data.folds import Splitter
@@ -20,13 +20,12 @@ from treebound.pruning.validation import PrunedSums, errors_on, fold_trees
 from treebound.shapes import TreeShape
 from treebound.tree.model import Tree
 
-__all__ = ["KearnsMansourPruner"]
-
 Floats = NDArray[np.float64]
 _NOTHING = np.empty(0, dtype=np.intp)
 _FINITE = Number(-inf)
 
 
+@with_parameters
 class KearnsMansourPruner(BasePruner):
     """Bottom-up pruning of Kearns and Mansour (1998), with the growth functions of the paper.
 
@@ -64,34 +63,15 @@ class KearnsMansourPruner(BasePruner):
     """
 
     name: ClassVar[str] = "kearns-mansour"
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "constant": Number(-inf, optional=True),
-        "folds": Folds(),
-        "growth": OneOf(("closed", "fast")),
-        "delta": Number(0.0, 1.0, open=True),
-        "random_state": Whole(0, optional=True),
-    }
-
-    def __init__(
-        self,
-        *,
-        constant: float | None = None,
-        constants: Iterable[float] | None = None,
-        folds: int | Splitter = 5,
-        growth: str = "closed",
-        delta: float = 0.05,
-        random_state: int | None = 0,
-    ) -> None:
-        self.constant = constant
-        self.constants = constants
-        self.folds = folds
-        self.growth = growth
-        self.delta = delta
-        self.random_state = random_state
+    constant: float | None = parameter(Number(-inf, optional=True), default=None)
+    constants: Iterable[float] | None = None
+    folds: int | Splitter = parameter(Folds(), default=5)
+    growth: str = parameter(OneOf(("closed", "fast")), default="closed")
+    delta: float = parameter(Number(0.0, 1.0, open=True), default=0.05)
+    random_state: int | None = parameter(Whole(0, optional=True), default=0)
 
     @property
     def needs_rows(self) -> bool:
-        """Whether pruning looks at rows again; else the counts in the tree are enough."""
         return self.constant is None
 
     def _search(self, tree: Tree, rows: Rows) -> PruningResult:

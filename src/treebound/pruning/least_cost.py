@@ -14,8 +14,6 @@ from treebound.pruning.by_size import BestBySize
 from treebound.pruning.path import NEVER, NestedPath, PruningPath
 from treebound.tree.model import Tree
 
-__all__ = ["least_cost"]
-
 Floats = NDArray[np.float64]
 
 

@@ -14,8 +14,6 @@ from treebound.pruning.by_size import BestBySize
 from treebound.pruning.path import PruningPath, count, number, signed
 from treebound.pruning.scores import Objective
 
-__all__ = ["OptimalPath", "best_sizes", "optimal"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -21,8 +21,6 @@ from treebound._extras import require
 from treebound._validation import Whole, check, invalid
 from treebound.tree.model import Tree
 
-__all__ = ["ListedPath", "NestedPath", "PruningPath"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 NEVER = np.iinfo(np.int32).max

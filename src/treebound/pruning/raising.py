@@ -16,8 +16,6 @@ from treebound.tree._structure import add_to_parents
 from treebound.tree.model import Tree
 from treebound.tree.route import float_rows, splits
 
-__all__ = ["RaisedPath", "Replacement", "raiser_for", "raised"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -14,8 +14,6 @@ from treebound.pruning.base import Grow
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums
 
-__all__ = ["PrunedSums", "errors_on", "fold_trees", "losses_on"]
-
 Floats = NDArray[np.float64]
 
 

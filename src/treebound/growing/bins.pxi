@@ -8,19 +8,40 @@ Coding has no branches. A smooth column takes 1 to 2 ns per value: its cell is c
 up in the table. Four such columns that lie side by side in memory are coded together, row by row.
 """
 
-import numpy as np
+cdef enum:
+    BEYOND = 0x8000  # marks the cells that may hold values beyond those of the sample
 
-from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
-from libc.math cimport INFINITY, NAN, nextafter, sqrt
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free
-from libc.string cimport memcpy, memset, strlen
 
-from treebound.growing._layout cimport (
-    FLOAT32, FLOAT64, INT8, INT16, INT32, NOMINAL, REAL, Kind, Packing, Problem, Scratch, Source, Type,
-    allocate, label_of, rank_of, row_of, value_at, zeros,
-)
-from treebound.growing._sorted cimport Presorted, enlarge_scratch, free_scratch, key_of, presort
+cdef enum Way:
+    BY_CELL = 0     # a table of cells of equal width
+    BY_STEP = 1     # the same, then up to two cuts
+    BY_SEARCH = 2   # a search in the cuts
+    BY_CODE = 3     # codes stay as they are
+
+
+cdef struct Coder:
+    # A monotone map from the values of a column to bins; missing values have the last bin.
+    Way way
+    Py_ssize_t n_bins
+    double low          # cell of v: (v - low) * rate + 1, cut to the table
+    double rate
+    Py_ssize_t n_cells
+    uint16_t* cells     # the bin of a cell, or the first; BY_CELL: outer cells are marked
+    double* cuts        # greatest value of each bin but the last, +inf after them
+    Py_ssize_t n_steps  # a power of two: length of the padded cuts
+    double* values      # a value of each bin, from the sample
+    uint8_t* single     # whether it is the only one; cleared while values are coded
+    double least        # of the sample
+    double most
+    double signal       # gain of a split of the sample, relative to chance
+
+
+cdef struct Extent:
+    # Range and missing values of the coded rows.
+    double least
+    double most
+    bint missing
+
 
 cdef extern from "_loops.h":
     void cells_of(
@@ -595,6 +616,13 @@ cdef class Bins:
     """A monotone map from values to bins for every column."""
     # samples are values of some rows, a column each; not read for a column of no more categories
     # than bins. Nominal columns have a bin for each category.
+
+    cdef Coder* coders
+    cdef readonly Py_ssize_t n_columns
+    cdef readonly list kinds         # of the columns: 0 real, 1 ordinal, 2 nominal
+    cdef readonly list n_bins        # missing values have the bin after them
+    cdef readonly list by_code       # columns whose codes are their values
+    cdef readonly list panels        # the columns of each panel, at most four of one width
 
     def __init__(self, samples, kinds, n_categories, Py_ssize_t most_bins):
         cdef Scratch scratch

@@ -14,14 +14,66 @@ this reduces the scans from a half of the growing time to a seventh. How many ro
   weight log weight): w (log2(weight / w) + log2 e), as only the side a row leaves becomes purer.
 """
 
-from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memset
+cdef struct Segment:
+    # The present rows of a node sorted by one column, and the allowed boundaries.
+    const uint64_t* entries
+    Py_ssize_t present
+    Py_ssize_t first       # minimum and
+    Py_ssize_t last        # maximum number of present rows on the left
 
-from treebound.growing._layout cimport (
-    GINI, MISCLASSIFICATION, NOMINAL, Column, NodeView, Packing, Problem, Scratch, Split, int128_t,
-    keeps_order, label_of, may_ask, purity_of, rank_of, row_of, square_t, term_of, weight_of, xlogx,
-)
+
+cdef struct Pair:
+    # A node of two classes.
+    int64_t weight
+    int64_t ones       # of its second class,
+    double all_weight  # and both as floats
+    double all_ones
+
+
+cdef inline Pair pair_of(const NodeView* node) noexcept nogil:
+    cdef Pair pair
+    pair.weight = node.weight
+    pair.ones = node.counts[1]
+    pair.all_weight = <double>pair.weight
+    pair.all_ones = <double>pair.ones
+    return pair
+
+
+cdef inline double left_and_right(
+    const Pair* node, int64_t left, int64_t ones, const Problem* problem
+) noexcept nogil:
+    """The score with weight ``left`` on the left, ``ones`` of it of class 1, times ``scale``."""
+    cdef double left_all, left_ones, left_zeros, right_all, right_ones, right_zeros
+    cdef int64_t right = node.weight - left
+    if problem.criterion == GINI:
+        # squares_left / left + squares_right / right, without the divisions
+        left_all = <double>left
+        left_ones = <double>ones
+        left_zeros = left_all - left_ones
+        right_all = node.all_weight - left_all
+        right_ones = node.all_ones - left_ones
+        right_zeros = right_all - right_ones
+        return (left_zeros * left_zeros + left_ones * left_ones) * right_all + (
+            right_zeros * right_zeros + right_ones * right_ones
+        ) * left_all
+    return <double>(
+        xlogx(left - ones, problem) + xlogx(ones, problem) - xlogx(left, problem)
+        + xlogx(right - node.ones + ones, problem) + xlogx(node.ones - ones, problem)
+        - xlogx(right, problem)
+    )
+
+
+cdef inline double scale(const Pair* node, int64_t left, const Problem* problem) noexcept nogil:
+    if problem.criterion == GINI:
+        return <double>left * (node.all_weight - <double>left)
+    return problem.xlogx_unit
+
+
+cdef inline bint beats(
+    const Pair* node, int64_t left, int64_t ones, double bar, const Problem* problem
+) noexcept nogil:
+    return left_and_right(node, left, ones, problem) > bar * scale(node, left, problem)
+
 
 cdef enum:
     SHORT_LEAP = 8   # a skip costs about as much as a few boundaries
@@ -40,7 +92,7 @@ cdef Split best_split(
     if column.kind == NOMINAL:
         search_categories(column, node, scratch, &best)
     else:
-        search_sorted(column, node, scratch, &best)
+        search_thresholds(column, node, scratch, &best)
     # the first column wins ties, but with threads it may be searched last
     scratch.floor = max(scratch.floor, best.score - 4.0 * node.tolerance)
     return best
@@ -78,7 +130,7 @@ cdef void start_left(const NodeView* node, const int64_t* missing, Scratch* scra
 # -- thresholds ----------------------------------------------------------------------------
 
 
-cdef void search_sorted(
+cdef void search_thresholds(
     const Column* column, const NodeView* node, Scratch* scratch, Split* best
 ) noexcept nogil:
     """Scan with missing on the right and, if rows are missing, with missing on the left."""
@@ -187,7 +239,7 @@ cdef inline void try_cell(
         for k in range(problem.n_classes):
             cell[problem.n_classes] += cell[k]
     if cell[problem.n_classes]:
-        try_counts(column, node, cell, code, best)
+        try_counts(node, cell, code, code == column.n_codes, best)
         memset(cell, 0, (problem.n_classes + 1) * sizeof(int64_t))
 
 
@@ -209,17 +261,14 @@ cdef inline bint is_heavy(const int64_t* left, const NodeView* node) noexcept no
 
 
 cdef void try_counts(
-    const Column* column, const NodeView* node, const int64_t* counts, Py_ssize_t code, Split* best
+    const NodeView* node, const int64_t* counts, Py_ssize_t code, bint missing, Split* best
 ) noexcept nogil:
     """``x == code``; missing is a code too."""
     cdef const Problem* problem = node.problem
     cdef int64_t rows = counts[problem.n_classes]
     cdef int64_t most = node.stop - node.start - problem.min_leaf
     if problem.min_leaf <= rows <= most and is_heavy(counts, node):
-        offer(
-            best, score_of(counts, node), node.tolerance, code,
-            column.has_missing and code == column.n_codes,
-        )
+        offer(best, score_of(counts, node), node.tolerance, code, missing)
 
 
 # -- scans ---------------------------------------------------------------------------------
@@ -353,7 +402,7 @@ cdef inline void pass_rows(
 # -- more classes --------------------------------------------------------------------------
 
 
-cdef inline int64_t count_rows(
+cdef inline int64_t move_rows(
     const Segment* segment, Py_ssize_t start, Py_ssize_t stop, const Problem* problem,
     int64_t* left, int64_t* right,
 ) noexcept nogil:
@@ -392,7 +441,7 @@ cdef void scan_sums(
         score = bar
     while i < segment.last:
         target = leap_to(i, bar - score, node.rise, segment)
-        left_weight += count_rows(segment, i, target, problem, left, right)
+        left_weight += move_rows(segment, i, target, problem, left, right)
         right_weight = node.weight - left_weight
         i = target
         left_sum = right_sum = zero

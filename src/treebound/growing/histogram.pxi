@@ -6,30 +6,66 @@ count has 32 bits and the rows of a bin are the sum over its classes. Memory per
 bytes per column, and 10 for the rows, their order and their labels.
 """
 
-import numpy as np
+cdef struct Panel:
+    # The codes of up to four columns, by row, and the offsets of their counts.
+    int width               # bytes of a code
+    void* codes
+    int n_columns
+    Py_ssize_t columns[4]
+    Py_ssize_t offsets[4]
 
-from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free
-from libc.string cimport memcpy, memmove, memset
 
-from treebound.growing._bins cimport (
-    Bins, Coder, Extent, code_block, code_four, free_coder, make_coder, side_by_side, source_of,
-)
-from treebound.growing._layout cimport (
-    NOMINAL, Problem, Scratch, Source, Split, allocate, allocate_long, value_at, weight_of, zeros,
-)
-from treebound.growing._pool cimport Pool
-from treebound.growing._sorted cimport key_of
+cdef struct Counted:
+    # Weight by bin and class, followed by the rows of a bin if weights differ.
+    const uint16_t* labels
+    const int64_t* weights  # NULL: 32 bits per count, else 64
+    Py_ssize_t n_classes
+    Py_ssize_t stride       # counts of a bin
+    Py_ssize_t n_cells      # counts of a histogram
+
+
+cdef struct CodedColumn:
+    # A column as codes: bins in order of value, then the missing rows.
+    Coder coder
+    int width               # bytes of a code
+    Py_ssize_t panel
+    int lane
+    Py_ssize_t offset       # of its counts in a histogram
+
+
+cdef struct Binned:
+    # The sample as codes, and its rows, grouped by node and ascending within a node.
+    const Problem* problem
+    Source* sources
+    CodedColumn* columns
+    Py_ssize_t n_columns
+    Panel* panels
+    Py_ssize_t n_panels
+    Counted counted
+    char* memory            # of the codes, rows and labels
+    uint32_t* rows
+    uint32_t* other         # buffer for partitions
+    uint16_t* labels
+    uint8_t* sides          # by code, for the node that is being split
+    Extent* extents         # by thread and column
+    Py_ssize_t most_codes   # of a column, missing included
+    double signal           # gain of a split in a sample of rows, relative to chance
+
+
+cdef struct Gathered:
+    # Rows of some bins of a column.
+    uint32_t* rows
+    uint64_t* keys          # of their values
+    uint32_t* labels
+    int64_t* weights
+
 
 cdef extern from "_loops.h":
     void prefetch(const void* place) noexcept nogil
 
 cdef enum:
-    LANES = 4
     AHEAD = 24           # rows to prefetch ahead,
     SPARSE = 4           # if the rows of a node are at least this far apart
-    BLOCK = 512          # rows coded together, so that a C-ordered matrix is read only once
     CODING_ROWS = 8192   # coded by a thread at a time
     PARTING_ROWS = 8192
     COUNTING_ROWS = 16384
@@ -41,11 +77,6 @@ cdef enum:
     LEFT = 1
     LOOK = 2             # the side depends on the value
     EXACT = 255          # the shift of an interval whose values are asked for
-
-ctypedef fused code_t:
-    uint8_t
-    uint16_t
-
 
 # -- the coded sample ----------------------------------------------------------------------
 

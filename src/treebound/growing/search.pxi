@@ -23,20 +23,52 @@ Bounds are compared with a bar that lies a few tolerances below the best score, 
 do not matter. A skipped bin holds no split that could win, or tie with one that could.
 """
 
-from libc.math cimport INFINITY, NAN, log2
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+cdef struct Family:
+    # The splits of a column with missing rows on one side.
+    const int64_t* base     # counts on the left besides the bins: class counts, then rows
+    double* scores          # after each bin
+    double* bounds          # inside it, if known
+    Py_ssize_t first        # the boundaries from here
+    Py_ssize_t last         # to here have enough on both sides
 
-from treebound.growing._histogram cimport Binned, CodedColumn, Counted, Gathered, gather
-from treebound.growing._layout cimport (
-    ENTROPY, GINI, MISCLASSIFICATION, NOMINAL, NodeView, Problem, Scratch, Source, Split,
-    allocate, has_order, keeps_order, may_ask, row_of, value_at, weight_of, xlogx, zeros,
-)
-from treebound.growing._pool cimport Pool
-from treebound.growing._scan cimport (
-    Pair, Segment, keep_heavy, left_and_right, no_split, pair_of, scale, scan, score_of,
-)
-from treebound.growing._sorted cimport packing_of, presort
+
+cdef struct Profile:
+    # A threshold column at a node: counts left of each bin that holds rows.
+    const NodeView* node
+    Py_ssize_t n_bins
+    int32_t* bins           # their codes
+    int64_t* left           # (n_bins + 1) times class counts, then rows
+    int64_t* missing        # class counts, then rows, of the rows without a value
+    int64_t* none           # the same of no rows
+    bint ordered            # whether the column has a sign
+    int n_families          # 2 where rows are missing: on the right, on the left
+    Family families[2]
+    double* a               # two classes: the counts left of each bin as floats, base included
+    double* b
+    int64_t* scratch        # n_classes
+
+
+cdef struct ColumnBounds:
+    # Scores and bounds of the bins of a column.
+    double best             # the best score between two bins
+    double bound            # on the splits inside bins; -inf if none can win
+    Py_ssize_t live_rows    # in bins that may hold the best split
+
+
+cdef struct Finder:
+    # The state of one thread, and what it searches: a node and its histogram.
+    const Binned* data
+    const NodeView* node
+    const void* histogram
+    Profile profile
+    Scratch* scratch
+    uint8_t* wanted        # by code
+    int64_t* counts        # n_classes + 1
+    Gathered gathered      # rows of the bins being searched
+    Py_ssize_t n_gathered  # capacity
+    double floor
+    bint failed            # memory ran out
+
 
 cdef extern from "_loops.h":
     double greatest(const double* values, Py_ssize_t n) noexcept nogil
@@ -53,7 +85,7 @@ ctypedef fused count_t:
     uint32_t
     int64_t
 
-cdef double EXACT = 2.0**26  # sums of squares of smaller weights are exact in floats
+cdef double EXACT_SUMS = 2.0**26  # sums of squares of smaller weights are exact in floats
 
 
 # -- the counts of a column ------------------------------------------------------------------
@@ -263,7 +295,7 @@ cdef void score_boundaries(Profile* profile, Family* family, Py_ssize_t column) 
         )
     elif problem.n_classes == 2 and problem.criterion == ENTROPY:
         entropy_of_pairs(profile, family)
-    elif problem.criterion == GINI and <double>node.weight < EXACT:
+    elif problem.criterion == GINI and <double>node.weight < EXACT_SUMS:
         score_gini(profile, family)
     else:
         for t in range(profile.n_bins):

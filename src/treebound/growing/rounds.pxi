@@ -6,32 +6,77 @@ later, as what is not known yet only adds competitors. So there are about as man
 has levels, and in each of them the rows are counted, looked into and divided for all nodes at once.
 """
 
-import numpy as np
+# -- the bins of a column, and what a node has of them ---------------------------------------
 
-from treebound.growing._bins import keys_of
-from treebound.growing.options import Progress
-from treebound.growing.refine import KeyRanges, ask, refined
-from treebound.growing.shard import ShardSplit, Subtree
+# Which bins hold one value only; no value of a bin has a key outside low and high, which are exact
+# for a single one; about where each bin begins, and where the last one ends.
+KeyRanges = namedtuple("KeyRanges", "single low high guide")
 
-from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free
-from libc.string cimport memset
+# Class weights and rows by interval, in order, missing ones last; the bin of each is its code. No
+# value of an interval has a key outside low and high.
+Intervals = namedtuple("Intervals", "table single code low high")
 
-from treebound.growing._bins cimport Bins
-from treebound.growing._driver cimport FOUND, WAITING, Driver, FirstSplit, Node
-from treebound.growing._histogram cimport Binned, CodedColumn, Counted, set_sides
-from treebound.growing._layout cimport NOMINAL, Split, allocate, may_ask, zeros
-from treebound.growing._scan cimport no_split
-from treebound.growing._search cimport (
-    ColumnBounds, Finder, Profile, all_bounds, best_category, better_side, bounds_of,
-    bounds_of_column, free_finder, free_profile, init_finder, init_profile, is_live, read_column,
-    read_profile, score_left, try_boundary,
-)
-from treebound.growing._sorted cimport Task, value_of
 
-cdef enum:
-    LOOK = 2        # the value says on which side a row is
+def key_ranges(bins, facts, j):
+    """Where the bins of a column lie, at every node."""
+    least, most = facts.extents[j]
+    if not least <= most:  # every value is missing
+        least = most = 0.0
+    single, values = facts.single[j], keys_of(bins.values(j))
+    ends = keys_of(np.array([least, most]))
+    edges = keys_of(np.clip(bins.edges(j), least, most))
+    guide = np.maximum.accumulate(np.concatenate([ends[:1], edges, ends[1:]]))
+    low, high = np.where(single, values, ends[0]), np.where(single, values, ends[1])
+    return KeyRanges(single, low, high, guide)
+
+
+cdef object ask(list groups, ranges, most, bits):
+    """A question about a column; intervals of more than ``most`` rows are cut in 2^bits slices."""
+    # a group is of a node: its slot, its intervals, and which of them are asked for
+    ats = [np.asarray(some) for _, _, some in groups]
+    code, low, high = [
+        np.concatenate([mine[name][some] for (_, mine, _), some in zip(groups, ats)])
+        for name in (2, 3, 4)
+    ]
+    rows = np.concatenate([mine.table[some, -1] for (_, mine, _), some in zip(groups, ats)])
+    whole = (low == ranges.low[code]) & (high == ranges.high[code])
+    guide = np.where(whole, ranges.guide[code], low)
+    width = np.where(whole, ranges.guide[code + 1], high) - guide
+    shift = np.array([max(0, int(w).bit_length() - bits) for w in width], dtype=np.uint8)
+    shift[rows <= most] = EXACT
+    sliced = shift != EXACT
+    starts = np.cumsum([0, *[len(some) for some in ats]])
+    places = np.arange(len(ranges.single) + 1)
+    first = [np.searchsorted(code[a:b], places) + a for a, b in zip(starts, starts[1:])]
+    return Question(
+        1 << bits,
+        np.array([slot for slot, _, _ in groups], dtype=np.int32),
+        np.ascontiguousarray(first, dtype=np.int32),
+        low,
+        high,
+        guide,
+        shift,
+        np.where(sliced, np.cumsum(sliced) - 1, -1).astype(np.int32),
+    )
+
+
+cdef list refined(list groups, n_asked, answer):
+    """The intervals of each node, with the answer in place of those that were asked for."""
+    bounds = np.searchsorted(answer.intervals, np.arange(n_asked + 1))
+    cdef list found = [], pieces
+    i = 0
+    for _, mine, ats in groups:
+        pieces, start = [], 0
+        for at in ats:
+            inside = slice(bounds[i], bounds[i + 1])
+            counts, low, high = answer.counts[inside], answer.low[inside], answer.high[inside]
+            code = np.full(len(low), mine.code[at], dtype=np.int32)
+            pieces.append([array[start:at] for array in mine])
+            pieces.append((counts, (low == high).astype(np.uint8), code, low, high))
+            start, i = at + 1, i + 1
+        pieces.append([array[start:] for array in mine])  # with missing rows
+        found.append(Intervals(*[np.concatenate(arrays) for arrays in zip(*pieces)]))
+    return found
 
 
 cdef class Leaf:
@@ -108,7 +153,7 @@ cdef class ShardDriver(Driver):
         self.binned.sources = self.sources
         self.binned.n_columns = self.n_columns
         self.binned.columns = <CodedColumn*>zeros(self.n_columns, sizeof(CodedColumn))
-        self.ranges = [KeyRanges.of(bins, facts, j) for j in range(self.n_columns)]
+        self.ranges = [key_ranges(bins, facts, j) for j in range(self.n_columns)]
         self.held = [np.append(ranges.single, 0).astype(np.uint8) for ranges in self.ranges]
         for j in range(self.n_columns):
             least, most = facts.extents[j]
@@ -466,7 +511,9 @@ cdef class ShardDriver(Driver):
         table[:, :stride] = part
         if stride == self.problem.n_classes:
             np.sum(part, axis=1, out=table[:, stride], dtype=np.int64)
-        return self.ranges[j].intervals(table)
+        ranges = self.ranges[j]
+        code = np.arange(len(ranges.single), dtype=np.int32)
+        return Intervals(table, ranges.single, code, ranges.low, ranges.high)
 
     cdef int read(self, Leaf leaf, Py_ssize_t j) except -1:
         """Read the counts of a column with an order."""
@@ -769,7 +816,7 @@ cdef class ShardDriver(Driver):
         return ShardSplit(slot, j, sides.astype(np.uint8), node.threshold, kept[0], kept[1])
 
 
-def grow(engine, columns, n_classes, *, options, limits, finer, progress, checkpoint):
+def grow_on_shards(engine, columns, n_classes, *, options, limits, finer, progress, checkpoint):
     """The arrays of the tree that grows on the rows of an engine."""
     return ShardDriver(
         len(columns), n_classes, options, engine, columns, limits, finer, progress, checkpoint

@@ -6,22 +6,41 @@ searches a node and splits its rows. Ties, limits, thresholds and the side of mi
 settled here.
 """
 
-import numpy as np
+cdef enum State:
+    WAITING = 0   # not searched: its priority is a bound from its counts
+    BOUNDED = 1   # its priority is a bound from its histogram
+    FOUND = 2     # its split is known
 
-from libc.math cimport INFINITY, NAN, floor, isinf, log2
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
 
-from treebound.growing._categories cimport free_chain
-from treebound.growing._layout cimport (
-    ENTROPY, GINI, NOMINAL, REAL, Problem, Source, Split, allocate, enlarged, keeps_order,
-    least_gain, left_is_heavier, most_priority, order_tolerance, priority_of, purity_of, set_scale, tolerance_of, xlogx, zeros,
-)
-from treebound.growing._pool cimport look_for_signals
-from treebound.growing._scan cimport no_split
-from treebound.growing._sorted cimport Sorted, Task, free_sorted
-from treebound.tree._thresholds cimport OBSERVED, pick
+cdef struct Node:
+    Py_ssize_t start      # its rows
+    Py_ssize_t stop
+    Py_ssize_t depth
+    int64_t weight
+    double purity
+    double priority       # the frontier's order: the largest first
+    Split split           # column -1: none
+    double threshold
+    int32_t category
+    int32_t left          # children; -1: none
+    int32_t right
+    int32_t age           # of two leaves that tie the one of lower age comes first
+    State state
+    bint expanded         # whether it is an inner node
+    Sorted* home          # the sorted rows it is in; NULL: it has none
+    void* histogram       # of a node in the coded sample; or NULL
+    int32_t n_first       # of the splits that come first, how many are above it or do not part it
+    uint64_t groups       # of columns that it may ask; see `Rules`
+
+
+cdef struct FirstSplit:
+    # A split that comes first.
+    Py_ssize_t column
+    double threshold
+    int32_t category      # -1: by the threshold
+    bint missing_left
+    bint missing_known    # whether the side of missing values was asked for
+
 
 cdef double LOG2_E = 1.4426950408889634
 
@@ -31,6 +50,15 @@ cdef enum:
 
 cdef class Nodes:
     """Nodes in order of creation; `arrays` gives them in pre-order."""
+
+    cdef Node* nodes
+    cdef int64_t* counts      # n_classes per node
+    cdef double* limits       # n_limits per node: of the shares of the highest classes
+    cdef Py_ssize_t n_limits  # 0: shares have no order
+    cdef int32_t* frontier    # a heap, or a stack if order does not matter
+    cdef Py_ssize_t n_nodes, n_frontier, n_classes, capacity
+    cdef double tolerance     # priorities closer than this are tied
+    cdef bint in_order
 
     def __cinit__(self, Py_ssize_t n_classes, bint in_order):
         self.nodes = NULL
@@ -43,7 +71,6 @@ cdef class Nodes:
     def __dealloc__(self):
         cdef Py_ssize_t i
         for i in range(self.n_nodes):
-            free_chain(self.nodes[i].chain)
             free(self.nodes[i].histogram)
         for i in range(self.n_frontier):
             leave(self.nodes[self.frontier[i]].home)
@@ -204,6 +231,23 @@ cdef void leave(Sorted* home) noexcept nogil:
 
 cdef class Driver:
     """Grows a tree; the options, its nodes, and what an engine must do."""
+
+    cdef Problem problem
+    cdef Source* sources
+    cdef Py_ssize_t n_columns
+    cdef Nodes tree
+    cdef int64_t* xlogx_table
+    cdef Py_ssize_t max_leaves, n_leaves, max_depth, min_split
+    cdef double min_gain
+    cdef double least_priority  # with a limit of leaves: leaves below it are not expanded
+    cdef int64_t whole          # weight of the whole sample, if this is a part of it
+    cdef Rule thresholds
+    cdef bint by_impurity
+    cdef Watch watch
+    cdef Rules rules
+    cdef dict rules_as_given    # keeps the memory of the rules alive
+    cdef FirstSplit* firsts
+    cdef Py_ssize_t n_firsts
 
     def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, dict options, *others):
         self.n_columns = n_columns
@@ -557,7 +601,7 @@ cdef class Driver:
 
 
 cdef double rise_of(int64_t weight, const Problem* problem) noexcept nogil:
-    """The most that a row can raise the score by changing sides (see ``_scan.pyx``)."""
+    """The most that a row can raise the score by changing sides (see ``scan.pxi``)."""
     cdef double heaviest = <double>min(problem.max_weight, weight)
     if problem.criterion == GINI:
         return 2.0 * heaviest

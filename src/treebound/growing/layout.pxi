@@ -1,13 +1,9 @@
-"""Shared by the kernels: columns, splits, the rows of a node, the criterion, and its rules.
+"""Shared by all parts: columns, splits, the rows of a node, the criterion, and its rules.
 
 Weights are integers here. Unit and integer weights are used unchanged; other weights are scaled by
 a power of two (see ``grow.py``). So class counts and their sums are exact and do not depend on the
 order of the rows.
 """
-
-from libc.math cimport NAN, ceil, log2
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, malloc, realloc
 
 cdef extern from *:
     ctypedef long long int128_t "__int128"

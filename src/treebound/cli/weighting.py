@@ -102,7 +102,7 @@ class WeightOptions:
         if self.costs and (model.proof is not None or model.held_out_counts() is not None):
             from treebound.promises import certify_cost
 
-            yield str(certify_cost(model, by_class(self.costs, model.classes.tolist())))
+            yield str(certify_cost(model, costs=by_class(self.costs, model.classes.tolist())))
 
 
 def by_class(texts: Sequence[str], classes: Sequence[Any], option: str = "costs") -> Any:

@@ -42,7 +42,8 @@ class Editor(ShownTree):
     sample_weight : array-like of shape (n_rows,), optional
         The weights of ``fit``.
     autosave : path, optional
-        A file that keeps the steps, written after each of them; see :meth:`recover`.
+        A file that keeps the steps, written after each of them, to
+        :meth:`~treebound.edit.Editor.recover` them.
     finish : callable, optional
         Makes the result of :meth:`done` of the edited model; by default it is the model.
 

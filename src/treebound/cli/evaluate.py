@@ -183,7 +183,8 @@ def _mean_cost(
     from treebound.promises import certify_cost
 
     table = [part for own in rows for part in (own.table(), own.labels())]
-    return certify_cost(model, by_class(texts, model.classes.tolist()), *table, delta=delta)
+    costs = by_class(texts, model.classes.tolist())
+    return certify_cost(model, *table, costs=costs, delta=delta)
 
 
 def _answered(figures: dict[str, Any], referral: Referral) -> tuple[int, int]:

@@ -39,6 +39,7 @@ from treebound.exchange.stored_columns import (
 )
 from treebound.exchange.stored_path import path_document, stored_path
 from treebound.model import Model
+from treebound.model_methods import as_model
 from treebound.parameters import FitParameters
 from treebound.pruning import PruningPath, PruningResult, WeightChoice
 from treebound.tree import Tree
@@ -77,21 +78,23 @@ def dumps(model: Model, *, pruning_path: bool = True, row_record: bool = True) -
 
 
 def save(
-    model: Model,
+    model: Any,
     path: str | os.PathLike[str],
     *,
     pruning_path: bool = True,
     row_record: bool = True,
 ) -> None:
-    """Write a model file.
+    """Write a model as JSON, in the documented format.
 
-    The file is replaced at once when it is complete, so that no incomplete file is left. It lists
-    the categories only of columns that a tree in it asks; of others it has the name, the kind and
-    the number of categories.
+    The file holds everything needed to predict, to certify and to use the pruning path (its steps
+    of at most 200 leaves). It lists the categories only of columns that a tree in it asks; of
+    others it has the name, the kind and the number of categories. Parameters that JSON cannot
+    represent, such as a pruner object, are reset to their defaults. The file is replaced at once
+    when it is complete, so that no incomplete file is left.
 
     Parameters
     ----------
-    model : Model
+    model : BoundTreeClassifier, Model or Tree
         The model to write.
     path : str or path-like
         The file to write.
@@ -101,8 +104,22 @@ def save(
     row_record : bool
         Whether to keep the hashes by which rows that had a part in fitting are recognised. Who has
         the hashes can test whether a row was used.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> import treebound as tb
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = tb.BoundTreeClassifier().fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     clf.save(f"{folder}/model.json")
+    ...     again = tb.BoundTreeClassifier.load(f"{folder}/model.json")
+    >>> bool((again.predict(X) == clf.predict(X)).all())
+    True
     """
-    write_text(path, dumps(model, pruning_path=pruning_path, row_record=row_record))
+    text = dumps(as_model(model, "save"), pruning_path=pruning_path, row_record=row_record)
+    write_text(path, text)
 
 
 def load(path: str | os.PathLike[str]) -> Model:

@@ -37,7 +37,8 @@ def explain(source: Any, row: Any) -> Explanation:
     Returns
     -------
     Explanation
-        ``print`` it, or show it in a notebook.
+        The path in words, the next best class, and the smallest change of the row that changes the
+        prediction. ``print`` it, or show it in a notebook.
 
     Examples
     --------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from treebound.pruning.by_size import BestBySize
 from treebound.pruning.costs import Costs
 from treebound.pruning.path import PruningPath
 from treebound.tree._structure import add_up
-from treebound.tree.model import Tree
+from treebound.tree.model import Tree, arranged
 from treebound.tree.route import float_rows, splits
 
 Floats = NDArray[np.float64]
@@ -123,24 +122,13 @@ def raised(tree: Tree, steps: list[Replacement], *, counted: bool) -> Tree:
     moved = touched & inner & unmet[np.maximum(tree.feature, 0)]
     missing_left = np.where(moved, weight[left] >= weight[right], tree.missing_left)
 
-    def kept(values: NDArray[Any], of_leaves: Any) -> NDArray[Any]:
-        return np.where(inner, values, of_leaves)[alive]
-
-    return replace(
-        tree,
-        feature=kept(tree.feature, -1),
-        threshold=kept(tree.threshold, np.nan),
-        category=kept(tree.category, -1),
-        missing_left=kept(missing_left, False),
-        left=kept(new[left], -1),
-        right=kept(new[right], -1),
-        counts=counts[alive],
-        rows=rows[alive],
-        label=label[alive],
-        counted=counted or not touched.any(),
-        # The row that named a split may no longer be in its left child.
-        names=None if tree.names is None else kept(np.where(touched, -1, tree.names), -1),
-    )
+    # The row that named a split may no longer be in its left child.
+    names = None if tree.names is None else np.where(touched, -1, tree.names)
+    children = (np.where(inner, new[link], -1)[alive] for link in (left, right))
+    return arranged(
+        tree, alive, *children, missing_left=missing_left, counts=counts, rows=rows, label=label,
+        names=names, counted=counted or not touched.any(),
+    )  # fmt: skip
 
 
 def _linked(

@@ -13,7 +13,7 @@ from treebound.pruning.by_size import BestBySize
 from treebound.pruning.costs import Costs
 from treebound.pruning.path import PruningPath
 from treebound.tree._structure import add_to_parents
-from treebound.tree.model import Tree
+from treebound.tree.model import Tree, arranged
 from treebound.tree.route import float_rows, splits
 
 Floats = NDArray[np.float64]
@@ -161,26 +161,11 @@ def _assembled(
     # The row that named a split may no longer be in its left child.
     names = None if tree.names is None else np.where(touched, -1, tree.names)
 
-    def blank(values: NDArray[Any], empty: Any) -> NDArray[Any]:
-        return np.where(inner, values, empty)[alive]
-
-    return Tree(
-        feature=blank(tree.feature, -1),
-        threshold=blank(tree.threshold, np.nan),
-        category=blank(tree.category, -1),
-        missing_left=blank(missing_left, False),
-        left=blank(new[left], -1),
-        right=blank(new[right], -1),
-        counts=counts[alive],
-        rows=rows[alive],
-        label=label[alive],
-        columns=tree.columns,
-        classes=tree.classes,
-        weighted=tree.weighted,
-        counted=counted or not touched.any(),
-        names=None if names is None else blank(names, -1),
-        factors=tree.factors,
-    )
+    children = (np.where(inner, new[link], -1)[alive] for link in (left, right))
+    return arranged(
+        tree, alive, *children, missing_left=missing_left, counts=counts, rows=rows, label=label,
+        names=names, counted=counted or not touched.any(),
+    )  # fmt: skip
 
 
 class RaisedPath(PruningPath):

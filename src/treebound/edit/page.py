@@ -63,7 +63,7 @@ class EditorPage:
                 own / "editor_node.js",
                 own / "editor.js",
             ],
-            parts={"TREE": shared / "tree.html"},
+            parts=[shared / "head.html", shared / "tree.html"],
             connect=token is not None,
         )
 

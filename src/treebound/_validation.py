@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from functools import wraps
 from inspect import signature
@@ -18,6 +18,15 @@ def invalid(name: str, owner: str, must: str, found: object, hint: str = "") -> 
     of = f" of {owner}" if owner else ""
     words = f"The {name!r} parameter{of} must be {must}. Got {found!r:.200} instead."
     return ValueError(f"{words} Hint: {hint}" if hint else words)
+
+
+@contextmanager
+def said_of(place: str) -> Iterator[None]:
+    """A ValueError in the block says first what it is about: a file, a batch."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
 
 
 def as_int(name: str, owner: str, value: object, least: int, must: str = "an int") -> int:

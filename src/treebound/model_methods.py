@@ -64,7 +64,11 @@ def takes_model(function: Callable[Concatenate[Tree, P], R]) -> Callable[Concate
 def learned(name: str, description: str) -> Any:
     """What a model has, as an attribute of the classifier; there is none before ``fit``."""
     of_model = attrgetter(name)
-    return property(lambda self: of_model(as_model(self, name)), doc=description)
+
+    def attribute(self: Any) -> Any:
+        return of_model(as_model(self, name))
+
+    return property(attribute, doc=description)
 
 
 # The first parameter of a function, in its description.

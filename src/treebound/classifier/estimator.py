@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from treebound.classifier.referring import ReferringClassifier
-    from treebound.data.parts import Schema
+    from treebound.data.learned import Schema
     from treebound.growing.engine import Engine
 
 
@@ -242,7 +242,7 @@ class BoundTreeClassifier(ModelMethods, FrameOutput, ClassifierMixin, BaseEstima
         engine : Engine
             The rows, wherever they are.
         schema : Schema
-            Columns and classes, as :func:`treebound.data.parts.put_together` makes them.
+            Columns and classes, as :func:`treebound.data.learned.put_together` makes them.
         target : str, optional
             The name of the target.
         verbose, callback, checkpoint

@@ -32,7 +32,8 @@ from treebound.data import Matrix, Sample
 from treebound.data.findings import warn_of_findings
 from treebound.data.folds import LeftOut, folds
 from treebound.data.frames import Table, read_table
-from treebound.data.parts import PartReader, PartRows, Schema, as_table, join_samples
+from treebound.data.learned import Schema
+from treebound.data.parts import PartReader, PartRows, as_table, join_samples
 from treebound.data.row_hashes import RowSketch, row_hashes
 from treebound.data.sample import group_codes
 from treebound.data.streams import Batches, TableStream, in_database, open_stream

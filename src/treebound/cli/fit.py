@@ -291,7 +291,7 @@ def _fit_in_memory(
 
     with progress(f"reading {paths[0]}", quiet):
         table = read_training(paths, options, target)
-        sample = weights.applied(table.sample(), parameters)
+        sample = weights.sample(table, parameters)
     if folds is not None and folds > sample.n_rows:
         raise ValueError(
             f"The option --cv must be at most {sample.n_rows}, the number of rows. Got {folds}."

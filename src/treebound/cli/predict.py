@@ -79,7 +79,7 @@ def predict(
     writing = table_writer(output, loaded, proba)
     with writing as writer, progress(f"reading {data}", quiet) as tell:
         done = 0
-        for chunk in source.read(chunk_rows, None if keep else columns.names):
+        for chunk in source.chunks(chunk_rows, None if keep else columns.names):
             table = chunk.table()  # says what is wrong with the columns, even without rows
             nodes = loaded.apply(table) if len(chunk) else None
             kept = (chunk.arrow() if form == "parquet" else chunk.native()) if keep else None

@@ -35,14 +35,8 @@ from treebound.dask.collections import (
 from treebound.dask.engine import DaskEngine
 from treebound.dask.tasks import PartitionError
 from treebound.data.folds import LeftOut
-from treebound.data.parts import (
-    PartFacts,
-    PartReader,
-    PartRows,
-    Schema,
-    put_together,
-    with_numbers,
-)
+from treebound.data.learned import PartFacts, Schema, put_together, with_numbers
+from treebound.data.parts import PartReader, PartRows
 from treebound.growing._kernels import Bins
 from treebound.growing.engine import Engine, stream_engine
 from treebound.growing.options import Progress

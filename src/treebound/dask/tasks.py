@@ -10,14 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from treebound.data.parts import (
-    PartFacts,
-    PartReader,
-    PartRows,
-    learn_part,
-    nothing_but_rows,
-    some_numbers,
-)
+from treebound.data.learned import PartFacts, nothing_but_rows, some_numbers
+from treebound.data.parts import PartReader, PartRows, learn_part
 
 
 class PartitionError(RuntimeError):

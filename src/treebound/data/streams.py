@@ -8,23 +8,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from treebound._validation import invalid
+from treebound._validation import invalid, said_of
 from treebound.data.folds import LeftOut
 from treebound.data.frames import Table, read_columns
-from treebound.data.parts import (
+from treebound.data.learned import (
     PartFacts,
-    PartReader,
-    PartRows,
     Schema,
-    learn_part,
     nothing_but_rows,
     put_together,
     some_numbers,
     with_numbers,
 )
+from treebound.data.parts import PartReader, PartRows, learn_part
 from treebound.data.raw import some_names
 
 T = TypeVar("T")
@@ -186,7 +183,7 @@ class TableStream:
         facts: list[PartFacts] = []
         first = 0
         for number, frame in self._numbered([*rest, *self._others()]):
-            with _in_batch(number):
+            with said_of(f"Batch {number} of the table"):
                 table, labels, weights = self._apart(frame, rest)
                 rows = nothing_but_rows(len(labels)) if table is None else table
                 part = learn_part(
@@ -221,7 +218,7 @@ class TableStream:
         """The rows, batch by batch."""
         first = 0
         for number, frame in self._numbered([*self.columns, *self._others()]):
-            with _in_batch(number):
+            with said_of(f"Batch {number} of the table"):
                 part = reader.read(*self._apart(frame, self.columns), first)
             del frame
             first += part.n_rows
@@ -229,12 +226,3 @@ class TableStream:
 
     def _others(self) -> list[str]:
         return [name for name in (self.target, self.weight) if name is not None]
-
-
-@contextmanager
-def _in_batch(number: int) -> Iterator[None]:
-    """An error tells the number of the batch."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"Batch {number} of the table: {error}") from error

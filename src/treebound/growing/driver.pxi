@@ -243,7 +243,7 @@ cdef class Driver:
     cdef int64_t whole          # weight of the whole sample, if this is a part of it
     cdef Rule thresholds
     cdef bint by_impurity
-    cdef Watch watch
+    cdef long long looked       # for signals, when
     cdef Rules rules
     cdef dict rules_as_given    # keeps the memory of the rules alive
     cdef FirstSplit* firsts
@@ -303,15 +303,19 @@ cdef class Driver:
         """From the counts of the root: tolerances, the width of sums, the table of c log c."""
         cdef int64_t total = 0, count
         cdef Py_ssize_t k
+        cdef double largest
         for k in range(self.problem.n_classes):
             total += self.tree.counts_of(0)[k]
         self.whole = max(self.whole, total)
-        self.tree.tolerance = order_tolerance(self.whole, self.by_impurity)
-        self.problem.xlogx = NULL
-        set_scale(&self.problem, self.whole)
-        if self.problem.criterion != ENTROPY or total > max(
-            MOST_LOGARITHMS, 4 * <int64_t>self.problem.n_rows
-        ):
+        # the paper's priorities are impurities, at most a few units; gains are weights
+        self.tree.tolerance = TOLERANCE * (1.0 if self.by_impurity else <double>self.whole)
+        self.problem.wide = self.whole >= <int64_t>1 << 31
+        if self.problem.criterion != ENTROPY:
+            return 0
+        # a sum of c log c is at most whole log2 whole: leave it 60 bits
+        largest = <double>self.whole * max(1.0, log2(<double>self.whole))
+        self.problem.xlogx_unit = 2.0 ** (60.0 - ceil(log2(largest)))
+        if total > max(MOST_LOGARITHMS, 4 * <int64_t>self.problem.n_rows):
             return 0
         self.xlogx_table = <int64_t*>allocate(total + 1, sizeof(int64_t))
         for count in range(total + 1):
@@ -340,7 +344,7 @@ cdef class Driver:
         cdef int32_t index
         cdef Sorted* home
         while self.tree.n_frontier and self.n_leaves != self.max_leaves:
-            if look_for_signals(&self.watch):
+            if look_for_signals(&self.looked):
                 self.pause()
             index = self.tree.pop()
             home = self.tree.nodes[index].home
@@ -371,10 +375,6 @@ cdef class Driver:
 
     cdef void find_ends(self, const Node* node, Split* split) noexcept nogil:
         """Set the neighbours of a threshold, if they are not known."""
-
-    cdef int64_t weight_left(self, const Node* node, const Split* split) noexcept nogil:
-        """The weight of the present rows that go left."""
-        return split.left_weight
 
     cdef int part_first(
         self, int32_t index, const FirstSplit* first, Split* split, int64_t* left
@@ -510,11 +510,17 @@ cdef class Driver:
         self.tree.push(index)
 
     cdef double most_priority(self, int32_t index) noexcept nogil:
+        """The priority of a node whose children would both be pure."""
         cdef const Node* node = &self.tree.nodes[index]
-        return most_priority(node.weight, node.purity, self.by_impurity, &self.problem)
+        return self.priority_with(
+            node, 0.0 if self.problem.criterion == ENTROPY else <double>node.weight
+        )
 
     cdef double priority_with(self, const Node* node, double score) noexcept nogil:
-        return priority_of(score, node.weight, node.purity, self.by_impurity, &self.problem)
+        """The gain, or in the paper's order minus the mean impurity of the children (ERRATA 15)."""
+        if not self.by_impurity:
+            return score - node.purity
+        return score / <double>node.weight - (self.problem.criterion != ENTROPY)
 
     # -- the split ---------------------------------------------------------------------------
 
@@ -523,6 +529,7 @@ cdef class Driver:
         cdef const Source* source = &self.sources[node.split.column]
         cdef Split* split = &node.split
         cdef bint learned = source.may_miss
+        cdef double surplus
         if source.kind == NOMINAL:
             node.category = <int32_t>split.place
         elif split.exact:
@@ -538,13 +545,22 @@ cdef class Driver:
             else:
                 node.threshold = floor(0.5 * split.low + 0.5 * split.high)
         if not learned:
-            split.missing_left = left_is_heavier(self.tree.nodes[node.left].weight, node.weight)
+            # rounded weights may miss a tie by a few units
+            surplus = <double>(2 * self.tree.nodes[node.left].weight - node.weight)
+            split.missing_left = surplus >= -TOLERANCE * <double>node.weight
         return self.pass_rules_on(<int32_t>(node - self.tree.nodes))
 
     cdef void set_task(self, Task* task, int32_t index, bint wanted) noexcept nogil:
         """Prepare the search of a node."""
         cdef const Node* node = &self.tree.nodes[index]
-        cdef double tolerance = tolerance_of(node.weight, &self.problem)
+        cdef double tolerance = TOLERANCE * <double>node.weight, least
+        if self.problem.criterion == ENTROPY:  # c log c is rounded to integers
+            tolerance += (2 * self.problem.n_classes + 2) / self.problem.xlogx_unit
+        # A split without gain may lead to splits that gain (exclusive or); if impurities are not
+        # strictly concave, or leaves are ordered by impurity, it would only delay them.
+        least = self.min_gain * <double>self.whole - tolerance
+        if self.by_impurity or self.problem.criterion == MISCLASSIFICATION:
+            least = max(least, tolerance)
         task.index = index
         task.wanted = wanted
         task.view.problem = &self.problem if node.home == NULL else &node.home.problem
@@ -558,9 +574,7 @@ cdef class Driver:
         task.view.rise = rise_of(node.weight, &self.problem)
         task.view.groups = node.groups
         task.view.limits = self.tree.limits_of(index)
-        task.least = node.purity + least_gain(
-            self.min_gain, self.whole, tolerance, self.by_impurity, &self.problem
-        )
+        task.least = node.purity + least
 
     cdef bint choose(self, Node* node, const Task* task) noexcept nogil:
         """Take the best of the columns' splits; whether it gains enough."""
@@ -585,7 +599,7 @@ cdef class Driver:
         if split.score < node.split.score - tolerance:
             return False
         if self.by_impurity:
-            return self.weight_left(node, split) < self.weight_left(node, &node.split)
+            return split.left_weight < node.split.left_weight
         return self.gap_of(node, split) > self.gap_of(node, &node.split)
 
     cdef double gap_of(self, const Node* node, Split* split) noexcept nogil:

@@ -35,8 +35,7 @@ cdef class Grower(Driver):
     cdef Binned* binned         # the coded sample; NULL: all nodes are sorted
     cdef Columns columns
     cdef void** counters        # one per thread; the first is that of the node
-    cdef void** spare           # unused histograms
-    cdef Py_ssize_t n_spare, n_histograms, most_histograms
+    cdef Py_ssize_t n_histograms, most_histograms
     # a single column of categories
     cdef bint by_category
     cdef int64_t[:, ::1] cells  # class weights, then rows, by category
@@ -45,8 +44,13 @@ cdef class Grower(Driver):
     cdef int64_t[::1] group_ends
 
     def __cinit__(self, Py_ssize_t n_columns, Py_ssize_t n_classes, dict options, Pool pool):
+        cdef int t
         self.pool = pool
         self.scratch = <Scratch*>zeros(pool.n_threads, sizeof(Scratch))
+        for t in range(pool.n_threads):
+            self.scratch[t].left = <int64_t*>allocate(n_classes, sizeof(int64_t))
+            self.scratch[t].right = <int64_t*>allocate(n_classes, sizeof(int64_t))
+            self.scratch[t].missing = <int64_t*>allocate(n_classes + 1, sizeof(int64_t))
         self.sorted.tasks[0].splits = <Split*>allocate(n_columns, sizeof(Split))
         self.sorted.tasks[1].splits = <Split*>allocate(n_columns, sizeof(Split))
         self.sorted.scratch = self.scratch
@@ -82,9 +86,6 @@ cdef class Grower(Driver):
         """The root, and the sample as codes if it is large."""
         cdef Py_ssize_t n = self.problem.n_rows, i
         cdef int64_t* counts
-        cdef int t
-        for t in range(self.pool.n_threads):
-            enlarge_scratch(&self.scratch[t], &self.problem, 1)
         self.add_root(n)
         counts = self.tree.counts_of(0)
         for i in range(n):
@@ -96,7 +97,9 @@ cdef class Grower(Driver):
         if self.n_columns == 1 and self.sources[0].kind == NOMINAL and self.n_firsts == 0:
             with gil:
                 self.count_categories()
-        elif n < self.root_crossing or not self.code(self.most_bins):
+        elif n >= self.root_crossing:
+            self.code(self.most_bins)
+        else:
             self.tree.nodes[0].home = new_sorted(
                 &self.problem, self.sources, self.n_columns, NULL, n, self.scratch
             )
@@ -112,21 +115,15 @@ cdef class Grower(Driver):
                     self.sources[j].span = self.spans[j]
         return 0
 
-    cdef bint code(self, Py_ssize_t most_bins) except -1 nogil:
-        """Code the sample and count the root; return whether that beats sorting all rows."""
-        # For random labels bins are not informative: large samples get finer bins, others are
-        # sorted.
+    cdef int code(self, Py_ssize_t most_bins) except -1 nogil:
+        """Code the sample and count the root."""
         cdef Py_ssize_t n = self.problem.n_rows
         cdef size_t size
         cdef int t
         self.forget_codes()
-        enlarge_scratch(self.scratch, &self.problem, sample_size(n, most_bins))
         self.binned = new_binned(
             &self.problem, self.sources, self.n_columns, most_bins, self.scratch
         )
-        if self.sorts_when_needed and most_bins < FINE_BINS and self.is_noise():
-            self.forget_codes()
-            return n >= FINE_ROWS and self.code(FINE_BINS)
         code_sample(self.binned, self.pool)
         size = size_of(&self.binned.counted)
         self.columns.finders = <Finder*>zeros(self.pool.n_threads, sizeof(Finder))
@@ -139,18 +136,9 @@ cdef class Grower(Driver):
         self.most_histograms = 2 + max(
             BYTES_A_ROW * n, <Py_ssize_t>LEAST_BYTES
         ) // <Py_ssize_t>size
-        self.spare = <void**>zeros(4, sizeof(void*))
         self.tree.nodes[0].histogram = self.take_histogram(True)
         self.count(0, n, self.tree.nodes[0].histogram)
-        return True
-
-    cdef bint is_noise(self) noexcept nogil:
-        """Whether the best split of a sample of rows gains no more than expected by chance."""
-        cdef Py_ssize_t j
-        for j in range(self.n_columns):
-            if self.binned.columns[j].coder.way == BY_CODE:
-                return False  # there is no sample
-        return self.binned.signal < 1.0
+        return 0
 
     cdef void forget_codes(self) noexcept nogil:
         cdef Py_ssize_t i
@@ -162,17 +150,13 @@ cdef class Grower(Driver):
                 free_finder(&self.columns.finders[i])
             if self.counters != NULL and i:
                 free(self.counters[i])
-        for i in range(self.n_spare):
-            free(self.spare[i])
-        self.n_spare = 0
         free(self.columns.finders)
         free(self.columns.bounds)
         free(self.counters)
-        free(self.spare)
         free_binned(self.binned)
         self.columns.finders = NULL
         self.columns.bounds = NULL
-        self.counters = self.spare = NULL
+        self.counters = NULL
         self.binned = NULL
 
     # -- histograms --------------------------------------------------------------------------
@@ -182,21 +166,12 @@ cdef class Grower(Driver):
         if self.n_histograms >= self.most_histograms and not at_once:
             return NULL
         self.n_histograms += 1
-        if self.n_spare:
-            self.n_spare -= 1
-            return self.spare[self.n_spare]
         return allocate(size_of(&self.binned.counted), 1)
 
     cdef void give_histogram(self, void* histogram) noexcept nogil:
         """Return a histogram that a node no longer needs."""
-        if histogram == NULL:
-            return
-        self.n_histograms -= 1
-        if self.n_spare < 4:
-            self.spare[self.n_spare] = histogram
-            self.n_spare += 1
-        else:
-            free(histogram)
+        self.n_histograms -= histogram != NULL
+        free(histogram)
 
     cdef void drop_histogram(self, int32_t index) noexcept nogil:
         self.give_histogram(self.tree.nodes[index].histogram)
@@ -235,7 +210,7 @@ cdef class Grower(Driver):
         cdef Sorted* home = self.tree.nodes[index].home
         cdef int t
         for t in range(1, self.pool.n_threads):
-            enlarge_scratch(&self.scratch[t], &self.problem, home.problem.n_rows)
+            enlarge_scratch(&self.scratch[t], home.problem.n_rows)
             enlarge_table(&self.scratch[t], self.scratch[0].n_cells)
         self.sorted.home = home
         self.sorted.part = NULL
@@ -287,7 +262,6 @@ cdef class Grower(Driver):
     cdef ColumnBounds bound_columns(self, const Task* task, const void* histogram) noexcept nogil:
         """The best boundary of all columns, and bounds on their bins; sets the floor."""
         cdef Finder* finders = self.columns.finders
-        cdef Py_ssize_t j
         cdef int t
         cdef double floor = task.least
         self.columns.splits = task.splits
@@ -295,11 +269,7 @@ cdef class Grower(Driver):
             finders[t].node = &task.view
             finders[t].histogram = histogram
             finders[t].floor = floor
-        if self.binned.counted.n_cells >= THREAD_CELLS:
-            self.pool.run(&bound_column, &self.columns, self.n_columns)
-        else:
-            for j in range(self.n_columns):
-                bound_column(&self.columns, j, 0)
+        self.each_column(&bound_column)
         for t in range(self.pool.n_threads):
             floor = max(floor, finders[t].floor)
         for t in range(self.pool.n_threads):
@@ -308,25 +278,22 @@ cdef class Grower(Driver):
 
     cdef int search_columns(self) except -1 nogil:
         """The best split of every column, after `bound_columns`."""
-        # Threads search a column each, or one after the other together if fewer can hold the best
-        # split.
-        cdef Py_ssize_t j
-        cdef int t, n_live = 0
-        for j in range(self.n_columns):
-            n_live += may_win(&self.columns, j, self.columns.finders)
-        if n_live < self.pool.n_threads:
-            for j in range(self.n_columns):
-                search_one(&self.columns, j, self.columns.finders, self.pool)
-        elif self.binned.counted.n_cells >= THREAD_CELLS:
-            self.pool.run(&search_column, &self.columns, self.n_columns)
-        else:
-            for j in range(self.n_columns):
-                search_column(&self.columns, j, 0)
+        cdef int t
+        self.each_column(&search_column)
         for t in range(self.pool.n_threads):
             if self.columns.finders[t].failed:
                 with gil:
                     raise MemoryError
         return 0
+
+    cdef void each_column(self, Work work) noexcept nogil:
+        """Work on the columns of a large node, in threads."""
+        cdef Py_ssize_t j
+        if self.binned.counted.n_cells >= THREAD_CELLS:
+            self.pool.run(work, &self.columns, self.n_columns)
+            return
+        for j in range(self.n_columns):
+            work(&self.columns, j, 0)
 
     cdef int sort_all(self) except -1 nogil:
         """Switch to sorting all rows, if bins are not informative at the root."""
@@ -358,11 +325,6 @@ cdef class Grower(Driver):
         else:
             find_bounds(self.binned, node.start, node.stop, split)
         split.known = True
-
-    cdef int64_t weight_left(self, const Node* node, const Split* split) noexcept nogil:
-        if node.home == NULL:
-            return split.left_weight
-        return left_weight(node.home, node.start, node.stop, split)
 
     cdef int part_first(
         self, int32_t index, const FirstSplit* first, Split* split, int64_t* left
@@ -573,20 +535,11 @@ cdef void bound_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
 
 
 cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
-    search_one(<Columns*>context, j, &(<Columns*>context).finders[thread], None)
-
-
-cdef inline void search_one(
-    const Columns* columns, Py_ssize_t j, Finder* finder, Pool pool
-) noexcept nogil:
+    cdef Columns* columns = <Columns*>context
+    cdef Finder* finder = &columns.finders[thread]
     columns.splits[j].place = -1
-    if may_win(columns, j, finder):
-        columns.splits[j] = best_of_column(finder, j, pool)
-
-
-cdef inline bint may_win(const Columns* columns, Py_ssize_t j, const Finder* finder) noexcept nogil:
-    """Whether a column may hold a split above the floor."""
-    return max(columns.bounds[j].best, columns.bounds[j].bound) > finder.floor
+    if max(columns.bounds[j].best, columns.bounds[j].bound) > finder.floor:
+        columns.splits[j] = best_of_column(finder, j)
 
 
 # -- from Python ---------------------------------------------------------------------------------

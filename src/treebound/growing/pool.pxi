@@ -91,14 +91,13 @@ cdef struct PoolState:
 cdef class Pool:
     """``n_threads`` threads, the caller among them."""
 
-    cdef void* state
+    cdef PoolState* state
     cdef readonly int n_threads
 
     def __cinit__(self, int n_threads):
         cdef PoolState* state
         cdef int i
         self.n_threads = 1
-        self.state = NULL
         if n_threads <= 1:
             return
         PyThread_init_thread()
@@ -120,7 +119,7 @@ cdef class Pool:
         self.n_threads = state.n_workers + 1
 
     def __dealloc__(self):
-        cdef PoolState* state = <PoolState*>self.state
+        cdef PoolState* state = self.state
         cdef int i
         if state == NULL:
             return
@@ -138,7 +137,7 @@ cdef class Pool:
 
     cdef void run(self, Work task, void* context, Py_ssize_t n_items) noexcept nogil:
         """Call ``task(context, item, thread)`` for every item, in any order."""
-        cdef PoolState* state = <PoolState*>self.state
+        cdef PoolState* state = self.state
         cdef Py_ssize_t item
         if state == NULL or n_items < 2 or state.pause:
             for item in range(n_items):
@@ -250,16 +249,12 @@ cdef enum:
     PAUSE = 20_000_000  # nanoseconds: acquiring the interpreter's lock may take milliseconds
 
 
-cdef struct Watch:
-    long long looked   # time of the last check
-
-
-cdef inline bint look_for_signals(Watch* watch) except -1 nogil:
+cdef bint look_for_signals(long long* looked) except -1 nogil:
     """Raise KeyboardInterrupt if it is pending; whether it looked, as it does after every pause."""
     cdef long long time = now()
-    if 0 <= time - watch.looked < PAUSE:
+    if 0 <= time - looked[0] < PAUSE:
         return False
-    watch.looked = time
+    looked[0] = time
     with gil:
         PyErr_CheckSignals()
     return True

@@ -100,7 +100,8 @@ cdef class ShardDriver(Driver):
     cdef dict options, open
     cdef Leaf asked             # the leaf that a split that comes first may part
     cdef list ranges, held, reached, small
-    cdef Binned binned          # the bins; its rows are elsewhere
+    cdef CodedBins coded
+    cdef Binned* binned         # the bins; their rows are elsewhere
     cdef Counted wide           # counts of refined columns: 64 bits, with rows
     cdef int64_t unit
     cdef Finder finder
@@ -127,8 +128,6 @@ cdef class ShardDriver(Driver):
 
     def __dealloc__(self):
         free_finder(&self.finder)
-        free(self.binned.columns)
-        free(self.binned.sides)
         free(self.column_bounds)
         free(self.task.splits)
 
@@ -136,23 +135,17 @@ cdef class ShardDriver(Driver):
         """Take the bins of the engine."""
         cdef Bins bins = self.engine.bins
         cdef const uint8_t[::1] single
-        cdef Counted* counted = &self.binned.counted
-        cdef CodedColumn* column
         cdef Py_ssize_t j
         facts = self.engine.facts
+        weighted = not facts.total.ones or facts.n_rows >= 2**32
         free_finder(&self.finder)
-        free(self.binned.columns)
-        free(self.binned.sides)
         memset(&self.finder, 0, sizeof(Finder))
-        memset(&self.binned, 0, sizeof(Binned))
-        counted.n_classes = self.problem.n_classes
-        if not facts.total.ones or facts.n_rows >= 2**32:
-            counted.weights = &self.unit
-        counted.stride = counted.n_classes + (counted.weights != NULL)
+        self.coded = CodedBins(bins, self.problem.n_classes, weighted)
+        self.binned = &self.coded.data
         self.binned.problem = &self.problem
         self.binned.sources = self.sources
-        self.binned.n_columns = self.n_columns
-        self.binned.columns = <CodedColumn*>zeros(self.n_columns, sizeof(CodedColumn))
+        if weighted:
+            self.binned.counted.weights = &self.unit
         self.ranges = [key_ranges(bins, facts, j) for j in range(self.n_columns)]
         self.held = [np.append(ranges.single, 0).astype(np.uint8) for ranges in self.ranges]
         for j in range(self.n_columns):
@@ -160,15 +153,9 @@ cdef class ShardDriver(Driver):
             self.sources[j].kind = bins.kinds[j]
             self.sources[j].may_miss = self.columns[j].missing or facts.missing[j]
             self.sources[j].span = most - least if least <= most else 0.0
-            column = &self.binned.columns[j]
-            column.coder.n_bins = bins.n_bins[j]
             single = self.held[j]
-            column.coder.single = <uint8_t*>&single[0]
-            column.offset = counted.n_cells
-            counted.n_cells += (bins.n_bins[j] + 1) * counted.stride
-            self.binned.most_codes = max(self.binned.most_codes, <Py_ssize_t>bins.n_bins[j] + 1)
-        self.binned.sides = <uint8_t*>zeros(self.binned.most_codes, 1)
-        init_finder(&self.finder, &self.binned, NULL)
+            self.binned.columns[j].coder.single = <uint8_t*>&single[0]
+        init_finder(&self.finder, self.binned, NULL)
         self.room = self.binned.most_codes
         return 0
 
@@ -321,7 +308,7 @@ cdef class ShardDriver(Driver):
         """Where the rows of each code go."""
         cdef const Split* split = &self.tree.nodes[leaf.node].split
         cdef Py_ssize_t n_codes = self.binned.columns[split.column].coder.n_bins + 1
-        set_sides(&self.binned, split)
+        set_sides(self.binned, split)
         sides = np.frombuffer((<const char*>self.binned.sides)[:n_codes], dtype=np.uint8)
         return ShardSplit(leaf.slot, split.column, sides, split.low, kept[0], kept[1])
 

@@ -20,6 +20,8 @@ from treebound.data.parts import PartRows
 from treebound.data.weights import WeightTotal
 from treebound.growing._kernels import (
     Bins,
+    code_shard,
+    column_codes,
     count_shard,
     divide_shard,
     grow_arrays,
@@ -39,7 +41,7 @@ from treebound.tree.node_sums import WeightTotals, class_sums
 class Shard:
     """Rows as codes: a byte or two a value, two bytes a row for the label, eight for a weight."""
 
-    panels: list[NDArray[Any]]  # as :meth:`Bins.code` gives them
+    codes: NDArray[np.uint8]  # as `code_shard` gives them
     labels: NDArray[np.uint16]
     units: NDArray[np.int64] | None  # weights as integers; None if every weight is one
     values: Values  # of columns whose codes do not tell them
@@ -49,10 +51,7 @@ class Shard:
         """The values of a column, as a ``Matrix`` has them."""
         if not bins.by_code[j]:
             return self.values.column(j)
-        panel = next(p for p, group in enumerate(bins.panels) if j in group)
-        codes = self.panels[panel][:, bins.panels[panel].index(j)].astype(np.int32)
-        codes[codes == bins.n_bins[j]] = -1
-        return codes
+        return column_codes(bins, self.codes, j)
 
 
 class Rows(NamedTuple):
@@ -139,11 +138,10 @@ def code_part(part: PartRows, bins: Bins, file: SpillFile) -> Coded:
 
 def code_sample(sample: Sample, bins: Bins, values: Values | None = None) -> Coded:
     """Code some rows, of the columns and classes of all; ``values`` is where they are kept."""
-    panels, extents, missing, single = bins.code(sample.X.values, sample.n_rows)
-    total = WeightTotal.of(sample.masses, sample.n_rows)
-    facts = Facts(sample.n_rows, total, extents, np.array(missing, dtype=bool), single)
+    codes, *known = code_shard(bins, sample.X.values, sample.n_rows)
+    facts = Facts(sample.n_rows, WeightTotal.of(sample.masses, sample.n_rows), *known)
     kept = ArrayValues(sample.X.values) if values is None else values
-    return Coded(Shard(panels, sample.y.astype(np.uint16), None, kept), sample.masses, facts)
+    return Coded(Shard(codes, sample.y.astype(np.uint16), None, kept), sample.masses, facts)
 
 
 def make_bundle(
@@ -172,10 +170,9 @@ def recode(bundle: Bundle, bins: Bins) -> Bundle:
     shards, found = [], []
     for shard in bundle.shards:
         columns = [shard.column(j, bundle.bins) for j in range(bins.n_columns)]
-        panels, extents, missing, single = bins.code(columns, len(shard.labels))
-        total = WeightTotal()
-        found.append(Facts(len(shard.labels), total, extents, np.array(missing), single))
-        shards.append(replace(shard, panels=panels))
+        codes, *known = code_shard(bins, columns, len(shard.labels))
+        found.append(Facts(len(shard.labels), WeightTotal(), *known))
+        shards.append(replace(shard, codes=codes))
     facts = replace(reduce(add, found), total=bundle.facts.total, aside=bundle.facts.aside)
     return bundle._replace(shards=shards, bins=bins, facts=facts)
 
@@ -204,7 +201,7 @@ def count_rows(bundle: Bundle, slots: NDArray[np.int32], wide: bool) -> NDArray[
     table = np.zeros((len(slots), size), dtype=np.int64 if weighted else np.uint32)
     for shard, (rows, starts) in zip(bundle.shards, bundle.rows, strict=True):
         count_shard(
-            bins, shard.panels, shard.labels, shard.units, rows, starts, slots, n_classes, table
+            bins, shard.codes, shard.labels, shard.units, rows, starts, slots, n_classes, table
         )
     return table.astype(np.int64) if wide else table
 
@@ -222,7 +219,7 @@ def look_into(bundle: Bundle, questions: Mapping[int, Question]) -> dict[int, An
         found: list[list[Any]] = [[], [], [], []]
         for shard, (rows, starts) in zip(bundle.shards, bundle.rows, strict=True):
             intervals, keys, ids = look_into_shard(
-                bundle.bins, shard.panels, shard.labels, shard.units, rows, starts, j,
+                bundle.bins, shard.codes, shard.labels, shard.units, rows, starts, j,
                 shard.column(j, bundle.bins), *question[1:], slices,
             )  # fmt: skip
             units = None if shard.units is None else shard.units[ids]
@@ -244,7 +241,7 @@ def divide_rows(bundle: Bundle, splits: Sequence[ShardSplit]) -> Bundle:
     for shard, mine in zip(bundle.shards, bundle.rows, strict=True):
         values = {j: shard.column(j, bundle.bins) for j in looks}
         rows.append(
-            Rows(*divide_shard(bundle.bins, shard.panels, mine.rows, mine.starts, splits, values))
+            Rows(*divide_shard(bundle.bins, shard.codes, mine.rows, mine.starts, splits, values))
         )
     return bundle._replace(rows=rows)
 

@@ -127,7 +127,7 @@ cdef Sorted* new_sorted(
     data.ids = ids
     try:
         set_packing(&data.problem)
-        enlarge_scratch(scratch, problem, n_rows)
+        enlarge_scratch(scratch, n_rows)
         data.columns = <Column*>zeros(n_columns, sizeof(Column))
         data.rows = <uint32_t*>allocate(n_rows, sizeof(uint32_t))
         data.goes_left = <uint8_t*>allocate(n_rows, 1)
@@ -309,26 +309,27 @@ cdef int enlarge_table(Scratch* scratch, Py_ssize_t n_cells) except -1 nogil:
     return 0
 
 
-cdef int enlarge_scratch(
-    Scratch* scratch, const Problem* problem, Py_ssize_t n_rows
-) except -1 nogil:
-    """Allocate entries; the first call also allocates class counts."""
-    if scratch.left == NULL:
-        scratch.left = <int64_t*>allocate(problem.n_classes, sizeof(int64_t))
-        scratch.right = <int64_t*>allocate(problem.n_classes, sizeof(int64_t))
-        scratch.missing = <int64_t*>allocate(problem.n_classes + 1, sizeof(int64_t))
-    if scratch.n_entries >= n_rows:
-        return 0
-    free(scratch.keys)
-    free(scratch.entries)
-    free(scratch.other)
-    scratch.keys = scratch.entries = scratch.other = NULL
-    scratch.n_entries = 0
-    scratch.keys = <uint64_t*>allocate(n_rows, sizeof(uint64_t))
-    scratch.entries = <uint64_t*>allocate(n_rows, sizeof(uint64_t))
-    scratch.other = <uint64_t*>allocate(n_rows, sizeof(uint64_t))
-    scratch.n_entries = n_rows
+cdef int enlarge_scratch(Scratch* scratch, Py_ssize_t n_rows) except -1 nogil:
+    if not has_entries(scratch, n_rows):
+        with gil:
+            raise MemoryError
     return 0
+
+
+cdef bint has_entries(Scratch* scratch, Py_ssize_t n_rows) noexcept nogil:
+    """Allocate entries if there are fewer; whether there was enough memory."""
+    cdef size_t size = max(n_rows, 1) * sizeof(uint64_t)
+    if scratch.n_entries >= n_rows:
+        return True
+    scratch.n_entries = 0
+    if not (
+        renew(<void**>&scratch.keys, size)
+        and renew(<void**>&scratch.entries, size)
+        and renew(<void**>&scratch.other, size)
+    ):
+        return False
+    scratch.n_entries = n_rows
+    return True
 
 
 cdef void free_scratch(Scratch* scratch) noexcept nogil:
@@ -355,24 +356,6 @@ cdef void find_neighbours(const Sorted* data, Py_ssize_t start, Split* split) no
         return
     split.high = value_at(source, id_of(data, row_of(entries[split.place], packing)))
     split.low = value_at(source, id_of(data, row_of(entries[split.place - 1], packing)))
-
-
-cdef int64_t left_weight(
-    const Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split
-) noexcept nogil:
-    """Weight of the present rows that go left: the tie-breaker of the paper's code."""
-    cdef const Column* column = &data.columns[split.column]
-    cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1)
-    cdef Py_ssize_t i
-    cdef int64_t weight = 0
-    if column.kind == NOMINAL:
-        for i in range(start, stop):
-            if column.cells[data.rows[i]] // stride == <uint32_t>split.place:
-                weight += weight_of(data.rows[i], &data.problem)
-        return weight
-    for i in range(start, start + split.place):
-        weight += weight_of(row_of(column.entries[i], &data.problem.packing), &data.problem)
-    return weight
 
 
 cdef Py_ssize_t mark(

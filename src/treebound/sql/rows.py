@@ -17,7 +17,7 @@ from treebound._validation import invalid
 from treebound.certificate import draw_tenth
 from treebound.data import Unknown
 from treebound.data.encoding import chosen_columns
-from treebound.data.parts import Schema
+from treebound.data.learned import Schema
 from treebound.data.raw import some_names
 from treebound.data.targets import learn_classes
 from treebound.data.weights import WeightTotal

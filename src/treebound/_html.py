@@ -7,7 +7,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources.abc import Traversable
 from typing import Any
 
@@ -19,10 +19,10 @@ def assembled(
     data: Any,
     styles: Sequence[Traversable],
     scripts: Sequence[Traversable],
-    parts: Sequence[Traversable] = (),
+    parts: Mapping[str, Traversable] | None = None,
     connect: bool = False,
 ) -> str:
-    """Fill the placeholders of a template, such as ``@TITLE@``, or ``@TREE@`` by a ``tree.html``.
+    """Fill the placeholders of a template, such as ``@TITLE@``; ``parts`` are files to include.
 
     The page loads nothing, and a content-security policy allows only its own style and script,
     by hash: text in the title or the data cannot run. With ``connect`` it may send requests to the
@@ -31,6 +31,9 @@ def assembled(
     style, script = (
         "".join(file.read_text(encoding="utf-8") for file in files) for files in (styles, scripts)
     )
+    page = template.read_text(encoding="utf-8")
+    for name, file in (parts or {}).items():
+        page = page.replace(f"@{name}@", file.read_text(encoding="utf-8"))
     texts = {
         "TITLE": html.escape(title),
         "POLICY": (
@@ -42,11 +45,7 @@ def assembled(
         "SCRIPT": script,
         "DATA": _embedded(data),
     }
-    page = template.read_text(encoding="utf-8")
-    for part in parts:
-        name = part.name.removesuffix(".html").upper()
-        page = page.replace(f"@{name}@", part.read_text(encoding="utf-8"))
-    # One pass: inserted text is not searched again.
+    # One pass over the template: inserted text is not searched again.
     return re.sub(r"@([A-Z]+)@", lambda match: texts[match[1]], page)
 
 

@@ -183,7 +183,7 @@ def _joint(X: Any, y: Any, weight: Any) -> tuple[Any, tuple[str, str | None]] | 
 
 def _root(collection: Any) -> Any:
     """What a collection is columns of, by its name; None if that cannot be told."""
-    expression = getattr(collection, "expr", None)
+    expression: Any = getattr(collection, "expr", None)
     while type(expression).__name__ in ("Projection", "Drop"):
         expression = expression.frame
     return getattr(expression, "_name", None)

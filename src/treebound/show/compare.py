@@ -260,18 +260,14 @@ def _joined(one: Iterable[Region], other: Iterable[Region]) -> str:
     regions = {region.column.name: region for region in one}
     both = []
     for region in other:
-        own = regions.get(region.column.name)
+        own, kind = regions.get(region.column.name), region.column.kind
         if own is None:
             regions[region.column.name] = region
-        elif _same_values(own, region):
+        elif (own.column.kind, own.column.categories) == (kind, region.column.categories):
             regions[region.column.name] = _intersection(own, region)
         else:  # the trees know other categories
             both.append(str(region))
     return " and ".join([*map(str, regions.values()), *both]) or "true"
-
-
-def _same_values(one: Region, other: Region) -> bool:
-    return (one.column.kind, one.column.categories) == (other.column.kind, other.column.categories)
 
 
 def _intersection(one: Region, other: Region) -> Region:

@@ -101,7 +101,8 @@ def _walk_rows(
     if X.dense is not None:
         _walk_dense(tree, X, reached, start, stop)
         return
-    steps = _among(_steps(tree), used)
+    steps = _steps(tree).copy()
+    steps["column"] = np.searchsorted(used, steps["column"])  # among those that are used
     columns = [X.values[at] for at in used.tolist()]
     side_by_side = np.empty((min(_BLOCK, stop - start), len(columns)))
     for first in range(start, stop, _BLOCK):
@@ -133,13 +134,6 @@ def _walk_dense(tree: Tree, X: Matrix, reached: NDArray[np.int32], start: int, s
 def _any_unknown(X: Matrix, used: NDArray[np.int32]) -> bool:
     codes = (X.values[at] for at in used.tolist())
     return any(c.dtype.kind != "f" and c.size and bool(c.min() < -1) for c in codes)
-
-
-def _among(steps: NDArray[np.void], used: NDArray[np.int32]) -> NDArray[np.void]:
-    """The steps with columns renumbered among those that are used."""
-    steps = steps.copy()
-    steps["column"] = np.searchsorted(used, steps["column"])
-    return steps
 
 
 def _steps(tree: Tree) -> NDArray[np.void]:

@@ -16,7 +16,7 @@ from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 from treebound.tree import route
 from treebound.tree._structure import (
-    add_to_parents,
+    add_up,
     collapsed,
     first_fault,
     sizes_and_depths,
@@ -352,7 +352,8 @@ class Tree:
         counts = np.bincount(cells, weights=sample.weight, minlength=size).astype(np.float64)
         counts = counts.reshape(self.n_nodes, self.n_classes)
         rows = np.bincount(reached, minlength=self.n_nodes).astype(np.int64)
-        add_to_parents(self.left, self.right, counts, rows)
+        add_up(self.left, self.right, counts)
+        add_up(self.left, self.right, rows[:, None])
         return counts, rows
 
     def predict(self, X: Matrix, unknown: str | None = None) -> NDArray[Any]:

@@ -175,10 +175,9 @@ def compare(a: Any, b: Any, X: Any, y: Any) -> Comparison:
     --------
     >>> from sklearn.datasets import load_iris
     >>> import treebound as tb
-    >>> iris = load_iris(as_frame=True)
-    >>> y = iris.target_names[iris.target]
-    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(iris.data, y)
-    >>> comparison = tb.compare(clf, clf.prune_to(2), iris.data, y)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = tb.BoundTreeClassifier(max_leaves=3).fit(X, y)
+    >>> comparison = tb.compare(clf, clf.prune_to(2), X, y)
     >>> comparison.differing, comparison.only_a, comparison.only_b
     (46, 45, 1)
     """

@@ -384,7 +384,7 @@ def scaling(quick: bool) -> dict[str, dict[str, float]]:
 
 
 def shards(rows: list[int]) -> Table:
-    """An engine of one sample in this process; the same in rounds; and of four samples."""
+    """An engine of one sample in this process, then in rounds; and an engine of four samples."""
     found = {}
     for n in rows:
         sample = Sample.learn(*real_sample(n))
@@ -393,14 +393,17 @@ def shards(rows: list[int]) -> Table:
             {
                 "treebound": kernel(sample),
                 "one shard": on_engine([sample]),
-                "in rounds": on_engine([sample], Limits(gather_rows=1 << 16)),
+                "with a checkpoint": on_engine([sample], checkpoint=RESULTS / "checkpoint"),
+                "in rounds": on_engine([sample], Limits()),
                 "four shards": on_engine(parts),
             }
         )
     return found
 
 
-def on_engine(parts: list[Sample], limits: Limits | None = None) -> Job:
+def on_engine(
+    parts: list[Sample], limits: Limits | None = None, checkpoint: Path | None = None
+) -> Job:
     """Growing on samples as shards, their coding included."""
     columns, classes = parts[0].columns, parts[0].classes
     options = GrowOptions(max_leaves=LEAVES)
@@ -408,7 +411,9 @@ def on_engine(parts: list[Sample], limits: Limits | None = None) -> Job:
     def fit() -> Any:
         some = [values[:: max(1, len(values) // 4096)] for values in parts[0].X.values]
         engine = LocalEngine(parts, make_bins(columns, some), len(classes))
-        return grow_on_engine(engine, columns, classes, options, limits=limits)
+        return grow_on_engine(
+            engine, columns, classes, options, limits=limits, checkpoint=checkpoint
+        )
 
     return fit
 

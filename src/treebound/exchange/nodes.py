@@ -12,12 +12,13 @@ from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from treebound.data import Column
 from treebound.exchange.document import FormatError, MonotoneDocument, NodesDocument
 from treebound.tree import Tree
+from treebound.tree.model import NO_SPLIT, SPLIT_FIELDS
 from treebound.tree.monotone import Monotone
 
 D = TypeVar("D", bound=Struct)
@@ -56,58 +57,53 @@ def tree_of(
     nodes: NodesDocument, columns: tuple[Column, ...], classes: NDArray[Any], where: str = "nodes"
 ) -> Tree:
     """The tree of a document; a FormatError names the place of the first problem."""
-    size = len(nodes.feature)
+    size, most = len(nodes.feature), len(columns) - 1
+    fields: dict[str, Any] = {
+        name: np.array(value) if isinstance(value, list) else value
+        for name, value in structs.asdict(nodes).items()
+        if name not in ("threshold", "counts", "monotone")
+    }
+    fields["threshold"] = np.array([math.nan if v is None else float(v) for v in nodes.threshold])
     same_size(nodes.factors, len(classes), f"{where}.factors")
-    for name in ("threshold", "category", "missing_left", "right", "rows", "label", "names"):
-        same_size(getattr(nodes, name), size, f"{where}.{name}")
-    feature: NDArray[Any] = np.array(nodes.feature, dtype=np.int64)
-    label: NDArray[Any] = np.array(nodes.label, dtype=np.int64)
-    most = len(columns) - 1
+    for name in ("missing_left", "right", "rows", "label", "names", *SPLIT_FIELDS):
+        same_size(fields[name], size, f"{where}.{name}")
+    counts = table_of(nodes.counts, f"{where}.counts", (size, len(classes)), np.float64)
+    feature = fields["feature"] = np.array(nodes.feature, dtype=np.int64)
     refuse(feature > most, f"{where}.feature", f"must be at most {most}, the last column")
-    refuse(label >= len(classes), f"{where}.label", f"must be less than {len(classes)}, a class")
-    inner = feature >= 0
-    nominal = np.array([column.kind == "nominal" for column in columns] + [False])[feature] & inner
-    category, right = np.array(nodes.category), np.array(nodes.right)
-    refuse(~nominal & (category != -1), f"{where}.category", "must be -1 here")
-    refuse(~inner & (right != -1), f"{where}.right", "must be -1 here")
-    _check_listed(columns, np.unique(feature[inner]))
+    beyond = fields["label"] >= len(classes)
+    refuse(beyond, f"{where}.label", f"must be less than {len(classes)}, a class")
+    kinds = np.array([*(column.kind for column in columns), "leaf"])[feature]
+    for name, own in SPLIT_FIELDS.items():
+        used, blank, empty = np.isin(kinds, own), *_blank(name, fields[name])
+        refuse(used & blank, f"{where}.{name}", f"must not be {empty} here")
+        refuse(~used & ~blank, f"{where}.{name}", f"must be {empty} here")
+    refuse((feature < 0) & (fields["right"] != -1), f"{where}.right", "must be -1 here")
+    _check_listed(columns, np.unique(feature[feature >= 0]))
     order = nodes.monotone
     try:
         return Tree(
-            feature=feature,
-            threshold=_thresholds(nodes.threshold, f"{where}.threshold", inner & ~nominal),
-            category=category,
-            missing_left=np.array(nodes.missing_left, dtype=bool),
-            left=np.where(inner, np.arange(1, size + 1), -1),
-            right=right,
-            counts=table_of(nodes.counts, f"{where}.counts", (size, len(classes)), np.float64),
-            rows=np.array(nodes.rows, dtype=np.int64),
-            label=label,
-            names=None if nodes.names is None else np.array(nodes.names, dtype=np.int64),
-            weighted=nodes.weighted,
-            counted=nodes.counted,
-            factors=None if nodes.factors is None else np.array(nodes.factors),
+            **fields,
+            left=np.where(feature >= 0, np.arange(1, size + 1), -1),
+            counts=counts,
             columns=columns,
             classes=classes,
             monotone=None if order is None else Monotone(tuple(order.signs), tuple(order.order)),
         )
-    except FormatError:
-        raise
     except ValueError as error:
         raise FormatError(where, f"is not a tree: {error}".rstrip(".")) from None
+
+
+def _blank(name: str, values: NDArray[Any]) -> tuple[NDArray[np.bool_], str]:
+    """Where a field of splits has no value, and how JSON writes that."""
+    if values.dtype.kind == "f":
+        return np.isnan(values), "null"
+    return values == NO_SPLIT[name], str(NO_SPLIT[name])
 
 
 def _check_listed(columns: tuple[Column, ...], asked: NDArray[np.int64]) -> None:
     for at in asked.tolist():
         if columns[at].unlisted:
             raise FormatError(f"columns[{at}].categories", "must be listed: the tree splits on it")
-
-
-def _thresholds(values: Sequence[Any], where: str, used: NDArray[np.bool_]) -> NDArray[np.float64]:
-    absent = np.array([value is None for value in values], dtype=bool)
-    refuse(absent & used, where, "must be a number or 'inf' here")
-    refuse(~absent & ~used, where, "must be null here")
-    return np.array([math.nan if v is None else float(v) for v in values], dtype=np.float64)
 
 
 def table_of(

@@ -20,15 +20,14 @@ def answer(split: Split, *, left: bool, digits: int | None = None) -> str:
     takes_missing = left == split.missing_left
     if split.kind == "missing":
         return "is missing" if takes_missing else "is present"
+    if split.kind == "category":
+        others = split.values(left=False) if split.closed and not left else []
+        sign, values = ("=" if left else "≠", split.values()) if len(others) != 1 else ("=", others)
+        return f"{sign} {' or '.join(map(one_line, values)) or '(none)'}"
     if split.is_real:
         value = number(split.threshold, digits)
     else:
         value = one_line(split.last_value) if split.codes else "(none)"
-    if split.kind == "category":
-        others = split.values(left=False) if split.closed and not left else []
-        if len(others) == 1:
-            return f"= {one_line(others[0])}"
-        return f"= {value}" if left else f"≠ {value}"
     named = split.column.missing or math.isinf(split.threshold)
     return f"{'<=' if left else '>'} {value}{' or missing' if named and takes_missing else ''}"
 

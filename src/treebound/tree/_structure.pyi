@@ -22,9 +22,8 @@ def first_fault(
     limits: NDArray[np.int64],
     slack: float,
 ) -> tuple[str, int]: ...
-def add_to_parents(
+def add_up(
     left: NDArray[np.int32],
     right: NDArray[np.int32],
-    counts: NDArray[np.float64],
-    rows: NDArray[np.int64],
+    values: NDArray[np.float64] | NDArray[np.int64],
 ) -> None: ...

@@ -110,14 +110,15 @@ def first_fault(
     return "", -1
 
 
-def add_to_parents(
-    const int32_t[::1] left, const int32_t[::1] right, double[:, ::1] counts, int64_t[::1] rows
-):
-    """Add the sums of its children to each inner node, bottom-up and in place."""
+ctypedef fused number:
+    double
+    int64_t
+
+
+def add_up(const int32_t[::1] left, const int32_t[::1] right, number[:, ::1] values):
+    """Add the values of its children to each inner node, bottom-up and in place."""
     cdef Py_ssize_t node, k
     for node in range(left.shape[0] - 1, -1, -1):
-        if left[node] < 0:
-            continue
-        rows[node] += rows[left[node]] + rows[right[node]]
-        for k in range(counts.shape[1]):
-            counts[node, k] += counts[left[node], k] + counts[right[node], k]
+        if left[node] >= 0:
+            for k in range(values.shape[1]):
+                values[node, k] += values[left[node], k] + values[right[node], k]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
 from treebound.data.weights import WeightTotal
-from treebound.tree._structure import add_to_parents
+from treebound.tree._structure import add_up
 from treebound.tree.model import Tree
 
 Floats = NDArray[np.float64]
@@ -83,5 +83,5 @@ def class_sums(
 def summed_up(tree: Tree, counts: Floats) -> Floats:
     """Counts of the rows that end at each node, with those of the nodes below it."""
     counts = np.array(counts, dtype=np.float64, order="C")
-    add_to_parents(tree.left, tree.right, counts, np.zeros(tree.n_nodes, dtype=np.int64))
+    add_up(tree.left, tree.right, counts)
     return counts

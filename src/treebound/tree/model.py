@@ -435,6 +435,11 @@ class Tree:
         return arranged(self, *collapsed(self.left, self.right, self.size, cuts))
 
 
+def nodes_left(tree: Tree, cuts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The nodes that are left where others become leaves, in pre-order."""
+    return collapsed(tree.left, tree.right, tree.size, cuts)[0]
+
+
 def arranged(
     tree: Tree, nodes: NDArray[Any], left: NDArray[Any], right: NDArray[Any], **changed: Any
 ) -> Tree:

@@ -289,7 +289,8 @@ class Stopped(Exception):
 
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_progress_and_checkpoints(in_memory, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("treebound.growing.engine.ShardEngine.gather_rows", 50)
+    monkeypatch.setattr("treebound.growing.engine.LocalEngine.gather_values", 150)
+    monkeypatch.setattr("treebound.growing.engine.QUICK_VALUES", 150)
     rows = table(900).drop_columns("weight")
     X, y = rows.drop_columns("label"), rows["label"]
     given = (X, y) if in_memory else (pds.dataset(rows), "label")

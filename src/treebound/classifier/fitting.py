@@ -496,8 +496,9 @@ def fit_relation(
         chooses = chooses and sample_weight is None  # rows that are set aside are counted
         rows.set_aside(parameters.random_state, certify=held_out, choose=chooses)
         coded = rows.code(**parameters.of_columns())
-        # cells are divided where it matters: finer ones for all rows are of no use
-        limits = Limits(most_live=inf)
+        # cells are divided where it matters: finer ones for all rows are of no use; a query costs
+        # more than values
+        limits = Limits(most_live=inf, most_values=1 << 20)
         with SqlEngine(coded, relation.max_fetched_rows, rows) as engine:
             model = fit_engine(parameters, engine, coded.schema, y, watch, limits)
             engine.check_unchanged()

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from treebound.data import Sample
 from treebound.data.parts import PartRows
 from treebound.growing._kernels import Bins
+from treebound.growing.options import Limits
 from treebound.growing.questions import Answer, Question, ShardSplit, Subtree, add_answers
 from treebound.growing.shard import (
     Facts,
@@ -42,6 +43,9 @@ from treebound.growing.shard import (
 from treebound.growing.spill import ColumnFile
 from treebound.tree.model import Tree
 from treebound.tree.node_sums import NodeSums, WeightTotals, class_sums, summed_up
+
+# So many are grown in seconds: a checkpoint would not be of use.
+QUICK_VALUES = 1 << 25
 
 
 class Engine(Protocol):
@@ -308,7 +312,8 @@ def _add_facts(many: Sequence[Facts]) -> Facts:
 class LocalEngine(ShardEngine):
     """Shards in this process, handled by threads.
 
-    Rows that are one sample are grown as in memory, unless limits or a checkpoint ask for rounds.
+    Rows that are one sample are grown as in memory, unless limits ask for rounds, or a checkpoint
+    of a sample of more than ``QUICK_VALUES`` values.
 
     Parameters
     ----------
@@ -324,6 +329,8 @@ class LocalEngine(ShardEngine):
         Rows that are left out of growing.
     """
 
+    gather_values = Limits.gather_values
+
     def __init__(
         self,
         parts: Sequence[Sample],
@@ -335,6 +342,8 @@ class LocalEngine(ShardEngine):
     ) -> None:
         super().__init__(bins, n_classes)
         self._parts, self._n_threads, self._aside = parts, n_threads, aside
+        # rows are at hand: nodes are finished as soon as there is room for their values
+        self.gather_rows = self.gather_values // max(1, bins.n_columns)
 
     def ready(self) -> None:
         """Code the rows, if that was not done."""

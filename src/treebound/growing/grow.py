@@ -191,10 +191,15 @@ def grow_on_engine(
     -------
     Tree
     """
-    from treebound.growing.checkpoint import Checkpoint
+    from treebound.growing.checkpoint import Checkpoint, check_checkpoint
+    from treebound.growing.engine import QUICK_VALUES
 
-    if engine.sample is not None and limits is None and checkpoint is None:
-        return grow(engine.sample, options, progress=progress)
+    check_checkpoint(checkpoint)
+    sample = engine.sample
+    if sample is not None and limits is None:
+        quick = sample.n_rows * len(columns) <= QUICK_VALUES
+        if checkpoint is None or (quick and not os.path.exists(checkpoint)):
+            return grow(sample, options, progress=progress)
     facts = engine.facts
     columns = tuple(
         column.with_missing(column.missing or bool(missing))

@@ -666,6 +666,31 @@ def column_codes(Bins bins, codes, Py_ssize_t j):
     return np.asarray(found)
 
 
+def take_rows(columns, const uint32_t[::1] rows):
+    """Some rows of columns; a C-ordered matrix is read once, not once a column."""
+    cdef list taken = [np.empty(len(rows), dtype=values.dtype) for values in columns]
+    cdef Py_ssize_t start, stop, i
+    cdef Source source, target
+    cdef size_t size
+    for start in range(0, len(rows), BLOCK):
+        stop = min(start + BLOCK, len(rows))
+        for values, mine in zip(columns, taken):
+            source = source_of(values, 0)
+            target = source_of(mine, 0)
+            size = target.stride
+            if size == 8:
+                for i in range(start, stop):
+                    (<int64_t*>target.first)[i] = (
+                        <const int64_t*>(source.first + rows[i] * source.stride)
+                    )[0]
+                continue
+            for i in range(start, stop):
+                memcpy(
+                    <char*>target.first + i * size, source.first + rows[i] * source.stride, size
+                )
+    return taken
+
+
 def count_shard(
     Bins bins, codes, const uint16_t[::1] labels, const int64_t[::1] units,
     const uint32_t[::1] rows, const int64_t[::1] starts, const int32_t[::1] slots,

@@ -165,9 +165,8 @@ cdef class ShardDriver(Driver):
         while True:
             self.settle_leaves(fresh)
             self.replay()
-            if not self.reached and self.small:
+            if not self.reached:
                 self.finish()
-                self.replay()
             if not self.reached:
                 break
             self.rounds += 1
@@ -634,24 +633,28 @@ cdef class ShardDriver(Driver):
 
     # -- small nodes -------------------------------------------------------------------------
 
-    cdef int finish(self) except -1:
-        """Grow what is below small leaves in one place, some at a time."""
-        cdef list some = []
-        cdef double cutoff = self.cutoff()
-        held = 0
+    def finish(self):
+        """Grow what is below small leaves, each in one place, the most promising first."""
+        # Those that are reached tell which of the others never are.
         most = self.limits.gather_values * self.engine.places // max(1, self.n_columns)
-        for leaf in [*self.small, None]:
-            rows = 0 if leaf is None else self.tree.rows_in(leaf.node)
-            if some and (leaf is None or held + rows > most):
-                found = self.engine.finish([self.subtree(one, cutoff) for one in some])
-                self.passed(some)
-                for one, arrays in zip(some, found):
-                    self.attach(one.node, arrays)
-                some, held = [], 0
-            some.append(leaf)
-            held += rows
-        self.small = []
-        return 0
+        at_once = len(self.small) if self.max_leaves < 0 else self.engine.places
+        self.small.sort(key=lambda leaf: -self.most_priority(leaf.node))
+        while self.small:
+            some, held = [], 0
+            for leaf in self.small[:at_once]:
+                held += self.tree.rows_in(leaf.node)
+                if held <= most or not some:
+                    some.append(leaf)
+            cutoff = self.cutoff()
+            found = self.engine.finish([self.subtree(leaf, cutoff) for leaf in some])
+            self.passed(some)
+            for leaf, arrays in zip(some, found):
+                self.attach(leaf.node, arrays)
+            self.replay()
+            cutoff = self.cutoff()
+            rest = [leaf for leaf in self.small if leaf not in some]
+            self.small = [leaf for leaf in rest if self.most_priority(leaf.node) >= cutoff]
+            at_once *= 2
 
     cdef object subtree(self, Leaf leaf, double cutoff):
         depth = self.options["max_depth"] - self.tree.nodes[leaf.node].depth

@@ -27,6 +27,7 @@ from treebound.growing._kernels import (
     grow_arrays,
     keys_of,
     look_into_shard,
+    take_rows,
 )
 from treebound.growing.questions import Answer, Question, ShardSplit, answer_of
 from treebound.growing.spill import ArrayValues, SpillFile, Values
@@ -263,12 +264,12 @@ def gather_rows(bundle: Bundle, slots: Sequence[int]) -> list[Piece]:
     for shard, rows in zip(bundle.shards, bundle.rows, strict=True):
         columns = [shard.column(j, bundle.bins) for j in range(bundle.bins.n_columns)]
         for pieces, slot in zip(found, slots, strict=True):
-            ids: Any = rows.of(slot)
-            if len(ids) == len(shard.labels):
-                ids = slice(None)  # all rows, in their order: nothing is copied
+            ids = rows.of(slot)
             units = None if shard.units is None else shard.units[ids]
             labels = shard.labels[ids].astype(np.int32)
-            pieces.append(Piece([values[ids] for values in columns], labels, units))
+            # all rows, in their order, are not copied
+            taken = columns if len(ids) == len(shard.labels) else take_rows(columns, ids)
+            pieces.append(Piece(taken, labels, units))
     return [_joined(pieces) for pieces in found]
 
 

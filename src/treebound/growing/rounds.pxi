@@ -427,18 +427,22 @@ cdef class ShardDriver(Driver):
         cdef dict groups
         cdef Leaf leaf
         limits = self.limits
+        most_asked = limits.gather_values // limits.few_values  # intervals of a request, about
         while pending:
-            groups, waiting = {}, []
+            groups, waiting, n = {}, [], 0
             for leaf in pending:
+                if n > most_asked:
+                    waiting.append(leaf)
+                    continue
                 wanted = self.wanted(leaf)
                 for j, ats in wanted.items():
                     groups.setdefault(j, []).append((leaf, ats))
+                    n += len(ats)
                 if wanted:
                     waiting.append(leaf)
             pending = waiting
             if not pending:
                 break
-            n = sum([len(ats) for some in groups.values() for _, ats in some])
             most = max(limits.most_values // n, limits.few_values)
             # slices of an interval: a power of two, fewer where there are many intervals
             bits = min(max(int(8 * limits.most_values // n).bit_length() - 1, 2), 8)

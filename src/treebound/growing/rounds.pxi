@@ -102,7 +102,6 @@ cdef class ShardDriver(Driver):
     cdef list ranges, held, reached, small
     cdef CodedBins coded
     cdef Binned* binned         # the bins; their rows are elsewhere
-    cdef Counted wide           # counts of refined columns: 64 bits, with rows
     cdef int64_t unit
     cdef Finder finder
     cdef Py_ssize_t room        # bins of the profile
@@ -121,9 +120,6 @@ cdef class ShardDriver(Driver):
         self.open, self.small = {}, []
         self.column_bounds = <ColumnBounds*>allocate(n_columns, sizeof(ColumnBounds))
         self.task.splits = <Split*>allocate(n_columns, sizeof(Split))
-        self.wide.weights = &self.unit
-        self.wide.n_classes = n_classes
-        self.wide.stride = n_classes + 1
         self.set_bins()
 
     def __dealloc__(self):
@@ -137,15 +133,13 @@ cdef class ShardDriver(Driver):
         cdef const uint8_t[::1] single
         cdef Py_ssize_t j
         facts = self.engine.facts
-        weighted = not facts.total.ones or facts.n_rows >= 2**32
         free_finder(&self.finder)
         memset(&self.finder, 0, sizeof(Finder))
-        self.coded = CodedBins(bins, self.problem.n_classes, weighted)
+        self.coded = CodedBins(bins, self.problem.n_classes, True)
         self.binned = &self.coded.data
         self.binned.problem = &self.problem
         self.binned.sources = self.sources
-        if weighted:
-            self.binned.counted.weights = &self.unit
+        self.binned.counted.weights = &self.unit
         self.ranges = [key_ranges(bins, facts, j) for j in range(self.n_columns)]
         self.held = [np.append(ranges.single, 0).astype(np.uint8) for ranges in self.ranges]
         for j in range(self.n_columns):
@@ -407,13 +401,21 @@ cdef class ShardDriver(Driver):
         for start in range(0, len(counted), at_once):
             some = counted[start : start + at_once]
             found = self.engine.count(np.array([one.slot for one in some], dtype=np.int32))
-            tables.update(zip(some, found))
+            tables.update(zip(some, self.with_rows(found)))
             self.passed(leaves)
         for leaf, other in rest:
             tables[leaf] = leaf.table - tables[other]
         for leaf, table in tables.items():
             leaf.table = table
         return 0
+
+    cdef object with_rows(self, tables):
+        """Counts of 64 bits, with the rows of a bin after its classes."""
+        if tables.shape[1] == self.binned.counted.n_cells:
+            return tables
+        cells = tables.reshape(len(tables), -1, self.problem.n_classes)
+        rows = cells.sum(axis=2, keepdims=True, dtype=np.int64)
+        return np.concatenate([cells, rows], axis=2, dtype=np.int64).reshape(len(tables), -1)
 
     cdef int resolve(self, list leaves) except -1:
         """Look into bins until the splits of all leaves that may be reached are known."""
@@ -475,28 +477,13 @@ cdef class ShardDriver(Driver):
 
     # -- the search of one leaf --------------------------------------------------------------
 
-    cdef const void* histogram(self, Leaf leaf) except NULL:
-        """The counts of a leaf; those of 64 bits have rows after the classes."""
-        cdef size_t place
-        table, n_classes = leaf.table, self.problem.n_classes
-        if self.binned.counted.weights != NULL and table.size < self.binned.counted.n_cells:
-            table = table.reshape(-1, n_classes)
-            table = np.column_stack([table, table.sum(axis=1)]).ravel()
-        leaf.table = np.ascontiguousarray(table)
-        place = leaf.table.ctypes.data
-        return <const void*>place
-
     cdef object intervals(self, Leaf leaf, Py_ssize_t j):
         """What the leaf has of a column so far."""
         if j in leaf.refined:
             return leaf.refined[j]
         cdef const CodedColumn* column = &self.binned.columns[j]
         cdef Py_ssize_t stride = self.binned.counted.stride, n = column.coder.n_bins + 1
-        part = leaf.table[column.offset : column.offset + n * stride].reshape(n, stride)
-        table = np.empty((n, self.problem.n_classes + 1), dtype=np.int64)
-        table[:, :stride] = part
-        if stride == self.problem.n_classes:
-            np.sum(part, axis=1, out=table[:, stride], dtype=np.int64)
+        table = leaf.table[column.offset : column.offset + n * stride].reshape(n, stride)
         ranges = self.ranges[j]
         code = np.arange(len(ranges.single), dtype=np.int32)
         return Intervals(table, ranges.single, code, ranges.low, ranges.high)
@@ -519,7 +506,8 @@ cdef class ShardDriver(Driver):
             self.room = 2 * (n_bins + 1)
             init_profile(&self.finder.profile, self.room, self.problem.n_classes)
         read_profile(
-            &self.finder.profile, j, &table[0, 0], 0, n_bins, &self.wide, &self.task.view
+            &self.finder.profile, j, &table[0, 0], 0, n_bins, &self.binned.counted,
+            &self.task.view,
         )
         return 0
 
@@ -530,7 +518,7 @@ cdef class ShardDriver(Driver):
         cdef Py_ssize_t j
         self.set_task(&self.task, leaf.node, True)
         finder.node = &self.task.view
-        finder.histogram = self.histogram(leaf)
+        finder.histogram = <const void*><size_t>leaf.table.ctypes.data
         finder.floor = self.task.least
         for j in range(self.n_columns):
             bounds = &self.column_bounds[j]
@@ -764,19 +752,10 @@ cdef class ShardDriver(Driver):
 
     cdef list resume(self, dict arrays, object leaves):
         """Take the nodes of a checkpoint, and divide the rows down to some leaves."""
-        cdef dict parent = {}
         cdef int32_t node
-        cdef list fresh = np.asarray(self.attach(0, arrays))[leaves].tolist()
-        for node in range(self.tree.n_nodes):
-            if self.tree.nodes[node].left >= 0:
-                parent[self.tree.nodes[node].left] = parent[self.tree.nodes[node].right] = node
-        wanted = set(fresh)
-        for child in fresh:
-            while child in parent:
-                child = parent[child]
-                wanted.add(child)
+        fresh = set(np.asarray(self.attach(0, arrays))[leaves].tolist())
         level = [0] if fresh else []
-        while any([node not in fresh for node in level]):
+        while not fresh.issuperset(level):
             splits, below = [], []
             for slot, node in enumerate(level):
                 if node in fresh:
@@ -784,7 +763,7 @@ cdef class ShardDriver(Driver):
                     below.append(node)
                     continue
                 pair = (self.tree.nodes[node].left, self.tree.nodes[node].right)
-                kept = [child in wanted for child in pair]
+                kept = [child in fresh or self.tree.nodes[child].left >= 0 for child in pair]
                 splits.append(self.known_split(slot, node, kept))
                 below += [child for child, keep in zip(pair, kept) if keep]
             self.engine.divide(splits)

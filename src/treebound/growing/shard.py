@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from treebound.data import Matrix, Sample
 from treebound.data.parts import PartRows
+from treebound.data.spill import ArrayValues, SpillFile, Values
 from treebound.data.weights import WeightTotal
 from treebound.growing._kernels import (
     Bins,
@@ -30,7 +31,6 @@ from treebound.growing._kernels import (
     take_rows,
 )
 from treebound.growing.questions import Answer, Question, ShardSplit, answer_of
-from treebound.growing.spill import ArrayValues, SpillFile, Values
 from treebound.tree.model import Tree
 from treebound.tree.naming import naming_rows_of_part, row_keys
 from treebound.tree.node_sums import WeightTotals, class_sums
@@ -128,7 +128,7 @@ class Bundle(NamedTuple):
 
 def code_part(part: PartRows, bins: Bins, file: SpillFile) -> Coded:
     """Code some rows whose values are kept in a file, and those that are left out."""
-    coded = code_sample(part.kept, bins, file.write(part.kept, bins))
+    coded = code_sample(part.kept, bins, file.write(part.kept, bins.by_code))
     others = part.aside
     if others is None:
         return coded

@@ -28,6 +28,7 @@ from treebound.certificate import (
     learn_apart,
     search_trees,
 )
+from treebound.classifier.progress import Watch
 from treebound.data import Matrix, Sample
 from treebound.data.findings import warn_of_findings
 from treebound.data.folds import LeftOut, folds
@@ -43,7 +44,6 @@ from treebound.growing._kernels import Bins
 from treebound.growing.checkpoint import check_checkpoint
 from treebound.growing.engine import Engine, LocalEngine, stream_engine
 from treebound.growing.grow import FINE_BINS
-from treebound.growing.progress import Watch
 from treebound.model import Model, row_counts
 from treebound.parameters import FitParameters
 from treebound.pruning import PRUNERS, BoundPruner, Pruner, PruningResult

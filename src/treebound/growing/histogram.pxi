@@ -324,10 +324,11 @@ cdef Py_ssize_t part_binned(
 
 cdef void set_sides(const Binned* data, const Split* split) noexcept nogil:
     """The side of each code."""
-    cdef Py_ssize_t missing = data.columns[split.column].coder.n_bins
+    cdef Py_ssize_t missing = data.columns[split.column].coder.n_bins, code
     memset(data.sides, RIGHT, missing + 1)
     if data.sources[split.column].kind == NOMINAL:
-        data.sides[split.bin] = LEFT
+        for code in range(missing + 1):
+            data.sides[code] = LEFT if takes(split, code) else RIGHT
         return
     memset(data.sides, LEFT, split.bin + 1)
     if split.inside:

@@ -71,10 +71,15 @@ cdef struct Split:
     double low          # the neighbours of a threshold that is bounded
     double high
     # Of nodes with histograms only:
-    Py_ssize_t bin      # the last bin on the left, or the category
+    Py_ssize_t bin      # thresholds: the last bin on the left
     Py_ssize_t follow   # the first bin on the right; -1: only missing rows there
     bint inside         # whether the split lies inside the bin
     bint exact          # whether the threshold is ``low``, as it was asked for
+
+
+cdef inline bint takes(const Split* split, Py_ssize_t category) noexcept nogil:
+    """Whether a category goes left; the one after all others is that of missing values."""
+    return category == split.place
 
 
 cdef struct Rules:

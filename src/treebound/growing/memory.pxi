@@ -335,23 +335,22 @@ cdef class Grower(Driver):
         cdef Py_ssize_t i, row, place = 0
         cdef double value
         cdef bint to_left
+        split.place = first.category
         for i in range(node.start, node.stop):
             row = self.binned.rows[i] if home == NULL else home.rows[i]
             if home != NULL and home.ids != NULL:
                 row = home.ids[row]
             value = value_at(source, row)
             if first.category >= 0:
-                to_left = value == first.category or (
-                    value != value and first.category == source.n_categories
-                )
+                to_left = takes(split, source.n_categories if value != value else <Py_ssize_t>value)
             else:
                 place += value <= first.threshold
                 split.misses |= value != value
                 to_left = first.missing_left if value != value else value <= first.threshold
             left[self.problem.n_classes] += to_left
             left[self.problem.labels[row]] += to_left * weight_of(row, &self.problem)
-        split.place = place if first.category < 0 else first.category
-        split.bin = first.category
+        if first.category < 0:
+            split.place = place
         if home == NULL and first.category < 0:
             split.inside = True
             split.bin = bin_of(&self.binned.columns[first.column].coder, first.threshold)
@@ -499,14 +498,16 @@ cdef class Grower(Driver):
 
     cdef int search_categories(self, int32_t index) except -1 nogil:
         cdef Task* task = &self.sorted.tasks[0]
-        cdef Py_ssize_t g, code, missing = self.sources[0].n_categories
+        cdef uint32_t code
+        cdef Py_ssize_t g
         self.set_task(task, index, True)
         task.splits[0] = no_split(0)
         for g in range(self.next_code.shape[0] if may_ask(0, &task.view) else 0):
             if self.next_code[g] < self.group_ends[g]:
-                code = self.codes[self.next_code[g]]
-                try_counts(
-                    &task.view, &self.cells[code, 0], code, code == missing, &task.splits[0]
+                code = <uint32_t>self.codes[self.next_code[g]]
+                try_categories(
+                    &self.cells[0, 0], &code, 1, self.sources[0].n_categories, &task.view,
+                    &task.splits[0],
                 )
         self.conclude(task)
         return 0

@@ -298,12 +298,16 @@ cdef class ShardDriver(Driver):
         return found
 
     cdef object shard_split(self, Leaf leaf, list kept):
-        """Where the rows of each code go."""
         cdef const Split* split = &self.tree.nodes[leaf.node].split
+        return ShardSplit(
+            leaf.slot, split.column, self.sides(split), split.low, kept[0], kept[1]
+        )
+
+    cdef object sides(self, const Split* split):
+        """Where the rows of each code go."""
         cdef Py_ssize_t n_codes = self.binned.columns[split.column].coder.n_bins + 1
         set_sides(self.binned, split)
-        sides = np.frombuffer((<const char*>self.binned.sides)[:n_codes], dtype=np.uint8)
-        return ShardSplit(leaf.slot, split.column, sides, split.low, kept[0], kept[1])
+        return np.frombuffer((<const char*>self.binned.sides)[:n_codes], dtype=np.uint8)
 
     cdef object all_left(self, slot):
         """All rows to the left, and no right."""
@@ -610,7 +614,7 @@ cdef class ShardDriver(Driver):
         bin = bins[j]
         table = self.intervals(leaf, j).table
         if self.sources[j].kind == NOMINAL:
-            leaf.left = table[bin].copy()
+            leaf.left = table[self.sides(&node.split) == LEFT].sum(axis=0)
         else:
             leaf.left = table[: bin + 1].sum(axis=0)
             if node.split.missing_left:

@@ -63,7 +63,6 @@ cdef struct Finder:
     Profile profile
     Scratch* scratch
     uint8_t* wanted        # by code
-    int64_t* counts        # n_classes + 1
     Gathered gathered      # rows of the bins being searched
     Py_ssize_t n_gathered  # capacity
     double floor
@@ -583,14 +582,12 @@ cdef int init_finder(Finder* finder, const Binned* data, Scratch* scratch) excep
     finder.scratch = scratch
     init_profile(&finder.profile, data.most_codes, data.problem.n_classes)
     finder.wanted = <uint8_t*>zeros(data.most_codes + 1, 1)
-    finder.counts = <int64_t*>zeros(data.problem.n_classes + 1, sizeof(int64_t))
     return 0
 
 
 cdef void free_finder(Finder* finder) noexcept nogil:
     free_profile(&finder.profile)
     free(finder.wanted)
-    free(finder.counts)
     free(finder.gathered.rows)
     free(finder.gathered.labels)
     free(finder.gathered.weights)
@@ -623,25 +620,24 @@ cdef ColumnBounds bounds_of_column(Finder* finder, Py_ssize_t j) noexcept nogil:
 
 
 cdef Split best_category(Finder* finder, Py_ssize_t j) noexcept nogil:
-    """``x == category`` for every category that occurs; missing is one more."""
+    """The best split of a nominal column."""
     cdef const CodedColumn* column = &finder.data.columns[j]
-    cdef Py_ssize_t n_classes = finder.node.problem.n_classes, code, k
-    cdef const uint32_t* narrow = <const uint32_t*>finder.histogram + column.offset
-    cdef const int64_t* wide = <const int64_t*>finder.histogram + column.offset
-    cdef int64_t* counts = finder.counts
+    cdef Py_ssize_t n_classes = finder.node.problem.n_classes, n_codes = column.coder.n_bins + 1
+    cdef const uint32_t* cell = <const uint32_t*>finder.histogram + column.offset
+    cdef const int64_t* table = <const int64_t*>finder.histogram + column.offset
+    cdef int64_t* counts = finder.profile.left
+    cdef Py_ssize_t code, k
     cdef Split best = no_split(j)
-    for code in range(column.coder.n_bins + 1):
-        if finder.data.counted.weights != NULL:
-            memcpy(counts, wide, (n_classes + 1) * sizeof(int64_t))
-        else:
+    if finder.data.counted.weights == NULL:
+        table = finder.profile.left
+        for code in range(n_codes):
             counts[n_classes] = 0
             for k in range(n_classes):
-                counts[k] = narrow[k]
-                counts[n_classes] += counts[k]
-        narrow += n_classes
-        wide += n_classes + 1
-        if counts[n_classes]:
-            try_counts(finder.node, counts, code, code == column.coder.n_bins, &best)
+                counts[k] = cell[k]
+                counts[n_classes] += cell[k]
+            counts += n_classes + 1
+            cell += n_classes
+    try_categories(table, NULL, n_codes, n_codes - 1, finder.node, &best)
     return best
 
 

@@ -361,9 +361,19 @@ cdef Py_ssize_t mark(
     Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
 ) noexcept nogil:
     """Mark the rows of a node that go left, and count them."""
-    if data.columns[split.column].kind == NOMINAL:
-        return mark_category(data, start, stop, split, left_counts)
-    return mark_sorted(data, start, stop, split, left_counts)
+    cdef const Column* column = &data.columns[split.column]
+    cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1)
+    cdef Py_ssize_t i, row, n_left = 0
+    cdef bint to_left
+    if column.kind != NOMINAL:
+        return mark_sorted(data, start, stop, split, left_counts)
+    for i in range(start, stop):
+        row = data.rows[i]
+        to_left = takes(split, column.cells[row] // stride)
+        data.goes_left[row] = to_left
+        n_left += to_left
+        left_counts[data.problem.labels[row]] += to_left * weight_of(row, &data.problem)
+    return n_left
 
 
 cdef Py_ssize_t mark_sorted(
@@ -382,24 +392,6 @@ cdef Py_ssize_t mark_sorted(
         if i < middle or i >= missing:
             left_counts[label_of(entries[i], &packing)] += weight_of(row, &data.problem)
     return split.place + stop - missing
-
-
-cdef Py_ssize_t mark_category(
-    Sorted* data, Py_ssize_t start, Py_ssize_t stop, const Split* split, int64_t* left_counts
-) noexcept nogil:
-    """Mark the rows whose cells are those of the category; missing is one more."""
-    cdef const Column* column = &data.columns[split.column]
-    cdef uint32_t stride = <uint32_t>(data.problem.n_classes + 1)
-    cdef uint32_t low = <uint32_t>split.place * stride
-    cdef uint8_t to_left
-    cdef Py_ssize_t i, row, n_left = 0
-    for i in range(start, stop):
-        row = data.rows[i]
-        to_left = column.cells[row] - low < stride
-        data.goes_left[row] = to_left
-        n_left += to_left
-        left_counts[data.problem.labels[row]] += to_left * weight_of(row, &data.problem)
-    return n_left
 
 
 cdef inline Py_ssize_t row_in(item_t item, const Packing* packing) noexcept nogil:

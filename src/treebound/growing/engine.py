@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
-from operator import add
+from operator import add, attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,7 +34,6 @@ from treebound.growing.shard import (
     gather_rows,
     grow_subtree,
     join_pieces,
-    last_names,
     look_into,
     make_bundle,
     name_splits,
@@ -42,6 +41,7 @@ from treebound.growing.shard import (
     sum_aside,
 )
 from treebound.tree.model import Tree
+from treebound.tree.naming import last_names
 from treebound.tree.node_sums import NodeSums, WeightTotals, class_sums, summed_up
 
 # So many are grown in seconds: a checkpoint would not be of use.
@@ -204,12 +204,14 @@ class ShardEngine(Engine):
             )[0]
             for group in groups
         ]  # fmt: skip
-        self._counts: NDArray[np.int64] = self.reduce(sum_of, self.map(_counts_of, self._bundles))
+        self._counts: NDArray[np.int64] = self.reduce(
+            sum_of, self.map(attrgetter("counts"), self._bundles)
+        )
 
     def recode(self, bins: Bins) -> None:
         self.bins = bins
         self._bundles = self.keep(self.map(recode, self.bundles, self.broadcast(bins)))
-        facts = self.reduce(_add_facts, self.map(_facts_of, self._bundles))
+        facts = self.reduce(partial(reduce, add), self.map(attrgetter("facts"), self._bundles))
         self._facts = replace(facts, total=self._facts.total, aside=self._facts.aside)
 
     def count(self, slots: NDArray[np.int32]) -> NDArray[Any]:
@@ -268,20 +270,6 @@ def sum_of(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """The sum of arrays; none of them is changed."""
     total: NDArray[Any] = reduce(np.add, tables)
     return total
-
-
-def _counts_of(bundle: Any) -> NDArray[np.int64]:
-    counts: NDArray[np.int64] = bundle.counts
-    return counts
-
-
-def _facts_of(bundle: Any) -> Facts:
-    facts: Facts = bundle.facts
-    return facts
-
-
-def _add_facts(many: Sequence[Facts]) -> Facts:
-    return reduce(add, many)
 
 
 # -- in this process -------------------------------------------------------------------------------

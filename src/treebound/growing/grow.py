@@ -131,10 +131,10 @@ def grow(
         crossing=crossing,
         progress=tell,
     )
-    masses_of_nodes = arrays["counts"] * total.unit
-    arrays["counts"] = sample_sums(masses_of_nodes, sample.factors, is_whole(sample.weight))
+    counts = arrays.pop("counts") * total.unit
     tree = Tree(
         **arrays,
+        counts=sample_sums(counts, sample.factors, is_whole(sample.weight)),
         columns=columns,
         classes=sample.classes,
         weighted=masses is not None,
@@ -222,13 +222,13 @@ def grow_on_engine(
         progress=progress,
         checkpoint=kept,
     )
-    arrays["counts"] = sample_sums(arrays["counts"] * facts.total.unit, factors, whole)
-    weighted = factors is not None or not facts.total.ones
+    counts = arrays.pop("counts") * facts.total.unit
     tree = Tree(
         **arrays,
+        counts=sample_sums(counts, factors, whole),
         columns=columns,
         classes=classes,
-        weighted=weighted,
+        weighted=factors is not None or not facts.total.ones,
         factors=factors,
         monotone=monotone,
     )

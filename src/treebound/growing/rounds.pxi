@@ -342,42 +342,36 @@ cdef class ShardDriver(Driver):
         self.open[leaf.node] = leaf
         return True
 
-    cdef int part_first(
-        self, int32_t index, const FirstSplit* first, Split* split, int64_t* left
-    ) except -1 nogil:
+    cdef int part_first(self, int32_t index, Split* split, int64_t* left) except -1 nogil:
         cdef Py_ssize_t k
         with gil:
-            counts = self.left_of_first(
-                first.column, first.threshold, first.category, first.missing_left, split
-            )
+            counts = self.left_of_first(split)
             self.asked.left = counts
             for k in range(self.problem.n_classes + 1):
                 left[k] = counts[k]
         return 0
 
-    cdef object left_of_first(
-        self, Py_ssize_t j, double threshold, int32_t category, bint missing_left, Split* split
-    ):
+    cdef object left_of_first(self, Split* split):
         """What goes left: class weights, then rows."""
         # Values are looked at in the bin of the threshold, and in the one before it: an engine may
         # have bins that begin a little later.
+        cdef Py_ssize_t j = split.column
         mine = self.intervals(self.asked, j)
-        split.place = category
-        if category >= 0:
-            return mine.table[category].copy()
-        last = self.engine.bins.bin_of(j, threshold)
+        if self.sources[j].kind == NOMINAL:
+            return mine.table[self.sides(split) == LEFT].sum(axis=0)
+        last = self.engine.bins.bin_of(j, split.low)
         inside = [bin for bin in (last - 1, last) if bin >= 0 and not mine.single[bin]]
         if inside:
             group = [(self.asked.slot, mine, inside)]
             question = ask(group, self.ranges[j], 2**62, 2)
             mine = refined(group, len(inside), self.engine.look({j: question})[j])[0]
             self.passed([self.asked])
-        at_most = mine.high <= keys_of(np.array([threshold]))[0]
+        at_most = mine.high <= keys_of(np.array([split.low]))[0]
         below = (mine.code < last - 1) | ((mine.code <= last) & at_most)
         counts = mine.table[:-1][below].sum(axis=0)
         split.place = counts[self.problem.n_classes]
-        split.misses = mine.table[-1, self.problem.n_classes] > 0
-        return counts + mine.table[-1] if missing_left else counts
+        split.misses |= mine.table[-1, self.problem.n_classes] > 0
+        return counts + mine.table[-1] if split.missing_left else counts
 
     cdef bint tells_little(self, Leaf root) except -1:
         """Whether many rows of the root are in bins that may hold its split."""
@@ -672,75 +666,6 @@ cdef class ShardDriver(Driver):
         limits = [self.tree.limits_of(leaf.node)[i] for i in range(self.tree.n_limits)]
         return {**self.rules_as_given, "root": (node.n_first, node.groups, limits)}
 
-    cdef int32_t[::1] attach(self, int32_t index, dict arrays):
-        """Put a subtree, as arrays in pre-order, in the place of a leaf; the nodes' numbers."""
-        cdef const int32_t[::1] feature = arrays["feature"], category = arrays["category"]
-        cdef const int32_t[::1] left = arrays["left"], right = arrays["right"]
-        cdef const double[::1] threshold = arrays["threshold"]
-        cdef const uint8_t[::1] missing_left = arrays["missing_left"].view(np.uint8)
-        cdef const int64_t[:, ::1] counts = arrays["counts"]
-        cdef const int64_t[::1] rows = arrays["rows"]
-        cdef int32_t[::1] numbers = np.empty(len(feature), dtype=np.int32)
-        cdef Py_ssize_t i
-        numbers[0] = index
-        for i in range(feature.shape[0]):
-            if feature[i] < 0:
-                continue
-            self.add_children(numbers[i])
-            numbers[left[i]] = self.tree.nodes[numbers[i]].left
-            numbers[right[i]] = self.tree.nodes[numbers[i]].right
-            self.set_counts(numbers[left[i]], counts[left[i]], rows[left[i]])
-            self.set_counts(numbers[right[i]], counts[right[i]], rows[right[i]])
-            self.set_split(
-                numbers[i], feature[i], threshold[i], category[i], missing_left[i], counts[left[i]]
-            )
-        return numbers
-
-    cdef int set_counts(
-        self, int32_t index, const int64_t[::1] counts, Py_ssize_t rows
-    ) except -1:
-        cdef Py_ssize_t k
-        self.tree.nodes[index].start = 0
-        self.tree.nodes[index].stop = rows
-        for k in range(self.tree.n_classes):
-            self.tree.counts_of(index)[k] = counts[k]
-        self.settle(index)
-        return 0
-
-    cdef int set_split(
-        self, int32_t index, Py_ssize_t feature, double threshold, int32_t category,
-        bint missing_left, const int64_t[::1] left,
-    ) except -1:
-        """Set a split that is known, and the priority that its left counts give."""
-        cdef Node* node = &self.tree.nodes[index]
-        cdef Profile* profile = &self.finder.profile
-        self.set_task(&self.task, index, True)
-        node.split.column = feature
-        node.split.missing_left = missing_left
-        node.threshold = threshold
-        node.category = category
-        node.state = FOUND
-        node.priority = self.priority_with(
-            node,
-            score_left(&left[0], profile.none, &self.task.view, profile.scratch),
-        )
-        if self.was_first(node):
-            node.priority = INFINITY
-        return self.pass_rules_on(index)
-
-    cdef bint was_first(self, Node* node) noexcept:
-        """Whether the split of a node is one of those that come first, which are then used up."""
-        cdef const FirstSplit* first
-        while node.n_first < self.n_firsts:
-            first = &self.firsts[node.n_first]
-            node.n_first += 1
-            if node.split.column == first.column and (
-                node.category == first.category if first.category >= 0
-                else node.threshold == first.threshold
-            ):
-                return True
-        return False
-
     # -- checkpoints -------------------------------------------------------------------------
 
     cdef int keep(self, list leaves) except -1:
@@ -778,13 +703,12 @@ cdef class ShardDriver(Driver):
         """By the values: bins may be others than they were."""
         cdef const Node* node = &self.tree.nodes[index]
         cdef Py_ssize_t j = node.split.column, n_bins = self.engine.bins.n_bins[j]
-        if node.category >= 0:
-            sides = np.arange(n_bins + 1) == node.category
-        elif self.engine.bins.by_code[j]:
-            sides = np.arange(n_bins + 1) <= node.threshold
+        if self.sources[j].kind == NOMINAL:
+            sides = self.sides(&node.split)
         else:
             sides = np.full(n_bins + 1, LOOK)
-        if node.category < 0:
+            if self.engine.bins.by_code[j]:
+                sides = np.arange(n_bins + 1) <= node.threshold
             sides[n_bins] = node.split.missing_left
         return ShardSplit(slot, j, sides.astype(np.uint8), node.threshold, kept[0], kept[1])
 

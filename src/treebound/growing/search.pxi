@@ -211,25 +211,12 @@ cdef inline int64_t rows_of(const Profile* profile, Py_ssize_t t) noexcept nogil
 cdef double score_left(
     const int64_t* left, const int64_t* base, const NodeView* node, int64_t* total
 ) noexcept nogil:
-    """The score with these counts on the left, with the same arithmetic as the scans."""
-    cdef const Problem* problem = node.problem
-    cdef Pair pair
-    cdef int64_t ones, weight
+    """The score with these counts on the left."""
+    cdef int64_t weight = weight_in(left, base, node.problem.n_classes)
     cdef Py_ssize_t k
-    if problem.n_classes == 2 and problem.criterion != MISCLASSIFICATION:
-        pair = pair_of(node)
-        ones = left[1] + base[1]
-        weight = left[0] + base[0] + ones
-        if not 0 < weight < node.weight:
-            return node.purity
-        return left_and_right(&pair, weight, ones, problem) / scale(&pair, weight, problem)
-    weight = 0
-    for k in range(problem.n_classes):
+    for k in range(node.problem.n_classes):
         total[k] = left[k] + base[k]
-        weight += total[k]
-    if not 0 < weight < node.weight:
-        return node.purity
-    return score_of(total, node)
+    return score_of(total, node) if 0 < weight < node.weight else node.purity
 
 
 cdef void limit_boundaries(Profile* profile, int side) noexcept nogil:

@@ -215,6 +215,24 @@ def test_labels_that_are_read_apart(client, tmp_path):
         assert model.score(X, labels) == expected.score(table.drop(columns="label"), table["label"])
 
 
+def test_labels_of_the_same_files_are_read_with_their_rows(client, tmp_path):
+    """Where the divisions are not known too; rows that were chosen apart go by their place."""
+    from treebound.dask.collections import partitions
+
+    table = frame(400).drop(columns=["weight", "size"])
+    for k in range(4):
+        part = table.iloc[100 * k : 100 * k + 100].reset_index(drop=True)
+        part.to_parquet(tmp_path / f"{k}.parquet")
+    lazy = dd.read_parquet(tmp_path)
+    X, y = lazy.drop(columns="label"), lazy["label"]
+    assert not X.known_divisions
+    assert len(partitions(X, y, None).pieces[0]) == 1
+    assert len(partitions(X[X["count"] > 3], y[X["count"] > 3], None).pieces[0]) == 2
+    options = {"pruning": None, "max_leaves": 12}
+    expected = BoundTreeClassifier(**options).fit(table.drop(columns="label"), table["label"])
+    assert_same(DaskBoundTreeClassifier(**options).fit(X, y), expected)
+
+
 def test_rows_of_a_large_table_are_left_out_by_number(client, monkeypatch):
     monkeypatch.setattr("treebound.pruning.bound.MOST_VALUES", 400)
     table = frame(2000)

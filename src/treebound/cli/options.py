@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Group, Parameter
 
+from treebound._validation import invalid
+
 if TYPE_CHECKING:
     from treebound.data import Column, Sample
     from treebound.data.files import RawTable
@@ -92,10 +94,7 @@ class FileOptions:
             named = {"tab": "\t", "\\t": "\t", "whitespace": "whitespace"}
             separator = named.get(self.sep, self.sep)
             if separator != "whitespace" and len(separator) != 1:
-                raise ValueError(
-                    "The option --sep must be one character, 'tab' or 'whitespace'. "
-                    f"Got {self.sep!r} instead."
-                )
+                raise invalid("sep", "", "one character, 'tab' or 'whitespace'", self.sep)
             layout = replace(layout, separator=separator)
         for option in ("encoding", "decimal"):
             value = getattr(self, option)
@@ -192,10 +191,7 @@ def _columns(texts: Sequence[str], option: str) -> list[tuple[str, tuple[str, ..
             continue
         categories = tuple(item.strip() for item in rest.split(","))
         if not name.strip() or "" in categories or len(set(categories)) < len(categories):
-            raise ValueError(
-                f"The option --{option} must be NAME=A,B,C with each category once. "
-                f"Got {text!r} instead."
-            )
+            raise invalid(option, "", "NAME=A,B,C with each category once", text)
         columns.append((name.strip(), categories))
     return columns
 

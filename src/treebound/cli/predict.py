@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from treebound._validation import as_int
 from treebound.cli.app import app
 from treebound.cli.databases import is_database, nodes_of, refuse_file_options, relation_of
 from treebound.cli.messages import progress
@@ -64,8 +65,7 @@ def predict(
 
     form = table_form(output)
     check_output(output, form, reads=[model, data, *more, options.schema], force=force)
-    if chunk_rows < 1:
-        raise ValueError(f"The option --chunk-rows must be an int >= 1. Got {chunk_rows} instead.")
+    as_int("chunk_rows", "", chunk_rows, 1)
     loaded = with_threshold(loaded_model(model, data), threshold)
     if is_database(data):
         refuse_file_options(options, more)

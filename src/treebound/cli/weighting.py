@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
+from treebound._validation import invalid
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -44,7 +46,7 @@ class WeightOptions:
     def __post_init__(self) -> None:
         """Check the texts before a table is read."""
         if not self.balanced:
-            _pairs(self.class_weight, "class-weight")
+            _pairs(self.class_weight, "class_weight")
         _pairs(self.costs, "costs")
 
     @property
@@ -67,7 +69,7 @@ class WeightOptions:
         labels = table.raw.labels()
         classes = learn_classes(labels)[0].tolist()
         if self.class_weight and not self.balanced:
-            parameters.class_weight = by_class(self.class_weight, classes, "class-weight")
+            parameters.class_weight = by_class(self.class_weight, classes, "class_weight")
         if self.costs:
             if parameters.pruning != "bound":
                 raise ValueError(
@@ -112,7 +114,7 @@ def by_class(texts: Sequence[str], classes: Sequence[Any], option: str = "costs"
     for name, value in _pairs(texts, option):
         if name not in labels:
             raise ValueError(
-                f"The option --{option} must name classes. Got {name!r} instead. "
+                f"The {option!r} parameter must name classes. Got {name!r} instead. "
                 f"Hint: the classes are {', '.join(list(labels)[:20])}."
             )
         numbers[labels[name]] = value
@@ -128,11 +130,8 @@ def _pairs(texts: Sequence[str], option: str) -> list[tuple[str, float]]:
         except ValueError:
             number = -1.0
         if not name or not 0.0 < number < float("inf"):
-            alternative = "balanced or " if option == "class-weight" else ""
-            raise ValueError(
-                f"The option --{option} must be {alternative}LABEL=NUMBER with a number above 0. "
-                f"Got {text!r} instead."
-            )
+            alternative = "balanced or " if option == "class_weight" else ""
+            raise invalid(option, "", f"{alternative}LABEL=NUMBER with a number above 0", text)
         pairs.append((name, number))
     return pairs
 

@@ -17,7 +17,7 @@ from treebound._extras import require
 from treebound._jobs import effective_jobs
 from treebound._validation import with_parameters
 from treebound.classifier import BoundTreeClassifier
-from treebound.classifier.fitting import (
+from treebound.classifier.not_in_memory import (
     MOST_GROWN_LEAVES,
     fit_parts,
     refuse_groups,
@@ -138,18 +138,18 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         """
         with self._unchanged_on_error():
             self.checked()
-            if groups is not None:
-                refuse_groups(self, in_memory=False)
+            refuse_groups(groups)
             watch = Watch.of(verbose, callback, checkpoint)
             if columns is not None:
                 X = X[[*columns, *_names(y, sample_weight)]]
             raw = partitions(X, y, sample_weight)
             client = self._client()
             plain = [c for c in plain_numbers(X) if c not in _names(y, sample_weight)]
+            kept: list[Any] = []
             with ExitStack() as stack:
 
                 def learn(held_out: LeftOut | None) -> Schema:
-                    return self._learn(client, raw, plain, (X, y, sample_weight), held_out)
+                    return self._learn(client, raw, plain, (X, y, sample_weight), held_out, kept)
 
                 def engine(reader: PartReader, bins: Bins) -> Engine:
                     schema, read = reader.schema, _reading(reader)
@@ -163,6 +163,7 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
                         gather_rows=self._gather_rows(n_rows),
                     )  # fmt: skip
                     stack.callback(found.close)
+                    kept.clear()
                     return found
 
                 model = fit_parts(
@@ -197,15 +198,17 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         plain: list[str],
         given: tuple[Any, Any, Any],
         held_out: LeftOut | None,
+        kept: list[Any],
     ) -> Schema:
         """What columns and classes are.
 
-        Columns of plain numbers are looked at in a few partitions only. Where that fails, all are
-        read for an error with the number of the partition.
+        Columns of plain numbers are looked at in a few partitions only, which are ``kept`` until
+        they are coded. Where that fails, all are read for an error with the number of the
+        partition.
         """
         if plain and self.ordinal_features is None and isinstance(self.categorical_features, str):
             with suppress(ValueError, TypeError, PartitionError):
-                return self._learn_rest(client, raw, plain, given, held_out)
+                return self._learn_rest(client, raw, plain, given, held_out, kept)
         return self._put_together(client, raw, held_out)
 
     def _learn_rest(
@@ -215,13 +218,15 @@ class DaskBoundTreeClassifier(BoundTreeClassifier):
         plain: list[str],
         given: tuple[Any, Any, Any],
         held_out: LeftOut | None,
+        kept: list[Any],
     ) -> Schema:
         X, y, weight = given
         names = [c for c in X.columns if c not in _names(y, weight)]
         rest = partitions_of(X, y, weight, [name for name in names if name not in plain])
         schema = self._put_together(client, rest, held_out)
-        some = np.unique(np.linspace(0, len(raw) - 1, min(len(raw), _SAMPLED)).astype(int))
-        values = raw.each(client, partial(tasks.numbers, names=plain), some.tolist())
+        some = np.unique(np.linspace(0, len(raw) - 1, min(len(raw), _SAMPLED)).astype(int)).tolist()
+        kept[:] = raw.kept(client, some)
+        values = raw.each(client, partial(tasks.numbers, names=plain), some)
         return with_numbers(schema, names, values)
 
     def _put_together(self, client: Any, rows: Partitions, held_out: LeftOut | None) -> Schema:

@@ -79,6 +79,11 @@ class Partitions:
                     in_partition(number, future.result)
             raise
 
+    def kept(self, client: Any, numbers: Iterable[int]) -> list[Any]:
+        """Some partitions on the workers, which are not read again as long as this is held."""
+        pieces = [piece for k in numbers for piece in self.pieces[k]]
+        return [] if client is None else list(client.persist(pieces))
+
     def here(self, read: Callable[..., PartRows]) -> Iterator[PartRows]:
         """The rows, one partition after the other, by the local scheduler."""
         made = _dask().delayed(in_partition, pure=False)
@@ -154,14 +159,17 @@ def partitions_of(X: Any, y: Any, weight: Any, columns: list[str]) -> Partitions
 def _joint(X: Any, y: Any, weight: Any) -> tuple[Any, tuple[str, str | None]] | None:
     """One DataFrame with labels and weights as columns, so that each partition is read once.
 
-    None where Dask does not know which index each partition has: then rows go by their place.
+    None where Dask does not know which index each partition has, and they are not columns of one
+    DataFrame: then rows go by their place.
     """
     names: list[str | None] = []
+    root = _root(X)
     for given, name in ((y, _LABEL), (weight, _WEIGHT)):
         if given is None or isinstance(given, str):
             names.append(given)
             continue
-        if not (is_frame(X) and X.known_divisions and getattr(given, "known_divisions", False)):
+        known = is_frame(X) and X.known_divisions and getattr(given, "known_divisions", False)
+        if not known and (root is None or _root(given) != root):
             return None
         try:
             X = X.assign(**{name: given})
@@ -171,6 +179,14 @@ def _joint(X: Any, y: Any, weight: Any) -> tuple[Any, tuple[str, str | None]] | 
     label, weights = names
     assert label is not None
     return X, (label, weights)
+
+
+def _root(collection: Any) -> Any:
+    """What a collection is columns of, by its name; None if that cannot be told."""
+    expression: Any = getattr(collection, "expr", None)
+    while type(expression).__name__ in ("Projection", "Drop"):
+        expression = expression.frame
+    return getattr(expression, "_name", None)
 
 
 # Names that no table has.

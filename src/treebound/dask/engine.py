@@ -7,6 +7,7 @@ away from its files, its partitions are read and coded again.
 
 from __future__ import annotations
 
+import pickle
 import uuid
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -35,6 +36,8 @@ _WHO = {"extra": "dask", "why": "Growing on Dask"}
 _FAN = 8
 # Rows of a bundle at most; a thread has one if they are fewer.
 _BUNDLE_ROWS = 1 << 23
+# What is sent with every task has at most so many bytes in all: a task of its own costs as much.
+_SENT_BYTES = 1 << 20
 # How often lost values are read again before the error is the user's.
 _TRIES = 5
 
@@ -204,7 +207,9 @@ class DaskEngine(ShardEngine):
     # -- how functions are run -----------------------------------------------------------------
 
     def broadcast(self, value: Any) -> Any:
-        """A value as a future, so that it is sent once to a worker, and again to a new one."""
+        """A value as a future, so that it is sent once to a worker; a small one with each task."""
+        if len(pickle.dumps(value, protocol=5)) * len(self._bundles) in range(1, _SENT_BYTES):
+            return value
         return self._submit(_same, value)
 
     def map(self, function: Callable[..., Any], items: Sequence[Any], *args: Any) -> list[Any]:

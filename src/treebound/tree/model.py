@@ -16,7 +16,7 @@ from treebound.landscape import Landscape
 from treebound.shapes import TreeShape
 from treebound.tree import route
 from treebound.tree._structure import (
-    add_to_parents,
+    add_up,
     collapsed,
     first_fault,
     sizes_and_depths,
@@ -158,10 +158,7 @@ class Tree:
             )
         rounded = self.weighted or not self.counted
         slack = _ROUNDING * float(self.counts[0].sum()) if rounded else 0.0
-        fault, node = first_fault(
-            self.left, self.right, self.feature, self.threshold, self.category, self.label,
-            self.counts, self.rows, _limits(self.columns), slack,
-        )  # fmt: skip
+        fault, node = first_fault(self, _limits(self.columns), slack)
         if fault:
             raise ValueError(self._fault(fault, node))
 
@@ -352,7 +349,8 @@ class Tree:
         counts = np.bincount(cells, weights=sample.weight, minlength=size).astype(np.float64)
         counts = counts.reshape(self.n_nodes, self.n_classes)
         rows = np.bincount(reached, minlength=self.n_nodes).astype(np.int64)
-        add_to_parents(self.left, self.right, counts, rows)
+        add_up(self.left, self.right, counts)
+        add_up(self.left, self.right, rows[:, None])
         return counts, rows
 
     def predict(self, X: Matrix, unknown: str | None = None) -> NDArray[Any]:
@@ -362,10 +360,6 @@ class Tree:
         ----------
         X, unknown
             See :meth:`apply`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
         """
         return self.classes[self.label][self.apply(X, unknown)]
 
@@ -439,6 +433,11 @@ class Tree:
         """
         cuts = np.ascontiguousarray(nodes, dtype=np.intp)
         return arranged(self, *collapsed(self.left, self.right, self.size, cuts))
+
+
+def nodes_left(tree: Tree, cuts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The nodes that are left where others become leaves, in pre-order."""
+    return collapsed(tree.left, tree.right, tree.size, cuts)[0]
 
 
 def arranged(

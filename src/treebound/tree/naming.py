@@ -14,20 +14,14 @@ from treebound.tree.model import Tree
 
 
 def needs_name(tree: Tree) -> NDArray[np.bool_]:
-    """Mask of the splits that must be named by a row.
-
-    Not those of declared columns, whose splits can be counted, nor those of missing against
-    present values.
-    """
+    """Mask of the splits that must be named by a row: those that cannot be counted without."""
     countable = [column.declared and column.kind != "real" for column in tree.columns]
     return ~np.array([*countable, True])[tree.feature] & ~np.isinf(tree.threshold)
 
 
 def row_keys(X: Matrix) -> NDArray[np.int64]:
-    """A number for each row that orders rows with equal values, by all of their values alone.
-
-    The order of a table must not tell which of them names a split: it may be sorted.
-    """
+    """A number for each row, by all of its values, that orders rows with equal values."""
+    # not by their order in the table, which may be sorted
     nobody = np.zeros(X.n_rows, dtype=np.int32)
     hashes = row_hashes(X, np.zeros(1), nobody, names=None)
     return (hashes >> np.uint64(1)).astype(np.int64)

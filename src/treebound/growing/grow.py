@@ -279,7 +279,8 @@ def kernel_options(
     options: GrowOptions, whole: int, rules: dict[str, Any] | None = None, *, weighted: bool
 ) -> dict[str, Any]:
     """The options as the kernels take them; ``whole`` is the weight of all rows."""
-    least = _least_weight(options.min_weight_fraction_leaf, whole)
+    # the least whole weight that is a fraction of all; rounding does not make it more
+    least = ceil(options.min_weight_fraction_leaf * whole * (1.0 - 2.0**-45))
     leaf_rows = max(options.min_samples_leaf, 1 if weighted else least)
     return {
         "criterion": _CRITERIA[options.criterion],
@@ -293,8 +294,3 @@ def kernel_options(
         "thresholds": _THRESHOLDS[options.thresholds],
         "rules": rules,
     }
-
-
-def _least_weight(fraction: float, total: int) -> int:
-    """The least whole weight that is a fraction of the total; rounding does not make it more."""
-    return ceil(fraction * total * (1.0 - 2.0**-45))

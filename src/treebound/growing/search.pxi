@@ -486,15 +486,20 @@ cdef double bound_errors(
     return <double>(most_left + most_right)
 
 
+cdef ColumnBounds no_bounds() noexcept nogil:
+    cdef ColumnBounds bounds
+    bounds.best = bounds.bound = -INFINITY
+    bounds.live_rows = 0
+    return bounds
+
+
 cdef ColumnBounds bounds_of(
     const Profile* profile, const uint8_t* single, double bar
 ) noexcept nogil:
     """The best boundary of a column, and the bound of its bins above the bar."""
     cdef const Family* family
-    cdef ColumnBounds bounds
+    cdef ColumnBounds bounds = no_bounds()
     cdef int side
-    bounds.best = bounds.bound = -INFINITY
-    bounds.live_rows = 0
     for side in range(profile.n_families):
         family = &profile.families[side]
         if family.first <= family.last:
@@ -512,10 +517,8 @@ cdef ColumnBounds all_bounds(
     const ColumnBounds* columns, Py_ssize_t n_columns, double floor
 ) noexcept nogil:
     """The best boundary of all columns, and the bound of the bins that may hold a better split."""
-    cdef ColumnBounds bounds
+    cdef ColumnBounds bounds = no_bounds()
     cdef Py_ssize_t j
-    bounds.best = bounds.bound = -INFINITY
-    bounds.live_rows = 0
     for j in range(n_columns):
         bounds.best = max(bounds.best, columns[j].best)
         if columns[j].bound > floor:
@@ -590,9 +593,7 @@ cdef void read_column(Finder* finder, Py_ssize_t j) noexcept nogil:
 
 cdef ColumnBounds bounds_of_column(Finder* finder, Py_ssize_t j) noexcept nogil:
     """Best boundary and bounds of a column, from its histogram; raises the floor."""
-    cdef ColumnBounds bounds
-    bounds.best = bounds.bound = -INFINITY
-    bounds.live_rows = 0
+    cdef ColumnBounds bounds = no_bounds()
     if not may_ask(j, finder.node):
         return bounds
     if finder.data.sources[j].kind == NOMINAL:

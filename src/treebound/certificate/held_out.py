@@ -28,7 +28,7 @@ from treebound.data.sample import same_length
 from treebound.data.targets import learn_classes
 from treebound.data.weights import relative_weights, row_weights
 from treebound.pruning import PruningPath
-from treebound.tree.model import Tree
+from treebound.tree.model import Tree, nodes_left
 
 
 def learn_apart(
@@ -194,12 +194,7 @@ def counts_at(path: PruningPath, step: int, counts: NDArray[np.int64]) -> NDArra
     None if the step is no pruning of the first tree: subtrees were raised.
     """
     cuts = path.cuts(step)
-    if cuts is None:
-        return None
-    alive = np.ones(path.first.n_nodes, dtype=bool)
-    for node in cuts.tolist():
-        alive[node + 1 : node + path.first.size[node]] = False
-    return counts[alive]
+    return None if cuts is None else counts[nodes_left(path.first, cuts)]
 
 
 def _alone(path: PruningPath | None) -> tuple[Assumption, ...]:

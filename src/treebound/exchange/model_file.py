@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from treebound._files import write_text
 from treebound._versions import installed_version
 from treebound.certificate import (
-    Certificate,
     CertifiedTree,
     Frontier,
     HeldOut,
@@ -30,14 +29,21 @@ from treebound.data.columns import Column
 from treebound.data.row_hashes import RowSketch
 from treebound.exchange import document as doc
 from treebound.exchange.document import FormatError
-from treebound.exchange.nodes import document_of, nodes_of, same_size, table_of, tree_of
 from treebound.exchange.stored_columns import (
     classes_document,
     classes_of,
     column_document,
     columns_of,
 )
-from treebound.exchange.stored_path import path_document, stored_path
+from treebound.exchange.stored_trees import (
+    document_of,
+    nodes_of,
+    path_document,
+    same_size,
+    stored_path,
+    table_of,
+    tree_of,
+)
 from treebound.model import Model
 from treebound.model_methods import as_model
 from treebound.parameters import FitParameters
@@ -216,7 +222,7 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         nodes=nodes_of(tree),
         prediction=doc.Prediction(model.unknown, model.smoothing),
         parameters=_representable(parameters),
-        certificate=_optional(_certificate, model.certificate),
+        certificate=_optional(_representable, model.certificate and asdict(model.certificate)),
         no_certificate=model.no_certificate,
         edits=list(model.edits),
         swapped=list(model.swapped),
@@ -226,7 +232,9 @@ def _document(model: Model, row_record: bool) -> doc.ModelDocument:
         frontier=_optional(_frontier_document, model.frontier, model.step),
         referral=_optional(_referral_document, model.referral),
         row_counts=_optional(np.ndarray.tolist, model.row_counts),
-        rows=_optional(_record_document, model.rows if row_record else None),
+        rows=None if model.rows is None or not row_record else {
+            role: _sketch_document(sketch) for role, sketch in model.rows.sketches.items()
+        },
         promised=[
             doc.PromiseDocument(each.max_risk, each.delta, each.step,
                                 _optional(_sketch_document, each.rows))
@@ -374,10 +382,6 @@ def _row_counts(counts: list[list[int]], grown: Tree) -> NDArray[np.int64]:
     return table
 
 
-def _record_document(rows: RowRecord) -> dict[Any, doc.SketchDocument]:
-    return {role: _sketch_document(sketch) for role, sketch in rows.sketches.items()}
-
-
 def _sketch_document(sketch: RowSketch) -> doc.SketchDocument:
     hashes = sketch.hashes.astype("<u8").tobytes()
     return doc.SketchDocument(hashes, sketch.counts.tolist(), sketch.rows)
@@ -409,10 +413,6 @@ def _sketch(document: doc.SketchDocument, where: str) -> RowSketch:
     ):
         raise FormatError(f"{where}.rows", "must be the number of rows that were hashed")
     return RowSketch(hashes, np.array(document.counts, dtype=np.int64), document.rows)
-
-
-def _certificate(certificate: Certificate) -> dict[str, Any]:
-    return _representable(asdict(certificate))
 
 
 def _representable(values: Mapping[str, Any]) -> dict[str, Any]:

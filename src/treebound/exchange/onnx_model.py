@@ -231,11 +231,8 @@ class _Graph:
         return self.onnx.numpy_helper.from_array(values, name)
 
     def add_ensemble(self, entries: list[_Entry], weights: np.ndarray, scores: str) -> None:
-        """Add the operator; each leaf gives each class its weight.
-
-        Only its scores are used: for two classes onnxruntime's label is 1 whenever that class
-        has a positive score.
-        """
+        """Add the operator; each leaf gives each class its weight."""
+        # only its scores are used: of two classes onnxruntime takes 1 if that has a positive score
         leaves = [at for at, entry in enumerate(entries) if entry.mode == "LEAF"]
         leaf_weights = weights[[entries[at].source for at in leaves]].ravel()
         classes = range(self.tree.n_classes)

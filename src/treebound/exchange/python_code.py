@@ -108,13 +108,10 @@ def to_python(
         else:
             body.append(f"{indent}if {_condition(step, names[step.split.feature])}:")
     checks = _checks(asked) if unknown == "error" else []
-    head = [f"def {name}(row):", f"    {_doc(output)}", *_reads(asked), *checks]
-    return "\n".join([*_preamble(tree, asked), "", *head, *body, ""])
-
-
-def _doc(output: code.Output) -> str:
     what = "The probabilities of CLASSES" if output == "proba" else "The class"
-    return f'"""{what} of a row, a mapping from column names to values."""'
+    doc = f'    """{what} of a row, a mapping from column names to values."""'
+    head = [f"def {name}(row):", doc, *_reads(asked), *checks]
+    return "\n".join([*_preamble(tree, asked), "", *head, *body, ""])
 
 
 def _preamble(tree: Tree, asked: Asked) -> list[str]:

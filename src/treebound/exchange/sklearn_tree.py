@@ -175,7 +175,7 @@ def to_sklearn(
         entropy = not isinstance(model, Tree) and source.options.criterion == "entropy"
         estimator = DecisionTreeClassifier(criterion="entropy" if entropy else "gini")
     make, state = _template()
-    n_features = len(tree.columns)
+    n_features, least = len(tree.columns), np.finfo(float).tiny
     inner = make(n_features, np.array([tree.n_classes], dtype=np.intp), 1)
     inner.__setstate__(
         {
@@ -183,7 +183,7 @@ def to_sklearn(
             "max_depth": tree.depth,
             "node_count": tree.n_nodes,
             "nodes": _nodes(tree, state["nodes"].dtype, estimator.criterion),
-            "values": _fractions(tree)[:, np.newaxis, :],
+            "values": (_masses(tree) / np.maximum(tree.mass, least)[:, None])[:, None, :],
         }
     )
     estimator.n_features_in_ = n_features
@@ -295,7 +295,3 @@ def _nodes(tree: Tree, dtype: np.dtype[Any], criterion: str) -> NDArray[Any]:
     nodes["weighted_n_node_samples"] = tree.mass
     nodes["missing_go_to_left"] = tree.missing_left & ~leaf
     return nodes
-
-
-def _fractions(tree: Tree) -> NDArray[np.float64]:
-    return _masses(tree) / np.maximum(tree.mass, np.finfo(float).tiny)[:, np.newaxis]

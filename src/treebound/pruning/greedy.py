@@ -98,7 +98,10 @@ class BoundScorer:
     def now(self) -> float:
         """The score of the current tree."""
         state = self._state
-        growth = self._growth_now(_shapes(state)[state.root])
+        if self._form == "leaves":
+            growth = float(self._by_leaves[state.leaves - 1])
+        else:
+            growth = self._of(_shapes(state)[state.root])
         return self._objective.one(state.leaves, state.errors, growth)
 
     def after(self, nodes: Ints, leaves: Ints, errors: Floats) -> Floats:
@@ -129,11 +132,6 @@ class BoundScorer:
             shapes = _candidate_shapes(self._state, nodes, many.tolist())
             found[many] = [self._of(shape) for shape in shapes]
         return found
-
-    def _growth_now(self, shape: TreeShape) -> float:
-        if self._form == "leaves":
-            return float(self._by_leaves[shape.leaves - 1])
-        return self._of(shape)
 
     def _of(self, shape: TreeShape) -> float:
         if shape not in self._known:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import treebound.pruning._dp as _dp
 from treebound._extras import require
 from treebound._validation import Whole, check, invalid
-from treebound.tree.model import Tree
+from treebound.tree.model import Tree, nodes_left
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -209,7 +209,9 @@ class PruningPath(ABC):
         self, cuts: NDArray[np.intp], score: float, errors: float | None = None
     ) -> PruningPath:
         if errors is None:
-            errors = self._errors_of_nodes()[leaves_after(self.first, cuts)].sum()
+            nodes = nodes_left(self.first, cuts)
+            leaves = nodes[self.first.is_leaf[nodes] | np.isin(nodes, cuts)]
+            errors = self._errors_of_nodes()[leaves].sum()
         steps: list[Any] = [self.cuts(step) for step in range(len(self))]
         return ListedPath(
             self.first, [*steps, cuts], np.append(self.errors, errors),
@@ -404,15 +406,6 @@ class ListedPath(PruningPath):
     def _tree(self, step: int) -> Tree:
         tree = self._steps[step]
         return tree if isinstance(tree, Tree) else super()._tree(step)
-
-
-def leaves_after(tree: Tree, cuts: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Mask of the leaves of a tree after collapsing some nodes."""
-    leaf = tree.is_leaf.copy()
-    for node in cuts.tolist():
-        leaf[node + 1 : node + tree.size[node]] = False
-    leaf[cuts] = True
-    return leaf
 
 
 def _replacement(

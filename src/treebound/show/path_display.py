@@ -287,11 +287,8 @@ class WeightChoiceDisplay(Display):
 
 
 def spread(path: Any, most: int) -> list[int]:
-    """Select about ``most`` steps of a path: those near the chosen one, and others spread out.
-
-    Half of the others are spread evenly over the logarithm of the leaves, to include small trees,
-    the rest over the steps. The first, the last and the chosen step are always included.
-    """
+    """About so many steps of a path: first, last, those near the chosen one, others spread out."""
+    # half of the others evenly over the logarithm of the leaves, to include small trees
     count, chosen = len(path), int(path.chosen)
     if count <= most:
         return list(range(count))

@@ -19,7 +19,7 @@ from treebound.model import Model
 from treebound.parameters import FitParameters
 from treebound.show.colours import class_colours
 from treebound.show.path_display import spread
-from treebound.show.quality import quality_at, quality_words
+from treebound.show.quality import confusion, quality_at, quality_words
 from treebound.show.words import answer, number, typeset
 from treebound.tree import Tree
 from treebound.tree.smoothing import Smoothing, probabilities
@@ -46,7 +46,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
             "score": score if math.isfinite(score) else None,
             "certificate": None if limit is None else float(limit.risk),
             "certified": [] if limit is None else certified(limit),
-            "test": None if ends is None else _confusion(at.tree, ends),
+            "test": None if ends is None else _cells(confusion(at.tree, ends)),
             "quality": None if ends is None or not ends.any() else _quality(at, ends),
         }
 
@@ -73,7 +73,7 @@ def report_data(model: Model, max_steps: int, test: Sample | None) -> dict[str, 
         steps[start]["certified"] = certified(certificate)
         steps[start]["certificate"] = float(certificate.risk)
     return {
-        "target": _name(model.target),
+        "target": None if model.target is None else one_line(model.target),
         "classes": [one_line(label) for label in tree.classes.tolist()],
         "colours": list(class_colours(tree.n_classes)),
         "columns": [
@@ -127,10 +127,6 @@ def _start(root: int, steps: list[dict[str, Any]], chosen: int) -> int:
     return next((k for k, step in enumerate(steps) if step["root"] == root), chosen)
 
 
-def _name(value: Any) -> str | None:
-    return None if value is None else one_line(value)
-
-
 def _column(column: Column, *, asked: bool) -> dict[str, Any]:
     """A column; its categories are listed only if a tree on the page asks it."""
     categories = [plain(value) for value in (column.categories or ()) if asked]
@@ -169,10 +165,8 @@ def _ends(tree: Tree, test: Sample) -> NDArray[np.int64]:
     return ends
 
 
-def _confusion(tree: Tree, ends: NDArray[np.int64]) -> list[list[int]]:
-    """The nonzero cells of the confusion matrix: (true class, predicted class, rows)."""
-    counts = np.zeros((tree.n_classes, tree.n_classes), dtype=np.int64)
-    np.add.at(counts.T, tree.label, ends)
+def _cells(counts: NDArray[np.int64]) -> list[list[int]]:
+    """The nonzero cells of a confusion matrix: (true class, predicted class, rows)."""
     return [[int(a), int(b), int(counts[a, b])] for a, b in np.argwhere(counts)]
 
 

@@ -158,10 +158,7 @@ class Tree:
             )
         rounded = self.weighted or not self.counted
         slack = _ROUNDING * float(self.counts[0].sum()) if rounded else 0.0
-        fault, node = first_fault(
-            self.left, self.right, self.feature, self.threshold, self.category, self.label,
-            self.counts, self.rows, _limits(self.columns), slack,
-        )  # fmt: skip
+        fault, node = first_fault(self, _limits(self.columns), slack)
         if fault:
             raise ValueError(self._fault(fault, node))
 
@@ -363,10 +360,6 @@ class Tree:
         ----------
         X, unknown
             See :meth:`apply`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
         """
         return self.classes[self.label][self.apply(X, unknown)]
 
@@ -440,6 +433,11 @@ class Tree:
         """
         cuts = np.ascontiguousarray(nodes, dtype=np.intp)
         return arranged(self, *collapsed(self.left, self.right, self.size, cuts))
+
+
+def nodes_left(tree: Tree, cuts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The nodes that are left where others become leaves, in pre-order."""
+    return collapsed(tree.left, tree.right, tree.size, cuts)[0]
 
 
 def arranged(

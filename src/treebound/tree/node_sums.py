@@ -66,10 +66,7 @@ class NodeSums(NamedTuple):
 def class_sums(
     tree: Tree, X: Matrix, y: NDArray[np.integer], weight: Floats | None, totals: WeightTotals
 ) -> Floats:
-    """Weights of some of the rows, as integers, by class at the node they reach.
-
-    Where weights are not whole, their squares too.
-    """
+    """Weights of some rows, as integers, by class at their node; their squares too if not whole."""
     cells = tree.apply(X).astype(np.int64) * tree.n_classes + y
     tables = []
     for power, total in enumerate(totals[:1] if totals.weights.whole else totals, start=1):

@@ -166,11 +166,20 @@ def test_few_rows_and_no_rows_have_the_default_weight_and_say_so():
         assert words in result.explain()
         assert np.isnan(result.choice.loss)
         assert result.tree.n_leaves == BoundPruner(weight=0.6).prune(grown).tree.n_leaves
-    assert BoundPruner(score="log-loss").prune(grown).choice.weight == 0.45
+    assert BoundPruner(score="log-loss").prune(grown).choice.weight == 0.3
     asked = BoundPruner(rule="small").prune(grown, sample, grow=grow)
     assert asked.choice.rule == "small"
     repeated = noisy(600, sample_weight=np.arange(600) % 3 + 1.0)
     assert BoundPruner().prune(grow(repeated), repeated, grow=grow).choice.rule == "balanced"
+
+
+def test_class_weights_and_costs_are_cross_validated_on_few_rows_too():
+    weighted, plain = noisy(300, class_weight="balanced"), noisy(300)
+    assert BoundPruner().prune(grow(weighted), weighted, grow=grow).choice.rule == "balanced"
+    costly = BoundPruner(costs=[1.0, 5.0]).prune(grow(plain), plain, grow=grow)
+    assert (costly.choice.rule, costly.choice.unit) == ("balanced", "cost")
+    ranked = BoundPruner(score="log-loss").prune(grow(weighted), weighted, grow=grow)
+    assert (ranked.choice.weight, ranked.choice.rule) == (0.3, None)
 
 
 def test_validation_rows_replace_the_folds():

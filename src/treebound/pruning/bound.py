@@ -45,7 +45,8 @@ __all__ = ["BoundPruner", "is_large"]
 
 Floats = NDArray[np.float64]
 
-# Fewer rows are not cross-validated: there it gains nothing over the default weight.
+# Fewer rows are not cross-validated: there it gains nothing over the default weight, unless classes
+# or errors differ in weight, so that there are fewer effective rows.
 LEAST_ROWS = 1000
 # Tables of more values are not grown again for each fold: a tenth of the rows is left out instead.
 MOST_VALUES = 10**7
@@ -82,13 +83,13 @@ class BoundPruner(BasePruner):
     weight : float or "auto"
         Weight of the tree term in the scores ``"code-length"`` and ``"log-loss"``. ``"auto"``
         chooses it from 1,000 rows on by cross-validation, or on ``validation`` rows; without
-        them, or without a way to grow trees, it is 0.6 (0.45 for log-loss).
+        them, or without a way to grow trees, it is 0.6 (0.3 for log-loss). With class weights or
+        costs the code length is cross-validated below 1,000 rows too.
     rule : {"accurate", "balanced", "small", "detailed"} or None
         Which weight ``"auto"`` takes: that of the least validated loss, or the largest within half
         a standard error, or within one, or the smallest within one. A tree of one leaf is chosen
-        only if it has the least loss itself. None: ``"balanced"`` from 1,000 rows on
-        (``"detailed"`` for log-loss: more leaves rank better), and the weight of ``"auto"``
-        without rows below.
+        only if it has the least loss itself. None: ``"balanced"`` where ``"auto"`` cross-validates
+        (``"detailed"`` for log-loss: more leaves rank better).
     folds : int or splitter
         Number of folds, which are the same for any order of the rows or names of the classes; or a
         cross-validation splitter of scikit-learn.
@@ -334,7 +335,9 @@ class BoundPruner(BasePruner):
 
     def _reason_against(self, tree: Tree, sample: Sample) -> str:
         """Why the weight is not cross-validated; empty if it is."""
-        if self.rule is None and sample.total < LEAST_ROWS:
+        equal = tree.factors is None and self.costs is None
+        fixed = self.rule is None and (equal or self.score == "log-loss")
+        if fixed and sample.total < LEAST_ROWS:
             return f"below {LEAST_ROWS:,} rows it is not chosen by cross-validation"
         return "the grown tree has one leaf" if tree.n_leaves == 1 else ""
 

@@ -224,6 +224,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with the files of the data sets")
     parser.add_argument("--quick", action="store_true", help="only the small data sets")
     options = parser.parse_args()
+    warnings.filterwarnings("ignore", message="Column .* same value")  # what these data have
 
     print("A 75-leaf tree, 10 classes, 2,000 examples")
     pruners = every_pruner()
